@@ -1,0 +1,2 @@
+//! `weigh`: says exactly what is inside a model weight file.
+fn main() {}

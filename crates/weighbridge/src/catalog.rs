@@ -1,0 +1,316 @@
+//! What a container says is inside: tensors, metadata, and what is odd about them.
+//!
+//! A container's whole job on the read side is to turn a header into a [`Catalog`]. Where the
+//! bytes of a tensor lie, and how they must be turned to become a row-major little-endian image,
+//! is data here ([`Place`]); [`Source`](crate::source::Source) acts on it, once for all formats.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::blocks::Block;
+use crate::dtype::StoredType;
+
+/// Dimensions, outermost first.
+pub type Shape = SmallVec<[u64; 4]>;
+
+/// Elements of a shape; `None` if the count does not fit.
+#[must_use]
+pub fn element_count(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
+}
+
+/// One tensor as a container stores it.
+#[derive(Clone, Debug)]
+pub struct TensorInfo {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its dimensions, outermost first.
+    pub shape: Shape,
+    /// What its bytes are.
+    pub stored: StoredType,
+    /// Length of its row-major image in bytes.
+    pub bytes: u64,
+    /// Where the bytes are.
+    pub place: Place,
+    /// Why its values cannot be read, where they cannot: an object array, a missing record.
+    pub refused: Option<Box<str>>,
+}
+
+impl TensorInfo {
+    /// Elements; zero if the count does not fit (containers refuse that on opening).
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        element_count(&self.shape).unwrap_or(0)
+    }
+
+    /// Offset of the tensor's bytes from the start of the file, where they lie there in one
+    /// piece, in image order.
+    #[must_use]
+    pub fn file_offset(&self) -> Option<u64> {
+        match (&self.place.run, &self.place.order, self.place.swap) {
+            (Run::At(offset), Order::RowMajor, Swap::None) if self.refused.is_none() => {
+                Some(*offset)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where the bytes of a tensor are and how they become its image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Where the first byte is.
+    pub run: Run,
+    /// The order of the elements.
+    pub order: Order,
+    /// The order of the bytes inside elements.
+    pub swap: Swap,
+}
+
+impl Place {
+    /// Bytes that already are the image, at this offset of the file.
+    #[must_use]
+    pub fn at(offset: u64) -> Self {
+        Self { run: Run::At(offset), order: Order::RowMajor, swap: Swap::None }
+    }
+
+    /// No bytes at all.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self { run: Run::Nowhere, order: Order::RowMajor, swap: Swap::None }
+    }
+}
+
+/// Where bytes start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// At an offset of the file.
+    At(u64),
+    /// At an offset of a compressed member's contents; `member` indexes [`Catalog::members`].
+    Inside {
+        /// Which member.
+        member: u32,
+        /// Offset in its decompressed contents.
+        offset: u64,
+    },
+    /// There are none (a tensor without elements, or without data).
+    Nowhere,
+}
+
+/// A compressed member of an archive, for reading from its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Where the compressed bytes start in the file.
+    pub offset: u64,
+    /// How many there are.
+    pub compressed: u64,
+    /// How many they become.
+    pub size: u64,
+}
+
+/// The order elements are stored in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Row-major, as the image wants it.
+    RowMajor,
+    /// Element `i, j, ..` lies `i * strides[0] + j * strides[1] + ..` elements after the start.
+    Strided(Shape),
+}
+
+/// The order of bytes inside elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Swap {
+    /// Little-endian already.
+    None,
+    /// Every so many bytes are reversed.
+    Elements(u8),
+    /// The numbers inside each block are reversed.
+    Blocks(&'static Block),
+}
+
+/// Everything a container's header says.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// Tensors, in the file's order.
+    pub tensors: Vec<TensorInfo>,
+    /// Metadata, in the file's order.
+    pub metadata: Metadata,
+    /// What is wrong with the file, short of not being readable at all.
+    pub findings: Vec<Finding>,
+    /// What was decided on the user's behalf, and what is worth knowing.
+    pub notes: Vec<String>,
+    /// Compressed members that tensors refer to.
+    pub members: Vec<Member>,
+    /// Where the file ends according to its header.
+    pub declared_len: Option<u64>,
+    /// The format's version and the like, for people ("v3, little-endian").
+    pub detail: Option<String>,
+    /// Set when values must not be read, whatever is asked: the reason.
+    pub unsafe_to_read: Option<String>,
+}
+
+/// Something wrong that does not stop an `inspect`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Finding {
+    /// The tensor it is about.
+    pub tensor: Option<String>,
+    /// A stable word for it, such as `truncated`.
+    pub kind: &'static str,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl Finding {
+    /// A finding about one tensor.
+    pub fn of(tensor: &str, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { tensor: Some(tensor.to_owned()), kind, message: message.into() }
+    }
+
+    /// A finding about the whole file.
+    pub fn general(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { tensor: None, kind, message: message.into() }
+    }
+}
+
+/// Key-value metadata in file order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metadata {
+    entries: Vec<(Box<str>, Value)>,
+}
+
+impl Metadata {
+    /// Adds an entry at the end.
+    pub fn push(&mut self, key: impl Into<Box<str>>, value: Value) {
+        self.entries.push((key.into(), value));
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
+    }
+
+    /// All entries, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.entries.iter().map(|(key, value)| (&**key, value))
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// One metadata value, with the width the file gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// No value.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An unsigned integer of so many bits.
+    Unsigned(u8, u64),
+    /// A signed integer of so many bits.
+    Signed(u8, i64),
+    /// A single-precision number.
+    F32(f32),
+    /// A double-precision number.
+    F64(f64),
+    /// Text.
+    Text(Box<str>),
+    /// Values read one by one.
+    List(Vec<Value>),
+    /// Named values.
+    Map(Vec<(Box<str>, Value)>),
+    /// An array that was walked over and not read; see [`Source::array`](crate::source::Source).
+    Array(ArrayRef),
+}
+
+/// An array left in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayRef {
+    /// Its element type, such as `string`, `i32` or `array[u8]`.
+    pub element: Arc<str>,
+    /// How many elements it has.
+    pub len: u64,
+    /// Where its first element starts in the file.
+    pub offset: u64,
+}
+
+impl Value {
+    /// Text, shortened to nothing else.
+    pub fn text(text: impl Into<Box<str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The text, when it is text.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, when it is a whole number that is not negative.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match *self {
+            Self::Unsigned(_, value) => Some(value),
+            Self::Signed(_, value) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// As JSON. Numbers that are not finite become null, an unread array an object with its
+    /// element type and length.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::{Value as Json, json};
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => json!(value),
+            Self::Unsigned(_, value) => json!(value),
+            Self::Signed(_, value) => json!(value),
+            Self::F32(value) => json!(f64::from(*value)),
+            Self::F64(value) => json!(value),
+            Self::Text(text) => json!(text),
+            Self::List(values) => values.iter().map(Self::to_json).collect(),
+            Self::Map(entries) => Json::Object(
+                entries.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect(),
+            ),
+            Self::Array(array) => json!({ "array": &*array.element, "length": array.len }),
+        }
+    }
+
+    /// A JSON document as metadata.
+    #[must_use]
+    pub fn from_json(json: &serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(value), _) => Self::Unsigned(64, value),
+                (_, Some(value)) => Self::Signed(64, value),
+                _ => Self::F64(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Self::text(text.as_str()),
+            Json::Array(values) => Self::List(values.iter().map(Self::from_json).collect()),
+            Json::Object(entries) => Self::Map(
+                entries.iter().map(|(k, v)| (k.as_str().into(), Self::from_json(v))).collect(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Room 1: files to stored tensors, one folder a format.
+//!
+//! A container recognises its files by their content and turns a header into a
+//! [`Catalog`]. It never interprets values and knows nothing of schemes. To add a format: its
+//! folder, one `mod` line and one line in [`CONTAINERS`].
+#![warn(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use crate::catalog::{ArrayRef, Catalog, Value};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::{Budget, Limits};
+
+pub mod safetensors;
+
+/// Every format that can be read, in the order they are asked. Detection is by content, so the
+/// order only matters between formats that both answer [`Recognition::Likely`].
+pub static CONTAINERS: &[&dyn Container] = &[&safetensors::Safetensors];
+
+/// How sure a container is that a file is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recognition {
+    /// It is something else.
+    No,
+    /// It might be; the extension decides.
+    Likely,
+    /// It is, whatever the file is called.
+    Certain,
+}
+
+/// What a container may look at to recognise a file.
+pub struct Probe<'a> {
+    /// The first bytes, up to [`PROBE_BYTES`].
+    pub head: &'a [u8],
+    /// The whole input, for formats that must look further (an archive's directory).
+    pub input: &'a Input,
+}
+
+/// How many bytes of a file's start a [`Probe`] holds.
+pub const PROBE_BYTES: usize = 4096;
+
+/// What the caller of an open wants.
+pub struct Opening<'a> {
+    /// What the open may cost.
+    pub budget: &'a Budget,
+    /// The name for a tensor that has none: the file's stem.
+    pub stem: &'a str,
+    /// One branch of a nested checkpoint.
+    pub root: Option<&'a str>,
+    /// Refuse pickles that name anything outside the known set.
+    pub strict_pickle: bool,
+}
+
+/// A file format.
+pub trait Container: Sync {
+    /// Its name in reports.
+    fn name(&self) -> &'static str;
+
+    /// File extensions, lower case, without the dot.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Whether this is such a file. Must be cheap and must not fail on anything.
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition;
+
+    /// Reads the header.
+    fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog>;
+
+    /// The elements of a metadata array the header left unread.
+    fn array(
+        &self,
+        _input: &Input,
+        _catalog: &Catalog,
+        _array: &ArrayRef,
+        _limits: &Limits,
+    ) -> Result<Vec<Value>> {
+        Err(Error::usage("this format leaves no arrays unread"))
+    }
+}
+
+/// The container a file belongs to, by content; the extension breaks a tie.
+pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
+    let head = input.head(PROBE_BYTES)?;
+    let probe = Probe { head: &head, input };
+    let extension = input.name().extension().map(|e| e.to_string_lossy().to_lowercase());
+    let named = |c: &dyn Container| {
+        extension.as_deref().is_some_and(|extension| c.extensions().contains(&extension))
+    };
+    let best = CONTAINERS
+        .iter()
+        .map(|&container| (container.recognize(&probe), named(container), container))
+        .filter(|(recognition, ..)| *recognition > Recognition::No)
+        .reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
+    Ok(best.map(|(.., container)| container))
+}
+
+/// Lists the tensors whose bytes lie beyond the end of a file that was cut short.
+pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
+    use crate::catalog::{Finding, Run};
+    for tensor in &catalog.tensors {
+        let Run::At(start) = tensor.place.run else { continue };
+        let end = start.saturating_add(tensor.bytes);
+        if end > len && tensor.bytes > 0 && tensor.refused.is_none() {
+            let missing = end.saturating_sub(len).min(tensor.bytes);
+            let message = format!(
+                "{missing} of its {} bytes are missing: it ends at byte {end}, the file at byte {len}",
+                tensor.bytes
+            );
+            catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
+        }
+    }
+}

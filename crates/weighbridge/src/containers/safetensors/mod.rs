@@ -1,0 +1,85 @@
+//! safetensors: a JSON header, then the tensors back to back.
+//!
+//! ```text
+//! u64 LE   length of the header, at most 100,000,000
+//! JSON     {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets": [from, to]}, ..}
+//! bytes    tensors, contiguous from 0, covering the rest of the file exactly
+//! ```
+//!
+//! Everything the format forbids is refused: overlaps, holes, duplicate names, a size that does
+//! not follow from dtype and shape. A file that is merely cut short, or has bytes left over, is
+//! still listed, with a finding. A dtype this version does not know makes that tensor opaque.
+
+use crate::catalog::{Catalog, Finding};
+use crate::error::{Error, Result};
+use crate::input::Input;
+
+use super::{Container, Opening, Probe, Recognition};
+
+mod header;
+mod write;
+
+pub use write::{Planned, Plan, plan};
+
+/// The format's own cap on the header.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// The container.
+pub struct Safetensors;
+
+impl Container for Safetensors {
+    fn name(&self) -> &'static str {
+        "safetensors"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["safetensors"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else { return Recognition::No };
+        let len = u64::from_le_bytes(*len);
+        let opens = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        match opens && (2..=MAX_HEADER).contains(&len) {
+            true => Recognition::Certain,
+            // A name is not enough, but it is worth an error about the header.
+            false if probe.input.name().extension().is_some_and(|e| e == "safetensors") => {
+                Recognition::Likely
+            }
+            false => Recognition::No,
+        }
+    }
+
+    fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
+        let mut length = [0; 8];
+        input.read_at(0, &mut length)?;
+        let length = u64::from_le_bytes(length);
+        if length > MAX_HEADER {
+            return Err(Error::malformed(format!(
+                "the header would be {length} bytes long, safetensors allows {MAX_HEADER}"
+            ))
+            .at(0));
+        }
+        let json = input.cow(8, length, opening.budget, "the safetensors header").map_err(|e| {
+            e.hint("the header itself is cut short; fetch the file again")
+        })?;
+        let data_start = length.saturating_add(8);
+        let mut catalog = header::parse(&json, data_start, opening.budget)?;
+        check_end(&mut catalog, data_start, input.len());
+        Ok(catalog)
+    }
+}
+
+/// Compares the end of the last tensor with the end of the file.
+fn check_end(catalog: &mut Catalog, data_start: u64, len: Option<u64>) {
+    let end = catalog.declared_len.unwrap_or(data_start);
+    let Some(len) = len else { return };
+    if len > end {
+        let message = format!(
+            "{} bytes follow the last tensor, which ends at byte {end}; the format allows none",
+            len.saturating_sub(end)
+        );
+        catalog.findings.push(Finding::general("trailing-bytes", message));
+    }
+    super::note_truncation(catalog, len);
+}

@@ -1,0 +1,188 @@
+//! Element types: what one stored number is, before any scheme has a say.
+//!
+//! Names are those of safetensors, the most widely written of the formats; types that only other
+//! formats know got names in the same style.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::blocks::Block;
+
+/// A type whose elements stand alone: so many bits each, nothing shared between neighbours.
+#[allow(missing_docs)] // The names are the documentation.
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DType {
+    Bool,
+    F4,
+    F6_E2M3,
+    F6_E3M2,
+    U8,
+    I8,
+    F8_E5M2,
+    F8_E4M3,
+    F8_E8M0,
+    F8_E4M3FNUZ,
+    F8_E5M2FNUZ,
+    I16,
+    U16,
+    F16,
+    BF16,
+    I32,
+    U32,
+    F32,
+    C32,
+    C64,
+    F64,
+    I64,
+    U64,
+    C128,
+}
+
+/// Name, bits per element, bits that swap together when the byte order changes, floating or not.
+const TABLE: [(DType, &str, u32, u32, bool); 24] = [
+    (DType::Bool, "BOOL", 8, 8, false),
+    (DType::F4, "F4", 4, 8, true),
+    (DType::F6_E2M3, "F6_E2M3", 6, 8, true),
+    (DType::F6_E3M2, "F6_E3M2", 6, 8, true),
+    (DType::U8, "U8", 8, 8, false),
+    (DType::I8, "I8", 8, 8, false),
+    (DType::F8_E5M2, "F8_E5M2", 8, 8, true),
+    (DType::F8_E4M3, "F8_E4M3", 8, 8, true),
+    (DType::F8_E8M0, "F8_E8M0", 8, 8, true),
+    (DType::F8_E4M3FNUZ, "F8_E4M3FNUZ", 8, 8, true),
+    (DType::F8_E5M2FNUZ, "F8_E5M2FNUZ", 8, 8, true),
+    (DType::I16, "I16", 16, 16, false),
+    (DType::U16, "U16", 16, 16, false),
+    (DType::F16, "F16", 16, 16, true),
+    (DType::BF16, "BF16", 16, 16, true),
+    (DType::I32, "I32", 32, 32, false),
+    (DType::U32, "U32", 32, 32, false),
+    (DType::F32, "F32", 32, 32, true),
+    (DType::C32, "C32", 32, 16, false),
+    (DType::C64, "C64", 64, 32, false),
+    (DType::F64, "F64", 64, 64, true),
+    (DType::I64, "I64", 64, 64, false),
+    (DType::U64, "U64", 64, 64, false),
+    (DType::C128, "C128", 128, 64, false),
+];
+
+impl DType {
+    /// Every type, in the order of the safetensors list with the foreign ones between.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|row| row.0)
+    }
+
+    /// The type of that name, exactly spelled.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    fn row(self) -> &'static (Self, &'static str, u32, u32, bool) {
+        &TABLE[self as usize]
+    }
+
+    /// Its name, as safetensors spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Bits per element.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        self.row().2
+    }
+
+    /// Bytes that are turned round together when the byte order changes: a complex number's
+    /// parts swap each for itself.
+    #[must_use]
+    pub fn swap_width(self) -> u8 {
+        u8::try_from(self.row().3 / 8).unwrap_or(1)
+    }
+
+    /// Whether elements are real floating-point numbers, so that a change of precision applies.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        self.row().4
+    }
+
+    /// Bytes of `elements` elements; `None` if they do not fill whole bytes or the count overflows.
+    #[must_use]
+    pub fn bytes_for(self, elements: u64) -> Option<u64> {
+        let bits = elements.checked_mul(self.bits().into())?;
+        (bits % 8 == 0).then_some(bits / 8)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a stored tensor's bytes are said to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StoredType {
+    /// Elements that stand alone.
+    Element(DType),
+    /// Elements that share a block's scale, as in GGUF and APR.
+    Block(&'static Block),
+    /// A type this version does not know or cannot read as numbers; the name is the file's own.
+    Opaque(Arc<str>),
+}
+
+impl StoredType {
+    /// Shorthand for an opaque type.
+    #[must_use]
+    pub fn opaque(name: impl Into<Arc<str>>) -> Self {
+        Self::Opaque(name.into())
+    }
+
+    /// The name shown to people and in JSON.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Element(dtype) => dtype.name(),
+            Self::Block(block) => block.name,
+            Self::Opaque(name) => name,
+        }
+    }
+
+    /// The element type, when elements stand alone.
+    #[must_use]
+    pub fn element(&self) -> Option<DType> {
+        match self {
+            Self::Element(dtype) => Some(*dtype),
+            _ => None,
+        }
+    }
+}
+
+impl From<DType> for StoredType {
+    fn from(dtype: DType) -> Self {
+        Self::Element(dtype)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_names_are_unique() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.0 as usize, index, "{}", row.1);
+            assert_eq!(DType::from_name(row.1), Some(row.0));
+        }
+    }
+
+    #[test]
+    fn sub_byte_types_must_fill_bytes() {
+        assert_eq!(DType::F4.bytes_for(6), Some(3));
+        assert_eq!(DType::F4.bytes_for(5), None);
+        assert_eq!(DType::F6_E2M3.bytes_for(4), Some(3));
+        assert_eq!(DType::F64.bytes_for(u64::MAX), None);
+    }
+}

@@ -1,0 +1,417 @@
+//! Where bytes come from: a memory map, a file read by position, bytes in memory, anything that
+//! can seek, or a stream that cannot.
+//!
+//! All five answer the same question, "these bytes, please", through [`Input::view`]: maps and
+//! memory lend the bytes, the others copy them into the caller's scratch buffer. Small reads are
+//! served from one internal window, so that parsing a header does not cost a system call a field.
+#![allow(unsafe_code)]
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memmap2::{Advice, Mmap};
+
+use crate::error::{Error, Result};
+use crate::limits::Budget;
+
+/// What a small read fetches at once.
+const WINDOW: usize = 64 << 10;
+
+/// Files up to this size are read whole instead of mapped: one read costs less than a map, its
+/// page faults and its undoing.
+const READ_WHOLE: u64 = 64 << 10;
+
+/// Anything that can be read and sought in.
+pub trait ReadSeek: Read + Seek + Send {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
+
+/// How a file on disk is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileAccess {
+    /// Through a memory map: bytes are lent, not copied.
+    #[default]
+    Map,
+    /// By positioned reads: a file that shrinks under us is an error, not a signal.
+    Read,
+}
+
+/// An opened source of bytes.
+pub struct Input {
+    kind: Kind,
+    name: PathBuf,
+    len: Option<u64>,
+}
+
+enum Kind {
+    Map(Mmap),
+    File { file: File, window: Mutex<Window> },
+    Bytes(Box<dyn AsRef<[u8]> + Send + Sync>),
+    Reader(Mutex<(Box<dyn ReadSeek>, Window)>),
+    Stream(Mutex<Stream>),
+}
+
+/// The last stretch that was read, and where it starts.
+#[derive(Default)]
+struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// A reader that cannot seek: what has passed is kept.
+struct Stream {
+    reader: Box<dyn Read + Send>,
+    seen: Vec<u8>,
+    ended: bool,
+    most: u64,
+}
+
+impl Input {
+    /// Opens a file.
+    pub fn open(path: &Path, access: FileAccess) -> Result<Self> {
+        Self::open_file(path, access).map_err(|error| error.in_file(path))
+    }
+
+    fn open_file(path: &Path, access: FileAccess) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io(e, "cannot open"))?;
+        let about = file.metadata().map_err(|e| Error::io(e, "cannot ask for its size"))?;
+        if !about.is_file() {
+            return Err(Error::usage("not a regular file")
+                .hint("a pipe can be given as `-`, standard input"));
+        }
+        let len = about.len();
+        let kind = match access {
+            FileAccess::Map if len > READ_WHOLE => Kind::Map(map(&file)?),
+            FileAccess::Map => Kind::Bytes(Box::new(read_whole(&file, len)?)),
+            FileAccess::Read => {
+                advise_random(&file);
+                Kind::File { file, window: Mutex::default() }
+            }
+        };
+        Ok(Self { kind, name: path.to_owned(), len: Some(len) })
+    }
+
+    /// Bytes already in memory. `name` stands in for the path in messages.
+    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Self {
+        let len = bytes.as_ref().len() as u64;
+        Self { kind: Kind::Bytes(Box::new(bytes)), name: name.into(), len: Some(len) }
+    }
+
+    /// Anything that reads and seeks.
+    pub fn from_reader(mut reader: impl ReadSeek + 'static, name: &str) -> Result<Self> {
+        let len = reader
+            .seek(SeekFrom::End(0))
+            .map_err(|e| Error::io(e, "cannot seek").in_file(Path::new(name)))?;
+        let kind = Kind::Reader(Mutex::new((Box::new(reader), Window::default())));
+        Ok(Self { kind, name: name.into(), len: Some(len) })
+    }
+
+    /// A reader that cannot seek. Everything read is kept, up to `most` bytes, so formats whose
+    /// header comes first cost their header; the others are read to the end.
+    pub fn from_stream(reader: impl Read + Send + 'static, name: &str, most: u64) -> Self {
+        let stream = Stream { reader: Box::new(reader), seen: Vec::new(), ended: false, most };
+        Self { kind: Kind::Stream(Mutex::new(stream)), name: name.into(), len: None }
+    }
+
+    /// The path, or the name given in its stead.
+    #[must_use]
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The length, unless this is a stream.
+    #[must_use]
+    pub fn len(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// The length; a stream is read to its end to find out.
+    pub fn whole_len(&self) -> Result<u64> {
+        match (&self.kind, self.len) {
+            (Kind::Stream(stream), _) => {
+                let mut stream = lock(stream);
+                stream.fill_to(u64::MAX)?;
+                Ok(stream.seen.len() as u64)
+            }
+            (_, Some(len)) => Ok(len),
+            (_, None) => Ok(0),
+        }
+    }
+
+    /// Everything, where it can be lent.
+    #[must_use]
+    pub fn lent(&self) -> Option<&[u8]> {
+        match &self.kind {
+            Kind::Map(map) => Some(map),
+            Kind::Bytes(bytes) => Some((**bytes).as_ref()),
+            _ => None,
+        }
+    }
+
+    /// `len` bytes from `offset`: lent where possible, otherwise read into `scratch`.
+    pub fn view<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8]> {
+        if let Some(all) = self.lent() {
+            return range_of(all, offset, len).ok_or_else(|| self.too_short(offset, len));
+        }
+        scratch.resize(len, 0);
+        self.read_at(offset, scratch)?;
+        Ok(scratch)
+    }
+
+    /// `len` bytes from `offset` in memory of their own or lent, charged to the budget if copied.
+    pub fn cow(&self, offset: u64, len: u64, budget: &Budget, what: &str) -> Result<Cow<'_, [u8]>> {
+        let length = usize::try_from(len).map_err(|_| self.too_short(offset, usize::MAX))?;
+        if let Some(all) = self.lent() {
+            let bytes = range_of(all, offset, length);
+            return bytes.map(Cow::Borrowed).ok_or_else(|| self.too_short(offset, length));
+        }
+        if self.len.is_some_and(|end| offset.checked_add(len).is_none_or(|to| to > end)) {
+            return Err(self.too_short(offset, length));
+        }
+        budget.charge(len, what)?;
+        let mut bytes = vec![0; length];
+        self.read_at(offset, &mut bytes)?;
+        Ok(Cow::Owned(bytes))
+    }
+
+    /// Fills `out` with the bytes at `offset`.
+    pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let short = || self.too_short(offset, out.len());
+        if let Some(len) = self.len
+            && offset.checked_add(out.len() as u64).is_none_or(|end| end > len)
+        {
+            return Err(short());
+        }
+        match &self.kind {
+            Kind::Map(_) | Kind::Bytes(_) => {
+                let all = self.lent().unwrap_or_default();
+                out.copy_from_slice(range_of(all, offset, out.len()).ok_or_else(short)?);
+                Ok(())
+            }
+            Kind::File { file, window } => {
+                let read = |out: &mut [u8], at| read_file_at(file, out, at);
+                let done = if out.len() >= WINDOW / 2 {
+                    // Past the lock: several workers may read at once.
+                    read(out, offset)
+                } else {
+                    lock(window).read(offset, out, self.len, read)
+                };
+                done.map_err(|e| self.failed(e, offset))
+            }
+            Kind::Reader(reader) => {
+                let (reader, window) = &mut *lock(reader);
+                let read = |out: &mut [u8], at| {
+                    reader.seek(SeekFrom::Start(at))?;
+                    reader.read_exact(out)
+                };
+                window.read(offset, out, self.len, read).map_err(|e| self.failed(e, offset))
+            }
+            Kind::Stream(stream) => {
+                let mut stream = lock(stream);
+                let end = offset.saturating_add(out.len() as u64);
+                stream.fill_to(end).map_err(|e| e.in_file(&self.name))?;
+                out.copy_from_slice(range_of(&stream.seen, offset, out.len()).ok_or_else(short)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The first bytes, at most `len`: fewer if there are no more.
+    pub fn head(&self, len: usize) -> Result<Vec<u8>> {
+        let available = match &self.kind {
+            Kind::Stream(stream) => {
+                let mut stream = lock(stream);
+                stream.fill_to(len as u64)?;
+                stream.seen.len()
+            }
+            _ => usize::try_from(self.len.unwrap_or(0)).unwrap_or(usize::MAX),
+        };
+        let mut head = vec![0; len.min(available)];
+        self.read_at(0, &mut head)?;
+        Ok(head)
+    }
+
+    fn too_short(&self, offset: u64, len: usize) -> Error {
+        let end = offset.saturating_add(len as u64);
+        let size = match self.len {
+            Some(have) => format!("the file has {have}"),
+            None => "the stream ended earlier".to_owned(),
+        };
+        Error::malformed(format!("{len} bytes are wanted up to byte {end}, but {size}"))
+            .at(offset)
+            .in_file(&self.name)
+    }
+
+    fn failed(&self, error: io::Error, offset: u64) -> Error {
+        let doing = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "the file became shorter while it was read",
+            _ => "cannot read",
+        };
+        Error::io(error, doing).at(offset).in_file(&self.name)
+    }
+}
+
+impl Window {
+    /// Serves small reads from the window and refills it; large ones go straight through.
+    fn read(
+        &mut self,
+        offset: u64,
+        out: &mut [u8],
+        len: Option<u64>,
+        mut read: impl FnMut(&mut [u8], u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if out.len() >= WINDOW / 2 {
+            return read(out, offset);
+        }
+        let inside = offset.checked_sub(self.start).and_then(|at| range_of(&self.bytes, at, out.len()));
+        if let Some(bytes) = inside {
+            out.copy_from_slice(bytes);
+            return Ok(());
+        }
+        let rest = len.unwrap_or(u64::MAX).saturating_sub(offset);
+        let size = usize::try_from(rest).unwrap_or(WINDOW).min(WINDOW);
+        self.bytes.resize(size, 0);
+        if let Err(error) = read(&mut self.bytes, offset) {
+            self.bytes.clear();
+            return Err(error);
+        }
+        self.start = offset;
+        out.copy_from_slice(&self.bytes[..out.len()]);
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn fill_to(&mut self, end: u64) -> Result<()> {
+        while !self.ended && (self.seen.len() as u64) < end {
+            let have = self.seen.len();
+            if have as u64 >= self.most {
+                return Err(Error::limit(format!(
+                    "more than {} bytes of a stream would have to be kept in memory",
+                    self.most
+                ))
+                .hint("save the stream to a file first, or raise max_allocation (--max-allocation)"));
+            }
+            let missing = usize::try_from(end - have as u64).unwrap_or(usize::MAX);
+            self.seen.resize(have + missing.clamp(8 << 10, 1 << 20), 0);
+            let got = loop {
+                match self.reader.read(&mut self.seen[have..]) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    other => break other,
+                }
+            };
+            self.seen.truncate(have + *got.as_ref().unwrap_or(&0));
+            self.ended = got.map_err(|e| Error::io(e, "cannot read").at(have as u64))? == 0;
+        }
+        Ok(())
+    }
+}
+
+fn range_of(bytes: &[u8], offset: u64, len: usize) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(len)?)
+}
+
+/// A panic in another thread while it held a window leaves at worst a stale window behind.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn map(file: &File) -> Result<Mmap> {
+    // SAFETY: the map is read-only and private to us. If another program shortens the file, a
+    // read past its new end raises SIGBUS; callers who cannot accept that use `FileAccess::Read`.
+    let map = unsafe { Mmap::map(file) }.map_err(|e| Error::io(e, "cannot map"))?;
+    // A fault shall bring in the page it asks for and not its neighbourhood.
+    let _ = map.advise(Advice::Random);
+    Ok(map)
+}
+
+fn read_whole(mut file: &File, len: u64) -> Result<Vec<u8>> {
+    let len = usize::try_from(len).unwrap_or(0);
+    let mut bytes = vec![0; len];
+    file.read_exact(&mut bytes).map_err(|e| Error::io(e, "cannot read"))?;
+    Ok(bytes)
+}
+
+#[cfg(target_os = "linux")]
+fn advise_random(file: &File) {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open for the duration of the call; the advice changes no memory.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_random(_file: &File) {}
+
+#[cfg(unix)]
+fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    file.read_exact_at(out, offset)
+}
+
+#[cfg(windows)]
+fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+    while !out.is_empty() {
+        match file.seek_read(out, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            got => {
+                out = &mut out[got..];
+                offset += got as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        (0..200_000u32).map(|i| (i % 251) as u8).collect()
+    }
+
+    #[test]
+    fn every_form_reads_the_same_and_refuses_the_same() {
+        let bytes = sample();
+        let dir = std::env::temp_dir().join(format!("weigh-input-{}", std::process::id()));
+        std::fs::write(&dir, &bytes).unwrap();
+        let inputs = [
+            Input::open(&dir, FileAccess::Map).unwrap(),
+            Input::open(&dir, FileAccess::Read).unwrap(),
+            Input::from_bytes(bytes.clone(), "bytes"),
+            Input::from_reader(io::Cursor::new(bytes.clone()), "reader").unwrap(),
+            Input::from_stream(io::Cursor::new(bytes.clone()), "stream", 1 << 20),
+        ];
+        for input in &inputs {
+            let mut scratch = Vec::new();
+            for (offset, len) in [(0, 0), (5, 10), (199_990, 10), (70_000, 90_000), (3, 1), (200_000, 0)] {
+                let want = &bytes[offset..offset + len];
+                assert_eq!(input.view(offset as u64, len, &mut scratch).unwrap(), want);
+            }
+            for (offset, len) in [(199_991, 10), (u64::MAX, 1), (200_001, 0), (u64::MAX, usize::MAX)] {
+                if len < 100 {
+                    assert!(input.view(offset, len, &mut scratch).is_err(), "{:?}", input.name());
+                }
+            }
+            assert_eq!(input.whole_len().unwrap(), 200_000);
+            assert_eq!(input.head(16).unwrap(), &bytes[..16]);
+        }
+        std::fs::remove_file(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_stream_keeps_no_more_than_allowed() {
+        let input = Input::from_stream(io::repeat(1), "endless", 100_000);
+        assert!(input.head(1000).is_ok());
+        assert_eq!(input.whole_len().unwrap_err().kind(), crate::ErrorKind::Limit);
+    }
+}

@@ -1,0 +1,263 @@
+//! What the user points at: one or several stored files, opened as one model.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::catalog::{Finding, TensorInfo};
+use crate::containers::{self, Opening};
+use crate::error::{Error, Result};
+use crate::input::{FileAccess, Input, ReadSeek};
+use crate::limits::{Budget, Limits};
+use crate::schemes::{self, Config, Evidence, Ledger, TensorId};
+use crate::source::Source;
+
+mod locate;
+mod weight;
+
+pub use weight::{Scratch, Weight};
+
+use locate::Located;
+
+/// How a model is opened.
+///
+/// ```no_run
+/// use weighbridge::{FileAccess, Limits, OpenOptions};
+/// let model = OpenOptions::new()
+///     .access(FileAccess::Read)
+///     .limits(Limits::default().max_items(100_000))
+///     .open("model.safetensors")?;
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    access: FileAccess,
+    limits: Limits,
+    root: Option<String>,
+    strict_pickle: bool,
+}
+
+impl OpenOptions {
+    /// Mapped files, default limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Map files or read them by position.
+    #[must_use]
+    pub fn access(mut self, access: FileAccess) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// What opening may cost.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Take one branch of a nested checkpoint.
+    #[must_use]
+    pub fn root(mut self, key: impl Into<String>) -> Self {
+        self.root = Some(key.into());
+        self
+    }
+
+    /// Refuse pickles that name anything outside the known set.
+    #[must_use]
+    pub fn strict_pickle(mut self, strict: bool) -> Self {
+        self.strict_pickle = strict;
+        self
+    }
+
+    /// Opens a file, a directory, an index, or a name known to a local store.
+    ///
+    /// A place that holds several models is an error that names them; see
+    /// [`open_all`](Self::open_all).
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
+        let path = path.as_ref();
+        let mut found = locate::locate(path)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(one), true) => self.open_located(one),
+            (last, _) => {
+                let names: Vec<_> =
+                    found.iter().chain(&last).map(|f| f.path.display().to_string()).collect();
+                Err(Error::usage(format!("{} models are here: {}", names.len(), names.join(", ")))
+                    .in_file(path)
+                    .hint("open one of them"))
+            }
+        }
+    }
+
+    /// Opens everything at a place: the one model, or each component of a pipeline.
+    pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
+        let found = locate::locate(path.as_ref())?;
+        found.into_iter().map(|one| self.open_located(one)).collect()
+    }
+
+    /// Opens bytes in memory; `name` stands in for a path.
+    pub fn open_bytes(
+        &self,
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        name: &str,
+    ) -> Result<Model> {
+        self.open_input(Input::from_bytes(bytes, name))
+    }
+
+    /// Opens anything that reads and seeks; `name` stands in for a path.
+    pub fn open_reader(&self, reader: impl ReadSeek + 'static, name: &str) -> Result<Model> {
+        self.open_input(Input::from_reader(reader, name)?)
+    }
+
+    /// Opens a reader that cannot seek, such as a pipe. Formats whose header comes first cost
+    /// their header; others are kept in memory whole, within the limits.
+    pub fn open_stream(&self, reader: impl Read + Send + 'static, name: &str) -> Result<Model> {
+        self.open_input(Input::from_stream(reader, name, self.limits.max_allocation))
+    }
+
+    fn open_input(&self, input: Input) -> Result<Model> {
+        let path = input.name().to_owned();
+        self.assemble(vec![input], Located::new(path))
+    }
+
+    fn open_located(&self, located: Located) -> Result<Model> {
+        let open = |path: &PathBuf| Input::open(path, self.access);
+        let inputs = located.files.iter().map(open).collect::<Result<_>>()?;
+        self.assemble(inputs, located)
+    }
+
+    fn assemble(&self, inputs: Vec<Input>, located: Located) -> Result<Model> {
+        let budget = Budget::new(self.limits.clone());
+        let sources: Vec<Source> = inputs
+            .into_iter()
+            .map(|input| {
+                let name = input.name().to_owned();
+                self.open_source(input, &budget).map_err(|e| e.in_file(&name))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Model::new(sources, located))
+    }
+
+    fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
+        let Some(container) = containers::recognize(&input)? else {
+            return Err(locate::name_stranger(&input));
+        };
+        let stem = input.name().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let opening = Opening {
+            budget,
+            stem: &stem,
+            root: self.root.as_deref(),
+            strict_pickle: self.strict_pickle,
+        };
+        let catalog = container.open(&input, &opening)?;
+        Ok(Source::new(input, catalog, container, self.limits.clone()))
+    }
+}
+
+/// A model: some stored files, one catalog, and who reads what of it.
+pub struct Model {
+    path: PathBuf,
+    sources: Vec<Source>,
+    ledger: Ledger,
+    findings: Vec<Finding>,
+    notes: Vec<String>,
+    configs: Vec<Config>,
+}
+
+impl Model {
+    /// Opens a file, a directory, an index, or a name known to a local store.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().open(path)
+    }
+
+    /// Opens bytes in memory; `name` stands in for a path.
+    pub fn open_bytes(
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        name: &str,
+    ) -> Result<Self> {
+        OpenOptions::new().open_bytes(bytes, name)
+    }
+
+    /// Opens anything that reads and seeks; `name` stands in for a path.
+    pub fn open_reader(reader: impl ReadSeek + 'static, name: &str) -> Result<Self> {
+        OpenOptions::new().open_reader(reader, name)
+    }
+
+    fn new(sources: Vec<Source>, located: Located) -> Self {
+        let catalogs =
+            sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
+        let evidence = Evidence::new(catalogs, &located.configs);
+        let ledger = schemes::settle(&evidence, schemes::SCHEMES);
+        let mut findings = located.findings;
+        let mut notes = located.notes;
+        for source in &sources {
+            findings.extend(source.catalog().findings.iter().cloned());
+            notes.extend(source.catalog().notes.iter().cloned());
+        }
+        findings.extend(ledger.findings.iter().cloned());
+        Self { path: located.path, sources, ledger, findings, notes, configs: located.configs }
+    }
+
+    /// The place it was opened from.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The format of its files: `safetensors`, `gguf`, ..
+    #[must_use]
+    pub fn format(&self) -> &'static str {
+        self.sources.first().map_or("empty", |source| source.container().name())
+    }
+
+    /// Its files.
+    #[must_use]
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The JSON documents that lie beside its files.
+    #[must_use]
+    pub fn configs(&self) -> &[Config] {
+        &self.configs
+    }
+
+    /// What is wrong with it.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// What was decided on the user's behalf.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Its logical weights, in the order of the files.
+    pub fn weights(&self) -> impl ExactSizeIterator<Item = Weight<'_>> {
+        self.ledger.weights.iter().map(|(scheme, bid)| Weight::new(self, scheme, bid))
+    }
+
+    /// The weight of that name.
+    pub fn weight(&self, name: &str) -> Result<Weight<'_>> {
+        self.weights().find(|weight| weight.name() == name).ok_or_else(|| {
+            Error::usage("the model has no such weight")
+                .in_tensor(name)
+                .in_file(&self.path)
+                .hint("`weigh inspect --tensors` lists the names")
+        })
+    }
+
+    /// Stored tensors that no weight needs, with the reason.
+    pub fn dropped(&self) -> impl Iterator<Item = (&TensorInfo, &str)> {
+        self.ledger.dropped.iter().map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
+    }
+
+    /// A stored tensor and the source it lies in.
+    pub(crate) fn stored(&self, id: TensorId) -> (&Source, &TensorInfo) {
+        let source = &self.sources[id.source as usize];
+        (source, &source.catalog().tensors[id.tensor as usize])
+    }
+}

@@ -1,0 +1,243 @@
+//! Says exactly what a model holds, from headers alone.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::catalog::{Finding, Value};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::model::{Model, Weight};
+
+/// What a report shall hold beyond the summary.
+#[derive(Clone, Debug, Default)]
+pub struct InspectOptions {
+    /// Every weight with its parts.
+    pub tensors: bool,
+    /// Metadata arrays in full.
+    pub full_metadata: bool,
+}
+
+/// What is inside a model. The field names are the JSON contract.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+pub struct Report {
+    pub path: String,
+    pub format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    pub files: Vec<FileReport>,
+    pub file_bytes: u64,
+    pub stored_tensors: u64,
+    pub weights: u64,
+    pub parameters: u64,
+    pub bits_per_weight: Option<f64>,
+    pub schemes: Vec<SchemeReport>,
+    pub dtypes: BTreeMap<String, u64>,
+    pub decoded_bytes: DecodedBytes,
+    pub dropped: Vec<Dropped>,
+    pub problems: Vec<Finding>,
+    pub notes: Vec<String>,
+    pub metadata: serde_json::Map<String, Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tensors: Option<Vec<TensorReport>>,
+}
+
+/// One file of a model.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct FileReport {
+    pub path: String,
+    pub bytes: u64,
+}
+
+/// All weights of one scheme and variant.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct SchemeReport {
+    pub scheme: &'static str,
+    pub variant: String,
+    pub weights: u64,
+    pub parameters: u64,
+    pub bytes: u64,
+}
+
+/// The payload a conversion would write.
+#[derive(Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct DecodedBytes {
+    pub auto: u64,
+    pub bf16: u64,
+    pub f16: u64,
+    pub f32: u64,
+}
+
+/// A stored tensor that no weight needs.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Dropped {
+    pub name: String,
+    pub reason: String,
+}
+
+/// One weight.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct TensorReport {
+    pub name: String,
+    pub shape: Vec<u64>,
+    pub scheme: &'static str,
+    pub variant: String,
+    pub native: Option<&'static str>,
+    pub parameters: u64,
+    pub bytes: u64,
+    pub parts: Vec<PartReport>,
+}
+
+/// One stored tensor of a weight.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PartReport {
+    pub name: String,
+    pub role: &'static str,
+    pub dtype: String,
+    pub shape: Vec<u64>,
+    pub file: String,
+    pub offset: Option<u64>,
+    pub bytes: u64,
+}
+
+/// Looks at a model.
+pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
+    let sources = model.sources();
+    let mut report = Report {
+        path: model.path().to_string_lossy().into_owned(),
+        format: model.format(),
+        detail: sources.first().and_then(|s| s.catalog().detail.clone()),
+        files: sources.iter().map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() }).collect(),
+        file_bytes: sources.iter().map(|s| s.file_bytes()).fold(0, u64::saturating_add),
+        stored_tensors: sources.iter().map(|s| s.catalog().tensors.len() as u64).sum(),
+        weights: model.weights().len() as u64,
+        parameters: 0,
+        bits_per_weight: None,
+        schemes: Vec::new(),
+        dtypes: BTreeMap::new(),
+        decoded_bytes: DecodedBytes::default(),
+        dropped: model
+            .dropped()
+            .map(|(info, reason)| Dropped { name: info.name.to_string(), reason: reason.to_owned() })
+            .collect(),
+        problems: model.findings().to_vec(),
+        notes: model.notes().to_vec(),
+        metadata: metadata_of(model, options)?,
+        tensors: options.tensors.then(|| model.weights().map(tensor_report).collect()),
+    };
+    add_totals(model, &mut report);
+    Ok(report)
+}
+
+fn name_of(source: &crate::source::Source) -> String {
+    source.input().name().to_string_lossy().into_owned()
+}
+
+fn add_totals(model: &Model, report: &mut Report) {
+    for source in model.sources() {
+        for tensor in &source.catalog().tensors {
+            *report.dtypes.entry(tensor.stored.name().to_owned()).or_default() += 1;
+        }
+    }
+    let mut stored = 0u64;
+    for weight in model.weights() {
+        let (parameters, bytes) = (weight.elements(), weight.stored_bytes());
+        report.parameters = report.parameters.saturating_add(parameters);
+        stored = stored.saturating_add(bytes);
+        add_decoded(&weight, &mut report.decoded_bytes);
+        let same = |s: &&mut SchemeReport| s.scheme == weight.scheme() && s.variant == weight.variant();
+        let row = match report.schemes.iter_mut().find(same) {
+            Some(row) => row,
+            None => {
+                report.schemes.push(SchemeReport {
+                    scheme: weight.scheme(),
+                    variant: weight.variant().to_owned(),
+                    weights: 0,
+                    parameters: 0,
+                    bytes: 0,
+                });
+                let last = report.schemes.len() - 1;
+                &mut report.schemes[last]
+            }
+        };
+        row.weights += 1;
+        row.parameters = row.parameters.saturating_add(parameters);
+        row.bytes = row.bytes.saturating_add(bytes);
+    }
+    report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
+    if report.parameters > 0 {
+        #[allow(clippy::cast_precision_loss)] // A ratio for people.
+        let bits = stored as f64 * 8.0 / report.parameters as f64;
+        report.bits_per_weight = Some(bits);
+    }
+}
+
+/// What one weight adds to the payload of a conversion, by the rules of `--dtype`.
+fn add_decoded(weight: &Weight<'_>, decoded: &mut DecodedBytes) {
+    let elements = weight.elements();
+    let as_type = |dtype: DType| dtype.bytes_for(elements).unwrap_or(0);
+    let is_plain = weight.scheme() == crate::schemes::plain::NAME;
+    let stays = is_plain && !weight.native().is_some_and(DType::is_float);
+    let stored = weight.stored_bytes();
+    let auto = match weight.native() {
+        _ if is_plain => stored,
+        Some(native @ (DType::F16 | DType::BF16)) => as_type(native),
+        _ => as_type(DType::BF16),
+    };
+    let cast = |dtype| if stays { stored } else { as_type(dtype) };
+    decoded.auto = decoded.auto.saturating_add(auto);
+    decoded.bf16 = decoded.bf16.saturating_add(cast(DType::BF16));
+    decoded.f16 = decoded.f16.saturating_add(cast(DType::F16));
+    decoded.f32 = decoded.f32.saturating_add(cast(DType::F32));
+}
+
+fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Map<String, Json>> {
+    let mut all = serde_json::Map::new();
+    for source in model.sources() {
+        for (key, value) in source.catalog().metadata.iter() {
+            if all.contains_key(key) {
+                continue;
+            }
+            let json = match value {
+                Value::Array(array) if options.full_metadata => {
+                    source.array(array)?.iter().map(Value::to_json).collect()
+                }
+                other => other.to_json(),
+            };
+            all.insert(key.to_owned(), json);
+        }
+    }
+    Ok(all)
+}
+
+fn tensor_report(weight: Weight<'_>) -> TensorReport {
+    TensorReport {
+        name: weight.name().to_owned(),
+        shape: weight.shape().to_vec(),
+        scheme: weight.scheme(),
+        variant: weight.variant().to_owned(),
+        native: weight.native().map(DType::name),
+        parameters: weight.elements(),
+        bytes: weight.stored_bytes(),
+        parts: weight
+            .parts()
+            .map(|(role, source, info)| PartReport {
+                name: info.name.to_string(),
+                role,
+                dtype: info.stored.name().to_owned(),
+                shape: info.shape.to_vec(),
+                file: name_of(source),
+                offset: info.file_offset(),
+                bytes: info.bytes,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,229 @@
+//! Room 2: stored tensors to numbers, one folder a scheme.
+//!
+//! A scheme looks at all stored tensors of a model at once, with the configs beside them, and
+//! *bids* for the groups it understands (`x.qweight` + `x.scales` + ..). Every stored tensor ends
+//! in exactly one weight, is plain, or is dropped for a stated reason; two bids for one tensor
+//! are a finding, so the order of [`SCHEMES`] cannot matter. To add a scheme: its folder, one
+//! `mod` line and one line in the table.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use half::{bf16, f16};
+
+use crate::catalog::{Finding, Metadata, Shape, TensorInfo};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::source::{Slab, Staged};
+
+mod bids;
+pub mod ggml;
+pub mod gptq;
+pub mod plain;
+
+pub use bids::{Ledger, settle};
+
+/// Every scheme that bids. `plain` is not here: it is what nobody bid for.
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml];
+
+/// A quantization scheme.
+pub trait Scheme: Sync {
+    /// Its name in reports, which is its folder's name.
+    fn name(&self) -> &'static str;
+
+    /// Bids for what it understands.
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
+}
+
+/// Which stored tensor of which source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TensorId {
+    /// Index of the source in the model.
+    pub source: u32,
+    /// Index of the tensor in the source's catalog.
+    pub tensor: u32,
+}
+
+/// A JSON document that lies beside the weights, such as `config.json`.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its file name.
+    pub name: String,
+    /// Its contents.
+    pub json: serde_json::Value,
+}
+
+/// All a scheme may look at: the stored tensors, the configs, the files' metadata.
+pub struct Evidence<'a> {
+    tensors: Vec<(TensorId, &'a TensorInfo)>,
+    by_name: HashMap<&'a str, usize, foldhash::fast::RandomState>,
+    configs: &'a [Config],
+    metadata: Vec<&'a Metadata>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Gathers the evidence of a model.
+    pub fn new(
+        catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
+        configs: &'a [Config],
+    ) -> Self {
+        let mut evidence =
+            Self { tensors: Vec::new(), by_name: HashMap::default(), configs, metadata: Vec::new() };
+        for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
+            evidence.metadata.push(metadata);
+            for (tensor, info) in (0u32..).zip(tensors) {
+                evidence.by_name.entry(&info.name).or_insert(evidence.tensors.len());
+                evidence.tensors.push((TensorId { source, tensor }, info));
+            }
+        }
+        evidence
+    }
+
+    /// Every stored tensor, in the order of the files.
+    #[must_use]
+    pub fn tensors(&self) -> &[(TensorId, &'a TensorInfo)] {
+        &self.tensors
+    }
+
+    /// The tensor of that name, in whichever file it lies.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<(TensorId, &'a TensorInfo)> {
+        self.by_name.get(name).map(|&index| self.tensors[index])
+    }
+
+    /// A config document by file name.
+    #[must_use]
+    pub fn config(&self, name: &str) -> Option<&'a serde_json::Value> {
+        self.configs.iter().find(|config| config.name == name).map(|config| &config.json)
+    }
+
+    /// The metadata of each file.
+    #[must_use]
+    pub fn metadata(&self) -> &[&'a Metadata] {
+        &self.metadata
+    }
+}
+
+/// One stored tensor's part in a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it does there: `weight`, `scales`, ..
+    pub role: &'static str,
+    /// Which tensor.
+    pub tensor: TensorId,
+}
+
+/// One logical weight: what a scheme makes of some stored tensors.
+pub struct Bid {
+    /// The weight's name.
+    pub name: String,
+    /// Its logical shape.
+    pub shape: Shape,
+    /// The kind within the scheme, such as `4bit-g128`.
+    pub variant: Arc<str>,
+    /// The type its canonical library decodes it to.
+    pub native: Option<DType>,
+    /// What it is made of.
+    pub parts: Vec<Part>,
+    /// How it is decoded; an explanation where it cannot be.
+    pub recipe: Result<Arc<dyn Recipe>, Arc<str>>,
+}
+
+/// What a scheme has to say about a model.
+#[derive(Default)]
+pub struct Bids {
+    /// Weights.
+    pub weights: Vec<Bid>,
+    /// Stored tensors that no weight needs, with the reason.
+    pub dropped: Vec<(TensorId, String)>,
+    /// What does not fit together.
+    pub findings: Vec<Finding>,
+}
+
+/// How one weight becomes numbers: which bytes some rows need, and what to do with them.
+pub trait Recipe: Send + Sync {
+    /// The pieces of the parts that `rows` need, appended to `slabs`.
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>);
+
+    /// Decodes `rows` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
+    /// `i`th slab of [`needs`](Self::needs).
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
+}
+
+/// Where decoded numbers go.
+pub enum Out<'a> {
+    /// Single precision.
+    F32(&'a mut [f32]),
+    /// bfloat16.
+    Bf16(&'a mut [bf16]),
+    /// IEEE half precision.
+    F16(&'a mut [f16]),
+}
+
+impl Out<'_> {
+    /// How many numbers it takes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(out) => out.len(),
+            Self::Bf16(out) => out.len(),
+            Self::F16(out) => out.len(),
+        }
+    }
+
+    /// Whether it takes none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills it with `f(index)`, each rounded once to the type of the output.
+    pub fn fill_with(self, mut f: impl FnMut(usize) -> f32) {
+        match self {
+            Self::F32(out) => out.iter_mut().enumerate().for_each(|(i, o)| *o = f(i)),
+            Self::Bf16(out) => {
+                out.iter_mut().enumerate().for_each(|(i, o)| *o = bf16::from_f32(f(i)));
+            }
+            Self::F16(out) => {
+                out.iter_mut().enumerate().for_each(|(i, o)| *o = f16::from_f32(f(i)));
+            }
+        }
+    }
+}
+
+/// A type weights can be decoded to: `f32`, `bf16` or `f16`.
+pub trait Element: Copy + Default + Send + sealed::Sealed {
+    /// The matching stored type.
+    const DTYPE: DType;
+    /// A slice of them as an output.
+    fn out(slice: &mut [Self]) -> Out<'_>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for half::bf16 {}
+    impl Sealed for half::f16 {}
+}
+
+impl Element for f32 {
+    const DTYPE: DType = DType::F32;
+    fn out(slice: &mut [Self]) -> Out<'_> {
+        Out::F32(slice)
+    }
+}
+
+impl Element for bf16 {
+    const DTYPE: DType = DType::BF16;
+    fn out(slice: &mut [Self]) -> Out<'_> {
+        Out::Bf16(slice)
+    }
+}
+
+impl Element for f16 {
+    const DTYPE: DType = DType::F16;
+    fn out(slice: &mut [Self]) -> Out<'_> {
+        Out::F16(slice)
+    }
+}

@@ -1,0 +1,141 @@
+//! What nobody bid for: elements that stand alone, read as they are.
+//!
+//! Recipe: native type is the stored type. Decoding widens exactly to f32 (f64 and 64-bit
+//! integers round once) and rounds once to the output type.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use half::{bf16, f16};
+
+use super::{Bid, Out, Part, Recipe, TensorId};
+use crate::catalog::TensorInfo;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::source::{Slab, Staged};
+
+mod small_floats;
+
+/// The scheme's name in reports.
+pub const NAME: &str = "plain";
+
+/// A stored tensor as a weight of its own.
+#[must_use]
+pub fn weight(id: TensorId, info: &TensorInfo) -> Bid {
+    let native = info.stored.element();
+    let recipe: Result<Arc<dyn Recipe>, Arc<str>> = match native {
+        Some(dtype) if reader(dtype).is_some() => {
+            Ok(Arc::new(Plain { dtype, columns: columns(&info.shape) }))
+        }
+        Some(dtype) => Err(format!("{dtype} has no meaning as a plain number").into()),
+        None => Err(format!("type {} is not known to this version", info.stored.name()).into()),
+    };
+    Bid {
+        name: info.name.to_string(),
+        shape: info.shape.clone(),
+        variant: match &info.stored {
+            StoredType::Opaque(name) => name.clone(),
+            other => other.name().into(),
+        },
+        native,
+        parts: vec![Part { role: "weight", tensor: id }],
+        recipe,
+    }
+}
+
+/// Elements of one row: all dimensions but the outermost.
+#[must_use]
+pub fn columns(shape: &[u64]) -> u64 {
+    shape.get(1..).unwrap_or_default().iter().product()
+}
+
+struct Plain {
+    dtype: DType,
+    columns: u64,
+}
+
+impl Recipe for Plain {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        let bits = self.columns * u64::from(self.dtype.bits());
+        let (start, end) = (rows.start * bits / 8, (rows.end * bits).div_ceil(8));
+        slabs.push(Slab::whole(0, start, end - start));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        if same_type_copy(self.dtype, bytes, &out) {
+            return Ok(copy_bytes(bytes, out));
+        }
+        let Some(read) = reader(self.dtype) else {
+            return Err(Error::unsupported(format!("{} has no meaning as a number", self.dtype)));
+        };
+        // Rows of sub-byte types may start inside a byte.
+        let bits = self.columns * u64::from(self.dtype.bits());
+        let first = usize::try_from(rows.start * bits % 8 / u64::from(self.dtype.bits()))
+            .unwrap_or_default();
+        out.fill_with(|index| read(bytes, first + index));
+        Ok(())
+    }
+}
+
+fn same_type_copy(dtype: DType, bytes: &[u8], out: &Out<'_>) -> bool {
+    let (target, width) = match out {
+        Out::F32(_) => (DType::F32, 4),
+        Out::Bf16(_) => (DType::BF16, 2),
+        Out::F16(_) => (DType::F16, 2),
+    };
+    target == dtype && bytes.len() == out.len() * width
+}
+
+fn copy_bytes(bytes: &[u8], out: Out<'_>) {
+    match out {
+        Out::F32(out) => {
+            for (o, b) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *o = f32::from_le_bytes(*b);
+            }
+        }
+        Out::Bf16(out) => {
+            for (o, b) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *o = bf16::from_le_bytes(*b);
+            }
+        }
+        Out::F16(out) => {
+            for (o, b) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *o = f16::from_le_bytes(*b);
+            }
+        }
+    }
+}
+
+type Reader = fn(&[u8], usize) -> f32;
+
+fn le<const N: usize>(bytes: &[u8], index: usize) -> [u8; N] {
+    bytes.as_chunks::<N>().0[index]
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Rounding is the point.
+fn reader(dtype: DType) -> Option<Reader> {
+    Some(match dtype {
+        DType::Bool => |b, i| f32::from(u8::from(b[i] != 0)),
+        DType::U8 => |b, i| f32::from(b[i]),
+        DType::I8 => |b, i| f32::from(b[i].cast_signed()),
+        DType::U16 => |b, i| f32::from(u16::from_le_bytes(le(b, i))),
+        DType::I16 => |b, i| f32::from(i16::from_le_bytes(le(b, i))),
+        DType::U32 => |b, i| u32::from_le_bytes(le(b, i)) as f32,
+        DType::I32 => |b, i| i32::from_le_bytes(le(b, i)) as f32,
+        DType::U64 => |b, i| u64::from_le_bytes(le(b, i)) as f32,
+        DType::I64 => |b, i| i64::from_le_bytes(le(b, i)) as f32,
+        DType::F16 => |b, i| f16::from_le_bytes(le(b, i)).to_f32(),
+        DType::BF16 => |b, i| bf16::from_le_bytes(le(b, i)).to_f32(),
+        DType::F32 => |b, i| f32::from_le_bytes(le(b, i)),
+        DType::F64 => |b, i| f64::from_le_bytes(le(b, i)) as f32,
+        DType::F8_E4M3 => |b, i| small_floats::e4m3(b[i]),
+        DType::F8_E5M2 => |b, i| small_floats::e5m2(b[i]),
+        DType::F8_E4M3FNUZ => |b, i| small_floats::e4m3fnuz(b[i]),
+        DType::F8_E5M2FNUZ => |b, i| small_floats::e5m2fnuz(b[i]),
+        DType::F8_E8M0 => |b, i| small_floats::e8m0(b[i]),
+        DType::F4 | DType::F6_E2M3 | DType::F6_E3M2 | DType::C32 | DType::C64 | DType::C128 => {
+            return None;
+        }
+    })
+}

@@ -1,0 +1,69 @@
+//! Text that came out of a file, made safe to show.
+//!
+//! A tensor name may hold terminal escapes, newlines or characters that reverse the reading
+//! direction. Whatever could move a cursor or mislead a reader is shown as `\u{..}`.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The text itself when it is harmless, otherwise a copy with the rest spelled out.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_harmless(c) => out.push(c),
+            c => {
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Harmless text cut to at most `limit` characters, with a mark where it was cut.
+#[must_use]
+pub fn shortened(text: &str, limit: usize) -> String {
+    let mut cut = text.char_indices().skip(limit);
+    match cut.next() {
+        None => escaped(text).into_owned(),
+        Some((end, _)) => format!("{}…", escaped(&text[..end])),
+    }
+}
+
+fn is_harmless(c: char) -> bool {
+    let invisible_or_reordering = matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    );
+    !c.is_control() && !invisible_or_reordering
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_text_is_borrowed() {
+        assert!(matches!(escaped("blk.0.attn_q.weight é 重"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn controls_and_direction_marks_are_spelled_out() {
+        assert_eq!(escaped("a\x1b[2J\u{202e}b\n"), "a\\u{1b}[2J\\u{202e}b\\n");
+    }
+
+    #[test]
+    fn cutting_counts_characters() {
+        assert_eq!(shortened("äöüß", 2), "äö…");
+        assert_eq!(shortened("äö", 2), "äö");
+    }
+}

@@ -1,0 +1,104 @@
+//! The whole way once: a GPTQ model through bids, `needs`, `fetch` and `decode`, mapped and
+//! read, against values decoded by the canonical library; then written tile by tile and read back.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use weighbridge::{FileAccess, Model, OpenOptions, f16};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn golden() -> Vec<(String, Vec<u8>)> {
+    let folder = root().join("tests/files/gptq");
+    let list: Json =
+        serde_json::from_slice(&std::fs::read(folder.join("golden.json")).unwrap()).unwrap();
+    let entries = list.as_array().unwrap();
+    assert!(entries.len() >= 14);
+    entries
+        .iter()
+        .map(|entry| {
+            let bytes = std::fs::read(folder.join(entry["file"].as_str().unwrap())).unwrap();
+            (entry["name"].as_str().unwrap().to_owned(), bytes)
+        })
+        .collect()
+}
+
+fn decoded(model: &Model, name: &str) -> Vec<u8> {
+    let weight = model.weight(name).unwrap();
+    let mut out = vec![f16::ZERO; weight.len()];
+    weight.decode_into(&mut out).unwrap();
+    out.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+#[test]
+fn gptq_decodes_to_the_canonical_values_mapped_and_read() {
+    for access in [FileAccess::Map, FileAccess::Read] {
+        let model =
+            OpenOptions::new().access(access).open(root().join("samples/tiny-llama-gptq")).unwrap();
+        for (name, expected) in golden() {
+            assert_eq!(model.weight(&name).unwrap().scheme(), "gptq");
+            assert!(decoded(&model, &name) == expected, "{name} {access:?}");
+        }
+    }
+}
+
+/// Each layout question has a file of its own: act-order, asymmetric zero points, one group for
+/// all, the second checkpoint format. Widths that are not decoded yet must be refused, by name.
+#[test]
+fn gptq_variants() {
+    let folder = root().join("tests/files/gptq");
+    let list: Json =
+        serde_json::from_slice(&std::fs::read(folder.join("variants.json")).unwrap()).unwrap();
+    for entry in list.as_array().unwrap() {
+        let variant = folder.join(entry["folder"].as_str().unwrap());
+        let name = entry["name"].as_str().unwrap();
+        let model = Model::open(&variant).unwrap();
+        if entry["bits"] == 4 {
+            let expected = std::fs::read(variant.join(entry["file"].as_str().unwrap())).unwrap();
+            assert!(decoded(&model, name) == expected, "{}", variant.display());
+            assert_eq!(model.findings(), []);
+        } else {
+            let weight = model.weight(name).unwrap();
+            assert!(weight.undecodable().unwrap().contains("-bit GPTQ cannot be decoded"));
+            assert!(weight.decode_into(&mut vec![0f32; weight.len()]).is_err());
+            assert_eq!(model.findings()[0].kind, "undecodable");
+        }
+    }
+}
+
+#[test]
+fn any_rows_are_the_same_rows() {
+    let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();
+    for (name, _) in golden().iter().take(3) {
+        let weight = model.weight(name).unwrap();
+        let (rows, columns) = weight.rows_and_columns();
+        let mut all = vec![0f32; weight.len()];
+        weight.decode_into(&mut all).unwrap();
+        for range in [0..1, 3..17, rows - 5..rows, 7..7, 0..rows] {
+            let mut some = vec![0f32; ((range.end - range.start) * columns) as usize];
+            weight.decode_rows(range.clone(), &mut some).unwrap();
+            let from = (range.start * columns) as usize;
+            assert_eq!(some, all[from..from + some.len()], "{name} {range:?}");
+        }
+    }
+}
+
+#[test]
+fn written_tile_by_tile_and_read_back() {
+    let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    weighbridge::pipeline::write_safetensors::<f16>(&model, &target).unwrap();
+    let written = Model::open(&target).unwrap();
+    assert_eq!(written.weights().len(), model.weights().len());
+    for weight in model.weights() {
+        assert!(decoded(&written, weight.name()) == decoded(&model, weight.name()));
+    }
+    for (name, expected) in golden() {
+        assert_eq!(written.weight(&name).unwrap().bytes(), Some(&expected[..]));
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "no partial file stays behind");
+}
