@@ -11,6 +11,7 @@ use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
 pub mod safetensors;
+pub(crate) mod zip;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
