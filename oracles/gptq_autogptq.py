@@ -41,6 +41,17 @@ VERSION = "0.7.1"
 LAYER = "model.layers.0.self_attn.q_proj"
 
 
+def sort_metadata(path):
+    """The safetensors writer keeps metadata in no fixed order; fix it in place."""
+    raw = path.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8:8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode().ljust(size)
+    assert len(text) == size
+    path.write_bytes(raw[:8] + text + raw[8 + size:])
+
+
 def main():
     if auto_gptq.__version__ != VERSION:
         raise SystemExit(f"this generator is pinned to auto-gptq {VERSION}")
@@ -79,6 +90,7 @@ def main():
         with safe_open(file, "np") as reader:
             kept = {n: reader.get_tensor(n) for n in reader.keys() if n.startswith(LAYER + ".")}
             save_file(kept, target / file.name, metadata=reader.metadata())
+        sort_metadata(target / file.name)
         (target / file.name).chmod(0o644)
 
         zeros = kept[LAYER + ".qzeros"].view(np.uint32)

@@ -46,7 +46,6 @@ from gptqmodel.nn_modules.qlinear.torch import TorchLinear
 
 LIBRARY = "gptqmodel"
 VERSION = "7.7.0"
-TENSOR_BYTES = {"I32": 4, "F16": 2, "BF16": 2}
 
 # The demo is cut here, so that the layer has g_idx and scales in shard 1 and
 # qweight and qzeros in shard 2.

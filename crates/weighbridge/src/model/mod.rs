@@ -237,7 +237,7 @@ impl Model {
 
     /// Its logical weights, in the order of the files.
     pub fn weights(&self) -> impl ExactSizeIterator<Item = Weight<'_>> {
-        self.ledger.weights.iter().map(|(scheme, bid)| Weight::new(self, scheme, bid))
+        self.ledger.weights.iter().map(|entry| Weight::new(self, entry))
     }
 
     /// The weight of that name.

@@ -6,15 +6,14 @@ use super::Model;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{Bid, Element, plain};
+use crate::schemes::{Element, Entry, Part, Recipe, TensorId, plain};
 use crate::source::{Slab, Source, Staged};
 
 /// A logical weight, whatever it is made of.
 #[derive(Clone, Copy)]
 pub struct Weight<'m> {
     model: &'m Model,
-    scheme: &'static str,
-    bid: &'m Bid,
+    entry: &'m Entry,
 }
 
 /// Buffers that decoding needs, kept from one call to the next.
@@ -25,51 +24,75 @@ pub struct Scratch {
 }
 
 impl<'m> Weight<'m> {
-    pub(super) fn new(model: &'m Model, scheme: &'static str, bid: &'m Bid) -> Self {
-        Self { model, scheme, bid }
+    pub(super) fn new(model: &'m Model, entry: &'m Entry) -> Self {
+        Self { model, entry }
+    }
+
+    /// The stored tensor of a plain weight.
+    fn info(id: TensorId, model: &'m Model) -> &'m TensorInfo {
+        model.stored(id).1
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &'m str {
-        &self.bid.name
+        match self.entry {
+            Entry::Plain(id) => &Self::info(*id, self.model).name,
+            Entry::Scheme(_, bid) => &bid.name,
+        }
     }
 
     /// Its logical shape, outermost dimension first.
     #[must_use]
     pub fn shape(&self) -> &'m [u64] {
-        &self.bid.shape
+        match self.entry {
+            Entry::Plain(id) => &Self::info(*id, self.model).shape,
+            Entry::Scheme(_, bid) => &bid.shape,
+        }
     }
 
     /// The scheme it is stored in: `plain`, `gptq`, ..
     #[must_use]
     pub fn scheme(&self) -> &'static str {
-        self.scheme
+        match self.entry {
+            Entry::Plain(_) => plain::NAME,
+            Entry::Scheme(name, _) => name,
+        }
     }
 
-    /// The kind within the scheme.
+    /// The kind within the scheme; of a plain weight, its stored type.
     #[must_use]
     pub fn variant(&self) -> &'m str {
-        &self.bid.variant
+        match self.entry {
+            Entry::Plain(id) => Self::info(*id, self.model).stored.name(),
+            Entry::Scheme(_, bid) => &bid.variant,
+        }
     }
 
     /// The type its canonical library decodes it to; `None` when that is not known.
     #[must_use]
     pub fn native(&self) -> Option<DType> {
-        self.bid.native
+        match self.entry {
+            Entry::Plain(id) => Self::info(*id, self.model).stored.element(),
+            Entry::Scheme(_, bid) => bid.native,
+        }
     }
 
     /// Why it cannot be decoded, where it cannot.
     #[must_use]
-    pub fn undecodable(&self) -> Option<&'m str> {
-        let refused = || self.parts().find_map(|(_, _, info)| info.refused.as_deref());
-        self.bid.recipe.as_ref().err().map(|reason| &**reason).or_else(refused)
+    pub fn undecodable(&self) -> Option<String> {
+        let refused = || self.parts().find_map(|(_, _, info)| info.refused.as_deref().map(str::to_owned));
+        let reason = match self.entry {
+            Entry::Plain(id) => plain::recipe(Self::info(*id, self.model)).err(),
+            Entry::Scheme(_, bid) => bid.recipe.as_ref().err().map(|reason| reason.to_string()),
+        };
+        refused().or(reason)
     }
 
     /// Its logical elements.
     #[must_use]
     pub fn elements(&self) -> u64 {
-        crate::catalog::element_count(&self.bid.shape).unwrap_or(0)
+        crate::catalog::element_count(self.shape()).unwrap_or(0)
     }
 
     /// Its logical elements, as the length of a buffer for it.
@@ -96,10 +119,17 @@ impl<'m> Weight<'m> {
     /// The stored tensors it is made of: role, source, tensor.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &'m Source, &'m TensorInfo)> {
         let model = self.model;
-        self.bid.parts.iter().map(move |part| {
+        (0..).map_while(move |index| self.part(index)).map(move |part| {
             let (source, info) = model.stored(part.tensor);
             (part.role, source, info)
         })
+    }
+
+    fn part(&self, index: usize) -> Option<Part> {
+        match self.entry {
+            Entry::Plain(id) => (index == 0).then_some(Part { role: "weight", tensor: *id }),
+            Entry::Scheme(_, bid) => bid.parts.get(index).copied(),
+        }
     }
 
     /// All bytes that make it up, scales included.
@@ -111,7 +141,7 @@ impl<'m> Weight<'m> {
     /// Its bytes without a copy, where it is plain and its file is mapped or in memory.
     #[must_use]
     pub fn bytes(&self) -> Option<&'m [u8]> {
-        let (_, source, info) = self.parts().next().filter(|_| self.scheme == plain::NAME)?;
+        let (_, source, info) = self.parts().next().filter(|_| self.scheme() == plain::NAME)?;
         source.image(info)
     }
 
@@ -142,9 +172,16 @@ impl<'m> Weight<'m> {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let recipe = match &self.bid.recipe {
-            Ok(recipe) => recipe,
-            Err(reason) => return Err(Error::unsupported(reason.to_string())),
+        let plain_recipe;
+        let recipe: &dyn Recipe = match self.entry {
+            Entry::Plain(id) => {
+                plain_recipe = plain::recipe(Self::info(*id, self.model)).map_err(Error::unsupported)?;
+                &plain_recipe
+            }
+            Entry::Scheme(_, bid) => match &bid.recipe {
+                Ok(recipe) => &**recipe,
+                Err(reason) => return Err(Error::unsupported(reason.to_string())),
+            },
         };
         self.check_buffer(&rows, out.len())?;
         if out.is_empty() {
@@ -155,7 +192,7 @@ impl<'m> Weight<'m> {
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
         let mut staged = smallvec::SmallVec::<[Staged<'_>; 8]>::new();
         for (slab, buffer) in scratch.slabs.iter().zip(&mut scratch.buffers) {
-            let part = self.bid.parts.get(slab.part);
+            let part = self.part(slab.part);
             let part = part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
             let (source, info) = self.model.stored(part.tensor);
             staged.push(source.fetch(info, slab, buffer)?);

@@ -144,7 +144,11 @@ fn name_of(source: &crate::source::Source) -> String {
 fn add_totals(model: &Model, report: &mut Report) {
     for source in model.sources() {
         for tensor in &source.catalog().tensors {
-            *report.dtypes.entry(tensor.stored.name().to_owned()).or_default() += 1;
+            let name = tensor.stored.name();
+            match report.dtypes.get_mut(name) {
+                Some(count) => *count += 1,
+                None => drop(report.dtypes.insert(name.to_owned(), 1)),
+            }
         }
     }
     let mut stored = 0u64;

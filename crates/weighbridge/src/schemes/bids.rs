@@ -1,93 +1,122 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
 
-use std::collections::HashMap;
-
-use super::{Bid, Bids, Evidence, Scheme, TensorId, plain};
+use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::text::escaped;
 
 /// Who owns what: the outcome of all bids.
 #[derive(Default)]
 pub struct Ledger {
-    /// Weights with the name of the scheme that reads them, in the order of their first part.
-    pub weights: Vec<(&'static str, Bid)>,
+    /// Weights, in the order of their first stored tensor.
+    pub weights: Vec<Entry>,
     /// Stored tensors left out, with the reason.
     pub dropped: Vec<(TensorId, String)>,
     /// What does not fit together.
     pub findings: Vec<Finding>,
 }
 
-#[derive(Clone, Copy)]
+/// One weight of the ledger.
+pub enum Entry {
+    /// A stored tensor that nobody bid for: it is its own weight.
+    Plain(TensorId),
+    /// A scheme, by name, and what it makes of some stored tensors.
+    Scheme(&'static str, Bid),
+}
+
+/// What is known about the owner of a stored tensor.
+#[derive(Clone, Copy, PartialEq)]
 enum Owner {
+    Nobody,
     Weight(usize),
     Dropped,
+    Contested,
 }
 
 /// Lets every scheme bid and settles who gets what.
 ///
-/// A tensor that two weights claim is a finding, and neither gets it: both weights fall back to
-/// their plain stored tensors, so the outcome does not depend on the order of the schemes.
+/// A tensor that two bids ask for is a finding, and neither gets it: both fall back to their
+/// plain stored tensors, so the outcome does not depend on the order of the schemes.
 #[must_use]
 pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let mut ledger = Ledger::default();
-    let mut claims: Vec<(&'static str, Bid)> = Vec::new();
+    let mut claims: Vec<Option<(&'static str, Bid)>> = Vec::new();
     for scheme in schemes {
         let mut bids = Bids::default();
         scheme.bid(evidence, &mut bids);
-        claims.extend(bids.weights.into_iter().map(|bid| (scheme.name(), bid)));
+        claims.extend(bids.weights.into_iter().map(|bid| Some((scheme.name(), bid))));
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
-    let contested = find_contested(evidence, &claims, &ledger.dropped, &mut ledger.findings);
-    let mut owners: HashMap<TensorId, Owner, foldhash::fast::RandomState> = HashMap::default();
-    ledger.dropped.retain(|(tensor, _)| !contested.contains_key(tensor));
-    for (tensor, _) in &ledger.dropped {
-        owners.insert(*tensor, Owner::Dropped);
-    }
-    claims.retain(|(_, bid)| !bid.parts.iter().any(|part| contested.contains_key(&part.tensor)));
-    for (index, (_, bid)) in claims.iter().enumerate() {
-        for part in &bid.parts {
-            owners.insert(part.tensor, Owner::Weight(index));
-        }
-    }
-    let mut claims: Vec<Option<(&'static str, Bid)>> = claims.into_iter().map(Some).collect();
-    for &(id, info) in evidence.tensors() {
-        match owners.get(&id) {
-            Some(Owner::Weight(index)) => ledger.weights.extend(claims[*index].take()),
-            Some(Owner::Dropped) => {}
-            None => ledger.weights.push((plain::NAME, plain::weight(id, info))),
+    let mut owners = first_owners(evidence, &claims, &ledger.dropped);
+    drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
+    ledger.weights.reserve(evidence.tensors().len());
+    for &(id, _) in evidence.tensors() {
+        match owners[evidence.index(id)] {
+            Owner::Weight(index) => {
+                let claim = claims[index].take();
+                ledger.weights.extend(claim.map(|(scheme, bid)| Entry::Scheme(scheme, bid)));
+            }
+            Owner::Dropped => {}
+            Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
         }
     }
     ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
     ledger
 }
 
-/// Tensors that more than one bid asks for.
-fn find_contested<'a>(
-    evidence: &Evidence<'a>,
-    claims: &[(&'static str, Bid)],
+/// Who asks for each stored tensor; two who ask are none.
+fn first_owners(
+    evidence: &Evidence<'_>,
+    claims: &[Option<(&'static str, Bid)>],
     dropped: &[(TensorId, String)],
-    findings: &mut Vec<Finding>,
-) -> HashMap<TensorId, (), foldhash::fast::RandomState> {
-    let mut wanted: HashMap<TensorId, Vec<String>, foldhash::fast::RandomState> = HashMap::default();
-    for (scheme, bid) in claims {
-        for part in &bid.parts {
-            let claim = format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
-            wanted.entry(part.tensor).or_default().push(claim);
+) -> Vec<Owner> {
+    let mut owners = vec![Owner::Nobody; evidence.tensors().len()];
+    let mut ask = |tensor: TensorId, owner| {
+        let slot = &mut owners[evidence.index(tensor)];
+        *slot = if *slot == Owner::Nobody { owner } else { Owner::Contested };
+    };
+    for (index, claim) in claims.iter().enumerate() {
+        let parts = claim.iter().flat_map(|(_, bid)| &bid.parts);
+        parts.for_each(|part| ask(part.tensor, Owner::Weight(index)));
+    }
+    dropped.iter().for_each(|(tensor, _)| ask(*tensor, Owner::Dropped));
+    owners
+}
+
+/// Takes back every bid that touches a contested tensor, with a finding for each such tensor.
+fn drop_contested(
+    evidence: &Evidence<'_>,
+    claims: &mut [Option<(&'static str, Bid)>],
+    ledger: &mut Ledger,
+    owners: &mut [Owner],
+) {
+    for &(id, info) in evidence.tensors() {
+        if owners[evidence.index(id)] != Owner::Contested {
+            continue;
+        }
+        let mut askers: Vec<String> = Vec::new();
+        for (scheme, bid) in claims.iter().flatten() {
+            let roles = bid.parts.iter().filter(|part| part.tensor == id).map(|part| part.role);
+            askers.extend(roles.map(|role| format!("{scheme} (as {role} of {})", escaped(&bid.name))));
+        }
+        let drops = ledger.dropped.iter().filter(|(tensor, _)| *tensor == id);
+        askers.extend(drops.map(|(_, reason)| format!("a drop ({reason})")));
+        askers.sort();
+        ledger.findings.push(contested_finding(info, &askers));
+    }
+    let contested = |owners: &[Owner], id| owners[evidence.index(id)] == Owner::Contested;
+    for claim in claims {
+        let Some((_, bid)) = claim else { continue };
+        if bid.parts.iter().any(|part| contested(owners, part.tensor)) {
+            for part in &bid.parts {
+                let owner = &mut owners[evidence.index(part.tensor)];
+                // What is contested stays so, for the other bids that ask for it.
+                *owner = if *owner == Owner::Contested { *owner } else { Owner::Nobody };
+            }
+            *claim = None;
         }
     }
-    for (tensor, reason) in dropped {
-        wanted.entry(*tensor).or_default().push(format!("a drop ({reason})"));
-    }
-    let mut contested = HashMap::default();
-    for &(id, info) in evidence.tensors() {
-        let Some(claims) = wanted.get(&id).filter(|claims| claims.len() > 1) else { continue };
-        let mut claims = claims.clone();
-        claims.sort();
-        findings.push(contested_finding(info, &claims));
-        contested.insert(id, ());
-    }
-    contested
+    ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
 }
 
 fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
@@ -96,4 +125,68 @@ fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
         "contested",
         format!("claimed more than once: {}; say which with --scheme", claims.join(", ")),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Metadata, Place};
+    use crate::schemes::Part;
+
+    fn tensors() -> Vec<TensorInfo> {
+        let info = |name: &str| TensorInfo {
+            name: name.into(),
+            shape: [2].into_iter().collect(),
+            stored: crate::DType::F32.into(),
+            bytes: 8,
+            place: Place::at(0),
+            refused: None,
+        };
+        ["a", "b", "c", "d"].map(info).into()
+    }
+
+    /// Bids for a group of tensors by position.
+    struct Wants(&'static str, &'static [u32]);
+
+    impl Scheme for Wants {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
+            let part = |&tensor| Part { role: "part", tensor: TensorId { source: 0, tensor } };
+            bids.weights.push(Bid {
+                name: self.0.into(),
+                shape: [2].into_iter().collect(),
+                variant: "".into(),
+                native: None,
+                parts: self.1.iter().map(part).collect(),
+                recipe: Err("none".into()),
+            });
+        }
+    }
+
+    fn outcome(schemes: &[&dyn Scheme]) -> (Vec<String>, usize) {
+        let (tensors, metadata) = (tensors(), Metadata::default());
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let ledger = settle(&evidence, schemes);
+        let name = |entry: &Entry| match entry {
+            Entry::Plain(id) => format!("plain {}", id.tensor),
+            Entry::Scheme(name, _) => (*name).to_owned(),
+        };
+        (ledger.weights.iter().map(name).collect(), ledger.findings.len())
+    }
+
+    #[test]
+    fn every_tensor_ends_once() {
+        let found = outcome(&[&Wants("x", &[2, 0])]);
+        assert_eq!(found, (vec!["x".into(), "plain 1".into(), "plain 3".into()], 0));
+    }
+
+    #[test]
+    fn a_contested_tensor_goes_to_nobody_in_any_order() {
+        let (x, y) = (Wants("x", &[0, 1]), Wants("y", &[1, 2]));
+        let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
+        assert_eq!(outcome(&[&x, &y]), (expected.clone(), 1));
+        assert_eq!(outcome(&[&y, &x]), (expected, 1));
+    }
 }

@@ -6,6 +6,7 @@
 //! are a finding, so the order of [`SCHEMES`] cannot matter. To add a scheme: its folder, one
 //! `mod` line and one line in the table.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub mod ggml;
 pub mod gptq;
 pub mod plain;
 
-pub use bids::{Ledger, settle};
+pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
 pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml];
@@ -57,7 +58,10 @@ pub struct Config {
 /// All a scheme may look at: the stored tensors, the configs, the files' metadata.
 pub struct Evidence<'a> {
     tensors: Vec<(TensorId, &'a TensorInfo)>,
-    by_name: HashMap<&'a str, usize, foldhash::fast::RandomState>,
+    /// Where each source's tensors start in the list above.
+    starts: Vec<usize>,
+    /// Built when a scheme first asks: most files hold plain tensors only.
+    by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     configs: &'a [Config],
     metadata: Vec<&'a Metadata>,
 }
@@ -68,14 +72,18 @@ impl<'a> Evidence<'a> {
         catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
         configs: &'a [Config],
     ) -> Self {
-        let mut evidence =
-            Self { tensors: Vec::new(), by_name: HashMap::default(), configs, metadata: Vec::new() };
+        let mut evidence = Self {
+            tensors: Vec::new(),
+            starts: Vec::new(),
+            by_name: OnceCell::new(),
+            configs,
+            metadata: Vec::new(),
+        };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
-            for (tensor, info) in (0u32..).zip(tensors) {
-                evidence.by_name.entry(&info.name).or_insert(evidence.tensors.len());
-                evidence.tensors.push((TensorId { source, tensor }, info));
-            }
+            evidence.starts.push(evidence.tensors.len());
+            let numbered = (0u32..).zip(tensors);
+            evidence.tensors.extend(numbered.map(|(tensor, info)| (TensorId { source, tensor }, info)));
         }
         evidence
     }
@@ -89,7 +97,16 @@ impl<'a> Evidence<'a> {
     /// The tensor of that name, in whichever file it lies.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(TensorId, &'a TensorInfo)> {
-        self.by_name.get(name).map(|&index| self.tensors[index])
+        let by_name = self.by_name.get_or_init(|| {
+            let names = self.tensors.iter().enumerate().rev();
+            names.map(|(index, (_, info))| (&*info.name, index)).collect()
+        });
+        by_name.get(name).map(|&index| self.tensors[index])
+    }
+
+    /// A tensor's position in [`tensors`](Self::tensors).
+    pub(crate) fn index(&self, id: TensorId) -> usize {
+        self.starts[id.source as usize] + id.tensor as usize
     }
 
     /// A config document by file name.

@@ -9,8 +9,9 @@
 //!
 //! Recipe: `w[out][in] = scale[g][out] * (code - zero)`. The product is exact in f32, so f32 is
 //! unrounded and the native type (that of the scales) is that value rounded once. Files of the
-//! first kind (`checkpoint_format` "gptq") store `zero - 1`; "gptq_v2" stores `zero`. A stored
-//! zero point of 15 in a file of the first kind wraps to 0, as the packer means it.
+//! first kind (`checkpoint_format` "gptq") store `zero - 1`; "gptq_v2" stores `zero`. Their writer
+//! takes the one off each packed word in a single subtraction, so that a zero point of 0 borrows
+//! from its neighbours; adding it back to the whole word is what restores them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -142,9 +143,9 @@ impl Tile<'_> {
     }
 
     fn zero(&self, zeros: &[u8], column: usize) -> i32 {
-        let word = u32::from_le_bytes(zeros.as_chunks::<4>().0[column / 8]);
-        let stored = (word >> (4 * (column % 8)) & 15) as i32;
-        if self.layout.zeros_less_one { (stored + 1) & 15 } else { stored }
+        let stored = u32::from_le_bytes(zeros.as_chunks::<4>().0[column / 8]);
+        let ones = if self.layout.zeros_less_one { 0x1111_1111 } else { 0 };
+        (stored.wrapping_add(ones) >> (4 * (column % 8)) & 15) as i32
     }
 
     fn scale(&self, scales: &[u8], column: usize) -> f32 {

@@ -4,42 +4,27 @@
 //! integers round once) and rounds once to the output type.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use half::{bf16, f16};
 
-use super::{Bid, Out, Part, Recipe, TensorId};
+use super::{Out, Recipe};
 use crate::catalog::TensorInfo;
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::source::{Slab, Staged};
+use crate::text::escaped;
 
 mod small_floats;
 
 /// The scheme's name in reports.
 pub const NAME: &str = "plain";
 
-/// A stored tensor as a weight of its own.
-#[must_use]
-pub fn weight(id: TensorId, info: &TensorInfo) -> Bid {
-    let native = info.stored.element();
-    let recipe: Result<Arc<dyn Recipe>, Arc<str>> = match native {
-        Some(dtype) if reader(dtype).is_some() => {
-            Ok(Arc::new(Plain { dtype, columns: columns(&info.shape) }))
-        }
-        Some(dtype) => Err(format!("{dtype} has no meaning as a plain number").into()),
-        None => Err(format!("type {} is not known to this version", info.stored.name()).into()),
-    };
-    Bid {
-        name: info.name.to_string(),
-        shape: info.shape.clone(),
-        variant: match &info.stored {
-            StoredType::Opaque(name) => name.clone(),
-            other => other.name().into(),
-        },
-        native,
-        parts: vec![Part { role: "weight", tensor: id }],
-        recipe,
+/// How a stored tensor is read as numbers, or why it cannot be.
+pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
+    match info.stored.element() {
+        Some(dtype) if reader(dtype).is_some() => Ok(Plain { dtype, columns: columns(&info.shape) }),
+        Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
+        None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
     }
 }
 
@@ -49,7 +34,8 @@ pub fn columns(shape: &[u64]) -> u64 {
     shape.get(1..).unwrap_or_default().iter().product()
 }
 
-struct Plain {
+/// Elements that stand alone.
+pub struct Plain {
     dtype: DType,
     columns: u64,
 }

@@ -1,0 +1,65 @@
+//! Child programs, measured for time and memory.
+#![allow(unsafe_code)]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What a child cost.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// Wall time in seconds.
+    pub wall: f64,
+    /// User and system time in seconds.
+    pub cpu: f64,
+    /// Largest resident set in bytes.
+    pub peak: u64,
+    /// What it printed.
+    pub output: String,
+    /// Whether it ended well.
+    pub ok: bool,
+}
+
+/// Runs a program to its end.
+pub fn run(command: &mut Command) -> std::io::Result<Cost> {
+    let start = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn()?;
+    let mut output = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_string(&mut output)?;
+    }
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is a valid value of that plain C struct.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pid is our own unreaped child; both out-pointers are valid for the call.
+    let reaped = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
+    let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+    Ok(Cost {
+        wall: start.elapsed().as_secs_f64(),
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        peak: usage.ru_maxrss.cast_unsigned() * 1024,
+        output,
+        ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1,
+    })
+}
+
+/// A Python that has `module`: `$BENCH_PYTHON`, or the one on the path.
+pub fn python_with(module: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("BENCH_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
+    let mut probe = Command::new(&python);
+    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
+    run(&mut probe).is_ok_and(|cost| cost.ok).then_some(python)
+}
+
+/// A script of ours under `bench/python`.
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("python").join(name)
+}
+
+/// The note for a missing Python library.
+pub fn missing(module: &str) -> String {
+    format!(
+        "{module} is missing: `pip install {module}` in an environment and set BENCH_PYTHON to its python"
+    )
+}

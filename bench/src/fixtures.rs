@@ -1,0 +1,177 @@
+//! Inputs in the real layouts, built once and kept in the data folder.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Setting, child};
+
+/// Builds `name` in the data folder unless it is there already.
+pub fn once(setting: &Setting, name: &str, build: impl FnOnce(&Path) -> std::io::Result<()>) -> PathBuf {
+    let path = setting.data.join(name);
+    if !path.exists() {
+        let partial = setting.data.join(format!("{name}.partial"));
+        let _ = std::fs::remove_file(&partial);
+        build(&partial).expect("the input can be built");
+        std::fs::rename(&partial, &path).expect("the input can be named");
+    }
+    path
+}
+
+/// Lets a script of ours build a file; `None` when its library is missing.
+pub fn by_python(setting: &Setting, name: &str, module: &str, script: &str, args: &[&str]) -> Option<PathBuf> {
+    let path = setting.data.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    let python = child::python_with(module)?;
+    let cost = child::run(Command::new(python).arg(child::script(script)).arg(&path).args(args)).ok()?;
+    (cost.ok && path.exists()).then_some(path)
+}
+
+/// Writes `len` bytes that are not zero.
+pub fn fill(out: &mut impl Write, mut len: u64) -> std::io::Result<()> {
+    let block: Vec<u8> = (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    while len > 0 {
+        let step = len.min(block.len() as u64) as usize;
+        out.write_all(&block[..step])?;
+        len -= step as u64;
+    }
+    Ok(())
+}
+
+/// A safetensors file of `count` F16 matrices named as a language model's, `bytes` each.
+pub fn safetensors(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
+    use weighbridge::containers::safetensors::{Planned, plan};
+    let tensors: Vec<Planned> = (0..count)
+        .map(|i| Planned {
+            name: layer_name(i),
+            dtype: weighbridge::DType::F16,
+            shape: [bytes / 128, 64].into_iter().collect(),
+        })
+        .collect();
+    let plan = plan(&tensors, &[("format".into(), "pt".into())]).map_err(std::io::Error::other)?;
+    let mut out = BufWriter::new(File::create(path)?);
+    out.write_all(&plan.header)?;
+    fill(&mut out, plan.len - plan.header.len() as u64)?;
+    out.flush()
+}
+
+fn layer_name(i: u64) -> String {
+    let parts = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+        "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj", "input_layernorm", "post_attention_layernorm"];
+    format!("model.layers.{}.{}.weight", i / 9, parts[(i % 9) as usize])
+}
+
+/// A GGUF file with a vocabulary of `tokens`, its merges, and `count` F16 tensors of `bytes` each.
+pub fn gguf(path: &Path, tokens: u64, count: u64, bytes: u64) -> std::io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    let mut head = Vec::new();
+    head.extend_from_slice(b"GGUF");
+    head.extend_from_slice(&3u32.to_le_bytes());
+    head.extend_from_slice(&count.to_le_bytes());
+    head.extend_from_slice(&6u64.to_le_bytes());
+    let text = |head: &mut Vec<u8>, text: &str| {
+        head.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        head.extend_from_slice(text.as_bytes());
+    };
+    for (key, value) in [("general.architecture", "llama"), ("tokenizer.ggml.model", "gpt2")] {
+        text(&mut head, key);
+        head.extend_from_slice(&8u32.to_le_bytes());
+        text(&mut head, value);
+    }
+    let array = |head: &mut Vec<u8>, key: &str, kind: u32, len: u64| {
+        text(head, key);
+        head.extend_from_slice(&9u32.to_le_bytes());
+        head.extend_from_slice(&kind.to_le_bytes());
+        head.extend_from_slice(&len.to_le_bytes());
+    };
+    array(&mut head, "tokenizer.ggml.tokens", 8, tokens);
+    for i in 0..tokens {
+        text(&mut head, &token(i));
+    }
+    array(&mut head, "tokenizer.ggml.scores", 6, tokens);
+    (0..tokens).for_each(|i| head.extend_from_slice(&(-(i as f32)).to_le_bytes()));
+    array(&mut head, "tokenizer.ggml.token_type", 5, tokens);
+    (0..tokens).for_each(|_| head.extend_from_slice(&1i32.to_le_bytes()));
+    array(&mut head, "tokenizer.ggml.merges", 8, tokens - 257);
+    (0..tokens - 257).for_each(|i| text(&mut head, &format!("{} {}", token(i), token(i * 7 % tokens))));
+    for i in 0..count {
+        text(&mut head, &format!("blk.{i}.ffn_up.weight"));
+        head.extend_from_slice(&2u32.to_le_bytes());
+        head.extend_from_slice(&64u64.to_le_bytes());
+        head.extend_from_slice(&(bytes / 128).to_le_bytes());
+        head.extend_from_slice(&1u32.to_le_bytes());
+        head.extend_from_slice(&(i * bytes).to_le_bytes());
+    }
+    head.resize(head.len().next_multiple_of(32), 0);
+    out.write_all(&head)?;
+    fill(&mut out, count * bytes)?;
+    out.flush()
+}
+
+/// A token of two to eleven bytes.
+fn token(i: u64) -> String {
+    let mut text = String::from(if i % 3 == 0 { "\u{120}" } else { "" });
+    let mut rest = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    for _ in 0..2 + i % 8 {
+        text.push(char::from(b'a' + (rest % 26) as u8));
+        rest /= 26;
+    }
+    text
+}
+
+/// An APR v2 file of `count` F16 tensors of `bytes` each.
+pub fn apr(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
+    let meta = br#"{"model_type":"llama","name":"bench"}"#;
+    let mut index = Vec::new();
+    for i in 0..count {
+        let name = format!("layers.{i:06}.weight");
+        index.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        index.extend_from_slice(name.as_bytes());
+        index.extend_from_slice(&[1, 2]);
+        index.extend_from_slice(&(bytes / 128).to_le_bytes());
+        index.extend_from_slice(&64u64.to_le_bytes());
+        index.extend_from_slice(&(i * bytes).to_le_bytes());
+        index.extend_from_slice(&bytes.to_le_bytes());
+    }
+    let index_offset = 64 + meta.len().next_multiple_of(64);
+    let data_offset = index_offset + index.len().next_multiple_of(64);
+    let mut head = b"APR\0\x02\x00\x00\x04".to_vec();
+    head.extend_from_slice(&(count as u32).to_le_bytes());
+    head.extend_from_slice(&64u64.to_le_bytes());
+    head.extend_from_slice(&(meta.len() as u32).to_le_bytes());
+    head.extend_from_slice(&(index_offset as u64).to_le_bytes());
+    head.extend_from_slice(&(data_offset as u64).to_le_bytes());
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&head);
+    sum.update(&[0; 20]);
+    head.extend_from_slice(&sum.finalize().to_le_bytes());
+    head.resize(64, 0);
+    head.extend_from_slice(meta);
+    head.resize(index_offset, 0);
+    head.extend_from_slice(&index);
+    head.resize(data_offset, 0);
+    let mut out = BufWriter::new(File::create(path)?);
+    out.write_all(&head)?;
+    fill(&mut out, count * bytes)?;
+    out.write_all(&[0; 4])?;
+    out.flush()
+}
+
+/// An NPY file of one F32 array of `bytes` bytes.
+pub fn npy(path: &Path, bytes: u64) -> std::io::Result<()> {
+    let mut header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 64), }}", bytes / 256);
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut out = BufWriter::new(File::create(path)?);
+    out.write_all(b"\x93NUMPY\x01\x00")?;
+    out.write_all(&(header.len() as u16).to_le_bytes())?;
+    out.write_all(header.as_bytes())?;
+    fill(&mut out, bytes)?;
+    out.flush()
+}

@@ -1,0 +1,69 @@
+//! Opening thousands of small PyTorch files.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use weighbridge::FileAccess;
+
+use super::{ours, ours_by_reader};
+use crate::harness::{Contestant, Rounds, contest};
+use crate::table::{Table, seconds};
+use crate::{Setting, child, fixtures};
+
+const COUNT: usize = 5000;
+
+pub fn measure(setting: &Setting) -> Table {
+    let title = format!("inspect {COUNT} PyTorch files of 2 to 8 KiB, warm, time for all of them");
+    let mut table = Table::new("pth-open", title);
+    let count = COUNT.to_string();
+    let made = fixtures::by_python(setting, "small-pth", "torch", "small_pth.py", &[&count]);
+    let Some(folder) = made else {
+        table.notes.push(child::missing("torch"));
+        return table;
+    };
+    let files = files_of(&folder);
+    let peer = |path: &PathBuf| anamnesis::parse_pth(path).expect("it opens").inspect();
+    let peer_by_reader = |path: &PathBuf| {
+        let file = std::fs::File::open(path).expect("it opens");
+        anamnesis::inspect_pth_from_reader(file).expect("it can be inspected")
+    };
+    let mut contestants = vec![
+        Contestant::timed("ours, mapped", || files.iter().for_each(|p| drop(ours(p, FileAccess::Map)))),
+        Contestant::timed("ours, positioned reads", || {
+            files.iter().for_each(|p| drop(ours(p, FileAccess::Read)));
+        }),
+        Contestant::timed("ours, File as reader", || files.iter().for_each(|p| drop(ours_by_reader(p)))),
+        Contestant::timed("anamnesis, mapped", || files.iter().for_each(|p| drop(peer(p)))),
+        Contestant::timed("anamnesis, File as reader", || {
+            files.iter().for_each(|p| drop(peer_by_reader(p)));
+        }),
+    ];
+    match child::python_with("torch") {
+        Some(python) => contestants.push(Contestant::reporting("torch.load(weights_only=True)", move || {
+            let mut command = Command::new(&python);
+            let cost = child::run(command.arg(child::script("torch_load.py")).arg(&folder));
+            cost.expect("torch runs").output.trim().parse().expect("it prints seconds")
+        })),
+        None => table.notes.push(child::missing("torch")),
+    }
+    table.rows = contest(contestants, Rounds { warm_up: 1, timed: 9 });
+    table.at_least("anamnesis, mapped", 3.0);
+    table.at_least("torch.load(weights_only=True)", 10.0);
+    table.at_most("ours, File as reader", 1.4);
+    let figures: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| (row.contestant.clone(), seconds(row.median / files.len() as f64)))
+        .collect();
+    for (who, value) in figures {
+        table.figure(format!("{who}, per file"), value);
+    }
+    table
+}
+
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,59 @@
+//! A file gives the same report and the same values whether it is mapped, read by position, held
+//! in memory, read through a seeking reader, or streamed.
+
+mod common;
+
+use common::{image, samples, stored};
+use std::io::{Cursor, Read};
+use weighbridge::ops::{InspectOptions, inspect};
+use weighbridge::{FileAccess, Model, OpenOptions, Result};
+
+fn report(model: Result<Model>) -> String {
+    let model = match model {
+        Ok(model) => model,
+        Err(error) => return format!("error: {error}"),
+    };
+    let options = InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
+    let mut text = serde_json::to_string_pretty(&inspect(&model, &options).unwrap()).unwrap();
+    for (source, tensor) in stored(&model) {
+        let values = image(source, tensor).map(|bytes| common::sha256(&bytes));
+        text += &match values {
+            Ok(sum) => format!("\n{} {sum}", tensor.name),
+            Err(error) => format!("\n{} {error}", tensor.name),
+        };
+    }
+    text
+}
+
+#[test]
+fn all_forms_agree() {
+    for sample in samples().into_iter().filter(|sample| sample.path.is_file()) {
+        let name = sample.path.to_str().unwrap();
+        let bytes = std::fs::read(&sample.path).unwrap();
+        let with = |access| OpenOptions::new().access(access);
+        let mapped = report(with(FileAccess::Map).open(&sample.path));
+        let forms = [
+            ("read", report(with(FileAccess::Read).open(&sample.path))),
+            ("bytes", report(beside(name, |o| o.open_bytes(bytes.clone(), name)))),
+            ("reader", report(beside(name, |o| o.open_reader(Cursor::new(bytes.clone()), name)))),
+            ("stream", report(beside(name, |o| o.open_stream(OneByOne(Cursor::new(bytes.clone())), name)))),
+        ];
+        for (form, other) in forms {
+            assert!(other == mapped, "{}: {form} gives\n{other}\nmapped gives\n{mapped}", sample.name());
+        }
+    }
+}
+
+fn beside(_name: &str, open: impl Fn(OpenOptions) -> Result<Model>) -> Result<Model> {
+    open(OpenOptions::new())
+}
+
+/// A reader that never gives more than a few bytes at once, as a slow pipe does.
+struct OneByOne(Cursor<Vec<u8>>);
+
+impl Read for OneByOne {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let most = out.len().min(777);
+        self.0.read(&mut out[..most])
+    }
+}
