@@ -304,6 +304,13 @@ impl Source {
                 };
                 inflater.read_at(&self.input, base.saturating_add(offset), out)
             }
+            Run::Held { index, offset: base } => {
+                let held = self.catalog.held.get(index as usize);
+                let start = usize::try_from(base.saturating_add(offset)).ok();
+                let bytes = held.and_then(|all| all.get(start?..start?.checked_add(out.len())?));
+                out.copy_from_slice(bytes.ok_or_else(|| self.missing(tensor))?);
+                Ok(())
+            }
             Run::Nowhere => Err(Error::unsupported("the file holds no data for it")),
         }
     }
