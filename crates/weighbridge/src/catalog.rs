@@ -136,6 +136,14 @@ pub enum Swap {
     None,
     /// Every so many bytes are reversed.
     Elements(u8),
+    /// Little-endian, but with the opposite sign: of every number of so many bytes, or of the
+    /// imaginary parts of complex numbers of twice as many.
+    Signs {
+        /// Bytes of a number.
+        width: u8,
+        /// Whether only imaginary parts are meant.
+        imaginary: bool,
+    },
     /// The numbers inside each block are reversed.
     Blocks(&'static Block),
 }

@@ -229,6 +229,12 @@ impl Source {
             Swap::Elements(width) => {
                 out.chunks_exact_mut(usize::from(width)).for_each(<[u8]>::reverse);
             }
+            Swap::Signs { width, imaginary } => {
+                let step = usize::from(width).max(1) << u8::from(imaginary);
+                for number in out.chunks_exact_mut(step) {
+                    number[step - 1] ^= 0x80;
+                }
+            }
             Swap::Blocks(block) => {
                 for bytes in out.chunks_exact_mut(block.bytes as usize) {
                     for &(at, width, count) in block.words {
@@ -338,6 +344,7 @@ fn unit_bytes(tensor: &TensorInfo) -> u64 {
         (Order::Strided(_), _) => element(),
         (_, Swap::Blocks(block)) => block.bytes.into(),
         (_, Swap::Elements(width)) => u64::from(width).max(1),
+        (_, Swap::Signs { width, imaginary }) => u64::from(width).max(1) << u8::from(imaginary),
         (_, Swap::None) => 1,
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! ROOT/data.pkl         the object; storages in it are persistent ids
 //! ROOT/byteorder        "little" or "big"; missing means little
-//! ROOT/data/0, 1, ..    one record a storage
+//! ROOT/data/0, 1, ..    one record a storage (ROOT/tensors/KEY in torch 1.4)
 //! ROOT/constants.pkl    TorchScript only: a tuple of tensors ..
 //! ROOT/constants/0, ..  .. and their storages
 //! ROOT/version, .data/serialization_id, .format_version, .storage_alignment, code/*.py
@@ -37,14 +37,17 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         archive.members().iter().any(|member| archive.name(member).starts_with(&wanted))
     });
     catalog.detail = Some(if is_script { "TorchScript".into() } else { "zip archive".to_owned() });
-    let records = Records { root: &root, big_endian: is_big_endian(&archive, &root, opening)? };
+    let records = Records {
+        root: &root,
+        big_endian: is_big_endian(&archive, &root, opening)?,
+        len: input.whole_len()?,
+    };
     let mut catalog = read(&archive, &records, "data", opening, catalog)?;
     hidden_pickles(&archive, &root, opening, &mut catalog)?;
     if is_script && opening.root.is_none() && archive.find(&format!("{root}constants.pkl")).is_some() {
         catalog = read(&archive, &records, "constants", opening, catalog)?;
     }
     report::relations(&mut catalog);
-    super::super::note_truncation(&mut catalog, input.len().unwrap_or(u64::MAX));
     Ok(catalog)
 }
 
@@ -52,6 +55,8 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
 struct Records<'a> {
     root: &'a str,
     big_endian: bool,
+    /// Length of the file.
+    len: u64,
 }
 
 /// The folder that `data.pkl` is in, with its slash; of several the outermost.
@@ -106,9 +111,11 @@ fn read(
     let mut store = ZipStore {
         archive,
         prefix: format!("{}{name}/", records.root),
+        old_prefix: (name == "data").then(|| format!("{}tensors/", records.root)),
         name: String::new(),
         big_endian: records.big_endian,
         pickle: stored.then_some(offset),
+        len: records.len,
         compressed: HashMap::default(),
     };
     let prefix = if name == "data" { "" } else { name };
@@ -158,9 +165,14 @@ fn hidden_pickles(
 pub(super) struct ZipStore<'a, 'i> {
     archive: &'a Archive<'i>,
     prefix: String,
+    /// Where records were before they were at `prefix`.
+    old_prefix: Option<String>,
+    /// The name looked for last.
     name: String,
     big_endian: bool,
     pickle: Option<u64>,
+    /// Length of the file.
+    len: u64,
     /// Where compressed members start in the file, and their place in the catalog.
     compressed: HashMap<u64, u32, RandomState>,
 }
@@ -171,11 +183,26 @@ impl<'a, 'i> ZipStore<'a, 'i> {
         Self {
             archive,
             prefix,
+            old_prefix: None,
             name: String::new(),
             big_endian: false,
             pickle: None,
+            len: 0,
             compressed: HashMap::default(),
         }
+    }
+
+    fn find(&mut self, key: &str) -> Option<&'a Member> {
+        for prefix in self.old_prefix.iter().chain([&self.prefix]).rev() {
+            self.name.clear();
+            self.name.push_str(prefix);
+            self.name.push_str(key);
+            if let Some(member) = self.archive.find(&self.name) {
+                return Some(member);
+            }
+        }
+        self.name = format!("{}{key}", self.prefix);
+        None
     }
 
     fn absent(&self) -> Missing {
@@ -195,10 +222,8 @@ impl<'a, 'i> ZipStore<'a, 'i> {
 
 impl Store for ZipStore<'_, '_> {
     fn locate(&mut self, key: &[u8], catalog: &mut Catalog) -> Result<Result<Located, Missing>> {
-        self.name.clear();
-        self.name.push_str(&self.prefix);
-        self.name.push_str(&String::from_utf8_lossy(key));
-        let Some(member) = self.archive.find(&self.name) else { return Ok(Err(self.absent())) };
+        let key = String::from_utf8_lossy(key);
+        let Some(member) = self.find(&key) else { return Ok(Err(self.absent())) };
         let run = match self.archive.run_of(member, catalog) {
             Ok(run) => run,
             Err(error) if survivable(&error) => {
@@ -218,8 +243,8 @@ impl Store for ZipStore<'_, '_> {
             (run, _) => run,
         };
         let available = match run {
-            // A stored record that the file's end cuts is listed as far as it goes.
-            Run::At(_) if member.is_incomplete() => member.compressed.min(member.size),
+            // The file ends inside it; its size may be unknown.
+            Run::At(start) if member.is_incomplete() => self.len.saturating_sub(start),
             _ => member.size,
         };
         Ok(Ok(Located { run, available }))

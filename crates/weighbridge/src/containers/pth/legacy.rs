@@ -41,6 +41,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     let mut tape = Tape { input, at: 0, len: input.whole_len()?, budget: opening.budget };
     let (bytes, base) = tape.next()?;
     let first = run(&bytes, base, opening.budget)?;
+    report::globals(&first.heap, opening, &mut catalog)?;
     if !is_magic(&first) {
         catalog.detail = Some("a pickle".to_owned());
         let mut store = LegacyStore { places: HashMap::default(), pickle: base };
@@ -70,7 +71,6 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     }
     let mut catalog = list(&program, &mut store, "", opening, catalog)?;
     report::relations(&mut catalog);
-    super::super::note_truncation(&mut catalog, tape.len);
     Ok(catalog)
 }
 
@@ -129,7 +129,7 @@ impl<'a> Tape<'a> {
 
 /// Storages behind the pickles.
 struct LegacyStore {
-    /// Key to first byte and length; `None` instead where the file is cut before it can be known.
+    /// Key to first byte and length, as far as the file goes.
     places: HashMap<Box<[u8]>, (u64, u64), RandomState>,
     pickle: u64,
 }
@@ -161,7 +161,8 @@ impl LegacyStore {
             let Some(end) = start.checked_add(bytes) else { break };
             tape.budget.items(1, "storages")?;
             tape.budget.charge((key.len() as u64).saturating_add(48), "storages")?;
-            self.places.insert(key.into(), (start, bytes));
+            let here = tape.len.saturating_sub(start).min(bytes);
+            self.places.insert(key.into(), (start, here));
             at = end;
         }
         Ok(())

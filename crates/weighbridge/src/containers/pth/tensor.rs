@@ -116,7 +116,8 @@ impl Reader<'_, '_> {
         let Some(element) = element else { return Ok(self.unknown_type(size, args[0])) };
         let mut draft = self.view(&storage, element, offset, shape, &strides)?;
         if draft.refused.is_none() {
-            draft.refused = self.flag_refusal(flags).or_else(|| type_refusal(element));
+            draft.refused = type_refusal(element);
+            self.apply_flags(flags, &mut draft);
         }
         Ok(draft)
     }
@@ -180,16 +181,22 @@ impl Reader<'_, '_> {
     }
 
     /// `conj` and `neg` mark tensors whose stored values are not yet the ones they stand for.
-    fn flag_refusal(&self, flags: Option<Id>) -> Option<Box<str>> {
-        let flags = flags?;
+    fn apply_flags(&self, flags: Option<Id>, draft: &mut Draft) {
+        let Some(flags) = flags else { return };
         let set = |key| {
             let value = self.heap.lookup(flags, key);
             value.is_some_and(|value| matches!(self.heap.node(value), Node::Bool(true)))
         };
-        match (set("conj"), set("neg")) {
-            (true, _) => Some("it is stored as its complex conjugate".into()),
-            (_, true) => Some("it is stored with the opposite sign".into()),
-            _ => None,
+        let (conj, neg) = (set("conj"), set("neg"));
+        let Some(dtype) = draft.stored.element().filter(|_| conj || neg) else { return };
+        let width = dtype.swap_width();
+        let is_complex = dtype.bits() > u32::from(width).saturating_mul(8);
+        let is_number = is_complex || dtype.is_float();
+        match (conj && is_complex, neg && is_number, draft.place.swap) {
+            (false, false, _) if !neg => {}
+            (true, false, Swap::None) => draft.place.swap = Swap::Signs { width, imaginary: true },
+            (false, true, Swap::None) => draft.place.swap = Swap::Signs { width, imaginary: false },
+            _ => draft.refused = Some("it is stored as the negative of its values".into()),
         }
     }
 
