@@ -13,7 +13,11 @@ fn report(model: Result<Model>) -> String {
         Ok(model) => model,
         Err(error) => return format!("error: {error}"),
     };
-    let options = InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
+    let options = InspectOptions {
+        tensors: true,
+        full_metadata: true,
+        ..InspectOptions::default()
+    };
     let mut text = serde_json::to_string_pretty(&inspect(&model, &options).unwrap()).unwrap();
     for (source, tensor) in stored(&model) {
         let values = image(source, tensor).map(|bytes| common::sha256(&bytes));
@@ -34,12 +38,29 @@ fn all_forms_agree() {
         let mapped = report(with(FileAccess::Map).open(&sample.path));
         let forms = [
             ("read", report(with(FileAccess::Read).open(&sample.path))),
-            ("bytes", report(beside(name, |o| o.open_bytes(bytes.clone(), name)))),
-            ("reader", report(beside(name, |o| o.open_reader(Cursor::new(bytes.clone()), name)))),
-            ("stream", report(beside(name, |o| o.open_stream(OneByOne(Cursor::new(bytes.clone())), name)))),
+            (
+                "bytes",
+                report(beside(name, |o| o.open_bytes(bytes.clone(), name))),
+            ),
+            (
+                "reader",
+                report(beside(name, |o| {
+                    o.open_reader(Cursor::new(bytes.clone()), name)
+                })),
+            ),
+            (
+                "stream",
+                report(beside(name, |o| {
+                    o.open_stream(OneByOne(Cursor::new(bytes.clone())), name)
+                })),
+            ),
         ];
         for (form, other) in forms {
-            assert!(other == mapped, "{}: {form} gives\n{other}\nmapped gives\n{mapped}", sample.name());
+            assert!(
+                other == mapped,
+                "{}: {form} gives\n{other}\nmapped gives\n{mapped}",
+                sample.name()
+            );
         }
     }
 }

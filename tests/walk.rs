@@ -1,5 +1,6 @@
 //! The whole way once: a GPTQ model through bids, `needs`, `fetch` and `decode`, mapped and
 //! read, against values decoded by the canonical library; then written tile by tile and read back.
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +36,10 @@ fn decoded(model: &Model, name: &str) -> Vec<u8> {
 #[test]
 fn gptq_decodes_to_the_canonical_values_mapped_and_read() {
     for access in [FileAccess::Map, FileAccess::Read] {
-        let model =
-            OpenOptions::new().access(access).open(root().join("samples/tiny-llama-gptq")).unwrap();
+        let model = OpenOptions::new()
+            .access(access)
+            .open(root().join("samples/tiny-llama-gptq"))
+            .unwrap();
         for (name, expected) in golden() {
             assert_eq!(model.weight(&name).unwrap().scheme(), "gptq");
             assert!(decoded(&model, &name) == expected, "{name} {access:?}");
@@ -61,7 +64,12 @@ fn gptq_variants() {
             assert_eq!(model.findings(), []);
         } else {
             let weight = model.weight(name).unwrap();
-            assert!(weight.undecodable().unwrap().contains("-bit GPTQ cannot be decoded"));
+            assert!(
+                weight
+                    .undecodable()
+                    .unwrap()
+                    .contains("-bit GPTQ cannot be decoded")
+            );
             assert!(weight.decode_into(&mut vec![0f32; weight.len()]).is_err());
             assert_eq!(model.findings()[0].kind, "undecodable");
         }

@@ -12,7 +12,11 @@ pub fn drop_file(path: &Path) -> io::Result<()> {
     file.sync_all()?;
     // SAFETY: the descriptor is open; the advice changes no memory of ours.
     let failed = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(failed))
+    }
 }
 
 /// Bytes of a file that are in the page cache.
@@ -24,7 +28,14 @@ pub fn resident(path: &Path) -> io::Result<u64> {
     }
     // SAFETY: a fresh read-only map of an open file at an address of the kernel's choice.
     let map = unsafe {
-        libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        libc::mmap(
+            std::ptr::null_mut(),
+            len,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
     };
     if map == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());

@@ -24,7 +24,10 @@ pub struct Cost {
 /// Runs a program to its end.
 pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     let start = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn()?;
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()?;
     let mut output = String::new();
     if let Some(mut stdout) = child.stdout.take() {
         stdout.read_to_string(&mut output)?;
@@ -33,7 +36,8 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     // SAFETY: an all-zero rusage is a valid value of that plain C struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pid is our own unreaped child; both out-pointers are valid for the call.
-    let reaped = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
+    let reaped =
+        unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
     let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
     Ok(Cost {
         wall: start.elapsed().as_secs_f64(),
@@ -48,13 +52,17 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
 pub fn python_with(module: &str) -> Option<PathBuf> {
     let python = std::env::var_os("BENCH_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
     let mut probe = Command::new(&python);
-    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
+    probe
+        .args(["-c", &format!("import {module}")])
+        .stderr(Stdio::null());
     run(&mut probe).is_ok_and(|cost| cost.ok).then_some(python)
 }
 
 /// A script of ours under `bench/python`.
 pub fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("python").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("python")
+        .join(name)
 }
 
 /// The note for a missing Python library.

@@ -49,7 +49,14 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn new(input: &'a Input, position: u64, endian: Endian) -> Self {
         let lent = input.lent();
-        Self { input, lent, position, buffer: Vec::new(), buffer_start: 0, endian }
+        Self {
+            input,
+            lent,
+            position,
+            buffer: Vec::new(),
+            buffer_start: 0,
+            endian,
+        }
     }
 
     /// Where the next byte comes from.
@@ -100,8 +107,13 @@ impl<'a> Cursor<'a> {
                 None => Err(self.cut_short(len as u64, what)),
             };
         }
-        let buffered = start.checked_sub(self.buffer_start).and_then(|at| usize::try_from(at).ok());
-        let ready = buffered.filter(|&at| at.checked_add(len).is_some_and(|to| to <= self.buffer.len()));
+        let buffered = start
+            .checked_sub(self.buffer_start)
+            .and_then(|at| usize::try_from(at).ok());
+        let ready = buffered.filter(|&at| {
+            at.checked_add(len)
+                .is_some_and(|to| to <= self.buffer.len())
+        });
         let at = match ready {
             Some(at) => at,
             None => self.refill(len, what)?,
@@ -131,9 +143,11 @@ impl<'a> Cursor<'a> {
 
     fn cut_short(&self, len: u64, what: &str) -> Error {
         let have = self.input.len().unwrap_or(0);
-        Error::malformed(format!("{what} takes {len} bytes, but the file ends at byte {have}"))
-            .at(self.position)
-            .in_file(self.input.name())
+        Error::malformed(format!(
+            "{what} takes {len} bytes, but the file ends at byte {have}"
+        ))
+        .at(self.position)
+        .in_file(self.input.name())
     }
 
     numbers!(u8: u8, u16: u16, u32: u32, u64: u64, i8: i8, i16: i16, i32: i32, i64: i64, f32: f32, f64: f64);

@@ -77,7 +77,10 @@ impl Error {
 
     /// The operating system refused; `doing` says what was being done ("cannot open").
     pub fn io(source: io::Error, doing: &str) -> Self {
-        let mut error = Self::new(ErrorKind::Io, format!("{doing}: {}", plain_io_text(&source)));
+        let mut error = Self::new(
+            ErrorKind::Io,
+            format!("{doing}: {}", plain_io_text(&source)),
+        );
         error.0.source = Some(source);
         error
     }

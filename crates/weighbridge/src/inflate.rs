@@ -46,7 +46,9 @@ impl Inflater {
         }
         let mut waste = [0u8; 4096];
         while self.produced < offset {
-            let step = usize::try_from(offset - self.produced).unwrap_or(waste.len()).min(waste.len());
+            let step = usize::try_from(offset - self.produced)
+                .unwrap_or(waste.len())
+                .min(waste.len());
             self.fill(input, &mut waste[..step])?;
         }
         self.fill(input, out)
@@ -67,7 +69,11 @@ impl Inflater {
             let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
             let status = self
                 .state
-                .decompress(&self.buffer[self.buffer_used..], &mut out[filled..], FlushDecompress::None)
+                .decompress(
+                    &self.buffer[self.buffer_used..],
+                    &mut out[filled..],
+                    FlushDecompress::None,
+                )
                 .map_err(|_| self.damaged("its deflate stream is damaged"))?;
             let taken = usize::try_from(self.state.total_in() - before_in).unwrap_or(0);
             let given = usize::try_from(self.state.total_out() - before_out).unwrap_or(0);
@@ -87,7 +93,10 @@ impl Inflater {
         let size = usize::try_from(rest).unwrap_or(CHUNK).min(CHUNK);
         self.buffer.resize(size, 0);
         self.buffer_used = 0;
-        input.read_at(self.member.offset.saturating_add(self.consumed), &mut self.buffer)?;
+        input.read_at(
+            self.member.offset.saturating_add(self.consumed),
+            &mut self.buffer,
+        )?;
         self.consumed += size as u64;
         Ok(())
     }

@@ -76,7 +76,9 @@ impl Input {
 
     fn open_file(path: &Path, access: FileAccess) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(e, "cannot open"))?;
-        let about = file.metadata().map_err(|e| Error::io(e, "cannot ask for its size"))?;
+        let about = file
+            .metadata()
+            .map_err(|e| Error::io(e, "cannot ask for its size"))?;
         if !about.is_file() {
             return Err(Error::usage("not a regular file")
                 .hint("a pipe can be given as `-`, standard input"));
@@ -87,16 +89,27 @@ impl Input {
             FileAccess::Map => Kind::Bytes(Box::new(read_whole(&file, len)?)),
             FileAccess::Read => {
                 advise_random(&file);
-                Kind::File { file, window: Mutex::default() }
+                Kind::File {
+                    file,
+                    window: Mutex::default(),
+                }
             }
         };
-        Ok(Self { kind, name: path.to_owned(), len: Some(len) })
+        Ok(Self {
+            kind,
+            name: path.to_owned(),
+            len: Some(len),
+        })
     }
 
     /// Bytes already in memory. `name` stands in for the path in messages.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Self {
         let len = bytes.as_ref().len() as u64;
-        Self { kind: Kind::Bytes(Box::new(bytes)), name: name.into(), len: Some(len) }
+        Self {
+            kind: Kind::Bytes(Box::new(bytes)),
+            name: name.into(),
+            len: Some(len),
+        }
     }
 
     /// Anything that reads and seeks.
@@ -105,14 +118,27 @@ impl Input {
             .seek(SeekFrom::End(0))
             .map_err(|e| Error::io(e, "cannot seek").in_file(Path::new(name)))?;
         let kind = Kind::Reader(Mutex::new((Box::new(reader), Window::default())));
-        Ok(Self { kind, name: name.into(), len: Some(len) })
+        Ok(Self {
+            kind,
+            name: name.into(),
+            len: Some(len),
+        })
     }
 
     /// A reader that cannot seek. Everything read is kept, up to `most` bytes, so formats whose
     /// header comes first cost their header; the others are read to the end.
     pub fn from_stream(reader: impl Read + Send + 'static, name: &str, most: u64) -> Self {
-        let stream = Stream { reader: Box::new(reader), seen: Vec::new(), ended: false, most };
-        Self { kind: Kind::Stream(Mutex::new(stream)), name: name.into(), len: None }
+        let stream = Stream {
+            reader: Box::new(reader),
+            seen: Vec::new(),
+            ended: false,
+            most,
+        };
+        Self {
+            kind: Kind::Stream(Mutex::new(stream)),
+            name: name.into(),
+            len: None,
+        }
     }
 
     /// The path, or the name given in its stead.
@@ -123,6 +149,7 @@ impl Input {
 
     /// The length, unless this is a stream.
     #[must_use]
+    #[allow(clippy::len_without_is_empty)] // An unknown length is neither.
     pub fn len(&self) -> Option<u64> {
         self.len
     }
@@ -170,9 +197,14 @@ impl Input {
         let length = usize::try_from(len).map_err(|_| self.too_short(offset, usize::MAX))?;
         if let Some(all) = self.lent() {
             let bytes = range_of(all, offset, length);
-            return bytes.map(Cow::Borrowed).ok_or_else(|| self.too_short(offset, length));
+            return bytes
+                .map(Cow::Borrowed)
+                .ok_or_else(|| self.too_short(offset, length));
         }
-        if self.len.is_some_and(|end| offset.checked_add(len).is_none_or(|to| to > end)) {
+        if self
+            .len
+            .is_some_and(|end| offset.checked_add(len).is_none_or(|to| to > end))
+        {
             return Err(self.too_short(offset, length));
         }
         budget.charge(len, what)?;
@@ -185,7 +217,9 @@ impl Input {
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let short = || self.too_short(offset, out.len());
         if let Some(len) = self.len
-            && offset.checked_add(out.len() as u64).is_none_or(|end| end > len)
+            && offset
+                .checked_add(out.len() as u64)
+                .is_none_or(|end| end > len)
         {
             return Err(short());
         }
@@ -211,7 +245,9 @@ impl Input {
                     reader.seek(SeekFrom::Start(at))?;
                     reader.read_exact(out)
                 };
-                window.read(offset, out, self.len, read).map_err(|e| self.failed(e, offset))
+                window
+                    .read(offset, out, self.len, read)
+                    .map_err(|e| self.failed(e, offset))
             }
             Kind::Stream(stream) => {
                 let mut stream = lock(stream);
@@ -244,9 +280,11 @@ impl Input {
             Some(have) => format!("the file has {have}"),
             None => "the stream ended earlier".to_owned(),
         };
-        Error::malformed(format!("{len} bytes are wanted up to byte {end}, but {size}"))
-            .at(offset)
-            .in_file(&self.name)
+        Error::malformed(format!(
+            "{len} bytes are wanted up to byte {end}, but {size}"
+        ))
+        .at(offset)
+        .in_file(&self.name)
     }
 
     fn failed(&self, error: io::Error, offset: u64) -> Error {
@@ -270,7 +308,9 @@ impl Window {
         if out.len() >= WINDOW / 2 {
             return read(out, offset);
         }
-        let inside = offset.checked_sub(self.start).and_then(|at| range_of(&self.bytes, at, out.len()));
+        let inside = offset
+            .checked_sub(self.start)
+            .and_then(|at| range_of(&self.bytes, at, out.len()));
         if let Some(bytes) = inside {
             out.copy_from_slice(bytes);
             return Ok(());
@@ -297,7 +337,9 @@ impl Stream {
                     "more than {} bytes of a stream would have to be kept in memory",
                     self.most
                 ))
-                .hint("save the stream to a file first, or raise max_allocation (--max-allocation)"));
+                .hint(
+                    "save the stream to a file first, or raise max_allocation (--max-allocation)",
+                ));
             }
             let missing = usize::try_from(end - have as u64).unwrap_or(usize::MAX);
             self.seen.resize(have + missing.clamp(8 << 10, 1 << 20), 0);
@@ -336,7 +378,8 @@ fn map(file: &File) -> Result<Mmap> {
 fn read_whole(mut file: &File, len: u64) -> Result<Vec<u8>> {
     let len = usize::try_from(len).unwrap_or(0);
     let mut bytes = vec![0; len];
-    file.read_exact(&mut bytes).map_err(|e| Error::io(e, "cannot read"))?;
+    file.read_exact(&mut bytes)
+        .map_err(|e| Error::io(e, "cannot read"))?;
     Ok(bytes)
 }
 
@@ -393,13 +436,29 @@ mod tests {
         ];
         for input in &inputs {
             let mut scratch = Vec::new();
-            for (offset, len) in [(0, 0), (5, 10), (199_990, 10), (70_000, 90_000), (3, 1), (200_000, 0)] {
+            for (offset, len) in [
+                (0, 0),
+                (5, 10),
+                (199_990, 10),
+                (70_000, 90_000),
+                (3, 1),
+                (200_000, 0),
+            ] {
                 let want = &bytes[offset..offset + len];
                 assert_eq!(input.view(offset as u64, len, &mut scratch).unwrap(), want);
             }
-            for (offset, len) in [(199_991, 10), (u64::MAX, 1), (200_001, 0), (u64::MAX, usize::MAX)] {
+            for (offset, len) in [
+                (199_991, 10),
+                (u64::MAX, 1),
+                (200_001, 0),
+                (u64::MAX, usize::MAX),
+            ] {
                 if len < 100 {
-                    assert!(input.view(offset, len, &mut scratch).is_err(), "{:?}", input.name());
+                    assert!(
+                        input.view(offset, len, &mut scratch).is_err(),
+                        "{:?}",
+                        input.name()
+                    );
                 }
             }
             assert_eq!(input.whole_len().unwrap(), 200_000);
@@ -412,6 +471,9 @@ mod tests {
     fn a_stream_keeps_no_more_than_allowed() {
         let input = Input::from_stream(io::repeat(1), "endless", 100_000);
         assert!(input.head(1000).is_ok());
-        assert_eq!(input.whole_len().unwrap_err().kind(), crate::ErrorKind::Limit);
+        assert_eq!(
+            input.whole_len().unwrap_err().kind(),
+            crate::ErrorKind::Limit
+        );
     }
 }

@@ -77,7 +77,11 @@ impl Budget {
     /// A fresh account.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, bytes: AtomicU64::new(0), items: AtomicU64::new(0) }
+        Self {
+            limits,
+            bytes: AtomicU64::new(0),
+            items: AtomicU64::new(0),
+        }
     }
 
     /// The limits this account is held to.
@@ -91,8 +95,13 @@ impl Budget {
         self.check_allocation(bytes, what)?;
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) > self.limits.max_total {
-            return Err(over("bytes in all", before.saturating_add(bytes), self.limits.max_total, what)
-                .hint("raise max_total (--max-total) if this file is trusted"));
+            return Err(over(
+                "bytes in all",
+                before.saturating_add(bytes),
+                self.limits.max_total,
+                what,
+            )
+            .hint("raise max_total (--max-total) if this file is trusted"));
         }
         Ok(())
     }
@@ -100,8 +109,10 @@ impl Budget {
     /// Call before reserving a passing buffer of `bytes`.
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.limits.max_allocation {
-            return Err(over("bytes at once", bytes, self.limits.max_allocation, what)
-                .hint("raise max_allocation (--max-allocation) if this file is trusted"));
+            return Err(
+                over("bytes at once", bytes, self.limits.max_allocation, what)
+                    .hint("raise max_allocation (--max-allocation) if this file is trusted"),
+            );
         }
         Ok(())
     }
@@ -110,8 +121,13 @@ impl Budget {
     pub fn items(&self, count: u64, what: &str) -> Result<()> {
         let before = self.items.fetch_add(count, Ordering::Relaxed);
         if before.saturating_add(count) > self.limits.max_items {
-            return Err(over("items", before.saturating_add(count), self.limits.max_items, what)
-                .hint("raise max_items (--max-items) if this file is trusted"));
+            return Err(over(
+                "items",
+                before.saturating_add(count),
+                self.limits.max_items,
+                what,
+            )
+            .hint("raise max_items (--max-items) if this file is trusted"));
         }
         Ok(())
     }
@@ -119,7 +135,12 @@ impl Budget {
     /// Call on entering a nested structure.
     pub fn depth(&self, depth: u32, what: &str) -> Result<()> {
         if depth > self.limits.max_depth {
-            return Err(over("levels", u64::from(depth), self.limits.max_depth.into(), what));
+            return Err(over(
+                "levels",
+                u64::from(depth),
+                self.limits.max_depth.into(),
+                what,
+            ));
         }
         Ok(())
     }
@@ -128,15 +149,18 @@ impl Budget {
     pub fn ratio(&self, compressed: u64, size: u64, what: &str) -> Result<()> {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
         if size > most {
-            return Err(over("bytes after decompression", size, most, what)
-                .hint("no honest archive compresses this well; raise max_ratio (--max-ratio) to insist"));
+            return Err(over("bytes after decompression", size, most, what).hint(
+                "no honest archive compresses this well; raise max_ratio (--max-ratio) to insist",
+            ));
         }
         Ok(())
     }
 }
 
 fn over(unit: &str, wanted: u64, limit: u64, what: &str) -> Error {
-    Error::limit(format!("{what} would take {wanted} {unit}, the limit is {limit}"))
+    Error::limit(format!(
+        "{what} would take {wanted} {unit}, the limit is {limit}"
+    ))
 }
 
 #[cfg(test)]
@@ -154,7 +178,11 @@ mod tests {
 
     #[test]
     fn a_lying_total_does_not_wrap() {
-        let budget = Budget::new(Limits::default().max_allocation(u64::MAX).max_total(u64::MAX - 1));
+        let budget = Budget::new(
+            Limits::default()
+                .max_allocation(u64::MAX)
+                .max_total(u64::MAX - 1),
+        );
         budget.charge(u64::MAX - 1, "a").unwrap();
         assert!(budget.charge(u64::MAX, "b").is_err());
         assert!(budget.items(u64::MAX, "c").is_err());

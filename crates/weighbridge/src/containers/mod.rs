@@ -3,7 +3,11 @@
 //! A container recognises its files by their content and turns a header into a
 //! [`Catalog`]. It never interprets values and knows nothing of schemes. To add a format: its
 //! folder, one `mod` line and one line in [`CONTAINERS`].
-#![warn(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use crate::catalog::{ArrayRef, Catalog, Value};
 use crate::error::{Error, Result};
@@ -80,15 +84,26 @@ pub trait Container: Sync {
 pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
     let head = input.head(PROBE_BYTES)?;
     let probe = Probe { head: &head, input };
-    let extension = input.name().extension().map(|e| e.to_string_lossy().to_lowercase());
+    let extension = input
+        .name()
+        .extension()
+        .map(|e| e.to_string_lossy().to_lowercase());
     let named = |c: &dyn Container| {
-        extension.as_deref().is_some_and(|extension| c.extensions().contains(&extension))
+        extension
+            .as_deref()
+            .is_some_and(|extension| c.extensions().contains(&extension))
     };
     let best = CONTAINERS
         .iter()
         .map(|&container| (container.recognize(&probe), named(container), container))
         .filter(|(recognition, ..)| *recognition > Recognition::No)
-        .reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
+        .reduce(|best, next| {
+            if (next.0, next.1) > (best.0, best.1) {
+                next
+            } else {
+                best
+            }
+        });
     Ok(best.map(|(.., container)| container))
 }
 
@@ -96,7 +111,9 @@ pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
 pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
     use crate::catalog::{Finding, Run};
     for tensor in &catalog.tensors {
-        let Run::At(start) = tensor.place.run else { continue };
+        let Run::At(start) = tensor.place.run else {
+            continue;
+        };
         let end = start.saturating_add(tensor.bytes);
         if end > len && tensor.bytes > 0 && tensor.refused.is_none() {
             let missing = end.saturating_sub(len).min(tensor.bytes);
@@ -104,7 +121,9 @@ pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
                 "{missing} of its {} bytes are missing: it ends at byte {end}, the file at byte {len}",
                 tensor.bytes
             );
-            catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
+            catalog
+                .findings
+                .push(Finding::of(&tensor.name, "truncated", message));
         }
     }
 }

@@ -19,7 +19,10 @@ pub(super) struct Located {
 
 impl Located {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, ..Self::default() }
+        Self {
+            path,
+            ..Self::default()
+        }
     }
 }
 
@@ -27,7 +30,8 @@ impl Located {
 pub(super) fn locate(path: &Path) -> Result<Vec<Located>> {
     let mut one = Located::new(path.to_owned());
     if path.is_dir() {
-        let entries = std::fs::read_dir(path).map_err(|e| Error::io(e, "cannot list").in_file(path))?;
+        let entries =
+            std::fs::read_dir(path).map_err(|e| Error::io(e, "cannot list").in_file(path))?;
         for entry in entries.flatten() {
             let file = entry.path();
             match file.extension().and_then(|e| e.to_str()) {
@@ -47,9 +51,15 @@ pub(super) fn locate(path: &Path) -> Result<Vec<Located>> {
 }
 
 fn read_config(path: &Path, located: &mut Located) {
-    let Ok(text) = std::fs::read(path) else { return };
+    let Ok(text) = std::fs::read(path) else {
+        return;
+    };
     if let Ok(json) = serde_json::from_slice(&text) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         located.configs.push(Config { name, json });
     }
 }

@@ -9,6 +9,7 @@ use crate::catalog::{Finding, Value};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
+use crate::source::Source;
 
 /// What a report shall hold beyond the summary.
 #[derive(Clone, Debug, Default)]
@@ -115,9 +116,21 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         path: model.path().to_string_lossy().into_owned(),
         format: model.format(),
         detail: sources.first().and_then(|s| s.catalog().detail.clone()),
-        files: sources.iter().map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() }).collect(),
-        file_bytes: sources.iter().map(|s| s.file_bytes()).fold(0, u64::saturating_add),
-        stored_tensors: sources.iter().map(|s| s.catalog().tensors.len() as u64).sum(),
+        files: sources
+            .iter()
+            .map(|s| FileReport {
+                path: name_of(s),
+                bytes: s.file_bytes(),
+            })
+            .collect(),
+        file_bytes: sources
+            .iter()
+            .map(Source::file_bytes)
+            .fold(0, u64::saturating_add),
+        stored_tensors: sources
+            .iter()
+            .map(|s| s.catalog().tensors.len() as u64)
+            .sum(),
         weights: model.weights().len() as u64,
         parameters: 0,
         bits_per_weight: None,
@@ -126,18 +139,23 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         decoded_bytes: DecodedBytes::default(),
         dropped: model
             .dropped()
-            .map(|(info, reason)| Dropped { name: info.name.to_string(), reason: reason.to_owned() })
+            .map(|(info, reason)| Dropped {
+                name: info.name.to_string(),
+                reason: reason.to_owned(),
+            })
             .collect(),
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
         metadata: metadata_of(model, options)?,
-        tensors: options.tensors.then(|| model.weights().map(tensor_report).collect()),
+        tensors: options
+            .tensors
+            .then(|| model.weights().map(tensor_report).collect()),
     };
     add_totals(model, &mut report);
     Ok(report)
 }
 
-fn name_of(source: &crate::source::Source) -> String {
+fn name_of(source: &Source) -> String {
     source.input().name().to_string_lossy().into_owned()
 }
 
@@ -157,7 +175,8 @@ fn add_totals(model: &Model, report: &mut Report) {
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
         add_decoded(&weight, &mut report.decoded_bytes);
-        let same = |s: &&mut SchemeReport| s.scheme == weight.scheme() && s.variant == weight.variant();
+        let same =
+            |s: &&mut SchemeReport| s.scheme == weight.scheme() && s.variant == weight.variant();
         let row = match report.schemes.iter_mut().find(same) {
             Some(row) => row,
             None => {
@@ -176,7 +195,11 @@ fn add_totals(model: &Model, report: &mut Report) {
         row.parameters = row.parameters.saturating_add(parameters);
         row.bytes = row.bytes.saturating_add(bytes);
     }
-    report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
+    report.schemes.sort_by(|a, b| {
+        b.bytes
+            .cmp(&a.bytes)
+            .then_with(|| a.variant.cmp(&b.variant))
+    });
     if report.parameters > 0 {
         #[allow(clippy::cast_precision_loss)] // A ratio for people.
         let bits = stored as f64 * 8.0 / report.parameters as f64;

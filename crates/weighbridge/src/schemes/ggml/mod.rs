@@ -18,7 +18,9 @@ impl Scheme for Ggml {
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
         for &(id, info) in evidence.tensors() {
-            let StoredType::Block(block) = info.stored else { continue };
+            let StoredType::Block(block) = info.stored else {
+                continue;
+            };
             let why = match block.standing {
                 Standing::Removed => "was removed from ggml and is not decoded",
                 Standing::IkLlama => "is written by ik_llama.cpp only and is not decoded",
@@ -29,7 +31,10 @@ impl Scheme for Ggml {
                 shape: info.shape.clone(),
                 variant: block.name.into(),
                 native: Some(DType::F32),
-                parts: vec![Part { role: "weight", tensor: id }],
+                parts: vec![Part {
+                    role: "weight",
+                    tensor: id,
+                }],
                 recipe: Err(format!("block type {} {why}", block.name).into()),
             });
         }

@@ -48,14 +48,24 @@ pub(super) fn bid_for(
     if looks_like_awq(qweight, scales, groups) {
         return;
     }
-    let mut parts = vec![Part { role: "qweight", tensor: id }];
+    let mut parts = vec![Part {
+        role: "qweight",
+        tensor: id,
+    }];
     let named = [("qzeros", zeros), ("scales", scales), ("g_idx", groups)];
-    parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
+    parts.extend(
+        named
+            .iter()
+            .filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })),
+    );
     let name = format!("{prefix}.weight");
     match layout_of(qweight, zeros, scales, groups, settings.as_ref()) {
-        Ok(layout) => bids.weights.push(bid_of(layout, name, parts, groups.is_some())),
+        Ok(layout) => bids
+            .weights
+            .push(bid_of(layout, name, parts, groups.is_some())),
         Err(reason) => {
-            bids.findings.push(Finding::of(&qweight.name, "undecodable", reason.clone()));
+            bids.findings
+                .push(Finding::of(&qweight.name, "undecodable", reason.clone()));
             bids.weights.push(Bid {
                 name,
                 shape: qweight.shape.clone(),
@@ -69,8 +79,14 @@ pub(super) fn bid_for(
 }
 
 /// AWQ packs along the outputs: eight times the packed columns are the scales' columns.
-fn looks_like_awq(qweight: &TensorInfo, scales: Option<Found<'_>>, groups: Option<Found<'_>>) -> bool {
-    let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), scales) else { return false };
+fn looks_like_awq(
+    qweight: &TensorInfo,
+    scales: Option<Found<'_>>,
+    groups: Option<Found<'_>>,
+) -> bool {
+    let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), scales) else {
+        return false;
+    };
     groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
 }
 
@@ -88,26 +104,47 @@ fn layout_of(
          put config.json or quantize_config.json beside the file",
     )?;
     let &[words, outputs] = &qweight.shape[..] else {
-        return Err(format!("qweight has shape {:?}, two dimensions are expected", qweight.shape));
+        return Err(format!(
+            "qweight has shape {:?}, two dimensions are expected",
+            qweight.shape
+        ));
     };
     let &[group_count, scale_columns] = &scales.shape[..] else {
-        return Err(format!("scales have shape {:?}, two dimensions are expected", scales.shape));
+        return Err(format!(
+            "scales have shape {:?}, two dimensions are expected",
+            scales.shape
+        ));
     };
     if scale_columns != outputs {
-        return Err(format!("scales have {scale_columns} columns, qweight has {outputs}"));
+        return Err(format!(
+            "scales have {scale_columns} columns, qweight has {outputs}"
+        ));
     }
     if settings.bits != 4 {
-        return Err(format!("{}-bit GPTQ cannot be decoded by this version", settings.bits));
+        return Err(format!(
+            "{}-bit GPTQ cannot be decoded by this version",
+            settings.bits
+        ));
     }
     if let Some(format) = &settings.foreign_format {
-        return Err(format!("checkpoint format `{format}` cannot be decoded by this version"));
+        return Err(format!(
+            "checkpoint format `{format}` cannot be decoded by this version"
+        ));
     }
     let scale_type = match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
-        ref other => return Err(format!("scales are {}, a float type is expected", other.name())),
+        ref other => {
+            return Err(format!(
+                "scales are {}, a float type is expected",
+                other.name()
+            ));
+        }
     };
     if outputs == 0 || outputs % 8 != 0 || words == 0 || group_count == 0 {
-        return Err(format!("qweight {:?} and scales {:?} do not fit", qweight.shape, scales.shape));
+        return Err(format!(
+            "qweight {:?} and scales {:?} do not fit",
+            qweight.shape, scales.shape
+        ));
     }
     if zeros.shape[..] != [group_count, outputs / 8] || zeros.stored != DType::I32.into() {
         return Err(format!(
@@ -166,12 +203,17 @@ impl Settings {
         });
         let json = inside.or_else(|| evidence.config("quantize_config.json"))?;
         let text = |key: &str| json.get(key).and_then(Json::as_str);
-        let format = text("checkpoint_format").or_else(|| text("format")).unwrap_or("gptq");
+        let format = text("checkpoint_format")
+            .or_else(|| text("format"))
+            .unwrap_or("gptq");
         let known = ["gptq", "gptq_v2", "gemm"].contains(&format);
         Some(Self {
             is_gptq: text("quant_method").is_none_or(|method| method == "gptq"),
             bits: json.get("bits").and_then(Json::as_u64).unwrap_or(0),
-            group_size: json.get("group_size").and_then(Json::as_u64).filter(|&g| g > 0),
+            group_size: json
+                .get("group_size")
+                .and_then(Json::as_u64)
+                .filter(|&g| g > 0),
             zeros_less_one: format != "gptq_v2",
             foreign_format: (!known).then(|| format.to_owned()),
         })
