@@ -223,6 +223,25 @@ impl Input {
         }
     }
 
+    /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
+    /// that is there without waiting for it.
+    pub fn read_on(&self, offset: u64, len: usize, most: usize, out: &mut Vec<u8>) -> Result<()> {
+        let Kind::Stream(stream) = &self.kind else {
+            out.resize(len, 0);
+            return self.read_at(offset, out);
+        };
+        out.clear();
+        let mut stream = lock(stream);
+        let end = offset.saturating_add(len as u64);
+        stream.fill_to(end).map_err(|e| e.in_file(&self.name))?;
+        let ready = usize::try_from(offset).ok().and_then(|at| stream.seen.get(at..));
+        match ready.filter(|ready| ready.len() >= len) {
+            Some(ready) => out.extend_from_slice(&ready[..ready.len().min(most)]),
+            None => return Err(self.too_short(offset, len)),
+        }
+        Ok(())
+    }
+
     /// The first bytes, at most `len`: fewer if there are no more.
     pub fn head(&self, len: usize) -> Result<Vec<u8>> {
         let available = match &self.kind {
