@@ -1,4 +1,5 @@
 //! Files put together by hand: the odd, the old and the hostile.
+#![allow(clippy::arithmetic_side_effects)]
 
 use super::*;
 use crate::catalog::{Finding, Swap};
