@@ -5,6 +5,12 @@ use crate::input::Input;
 
 const BUFFER: usize = 64 << 10;
 
+/// How far ahead of a long walk over lent bytes the pages are asked for.
+const AHEAD: usize = 256 << 10;
+
+/// Fewer strings than this are not worth a system call.
+const LONG_WALK: u64 = 4096;
+
 /// The byte order of numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endian {
@@ -137,6 +143,14 @@ impl<'a> Cursor<'a> {
             .and_then(|at| usize::try_from(at).ok());
         let Some(ready) = at.and_then(|at| bytes.get(at..)) else {
             return 0;
+        };
+        let ready = match self.lent {
+            // A cold map would be faulted in page by page, each waiting for the disk.
+            Some(_) if count >= LONG_WALK => {
+                self.input.will_need(self.position, AHEAD);
+                &ready[..ready.len().min(AHEAD)]
+            }
+            _ => ready,
         };
         let (left, walked) = match (prefix, self.endian) {
             (Prefix::Four, Endian::Little) => walk(ready, count, |n| u32::from_le_bytes(n).into()),

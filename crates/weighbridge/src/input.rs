@@ -223,6 +223,21 @@ impl Input {
         }
     }
 
+    /// Says that a stretch is about to be read: maps are set to fault single pages, and only
+    /// whoever reads front to back knows that more will be wanted.
+    pub fn will_need(&self, offset: u64, len: usize) {
+        #[cfg(unix)]
+        if let Kind::Map(map) = &self.kind
+            && let Ok(start) = usize::try_from(offset)
+            && start < map.len()
+        {
+            // Only advice: the pages can be read without it.
+            let _ = map.advise_range(Advice::WillNeed, start, len.min(map.len() - start));
+        }
+        #[cfg(not(unix))]
+        let _ = (offset, len);
+    }
+
     /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
     /// that is there without waiting for it.
     pub fn read_on(&self, offset: u64, len: usize, most: usize, out: &mut Vec<u8>) -> Result<()> {
