@@ -59,9 +59,7 @@ fn limits() -> Limits {
 const MOST_HELD: i64 = 16 << 20;
 
 fn open(name: &str, bytes: &[u8]) -> Result<Model> {
-    OpenOptions::new()
-        .limits(limits())
-        .open_bytes(bytes.to_vec(), name)
+    OpenOptions::new().limits(limits()).open_bytes(bytes.to_vec(), name)
 }
 
 /// Opens, reports and reads everything; gives the values that could be read.
@@ -69,16 +67,11 @@ fn exercise(name: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let Ok(model) = open(name, bytes) else {
         return Vec::new();
     };
-    let options = InspectOptions {
-        tensors: true,
-        full_metadata: true,
-        ..InspectOptions::default()
-    };
+    let options =
+        InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
     let _ = inspect(&model, &options).map(|report| serde_json::to_string(&report));
     let small = stored(&model).filter(|(_, tensor)| tensor.bytes <= 1 << 20);
-    small
-        .filter_map(|(s, t)| Some((t.name.to_string(), image(s, t).ok()?)))
-        .collect()
+    small.filter_map(|(s, t)| Some((t.name.to_string(), image(s, t).ok()?))).collect()
 }
 
 fn within_memory(what: impl Fn() -> String, job: impl FnOnce()) {
@@ -124,12 +117,7 @@ fn every_changed_byte() {
             (0..bytes.len()).filter(|&at| at < 4 << 10 || at % 5 == 0 || bytes.len() - at < 1024)
         {
             let old = bytes[at];
-            for new in [
-                old ^ 1,
-                old ^ 0x80,
-                0xff,
-                old.wrapping_add((at % 255) as u8),
-            ] {
+            for new in [old ^ 1, old ^ 0x80, 0xff, old.wrapping_add((at % 255) as u8)] {
                 changed[at] = new;
                 within_memory(
                     || format!("{name}, byte {at} = {new}"),

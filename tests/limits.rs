@@ -14,16 +14,10 @@ fn every_limit_is_an_error_or_changes_nothing() {
         ("max_items", |n| Limits::default().max_items(n)),
         ("max_depth", |n| Limits::default().max_depth(n as u32)),
         ("max_ratio", |n| Limits::default().max_ratio(n)),
-        ("max_pickle_steps", |n| {
-            Limits::default().max_pickle_steps(n)
-        }),
+        ("max_pickle_steps", |n| Limits::default().max_pickle_steps(n)),
     ];
     for (name, bytes) in small_files(64 << 10) {
-        let open = |limits| {
-            OpenOptions::new()
-                .limits(limits)
-                .open_bytes(bytes.clone(), &name)
-        };
+        let open = |limits| OpenOptions::new().limits(limits).open_bytes(bytes.clone(), &name);
         let Ok(whole) = open(Limits::default()) else {
             continue;
         };
@@ -41,9 +35,6 @@ fn every_limit_is_an_error_or_changes_nothing() {
             }
         }
         let nothing = open(Limits::default().max_items(0));
-        assert!(
-            nothing.is_err() || stored(&whole).count() == 0,
-            "{name}: no items were counted"
-        );
+        assert!(nothing.is_err() || stored(&whole).count() == 0, "{name}: no items were counted");
     }
 }

@@ -16,27 +16,16 @@ fn every_sample_is_read_as_its_own_library_reads_it() {
             failures.push(format!("{}: {failure}", sample.name()));
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} samples differ:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} samples differ:\n{}", failures.len(), failures.join("\n"));
 }
 
 /// A format without a sample would pass every test here.
 #[test]
 fn every_container_has_samples() {
-    let formats: Vec<String> = samples()
-        .iter()
-        .filter_map(|s| s.expect["format"].as_str().map(str::to_owned))
-        .collect();
+    let formats: Vec<String> =
+        samples().iter().filter_map(|s| s.expect["format"].as_str().map(str::to_owned)).collect();
     for container in weighbridge::containers::CONTAINERS {
-        assert!(
-            formats.iter().any(|f| f == container.name()),
-            "{}",
-            container.name()
-        );
+        assert!(formats.iter().any(|f| f == container.name()), "{}", container.name());
     }
 }
 
@@ -48,15 +37,9 @@ fn check(sample: &Sample) -> Result<(), String> {
             Err(error) => Err(format!("refused for another reason: {error}")),
         };
     }
-    let model = OpenOptions::new()
-        .open(&sample.path)
-        .map_err(|e| e.to_string())?;
+    let model = OpenOptions::new().open(&sample.path).map_err(|e| e.to_string())?;
     if model.format() != sample.expect["format"] {
-        return Err(format!(
-            "format {} instead of {}",
-            model.format(),
-            sample.expect["format"]
-        ));
+        return Err(format!("format {} instead of {}", model.format(), sample.expect["format"]));
     }
     check_tensors(sample, &model)?;
     check_findings(sample, &model)?;
@@ -66,21 +49,14 @@ fn check(sample: &Sample) -> Result<(), String> {
 fn check_tensors(sample: &Sample, model: &Model) -> Result<(), String> {
     let list = |key: &str| sample.expect[key].as_array().cloned().unwrap_or_default();
     // What a checkpoint holds beside its own tensors may be listed too.
-    let beside: Vec<Json> = ["arrays", "constants", "attributes"]
-        .iter()
-        .flat_map(|key| list(key))
-        .collect();
+    let beside: Vec<Json> =
+        ["arrays", "constants", "attributes"].iter().flat_map(|key| list(key)).collect();
     let is_beside = |name: &str| beside.iter().any(|t| t["name"] == name);
     let found: Vec<_> = stored(model).filter(|(_, t)| !is_beside(&t.name)).collect();
-    let expected: Vec<Json> = list("tensors")
-        .into_iter()
-        .filter(|t| !is_beside(t["name"].as_str().unwrap()))
-        .collect();
+    let expected: Vec<Json> =
+        list("tensors").into_iter().filter(|t| !is_beside(t["name"].as_str().unwrap())).collect();
     let names: Vec<&str> = found.iter().map(|(_, t)| &*t.name).collect();
-    let wanted: Vec<&str> = expected
-        .iter()
-        .map(|t| t["name"].as_str().unwrap())
-        .collect();
+    let wanted: Vec<&str> = expected.iter().map(|t| t["name"].as_str().unwrap()).collect();
     if names != wanted {
         return Err(format!("tensors {names:?} instead of {wanted:?}"));
     }
@@ -109,24 +85,15 @@ fn check_tensor(
         return Err(format!("shape {shape} instead of {}", expected["shape"]));
     }
     if !expected["dtype"].is_null() && expected["dtype"] != tensor.stored.name() {
-        return Err(format!(
-            "type {} instead of {}",
-            tensor.stored.name(),
-            expected["dtype"]
-        ));
+        return Err(format!("type {} instead of {}", tensor.stored.name(), expected["dtype"]));
     }
     let values = image(source, tensor);
-    let dangerous = sample.expect["dangerous"]
-        .as_array()
-        .is_some_and(|d| !d.is_empty());
+    let dangerous = sample.expect["dangerous"].as_array().is_some_and(|d| !d.is_empty());
     match (expected["sha256"].as_str(), values) {
         (_, Ok(_)) if dangerous => Err("its values were read from a dangerous file".into()),
         (_, Err(error)) if dangerous => {
             let named = sample.expect["dangerous"].as_array().unwrap().iter();
-            let aliases = sample.expect["dangerous_as_written"]
-                .as_array()
-                .into_iter()
-                .flatten();
+            let aliases = sample.expect["dangerous_as_written"].as_array().into_iter().flatten();
             let mut names = named.chain(aliases).filter_map(Json::as_str);
             match names.any(|name| error.to_string().contains(name)) {
                 true => Ok(()),
@@ -152,10 +119,7 @@ fn check_findings(sample: &Sample, model: &Model) -> Result<(), String> {
         list.filter_map(|v| v.as_str().map(str::to_owned)).collect()
     };
     // Checksums are not part of opening.
-    for kind in strings("problems")
-        .iter()
-        .filter(|kind| *kind != "checksum")
-    {
+    for kind in strings("problems").iter().filter(|kind| *kind != "checksum") {
         if !kinds.contains(&kind.as_str()) {
             return Err(format!("finding `{kind}` is missing, there are {kinds:?}"));
         }
@@ -167,16 +131,8 @@ fn check_findings(sample: &Sample, model: &Model) -> Result<(), String> {
         return Err(format!("held to be dangerous: {:?}", model.findings()));
     }
     match sample.expect["wrapper"].as_str() {
-        Some(key)
-            if !model
-                .notes()
-                .iter()
-                .any(|note| note.contains(&format!("`{key}`"))) =>
-        {
-            Err(format!(
-                "no note about the wrapper `{key}`: {:?}",
-                model.notes()
-            ))
+        Some(key) if !model.notes().iter().any(|note| note.contains(&format!("`{key}`"))) => {
+            Err(format!("no note about the wrapper `{key}`: {:?}", model.notes()))
         }
         _ => Ok(()),
     }
@@ -186,39 +142,23 @@ fn check_metadata(sample: &Sample, model: &Model) -> Result<(), String> {
     let Some(expected) = sample.expect["metadata"].as_object() else {
         return Ok(());
     };
-    let options = InspectOptions {
-        full_metadata: true,
-        ..InspectOptions::default()
-    };
-    let found = inspect(model, &options)
-        .map_err(|e| e.to_string())?
-        .metadata;
+    let options = InspectOptions { full_metadata: true, ..InspectOptions::default() };
+    let found = inspect(model, &options).map_err(|e| e.to_string())?.metadata;
     for (key, value) in expected {
-        let other = found
-            .get(key)
-            .ok_or_else(|| format!("metadata `{key}` is missing"))?;
+        let other = found.get(key).ok_or_else(|| format!("metadata `{key}` is missing"))?;
         if !same(value, other) {
             return Err(format!("metadata `{key}` is {other} instead of {value}"));
         }
     }
     if found.len() != expected.len() {
-        let names: Vec<_> = found
-            .keys()
-            .filter(|key| !expected.contains_key(*key))
-            .collect();
+        let names: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).collect();
         return Err(format!("metadata has more than expected: {names:?}"));
     }
     let first = &model.sources()[0].catalog().metadata;
-    for (key, name) in sample.expect["metadata_types"]
-        .as_object()
-        .into_iter()
-        .flatten()
-    {
+    for (key, name) in sample.expect["metadata_types"].as_object().into_iter().flatten() {
         let found = first.get(key).map(type_name).unwrap_or_default();
         if name != &*found {
-            return Err(format!(
-                "metadata `{key}` has type {found} instead of {name}"
-            ));
+            return Err(format!("metadata `{key}` has type {found} instead of {name}"));
         }
     }
     Ok(())

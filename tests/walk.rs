@@ -36,10 +36,8 @@ fn decoded(model: &Model, name: &str) -> Vec<u8> {
 #[test]
 fn gptq_decodes_to_the_canonical_values_mapped_and_read() {
     for access in [FileAccess::Map, FileAccess::Read] {
-        let model = OpenOptions::new()
-            .access(access)
-            .open(root().join("samples/tiny-llama-gptq"))
-            .unwrap();
+        let model =
+            OpenOptions::new().access(access).open(root().join("samples/tiny-llama-gptq")).unwrap();
         for (name, expected) in golden() {
             assert_eq!(model.weight(&name).unwrap().scheme(), "gptq");
             assert!(decoded(&model, &name) == expected, "{name} {access:?}");
@@ -64,12 +62,7 @@ fn gptq_variants() {
             assert_eq!(model.findings(), []);
         } else {
             let weight = model.weight(name).unwrap();
-            assert!(
-                weight
-                    .undecodable()
-                    .unwrap()
-                    .contains("-bit GPTQ cannot be decoded")
-            );
+            assert!(weight.undecodable().unwrap().contains("-bit GPTQ cannot be decoded"));
             assert!(weight.decode_into(&mut vec![0f32; weight.len()]).is_err());
             assert_eq!(model.findings()[0].kind, "undecodable");
         }

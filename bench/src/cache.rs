@@ -12,11 +12,7 @@ pub fn drop_file(path: &Path) -> io::Result<()> {
     file.sync_all()?;
     // SAFETY: the descriptor is open; the advice changes no memory of ours.
     let failed = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    if failed == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(failed))
-    }
+    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
 }
 
 /// Bytes of a file that are in the page cache.

@@ -24,10 +24,7 @@ pub struct Cost {
 /// Runs a program to its end.
 pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     let start = Instant::now();
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stdin(Stdio::null())
-        .spawn()?;
+    let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn()?;
     let mut output = String::new();
     if let Some(mut stdout) = child.stdout.take() {
         stdout.read_to_string(&mut output)?;
@@ -52,17 +49,13 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
 pub fn python_with(module: &str) -> Option<PathBuf> {
     let python = std::env::var_os("BENCH_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
     let mut probe = Command::new(&python);
-    probe
-        .args(["-c", &format!("import {module}")])
-        .stderr(Stdio::null());
+    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
     run(&mut probe).is_ok_and(|cost| cost.ok).then_some(python)
 }
 
 /// A script of ours under `bench/python`.
 pub fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("python")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("python").join(name)
 }
 
 /// The note for a missing Python library.

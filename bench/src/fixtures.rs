@@ -36,21 +36,15 @@ pub fn by_python(
         return Some(path);
     }
     let python = child::python_with(module)?;
-    let cost = child::run(
-        Command::new(python)
-            .arg(child::script(script))
-            .arg(&path)
-            .args(args),
-    )
-    .ok()?;
+    let cost =
+        child::run(Command::new(python).arg(child::script(script)).arg(&path).args(args)).ok()?;
     (cost.ok && path.exists()).then_some(path)
 }
 
 /// Writes `len` bytes that are not zero.
 pub fn fill(out: &mut impl Write, mut len: u64) -> std::io::Result<()> {
-    let block: Vec<u8> = (0..1u32 << 20)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
+    let block: Vec<u8> =
+        (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     while len > 0 {
         let step = len.min(block.len() as u64) as usize;
         out.write_all(&block[..step])?;
@@ -103,10 +97,7 @@ pub fn gguf(path: &Path, tokens: u64, count: u64, bytes: u64) -> std::io::Result
         head.extend_from_slice(&(text.len() as u64).to_le_bytes());
         head.extend_from_slice(text.as_bytes());
     };
-    for (key, value) in [
-        ("general.architecture", "llama"),
-        ("tokenizer.ggml.model", "gpt2"),
-    ] {
+    for (key, value) in [("general.architecture", "llama"), ("tokenizer.ggml.model", "gpt2")] {
         text(&mut head, key);
         head.extend_from_slice(&8u32.to_le_bytes());
         text(&mut head, value);
@@ -127,10 +118,7 @@ pub fn gguf(path: &Path, tokens: u64, count: u64, bytes: u64) -> std::io::Result
     (0..tokens).for_each(|_| head.extend_from_slice(&1i32.to_le_bytes()));
     array(&mut head, "tokenizer.ggml.merges", 8, tokens - 257);
     (0..tokens - 257).for_each(|i| {
-        text(
-            &mut head,
-            &format!("{} {}", token(i), token(i * 7 % tokens)),
-        );
+        text(&mut head, &format!("{} {}", token(i), token(i * 7 % tokens)));
     });
     for i in 0..count {
         text(&mut head, &format!("blk.{i}.ffn_up.weight"));
@@ -197,10 +185,8 @@ pub fn apr(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
 
 /// An NPY file of one F32 array of `bytes` bytes.
 pub fn npy(path: &Path, bytes: u64) -> std::io::Result<()> {
-    let mut header = format!(
-        "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 64), }}",
-        bytes / 256
-    );
+    let mut header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 64), }}", bytes / 256);
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');
     }

@@ -24,18 +24,12 @@ impl<'a> Contestant<'a> {
             drop(std::hint::black_box(result));
             seconds
         };
-        Self {
-            name: name.into(),
-            run: Box::new(run),
-        }
+        Self { name: name.into(), run: Box::new(run) }
     }
 
     /// One that times itself: a child process, for example.
     pub fn reporting(name: &str, run: impl FnMut() -> f64 + 'a) -> Self {
-        Self {
-            name: name.into(),
-            run: Box::new(run),
-        }
+        Self { name: name.into(), run: Box::new(run) }
     }
 }
 
@@ -79,11 +73,8 @@ pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row>
             }
         }
     }
-    let mut rows: Vec<Row> = contestants
-        .iter()
-        .zip(times)
-        .map(|(c, times)| summary(&c.name, times))
-        .collect();
+    let mut rows: Vec<Row> =
+        contestants.iter().zip(times).map(|(c, times)| summary(&c.name, times)).collect();
     let (best, median) = (rows[0].best, rows[0].median);
     for row in &mut rows {
         row.best_ratio = row.best / best;

@@ -23,17 +23,13 @@ pub fn cpu_folder() -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    name.split('-')
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
+    name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// Today, as the system's `date` says.
 pub fn today() -> String {
     let date = Command::new("date").arg("+%Y-%m-%d").output();
-    date.map(|d| String::from_utf8_lossy(&d.stdout).trim().to_owned())
-        .unwrap_or_default()
+    date.map(|d| String::from_utf8_lossy(&d.stdout).trim().to_owned()).unwrap_or_default()
 }
 
 /// The lines on top of a record.

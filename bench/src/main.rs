@@ -3,11 +3,7 @@
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
 //! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
 //! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::cast_precision_loss
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
 use std::path::{Path, PathBuf};
@@ -53,10 +49,8 @@ fn main() {
         arguments.drain(at..(at + 2).min(arguments.len()));
     }
     let all = arguments.iter().any(|a| a == "all");
-    let chosen: Vec<_> = TABLES
-        .iter()
-        .filter(|(name, _)| all || arguments.iter().any(|a| a == name))
-        .collect();
+    let chosen: Vec<_> =
+        TABLES.iter().filter(|(name, _)| all || arguments.iter().any(|a| a == name)).collect();
     if chosen.is_empty() {
         let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
         eprintln!(
@@ -77,10 +71,7 @@ fn main() {
         tables.push(table);
     }
     if json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&tables).expect("tables are plain data")
-        );
+        println!("{}", serde_json::to_string_pretty(&tables).expect("tables are plain data"));
     }
     if record {
         write_record(&tables);
@@ -89,17 +80,12 @@ fn main() {
 
 /// Replaces the sections of today's record that were measured, and keeps the others.
 fn write_record(tables: &[Table]) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("record")
-        .join(machine::cpu_folder());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine::cpu_folder());
     let path = folder.join(format!("{}.md", machine::today()));
     let old = std::fs::read_to_string(&path).unwrap_or_default();
     let mut text = machine::heading();
     for (name, _) in TABLES {
-        let fresh = tables
-            .iter()
-            .find(|table| table.name == *name)
-            .map(Table::markdown);
+        let fresh = tables.iter().find(|table| table.name == *name).map(Table::markdown);
         let kept = || {
             let start = old.find(&format!("\n## {name}: "))?;
             let rest = &old[start + 1..];

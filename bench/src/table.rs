@@ -46,11 +46,7 @@ pub struct Target {
 impl Table {
     /// An empty table.
     pub fn new(name: &'static str, title: impl Into<String>) -> Self {
-        Self {
-            name,
-            title: title.into(),
-            ..Self::default()
-        }
+        Self { name, title: title.into(), ..Self::default() }
     }
 
     /// Demands that `contestant` takes at least `factor` times as long as the first one, by median.
@@ -58,11 +54,7 @@ impl Table {
         if let Some(row) = self.rows.iter().find(|row| row.contestant == contestant) {
             let what = format!("{contestant} takes at least {factor}x as long as ours");
             let measured = row.median_ratio;
-            self.targets.push(Target {
-                what,
-                measured,
-                met: measured >= factor,
-            });
+            self.targets.push(Target { what, measured, met: measured >= factor });
         }
     }
 
@@ -71,29 +63,18 @@ impl Table {
         if let Some(row) = self.rows.iter().find(|row| row.contestant == contestant) {
             let what = format!("{contestant} takes at most {factor}x as long as the first row");
             let measured = row.median_ratio;
-            self.targets.push(Target {
-                what,
-                measured,
-                met: measured <= factor,
-            });
+            self.targets.push(Target { what, measured, met: measured <= factor });
         }
     }
 
     /// Demands that a figure stays below a bound.
     pub fn bounded(&mut self, what: impl Into<String>, measured: f64, bound: f64) {
-        self.targets.push(Target {
-            what: what.into(),
-            measured,
-            met: measured <= bound,
-        });
+        self.targets.push(Target { what: what.into(), measured, met: measured <= bound });
     }
 
     /// Adds a figure.
     pub fn figure(&mut self, what: impl Into<String>, value: impl Into<String>) {
-        self.figures.push(Figure {
-            what: what.into(),
-            value: value.into(),
-        });
+        self.figures.push(Figure { what: what.into(), value: value.into() });
     }
 
     /// As Markdown, which is also what people see.

@@ -11,10 +11,7 @@ use weighbridge::source::{Slab, Source};
 
 /// The repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// A file or directory with what its canonical library reads in it.
@@ -29,11 +26,7 @@ impl Sample {
     /// Its path below the samples folder.
     pub fn name(&self) -> String {
         let folder = root().join("tests/files");
-        self.path
-            .strip_prefix(folder)
-            .unwrap_or(&self.path)
-            .display()
-            .to_string()
+        self.path.strip_prefix(folder).unwrap_or(&self.path).display().to_string()
     }
 }
 
@@ -62,10 +55,7 @@ fn collect(folder: &Path, found: &mut Vec<Sample>) {
         }
         assert!(sample.exists(), "{} has no sample", path.display());
         let expect = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        found.push(Sample {
-            path: sample,
-            expect,
-        });
+        found.push(Sample { path: sample, expect });
     }
 }
 
@@ -77,11 +67,7 @@ pub fn small_files(most: usize) -> Vec<(String, Vec<u8>)> {
         .filter(|sample| sample.path.is_file())
         .map(|sample| (sample.name(), std::fs::read(&sample.path).unwrap()))
         .collect();
-    for entry in std::fs::read_dir(root().join("tests/bad"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for entry in std::fs::read_dir(root().join("tests/bad")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         files.push((format!("bad/{name}"), std::fs::read(entry.path()).unwrap()));
     }
@@ -93,25 +79,17 @@ pub fn small_files(most: usize) -> Vec<(String, Vec<u8>)> {
 pub fn image(source: &Source, tensor: &TensorInfo) -> weighbridge::Result<Vec<u8>> {
     let mut scratch = Vec::new();
     let slab = Slab::whole(0, 0, tensor.bytes);
-    source
-        .fetch(tensor, &slab, &mut scratch)
-        .map(|staged| staged.bytes().to_vec())
+    source.fetch(tensor, &slab, &mut scratch).map(|staged| staged.bytes().to_vec())
 }
 
 /// Every stored tensor of a model, with its source.
 pub fn stored(model: &Model) -> impl Iterator<Item = (&Source, &TensorInfo)> {
-    model
-        .sources()
-        .iter()
-        .flat_map(|s| s.catalog().tensors.iter().map(move |t| (s, t)))
+    model.sources().iter().flat_map(|s| s.catalog().tensors.iter().map(move |t| (s, t)))
 }
 
 /// SHA-256 as the expectations write it.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Runs `job` over all items on all cores.

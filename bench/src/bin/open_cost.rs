@@ -1,10 +1,5 @@
 //! Opens and inspects one file and says what that took: a child of the `header-cost` table.
-#![allow(
-    unsafe_code,
-    clippy::print_stdout,
-    clippy::cast_possible_truncation,
-    missing_docs
-)]
+#![allow(unsafe_code, clippy::print_stdout, clippy::cast_possible_truncation, missing_docs)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,10 +39,7 @@ fn main() {
     let seconds = start.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| -> u64 {
-        let line = status
-            .lines()
-            .find(|line| line.starts_with(name))
-            .unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
         let digits: String = line.chars().filter(char::is_ascii_digit).collect();
         digits.parse::<u64>().unwrap_or(0) * 1024
     };

@@ -25,26 +25,16 @@ pub fn measure(setting: &Setting) -> Table {
         (
             "gguf",
             Box::new(|| {
-                Some(fixtures::once(setting, "2gb.gguf", |p| {
-                    fixtures::gguf(p, 150_000, 2000, MIB)
-                }))
+                Some(fixtures::once(setting, "2gb.gguf", |p| fixtures::gguf(p, 150_000, 2000, MIB)))
             }),
         ),
         (
             "apr",
-            Box::new(|| {
-                Some(fixtures::once(setting, "2gb.apr", |p| {
-                    fixtures::apr(p, 2000, MIB)
-                }))
-            }),
+            Box::new(|| Some(fixtures::once(setting, "2gb.apr", |p| fixtures::apr(p, 2000, MIB)))),
         ),
         (
             "npy",
-            Box::new(|| {
-                Some(fixtures::once(setting, "2gb.npy", |p| {
-                    fixtures::npy(p, 2000 * MIB)
-                }))
-            }),
+            Box::new(|| Some(fixtures::once(setting, "2gb.npy", |p| fixtures::npy(p, 2000 * MIB)))),
         ),
         (
             "npz",
@@ -65,18 +55,17 @@ pub fn measure(setting: &Setting) -> Table {
                 measure_one(&mut table, format, &path);
                 let _ = std::fs::remove_file(&path);
             }
-            None => table.notes.push(format!(
-                "{format} not measured: the library that writes it is missing"
-            )),
+            None => table
+                .notes
+                .push(format!("{format} not measured: the library that writes it is missing")),
         }
     }
     table
 }
 
 fn measure_one(table: &mut Table, format: &str, path: &Path) {
-    let program = std::env::current_exe()
-        .expect("this program has a path")
-        .with_file_name("open_cost");
+    let program =
+        std::env::current_exe().expect("this program has a path").with_file_name("open_cost");
     cache::drop_file(path).expect("the cache can be dropped");
     let before = cache::resident(path).expect("residency can be asked for");
     let cost = child::run(Command::new(program).arg(path))

@@ -13,10 +13,7 @@ use weighbridge::{FileAccess, OpenOptions};
 
 /// Our whole `inspect`, from path to report.
 pub fn ours(path: &Path, access: FileAccess) -> Report {
-    let model = OpenOptions::new()
-        .access(access)
-        .open(path)
-        .expect("it opens");
+    let model = OpenOptions::new().access(access).open(path).expect("it opens");
     inspect(&model, &InspectOptions::default()).expect("it can be inspected")
 }
 
@@ -24,8 +21,6 @@ pub fn ours(path: &Path, access: FileAccess) -> Report {
 pub fn ours_by_reader(path: &Path) -> Report {
     let file = std::fs::File::open(path).expect("it opens");
     let name = path.to_string_lossy();
-    let model = OpenOptions::new()
-        .open_reader(file, &name)
-        .expect("it opens");
+    let model = OpenOptions::new().open_reader(file, &name).expect("it opens");
     inspect(&model, &InspectOptions::default()).expect("it can be inspected")
 }

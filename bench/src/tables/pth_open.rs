@@ -45,39 +45,23 @@ pub fn measure(setting: &Setting) -> Table {
         }),
     ];
     match child::python_with("torch") {
-        Some(python) => contestants.push(Contestant::reporting(
-            "torch.load(weights_only=True)",
-            move || {
+        Some(python) => {
+            contestants.push(Contestant::reporting("torch.load(weights_only=True)", move || {
                 let mut command = Command::new(&python);
                 let cost = child::run(command.arg(child::script("torch_load.py")).arg(&folder));
-                cost.expect("torch runs")
-                    .output
-                    .trim()
-                    .parse()
-                    .expect("it prints seconds")
-            },
-        )),
+                cost.expect("torch runs").output.trim().parse().expect("it prints seconds")
+            }))
+        }
         None => table.notes.push(child::missing("torch")),
     }
-    table.rows = contest(
-        contestants,
-        Rounds {
-            warm_up: 1,
-            timed: 9,
-        },
-    );
+    table.rows = contest(contestants, Rounds { warm_up: 1, timed: 9 });
     table.at_least("anamnesis, mapped", 3.0);
     table.at_least("torch.load(weights_only=True)", 10.0);
     table.at_most("ours, File as reader", 1.4);
     let figures: Vec<_> = table
         .rows
         .iter()
-        .map(|row| {
-            (
-                row.contestant.clone(),
-                seconds(row.median / files.len() as f64),
-            )
-        })
+        .map(|row| (row.contestant.clone(), seconds(row.median / files.len() as f64)))
         .collect();
     for (who, value) in figures {
         table.figure(format!("{who}, per file"), value);

@@ -8,13 +8,10 @@ use crate::table::Table;
 use crate::{Setting, fixtures};
 
 pub fn measure(setting: &Setting) -> Table {
-    let path = fixtures::once(setting, "5000.safetensors", |p| {
-        fixtures::safetensors(p, 5000, 1024)
-    });
-    let mut table = Table::new(
-        "safetensors-open",
-        "inspect a safetensors file of 5,000 tensors, warm",
-    );
+    let path =
+        fixtures::once(setting, "5000.safetensors", |p| fixtures::safetensors(p, 5000, 1024));
+    let mut table =
+        Table::new("safetensors-open", "inspect a safetensors file of 5,000 tensors, warm");
     let bytes = std::fs::read(&path).expect("it can be read");
     let peer = || anamnesis::parse(&path).expect("it opens").inspect();
     let canonical = || safetensors::SafeTensors::read_metadata(&bytes).expect("it is valid");
@@ -24,13 +21,7 @@ pub fn measure(setting: &Setting) -> Table {
         Contestant::timed("safetensors::read_metadata, bytes in memory", canonical),
         Contestant::timed("anamnesis::parse + inspect", peer),
     ];
-    table.rows = contest(
-        contestants,
-        Rounds {
-            warm_up: 5,
-            timed: 100,
-        },
-    );
+    table.rows = contest(contestants, Rounds { warm_up: 5, timed: 100 });
     table.at_least("safetensors::read_metadata, bytes in memory", 2.0);
     table.at_least("anamnesis::parse + inspect", 2.0);
     table.notes.push(

@@ -46,9 +46,7 @@ impl Block {
     /// The block type with this GGUF number.
     #[must_use]
     pub fn from_id(id: u32) -> Option<&'static Self> {
-        BLOCKS
-            .iter()
-            .find(|block| block.id == id && block.standing != Standing::Apr)
+        BLOCKS.iter().find(|block| block.id == id && block.standing != Standing::Apr)
     }
 
     /// The block type of this name.
@@ -78,51 +76,19 @@ const fn row(
     bytes: u32,
     words: &'static [(u16, u8, u16)],
 ) -> Block {
-    Block {
-        id,
-        name,
-        elements,
-        bytes,
-        row_header: 0,
-        words,
-        standing: Standing::Current,
-    }
+    Block { id, name, elements, bytes, row_header: 0, words, standing: Standing::Current }
 }
 
 const fn removed(id: u32, name: &'static str, elements: u32, bytes: u32) -> Block {
-    Block {
-        id,
-        name,
-        elements,
-        bytes,
-        row_header: 0,
-        words: &[],
-        standing: Standing::Removed,
-    }
+    Block { id, name, elements, bytes, row_header: 0, words: &[], standing: Standing::Removed }
 }
 
 const fn ik(id: u32, name: &'static str, elements: u32, bytes: u32, row_header: u32) -> Block {
-    Block {
-        id,
-        name,
-        elements,
-        bytes,
-        row_header,
-        words: &[],
-        standing: Standing::IkLlama,
-    }
+    Block { id, name, elements, bytes, row_header, words: &[], standing: Standing::IkLlama }
 }
 
 const fn apr(id: u32, name: &'static str, elements: u32, bytes: u32) -> Block {
-    Block {
-        id,
-        name,
-        elements,
-        bytes,
-        row_header: 0,
-        words: &[],
-        standing: Standing::Apr,
-    }
+    Block { id, name, elements, bytes, row_header: 0, words: &[], standing: Standing::Apr }
 }
 
 /// Every block type, by number.
@@ -189,11 +155,7 @@ mod tests {
                 let end = u32::from(offset) + u32::from(width) * u32::from(count);
                 assert!(end <= block.bytes, "{}", block.name);
             }
-            assert!(
-                !BLOCKS[..index]
-                    .iter()
-                    .any(|b| b.id == block.id || b.name == block.name)
-            );
+            assert!(!BLOCKS[..index].iter().any(|b| b.id == block.id || b.name == block.name));
         }
     }
 
@@ -202,9 +164,6 @@ mod tests {
         let q4_k = Block::from_name("Q4_K").unwrap();
         assert_eq!(q4_k.bytes_for(3, 512), Some(3 * 2 * 144));
         assert_eq!(q4_k.bytes_for(3, 300), None);
-        assert_eq!(
-            Block::from_name("IQ4_KS").unwrap().bytes_for(2, 256),
-            Some(2 * (136 + 4))
-        );
+        assert_eq!(Block::from_name("IQ4_KS").unwrap().bytes_for(2, 256), Some(2 * (136 + 4)));
     }
 }

@@ -20,9 +20,7 @@ pub fn element_count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
-    shape
-        .iter()
-        .try_fold(1u64, |product, &dim| product.checked_mul(dim))
+    shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
 }
 
 /// One tensor as a container stores it.
@@ -77,21 +75,13 @@ impl Place {
     /// Bytes that already are the image, at this offset of the file.
     #[must_use]
     pub fn at(offset: u64) -> Self {
-        Self {
-            run: Run::At(offset),
-            order: Order::RowMajor,
-            swap: Swap::None,
-        }
+        Self { run: Run::At(offset), order: Order::RowMajor, swap: Swap::None }
     }
 
     /// No bytes at all.
     #[must_use]
     pub fn nowhere() -> Self {
-        Self {
-            run: Run::Nowhere,
-            order: Order::RowMajor,
-            swap: Swap::None,
-        }
+        Self { run: Run::Nowhere, order: Order::RowMajor, swap: Swap::None }
     }
 }
 
@@ -177,20 +167,12 @@ pub struct Finding {
 impl Finding {
     /// A finding about one tensor.
     pub fn of(tensor: &str, kind: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            tensor: Some(tensor.to_owned()),
-            kind,
-            message: message.into(),
-        }
+        Self { tensor: Some(tensor.to_owned()), kind, message: message.into() }
     }
 
     /// A finding about the whole file.
     pub fn general(kind: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            tensor: None,
-            kind,
-            message: message.into(),
-        }
+        Self { tensor: None, kind, message: message.into() }
     }
 }
 
@@ -209,10 +191,7 @@ impl Metadata {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.entries
-            .iter()
-            .find(|(name, _)| &**name == key)
-            .map(|(_, value)| value)
+        self.entries.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
     }
 
     /// All entries, in file order.
@@ -309,10 +288,7 @@ impl Value {
             Self::Text(text) => json!(text),
             Self::List(values) => values.iter().map(Self::to_json).collect(),
             Self::Map(entries) => Json::Object(
-                entries
-                    .iter()
-                    .map(|(key, value)| (key.to_string(), value.to_json()))
-                    .collect(),
+                entries.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect(),
             ),
             Self::Array(array) => json!({ "array": &*array.element, "length": array.len }),
         }
@@ -333,10 +309,7 @@ impl Value {
             Json::String(text) => Self::text(text.as_str()),
             Json::Array(values) => Self::List(values.iter().map(Self::from_json).collect()),
             Json::Object(entries) => Self::Map(
-                entries
-                    .iter()
-                    .map(|(k, v)| (k.as_str().into(), Self::from_json(v)))
-                    .collect(),
+                entries.iter().map(|(k, v)| (k.as_str().into(), Self::from_json(v))).collect(),
             ),
         }
     }

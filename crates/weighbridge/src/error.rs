@@ -77,10 +77,7 @@ impl Error {
 
     /// The operating system refused; `doing` says what was being done ("cannot open").
     pub fn io(source: io::Error, doing: &str) -> Self {
-        let mut error = Self::new(
-            ErrorKind::Io,
-            format!("{doing}: {}", plain_io_text(&source)),
-        );
+        let mut error = Self::new(ErrorKind::Io, format!("{doing}: {}", plain_io_text(&source)));
         error.0.source = Some(source);
         error
     }
@@ -203,10 +200,7 @@ mod tests {
             .at(99)
             .in_file(Path::new("a.bin"))
             .in_file(Path::new("b.bin"));
-        assert_eq!(
-            error.to_string(),
-            "a.bin: tensor `w\\u{1b}[31m`: byte 7: offset past the end"
-        );
+        assert_eq!(error.to_string(), "a.bin: tensor `w\\u{1b}[31m`: byte 7: offset past the end");
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }
 

@@ -46,9 +46,8 @@ impl Inflater {
         }
         let mut waste = [0u8; 4096];
         while self.produced < offset {
-            let step = usize::try_from(offset - self.produced)
-                .unwrap_or(waste.len())
-                .min(waste.len());
+            let step =
+                usize::try_from(offset - self.produced).unwrap_or(waste.len()).min(waste.len());
             self.fill(input, &mut waste[..step])?;
         }
         self.fill(input, out)
@@ -93,10 +92,7 @@ impl Inflater {
         let size = usize::try_from(rest).unwrap_or(CHUNK).min(CHUNK);
         self.buffer.resize(size, 0);
         self.buffer_used = 0;
-        input.read_at(
-            self.member.offset.saturating_add(self.consumed),
-            &mut self.buffer,
-        )?;
+        input.read_at(self.member.offset.saturating_add(self.consumed), &mut self.buffer)?;
         self.consumed += size as u64;
         Ok(())
     }

@@ -76,9 +76,7 @@ impl Input {
 
     fn open_file(path: &Path, access: FileAccess) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(e, "cannot open"))?;
-        let about = file
-            .metadata()
-            .map_err(|e| Error::io(e, "cannot ask for its size"))?;
+        let about = file.metadata().map_err(|e| Error::io(e, "cannot ask for its size"))?;
         if !about.is_file() {
             return Err(Error::usage("not a regular file")
                 .hint("a pipe can be given as `-`, standard input"));
@@ -89,27 +87,16 @@ impl Input {
             FileAccess::Map => Kind::Bytes(Box::new(read_whole(&file, len)?)),
             FileAccess::Read => {
                 advise_random(&file);
-                Kind::File {
-                    file,
-                    window: Mutex::default(),
-                }
+                Kind::File { file, window: Mutex::default() }
             }
         };
-        Ok(Self {
-            kind,
-            name: path.to_owned(),
-            len: Some(len),
-        })
+        Ok(Self { kind, name: path.to_owned(), len: Some(len) })
     }
 
     /// Bytes already in memory. `name` stands in for the path in messages.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Self {
         let len = bytes.as_ref().len() as u64;
-        Self {
-            kind: Kind::Bytes(Box::new(bytes)),
-            name: name.into(),
-            len: Some(len),
-        }
+        Self { kind: Kind::Bytes(Box::new(bytes)), name: name.into(), len: Some(len) }
     }
 
     /// Anything that reads and seeks.
@@ -118,27 +105,14 @@ impl Input {
             .seek(SeekFrom::End(0))
             .map_err(|e| Error::io(e, "cannot seek").in_file(Path::new(name)))?;
         let kind = Kind::Reader(Mutex::new((Box::new(reader), Window::default())));
-        Ok(Self {
-            kind,
-            name: name.into(),
-            len: Some(len),
-        })
+        Ok(Self { kind, name: name.into(), len: Some(len) })
     }
 
     /// A reader that cannot seek. Everything read is kept, up to `most` bytes, so formats whose
     /// header comes first cost their header; the others are read to the end.
     pub fn from_stream(reader: impl Read + Send + 'static, name: &str, most: u64) -> Self {
-        let stream = Stream {
-            reader: Box::new(reader),
-            seen: Vec::new(),
-            ended: false,
-            most,
-        };
-        Self {
-            kind: Kind::Stream(Mutex::new(stream)),
-            name: name.into(),
-            len: None,
-        }
+        let stream = Stream { reader: Box::new(reader), seen: Vec::new(), ended: false, most };
+        Self { kind: Kind::Stream(Mutex::new(stream)), name: name.into(), len: None }
     }
 
     /// The path, or the name given in its stead.
@@ -197,14 +171,9 @@ impl Input {
         let length = usize::try_from(len).map_err(|_| self.too_short(offset, usize::MAX))?;
         if let Some(all) = self.lent() {
             let bytes = range_of(all, offset, length);
-            return bytes
-                .map(Cow::Borrowed)
-                .ok_or_else(|| self.too_short(offset, length));
+            return bytes.map(Cow::Borrowed).ok_or_else(|| self.too_short(offset, length));
         }
-        if self
-            .len
-            .is_some_and(|end| offset.checked_add(len).is_none_or(|to| to > end))
-        {
+        if self.len.is_some_and(|end| offset.checked_add(len).is_none_or(|to| to > end)) {
             return Err(self.too_short(offset, length));
         }
         budget.charge(len, what)?;
@@ -217,9 +186,7 @@ impl Input {
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let short = || self.too_short(offset, out.len());
         if let Some(len) = self.len
-            && offset
-                .checked_add(out.len() as u64)
-                .is_none_or(|end| end > len)
+            && offset.checked_add(out.len() as u64).is_none_or(|end| end > len)
         {
             return Err(short());
         }
@@ -245,9 +212,7 @@ impl Input {
                     reader.seek(SeekFrom::Start(at))?;
                     reader.read_exact(out)
                 };
-                window
-                    .read(offset, out, self.len, read)
-                    .map_err(|e| self.failed(e, offset))
+                window.read(offset, out, self.len, read).map_err(|e| self.failed(e, offset))
             }
             Kind::Stream(stream) => {
                 let mut stream = lock(stream);
@@ -257,6 +222,40 @@ impl Input {
                 Ok(())
             }
         }
+    }
+
+    /// Says that a stretch is about to be read: maps are set to fault single pages, and only
+    /// whoever reads front to back knows that more will be wanted.
+    pub fn will_need(&self, offset: u64, len: usize) {
+        #[cfg(unix)]
+        if let Kind::Map(map) = &self.kind
+            && let Ok(start) = usize::try_from(offset)
+            && start < map.len()
+        {
+            // Only advice: the pages can be read without it.
+            let _ = map.advise_range(Advice::WillNeed, start, len.min(map.len() - start));
+        }
+        #[cfg(not(unix))]
+        let _ = (offset, len);
+    }
+
+    /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
+    /// that is there without waiting for it.
+    pub fn read_on(&self, offset: u64, len: usize, most: usize, out: &mut Vec<u8>) -> Result<()> {
+        let Kind::Stream(stream) = &self.kind else {
+            out.resize(len, 0);
+            return self.read_at(offset, out);
+        };
+        out.clear();
+        let mut stream = lock(stream);
+        let end = offset.saturating_add(len as u64);
+        stream.fill_to(end).map_err(|e| e.in_file(&self.name))?;
+        let ready = usize::try_from(offset).ok().and_then(|at| stream.seen.get(at..));
+        match ready.filter(|ready| ready.len() >= len) {
+            Some(ready) => out.extend_from_slice(&ready[..ready.len().min(most)]),
+            None => return Err(self.too_short(offset, len)),
+        }
+        Ok(())
     }
 
     /// The first bytes, at most `len`: fewer if there are no more.
@@ -280,11 +279,9 @@ impl Input {
             Some(have) => format!("the file has {have}"),
             None => "the stream ended earlier".to_owned(),
         };
-        Error::malformed(format!(
-            "{len} bytes are wanted up to byte {end}, but {size}"
-        ))
-        .at(offset)
-        .in_file(&self.name)
+        Error::malformed(format!("{len} bytes are wanted up to byte {end}, but {size}"))
+            .at(offset)
+            .in_file(&self.name)
     }
 
     fn failed(&self, error: io::Error, offset: u64) -> Error {
@@ -308,9 +305,8 @@ impl Window {
         if out.len() >= WINDOW / 2 {
             return read(out, offset);
         }
-        let inside = offset
-            .checked_sub(self.start)
-            .and_then(|at| range_of(&self.bytes, at, out.len()));
+        let inside =
+            offset.checked_sub(self.start).and_then(|at| range_of(&self.bytes, at, out.len()));
         if let Some(bytes) = inside {
             out.copy_from_slice(bytes);
             return Ok(());
@@ -378,8 +374,7 @@ fn map(file: &File) -> Result<Mmap> {
 fn read_whole(mut file: &File, len: u64) -> Result<Vec<u8>> {
     let len = usize::try_from(len).unwrap_or(0);
     let mut bytes = vec![0; len];
-    file.read_exact(&mut bytes)
-        .map_err(|e| Error::io(e, "cannot read"))?;
+    file.read_exact(&mut bytes).map_err(|e| Error::io(e, "cannot read"))?;
     Ok(bytes)
 }
 
@@ -436,29 +431,17 @@ mod tests {
         ];
         for input in &inputs {
             let mut scratch = Vec::new();
-            for (offset, len) in [
-                (0, 0),
-                (5, 10),
-                (199_990, 10),
-                (70_000, 90_000),
-                (3, 1),
-                (200_000, 0),
-            ] {
+            for (offset, len) in
+                [(0, 0), (5, 10), (199_990, 10), (70_000, 90_000), (3, 1), (200_000, 0)]
+            {
                 let want = &bytes[offset..offset + len];
                 assert_eq!(input.view(offset as u64, len, &mut scratch).unwrap(), want);
             }
-            for (offset, len) in [
-                (199_991, 10),
-                (u64::MAX, 1),
-                (200_001, 0),
-                (u64::MAX, usize::MAX),
-            ] {
+            for (offset, len) in
+                [(199_991, 10), (u64::MAX, 1), (200_001, 0), (u64::MAX, usize::MAX)]
+            {
                 if len < 100 {
-                    assert!(
-                        input.view(offset, len, &mut scratch).is_err(),
-                        "{:?}",
-                        input.name()
-                    );
+                    assert!(input.view(offset, len, &mut scratch).is_err(), "{:?}", input.name());
                 }
             }
             assert_eq!(input.whole_len().unwrap(), 200_000);
@@ -471,9 +454,6 @@ mod tests {
     fn a_stream_keeps_no_more_than_allowed() {
         let input = Input::from_stream(io::repeat(1), "endless", 100_000);
         assert!(input.head(1000).is_ok());
-        assert_eq!(
-            input.whole_len().unwrap_err().kind(),
-            crate::ErrorKind::Limit
-        );
+        assert_eq!(input.whole_len().unwrap_err().kind(), crate::ErrorKind::Limit);
     }
 }

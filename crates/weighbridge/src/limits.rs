@@ -77,11 +77,7 @@ impl Budget {
     /// A fresh account.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            bytes: AtomicU64::new(0),
-            items: AtomicU64::new(0),
-        }
+        Self { limits, bytes: AtomicU64::new(0), items: AtomicU64::new(0) }
     }
 
     /// The limits this account is held to.
@@ -109,10 +105,8 @@ impl Budget {
     /// Call before reserving a passing buffer of `bytes`.
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.limits.max_allocation {
-            return Err(
-                over("bytes at once", bytes, self.limits.max_allocation, what)
-                    .hint("raise max_allocation (--max-allocation) if this file is trusted"),
-            );
+            return Err(over("bytes at once", bytes, self.limits.max_allocation, what)
+                .hint("raise max_allocation (--max-allocation) if this file is trusted"));
         }
         Ok(())
     }
@@ -121,13 +115,8 @@ impl Budget {
     pub fn items(&self, count: u64, what: &str) -> Result<()> {
         let before = self.items.fetch_add(count, Ordering::Relaxed);
         if before.saturating_add(count) > self.limits.max_items {
-            return Err(over(
-                "items",
-                before.saturating_add(count),
-                self.limits.max_items,
-                what,
-            )
-            .hint("raise max_items (--max-items) if this file is trusted"));
+            return Err(over("items", before.saturating_add(count), self.limits.max_items, what)
+                .hint("raise max_items (--max-items) if this file is trusted"));
         }
         Ok(())
     }
@@ -135,12 +124,7 @@ impl Budget {
     /// Call on entering a nested structure.
     pub fn depth(&self, depth: u32, what: &str) -> Result<()> {
         if depth > self.limits.max_depth {
-            return Err(over(
-                "levels",
-                u64::from(depth),
-                self.limits.max_depth.into(),
-                what,
-            ));
+            return Err(over("levels", u64::from(depth), self.limits.max_depth.into(), what));
         }
         Ok(())
     }
@@ -158,9 +142,7 @@ impl Budget {
 }
 
 fn over(unit: &str, wanted: u64, limit: u64, what: &str) -> Error {
-    Error::limit(format!(
-        "{what} would take {wanted} {unit}, the limit is {limit}"
-    ))
+    Error::limit(format!("{what} would take {wanted} {unit}, the limit is {limit}"))
 }
 
 #[cfg(test)]
@@ -178,11 +160,8 @@ mod tests {
 
     #[test]
     fn a_lying_total_does_not_wrap() {
-        let budget = Budget::new(
-            Limits::default()
-                .max_allocation(u64::MAX)
-                .max_total(u64::MAX - 1),
-        );
+        let budget =
+            Budget::new(Limits::default().max_allocation(u64::MAX).max_total(u64::MAX - 1));
         budget.charge(u64::MAX - 1, "a").unwrap();
         assert!(budget.charge(u64::MAX, "b").is_err());
         assert!(budget.items(u64::MAX, "c").is_err());

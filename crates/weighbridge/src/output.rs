@@ -19,9 +19,8 @@ pub struct Output {
 impl Output {
     /// Starts a file of `len` bytes that will be called `target`.
     pub fn create(target: &Path, len: u64) -> Result<Self> {
-        let name = target
-            .file_name()
-            .ok_or_else(|| Error::usage("the output needs a file name"))?;
+        let name =
+            target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
         let mut partial_name = name.to_owned();
         partial_name.push(format!(".{}.weigh-partial", std::process::id()));
         let partial = target.with_file_name(partial_name);
@@ -30,12 +29,7 @@ impl Output {
             .create_new(true)
             .open(&partial)
             .map_err(|e| Error::io(e, "cannot create").in_file(&partial))?;
-        let output = Self {
-            file,
-            partial,
-            target: target.to_owned(),
-            finished: false,
-        };
+        let output = Self { file, partial, target: target.to_owned(), finished: false };
         output.file.set_len(len).map_err(|e| output.failed(e))?;
         Ok(output)
     }

@@ -32,13 +32,7 @@ impl Slab {
     /// One piece.
     #[must_use]
     pub fn whole(part: usize, offset: u64, bytes: u64) -> Self {
-        Self {
-            part,
-            offset,
-            row_bytes: bytes,
-            count: 1,
-            stride: bytes,
-        }
+        Self { part, offset, row_bytes: bytes, count: 1, stride: bytes }
     }
 }
 
@@ -55,9 +49,7 @@ impl<'a> Staged<'a> {
     #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
         let start = index.saturating_mul(self.stride);
-        self.bytes
-            .get(start..start.saturating_add(self.row_bytes))
-            .unwrap_or_default()
+        self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
     }
 
     /// Everything, for a slab of one piece.
@@ -94,13 +86,7 @@ impl Source {
         container: &'static dyn Container,
         limits: Limits,
     ) -> Self {
-        Self {
-            input,
-            catalog,
-            container,
-            limits,
-            inflater: Mutex::new(None),
-        }
+        Self { input, catalog, container, limits, inflater: Mutex::new(None) }
     }
 
     /// Where the bytes come from.
@@ -173,27 +159,17 @@ impl Source {
         scratch: &'a mut Vec<u8>,
     ) -> Result<Staged<'a>> {
         self.check_readable(tensor)?;
-        let span = span_of(slab).filter(|span| {
-            slab.offset
-                .checked_add(*span)
-                .is_some_and(|end| end <= tensor.bytes)
-        });
+        let span = span_of(slab)
+            .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes));
         let Some(span) = span else {
-            return Err(Error::usage(format!(
-                "{slab:?} lies outside its {} bytes",
-                tensor.bytes
-            )));
+            return Err(Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes)));
         };
         let row_bytes = to_usize(slab.row_bytes)?;
         if let (Some(base), Some(all)) = (tensor.file_offset(), self.input.lent()) {
             let start = to_usize(base.saturating_add(slab.offset))?;
             let end = start.saturating_add(to_usize(span)?);
             let bytes = all.get(start..end).ok_or_else(|| self.missing(tensor))?;
-            return Ok(Staged {
-                bytes,
-                row_bytes,
-                stride: to_usize(slab.stride)?,
-            });
+            return Ok(Staged { bytes, row_bytes, stride: to_usize(slab.stride)? });
         }
         let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
         scratch.resize(total, 0);
@@ -204,11 +180,7 @@ impl Source {
                 self.read_image(tensor, slab.offset + row * slab.stride, out)?;
             }
         }
-        Ok(Staged {
-            bytes: scratch,
-            row_bytes,
-            stride: row_bytes,
-        })
+        Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
     }
 
     fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
@@ -254,8 +226,7 @@ impl Source {
         match tensor.place.swap {
             Swap::None => {}
             Swap::Elements(width) => {
-                out.chunks_exact_mut(usize::from(width))
-                    .for_each(<[u8]>::reverse);
+                out.chunks_exact_mut(usize::from(width)).for_each(<[u8]>::reverse);
             }
             Swap::Blocks(block) => {
                 for bytes in out.chunks_exact_mut(block.bytes as usize) {
@@ -320,23 +291,14 @@ impl Source {
         match tensor.place.run {
             _ if out.is_empty() => Ok(()),
             Run::At(base) => {
-                let at = base
-                    .checked_add(offset)
-                    .ok_or_else(|| self.missing(tensor))?;
+                let at = base.checked_add(offset).ok_or_else(|| self.missing(tensor))?;
                 let end = at.checked_add(out.len() as u64);
-                if self
-                    .input
-                    .len()
-                    .is_some_and(|len| end.is_none_or(|end| end > len))
-                {
+                if self.input.len().is_some_and(|len| end.is_none_or(|end| end > len)) {
                     return Err(self.missing(tensor));
                 }
                 self.input.read_at(at, out)
             }
-            Run::Inside {
-                member,
-                offset: base,
-            } => {
+            Run::Inside { member, offset: base } => {
                 let Some(member) = self.catalog.members.get(member as usize) else {
                     return Err(Error::malformed("its archive member does not exist"));
                 };
@@ -359,9 +321,7 @@ fn to_usize(value: u64) -> Result<usize> {
 fn span_of(slab: &Slab) -> Option<u64> {
     match slab.count {
         0 => Some(0),
-        count => (count - 1)
-            .checked_mul(slab.stride)?
-            .checked_add(slab.row_bytes),
+        count => (count - 1).checked_mul(slab.stride)?.checked_add(slab.row_bytes),
     }
 }
 
@@ -382,12 +342,7 @@ fn unit_bytes(tensor: &TensorInfo) -> u64 {
 
 /// The outermost indexes that `wanted` elements from `first` on touch.
 fn row_range(shape: &[u64], first: u64, wanted: u64) -> std::ops::Range<u64> {
-    let row: u64 = shape
-        .get(1..)
-        .unwrap_or_default()
-        .iter()
-        .product::<u64>()
-        .max(1);
+    let row: u64 = shape.get(1..).unwrap_or_default().iter().product::<u64>().max(1);
     first / row..(first + wanted).div_ceil(row)
 }
 
@@ -401,11 +356,7 @@ fn stored_range(shape: &[u64], strides: &[u64], rows: &std::ops::Range<u64>) -> 
         .fold(0, u64::saturating_add);
     let outer = strides.first().copied().unwrap_or(0);
     let low = rows.start.saturating_mul(outer);
-    let high = rows
-        .end
-        .saturating_sub(1)
-        .saturating_mul(outer)
-        .saturating_add(inner);
+    let high = rows.end.saturating_sub(1).saturating_mul(outer).saturating_add(inner);
     (low, high)
 }
 
@@ -428,9 +379,7 @@ fn copy_strided(
     let start = index.iter().zip(strides).map(|(i, s)| i.wrapping_mul(*s));
     let mut at = start.fold(0u64, u64::wrapping_add);
     for element in out.chunks_exact_mut(unit) {
-        let from = usize::try_from(at.checked_sub(low)?)
-            .ok()?
-            .checked_mul(unit)?;
+        let from = usize::try_from(at.checked_sub(low)?).ok()?.checked_mul(unit)?;
         element.copy_from_slice(stored.get(from..from.checked_add(unit)?)?);
         for d in (0..shape.len()).rev() {
             index[d] += 1;

@@ -53,10 +53,7 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_borrowed() {
-        assert!(matches!(
-            escaped("blk.0.attn_q.weight é 重"),
-            Cow::Borrowed(_)
-        ));
+        assert!(matches!(escaped("blk.0.attn_q.weight é 重"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -3,22 +3,19 @@
 //! A container recognises its files by their content and turns a header into a
 //! [`Catalog`]. It never interprets values and knows nothing of schemes. To add a format: its
 //! folder, one `mod` line and one line in [`CONTAINERS`].
-#![warn(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects
-)]
+#![warn(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use crate::catalog::{ArrayRef, Catalog, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
+pub mod gguf;
 pub mod safetensors;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
-pub static CONTAINERS: &[&dyn Container] = &[&safetensors::Safetensors];
+pub static CONTAINERS: &[&dyn Container] = &[&gguf::Gguf, &safetensors::Safetensors];
 
 /// How sure a container is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,26 +81,15 @@ pub trait Container: Sync {
 pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
     let head = input.head(PROBE_BYTES)?;
     let probe = Probe { head: &head, input };
-    let extension = input
-        .name()
-        .extension()
-        .map(|e| e.to_string_lossy().to_lowercase());
+    let extension = input.name().extension().map(|e| e.to_string_lossy().to_lowercase());
     let named = |c: &dyn Container| {
-        extension
-            .as_deref()
-            .is_some_and(|extension| c.extensions().contains(&extension))
+        extension.as_deref().is_some_and(|extension| c.extensions().contains(&extension))
     };
     let best = CONTAINERS
         .iter()
         .map(|&container| (container.recognize(&probe), named(container), container))
         .filter(|(recognition, ..)| *recognition > Recognition::No)
-        .reduce(|best, next| {
-            if (next.0, next.1) > (best.0, best.1) {
-                next
-            } else {
-                best
-            }
-        });
+        .reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
     Ok(best.map(|(.., container)| container))
 }
 
@@ -121,9 +107,7 @@ pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
                 "{missing} of its {} bytes are missing: it ends at byte {end}, the file at byte {len}",
                 tensor.bytes
             );
-            catalog
-                .findings
-                .push(Finding::of(&tensor.name, "truncated", message));
+            catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
         }
     }
 }

@@ -19,10 +19,7 @@ pub(super) struct Located {
 
 impl Located {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self {
-            path,
-            ..Self::default()
-        }
+        Self { path, ..Self::default() }
     }
 }
 
@@ -55,11 +52,7 @@ fn read_config(path: &Path, located: &mut Located) {
         return;
     };
     if let Ok(json) = serde_json::from_slice(&text) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         located.configs.push(Config { name, json });
     }
 }

@@ -81,18 +81,11 @@ impl OpenOptions {
         match (found.pop(), found.is_empty()) {
             (Some(one), true) => self.open_located(one),
             (last, _) => {
-                let names: Vec<_> = found
-                    .iter()
-                    .chain(&last)
-                    .map(|f| f.path.display().to_string())
-                    .collect();
-                Err(Error::usage(format!(
-                    "{} models are here: {}",
-                    names.len(),
-                    names.join(", ")
-                ))
-                .in_file(path)
-                .hint("open one of them"))
+                let names: Vec<_> =
+                    found.iter().chain(&last).map(|f| f.path.display().to_string()).collect();
+                Err(Error::usage(format!("{} models are here: {}", names.len(), names.join(", ")))
+                    .in_file(path)
+                    .hint("open one of them"))
             }
         }
     }
@@ -100,10 +93,7 @@ impl OpenOptions {
     /// Opens everything at a place: the one model, or each component of a pipeline.
     pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
         let found = locate::locate(path.as_ref())?;
-        found
-            .into_iter()
-            .map(|one| self.open_located(one))
-            .collect()
+        found.into_iter().map(|one| self.open_located(one)).collect()
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
@@ -143,8 +133,7 @@ impl OpenOptions {
             .into_iter()
             .map(|input| {
                 let name = input.name().to_owned();
-                self.open_source(input, &budget)
-                    .map_err(|e| e.in_file(&name))
+                self.open_source(input, &budget).map_err(|e| e.in_file(&name))
             })
             .collect::<Result<_>>()?;
         Ok(Model::new(sources, located))
@@ -154,12 +143,7 @@ impl OpenOptions {
         let Some(container) = containers::recognize(&input)? else {
             return Err(locate::name_stranger(&input));
         };
-        let stem = input
-            .name()
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let stem = input.name().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let opening = Opening {
             budget,
             stem: &stem,
@@ -198,9 +182,7 @@ impl Model {
     }
 
     fn new(sources: Vec<Source>, located: Located) -> Self {
-        let catalogs = sources
-            .iter()
-            .map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
+        let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let evidence = Evidence::new(catalogs, &located.configs);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
@@ -210,14 +192,7 @@ impl Model {
             notes.extend(source.catalog().notes.iter().cloned());
         }
         findings.extend(ledger.findings.iter().cloned());
-        Self {
-            path: located.path,
-            sources,
-            ledger,
-            findings,
-            notes,
-            configs: located.configs,
-        }
+        Self { path: located.path, sources, ledger, findings, notes, configs: located.configs }
     }
 
     /// The place it was opened from.
@@ -229,9 +204,7 @@ impl Model {
     /// The format of its files: `safetensors`, `gguf`, ..
     #[must_use]
     pub fn format(&self) -> &'static str {
-        self.sources
-            .first()
-            .map_or("empty", |source| source.container().name())
+        self.sources.first().map_or("empty", |source| source.container().name())
     }
 
     /// Its files.
@@ -260,30 +233,22 @@ impl Model {
 
     /// Its logical weights, in the order of the files.
     pub fn weights(&self) -> impl ExactSizeIterator<Item = Weight<'_>> {
-        self.ledger
-            .weights
-            .iter()
-            .map(|entry| Weight::new(self, entry))
+        self.ledger.weights.iter().map(|entry| Weight::new(self, entry))
     }
 
     /// The weight of that name.
     pub fn weight(&self, name: &str) -> Result<Weight<'_>> {
-        self.weights()
-            .find(|weight| weight.name() == name)
-            .ok_or_else(|| {
-                Error::usage("the model has no such weight")
-                    .in_tensor(name)
-                    .in_file(&self.path)
-                    .hint("`weigh inspect --tensors` lists the names")
-            })
+        self.weights().find(|weight| weight.name() == name).ok_or_else(|| {
+            Error::usage("the model has no such weight")
+                .in_tensor(name)
+                .in_file(&self.path)
+                .hint("`weigh inspect --tensors` lists the names")
+        })
     }
 
     /// Stored tensors that no weight needs, with the reason.
     pub fn dropped(&self) -> impl Iterator<Item = (&TensorInfo, &str)> {
-        self.ledger
-            .dropped
-            .iter()
-            .map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
+        self.ledger.dropped.iter().map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
     }
 
     /// A stored tensor and the source it lies in.

@@ -81,10 +81,8 @@ impl<'m> Weight<'m> {
     /// Why it cannot be decoded, where it cannot.
     #[must_use]
     pub fn undecodable(&self) -> Option<String> {
-        let refused = || {
-            self.parts()
-                .find_map(|(_, _, info)| info.refused.as_deref().map(str::to_owned))
-        };
+        let refused =
+            || self.parts().find_map(|(_, _, info)| info.refused.as_deref().map(str::to_owned));
         let reason = match self.entry {
             Entry::Plain(id) => plain::recipe(Self::info(*id, self.model)).err(),
             Entry::Scheme(_, bid) => bid.recipe.as_ref().err().map(ToString::to_string),
@@ -122,20 +120,15 @@ impl<'m> Weight<'m> {
     /// The stored tensors it is made of: role, source, tensor.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &'m Source, &'m TensorInfo)> {
         let model = self.model;
-        (0..)
-            .map_while(move |index| self.part(index))
-            .map(move |part| {
-                let (source, info) = model.stored(part.tensor);
-                (part.role, source, info)
-            })
+        (0..).map_while(move |index| self.part(index)).map(move |part| {
+            let (source, info) = model.stored(part.tensor);
+            (part.role, source, info)
+        })
     }
 
     fn part(&self, index: usize) -> Option<Part> {
         match self.entry {
-            Entry::Plain(id) => (index == 0).then_some(Part {
-                role: "weight",
-                tensor: *id,
-            }),
+            Entry::Plain(id) => (index == 0).then_some(Part { role: "weight", tensor: *id }),
             Entry::Scheme(_, bid) => bid.parts.get(index).copied(),
         }
     }
@@ -143,18 +136,13 @@ impl<'m> Weight<'m> {
     /// All bytes that make it up, scales included.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
-        self.parts()
-            .map(|(_, _, info)| info.bytes)
-            .fold(0, u64::saturating_add)
+        self.parts().map(|(_, _, info)| info.bytes).fold(0, u64::saturating_add)
     }
 
     /// Its bytes without a copy, where it is plain and its file is mapped or in memory.
     #[must_use]
     pub fn bytes(&self) -> Option<&'m [u8]> {
-        let (_, source, info) = self
-            .parts()
-            .next()
-            .filter(|_| self.scheme() == plain::NAME)?;
+        let (_, source, info) = self.parts().next().filter(|_| self.scheme() == plain::NAME)?;
         source.image(info)
     }
 
@@ -203,9 +191,7 @@ impl<'m> Weight<'m> {
         }
         scratch.slabs.clear();
         recipe.needs(rows.clone(), &mut scratch.slabs);
-        scratch
-            .buffers
-            .resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
+        scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
         let mut staged = smallvec::SmallVec::<[Staged<'_>; 8]>::new();
         for (slab, buffer) in scratch.slabs.iter().zip(&mut scratch.buffers) {
             let part = self.part(slab.part);
@@ -220,9 +206,7 @@ impl<'m> Weight<'m> {
     fn check_buffer(&self, rows: &Range<u64>, len: usize) -> Result<()> {
         let (all, columns) = self.rows_and_columns();
         if rows.start > rows.end || rows.end > all {
-            return Err(Error::usage(format!(
-                "rows {rows:?} are asked for, there are {all}"
-            )));
+            return Err(Error::usage(format!("rows {rows:?} are asked for, there are {all}")));
         }
         let wanted = (rows.end - rows.start).checked_mul(columns);
         if wanted != Some(len as u64) {

@@ -118,19 +118,10 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         detail: sources.first().and_then(|s| s.catalog().detail.clone()),
         files: sources
             .iter()
-            .map(|s| FileReport {
-                path: name_of(s),
-                bytes: s.file_bytes(),
-            })
+            .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
             .collect(),
-        file_bytes: sources
-            .iter()
-            .map(Source::file_bytes)
-            .fold(0, u64::saturating_add),
-        stored_tensors: sources
-            .iter()
-            .map(|s| s.catalog().tensors.len() as u64)
-            .sum(),
+        file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
+        stored_tensors: sources.iter().map(|s| s.catalog().tensors.len() as u64).sum(),
         weights: model.weights().len() as u64,
         parameters: 0,
         bits_per_weight: None,
@@ -147,9 +138,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
         metadata: metadata_of(model, options)?,
-        tensors: options
-            .tensors
-            .then(|| model.weights().map(tensor_report).collect()),
+        tensors: options.tensors.then(|| model.weights().map(tensor_report).collect()),
     };
     add_totals(model, &mut report);
     Ok(report)
@@ -195,11 +184,7 @@ fn add_totals(model: &Model, report: &mut Report) {
         row.parameters = row.parameters.saturating_add(parameters);
         row.bytes = row.bytes.saturating_add(bytes);
     }
-    report.schemes.sort_by(|a, b| {
-        b.bytes
-            .cmp(&a.bytes)
-            .then_with(|| a.variant.cmp(&b.variant))
-    });
+    report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
     if report.parameters > 0 {
         #[allow(clippy::cast_precision_loss)] // A ratio for people.
         let bits = stored as f64 * 8.0 / report.parameters as f64;

@@ -44,10 +44,8 @@ pub fn write_safetensors<T: Element + LittleEndian>(model: &Model, target: &Path
             weight.decode_rows_with(range.clone(), &mut tile, &mut scratch)?;
             bytes.clear();
             tile.iter().for_each(|value| value.append_to(&mut bytes));
-            output.write_at(
-                start + range.start * columns * u64::from(T::DTYPE.bits() / 8),
-                &bytes,
-            )?;
+            output
+                .write_at(start + range.start * columns * u64::from(T::DTYPE.bits() / 8), &bytes)?;
         }
     }
     output.finish()

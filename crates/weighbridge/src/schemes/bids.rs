@@ -43,11 +43,7 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     for scheme in schemes {
         let mut bids = Bids::default();
         scheme.bid(evidence, &mut bids);
-        claims.extend(
-            bids.weights
-                .into_iter()
-                .map(|bid| Some((scheme.name(), bid))),
-        );
+        claims.extend(bids.weights.into_iter().map(|bid| Some((scheme.name(), bid))));
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
@@ -58,9 +54,7 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         match owners[evidence.index(id)] {
             Owner::Weight(index) => {
                 let claim = claims[index].take();
-                ledger
-                    .weights
-                    .extend(claim.map(|(scheme, bid)| Entry::Scheme(scheme, bid)));
+                ledger.weights.extend(claim.map(|(scheme, bid)| Entry::Scheme(scheme, bid)));
             }
             Owner::Dropped => {}
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
@@ -79,19 +73,13 @@ fn first_owners(
     let mut owners = vec![Owner::Nobody; evidence.tensors().len()];
     let mut ask = |tensor: TensorId, owner| {
         let slot = &mut owners[evidence.index(tensor)];
-        *slot = if *slot == Owner::Nobody {
-            owner
-        } else {
-            Owner::Contested
-        };
+        *slot = if *slot == Owner::Nobody { owner } else { Owner::Contested };
     };
     for (index, claim) in claims.iter().enumerate() {
         let parts = claim.iter().flat_map(|(_, bid)| &bid.parts);
         parts.for_each(|part| ask(part.tensor, Owner::Weight(index)));
     }
-    dropped
-        .iter()
-        .for_each(|(tensor, _)| ask(*tensor, Owner::Dropped));
+    dropped.iter().for_each(|(tensor, _)| ask(*tensor, Owner::Dropped));
     owners
 }
 
@@ -108,11 +96,7 @@ fn drop_contested(
         }
         let mut askers: Vec<String> = Vec::new();
         for (scheme, bid) in claims.iter().flatten() {
-            let roles = bid
-                .parts
-                .iter()
-                .filter(|part| part.tensor == id)
-                .map(|part| part.role);
+            let roles = bid.parts.iter().filter(|part| part.tensor == id).map(|part| part.role);
             askers.extend(
                 roles.map(|role| format!("{scheme} (as {role} of {})", escaped(&bid.name))),
             );
@@ -129,28 +113,19 @@ fn drop_contested(
             for part in &bid.parts {
                 let owner = &mut owners[evidence.index(part.tensor)];
                 // What is contested stays so, for the other bids that ask for it.
-                *owner = if *owner == Owner::Contested {
-                    *owner
-                } else {
-                    Owner::Nobody
-                };
+                *owner = if *owner == Owner::Contested { *owner } else { Owner::Nobody };
             }
             *claim = None;
         }
     }
-    ledger
-        .dropped
-        .retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
+    ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
 }
 
 fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
     Finding::of(
         &info.name,
         "contested",
-        format!(
-            "claimed more than once: {}; say which with --scheme",
-            claims.join(", ")
-        ),
+        format!("claimed more than once: {}; say which with --scheme", claims.join(", ")),
     )
 }
 
@@ -180,10 +155,7 @@ mod tests {
             self.0
         }
         fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
-            let part = |&tensor| Part {
-                role: "part",
-                tensor: TensorId { source: 0, tensor },
-            };
+            let part = |&tensor| Part { role: "part", tensor: TensorId { source: 0, tensor } };
             bids.weights.push(Bid {
                 name: self.0.into(),
                 shape: [2].into_iter().collect(),
@@ -203,19 +175,13 @@ mod tests {
             Entry::Plain(id) => format!("plain {}", id.tensor),
             Entry::Scheme(name, _) => (*name).to_owned(),
         };
-        (
-            ledger.weights.iter().map(name).collect(),
-            ledger.findings.len(),
-        )
+        (ledger.weights.iter().map(name).collect(), ledger.findings.len())
     }
 
     #[test]
     fn every_tensor_ends_once() {
         let found = outcome(&[&Wants("x", &[2, 0])]);
-        assert_eq!(
-            found,
-            (vec!["x".into(), "plain 1".into(), "plain 3".into()], 0)
-        );
+        assert_eq!(found, (vec!["x".into(), "plain 1".into(), "plain 3".into()], 0));
     }
 
     #[test]

@@ -101,9 +101,7 @@ impl<'a> Evidence<'a> {
     pub fn find(&self, name: &str) -> Option<(TensorId, &'a TensorInfo)> {
         let by_name = self.by_name.get_or_init(|| {
             let names = self.tensors.iter().enumerate().rev();
-            names
-                .map(|(index, (_, info))| (&*info.name, index))
-                .collect()
+            names.map(|(index, (_, info))| (&*info.name, index)).collect()
         });
         by_name.get(name).map(|&index| self.tensors[index])
     }
@@ -116,10 +114,7 @@ impl<'a> Evidence<'a> {
     /// A config document by file name.
     #[must_use]
     pub fn config(&self, name: &str) -> Option<&'a serde_json::Value> {
-        self.configs
-            .iter()
-            .find(|config| config.name == name)
-            .map(|config| &config.json)
+        self.configs.iter().find(|config| config.name == name).map(|config| &config.json)
     }
 
     /// The metadata of each file.
@@ -207,14 +202,10 @@ impl Out<'_> {
         match self {
             Self::F32(out) => out.iter_mut().enumerate().for_each(|(i, o)| *o = f(i)),
             Self::Bf16(out) => {
-                out.iter_mut()
-                    .enumerate()
-                    .for_each(|(i, o)| *o = bf16::from_f32(f(i)));
+                out.iter_mut().enumerate().for_each(|(i, o)| *o = bf16::from_f32(f(i)));
             }
             Self::F16(out) => {
-                out.iter_mut()
-                    .enumerate()
-                    .for_each(|(i, o)| *o = f16::from_f32(f(i)));
+                out.iter_mut().enumerate().for_each(|(i, o)| *o = f16::from_f32(f(i)));
             }
         }
     }

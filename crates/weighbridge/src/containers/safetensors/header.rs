@@ -28,9 +28,7 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
         } else {
             charge(budget, name.len(), "the list of tensors")?;
             let entry = Entry::read(&mut json).map_err(|e| e.in_tensor(&name))?;
-            let info = entry
-                .into_info(&name, data_start)
-                .map_err(|e| e.in_tensor(&name))?;
+            let info = entry.into_info(&name, data_start).map_err(|e| e.in_tensor(&name))?;
             catalog.tensors.push(info);
         }
         more = json.more(b'}')?;
@@ -57,11 +55,7 @@ fn metadata(json: &mut Json<'_>, budget: &Budget) -> Result<Metadata> {
         let key = json.string()?;
         json.expect(b':')?;
         let value = json.string()?;
-        charge(
-            budget,
-            key.len().saturating_add(value.len()),
-            "the metadata",
-        )?;
+        charge(budget, key.len().saturating_add(value.len()), "the metadata")?;
         metadata.push(key, Value::text(value));
         more = json.more(b'}')?;
     }
@@ -80,10 +74,7 @@ impl<'a> Entry<'a> {
     /// Reads an entry: quickly when it is spelled as every writer spells it, else as it comes.
     fn read(json: &mut Json<'a>) -> Result<Self> {
         if json.literally("{\"dtype\":") {
-            let mut entry = Self {
-                dtype: Some(json.string()?),
-                ..Self::default()
-            };
+            let mut entry = Self { dtype: Some(json.string()?), ..Self::default() };
             if json.literally(",\"shape\":") {
                 entry.shape = Some(shape(json)?);
                 if json.literally(",\"data_offsets\":") {
@@ -125,23 +116,14 @@ impl<'a> Entry<'a> {
         let shape = self.shape.ok_or_else(|| missing("shape"))?;
         let (from, to) = self.data_offsets.ok_or_else(|| missing("data_offsets"))?;
         let Some(bytes) = to.checked_sub(from) else {
-            return Err(Error::malformed(format!(
-                "its data_offsets [{from}, {to}] run backwards"
-            )));
+            return Err(Error::malformed(format!("its data_offsets [{from}, {to}] run backwards")));
         };
-        let Some(start) = data_start
-            .checked_add(from)
-            .filter(|s| s.checked_add(bytes).is_some())
+        let Some(start) = data_start.checked_add(from).filter(|s| s.checked_add(bytes).is_some())
         else {
-            return Err(Error::malformed(format!(
-                "its data_offsets [{from}, {to}] are too large"
-            )));
+            return Err(Error::malformed(format!("its data_offsets [{from}, {to}] are too large")));
         };
         let Some(elements) = element_count(&shape) else {
-            return Err(Error::malformed(format!(
-                "its shape {:?} is too large",
-                &shape[..]
-            )));
+            return Err(Error::malformed(format!("its shape {:?} is too large", &shape[..])));
         };
         let (stored, refused) = match DType::from_name(&dtype) {
             Some(dtype) if is_standard(dtype) => {
@@ -154,14 +136,7 @@ impl<'a> Entry<'a> {
                 (StoredType::opaque(&*dtype), Some(reason.into()))
             }
         };
-        Ok(TensorInfo {
-            name: name.into(),
-            shape,
-            stored,
-            bytes,
-            place: Place::at(start),
-            refused,
-        })
+        Ok(TensorInfo { name: name.into(), shape, stored, bytes, place: Place::at(start), refused })
     }
 }
 
@@ -195,9 +170,7 @@ fn check_size(dtype: DType, shape: &[u64], elements: u64, bytes: u64) -> Result<
         Some(expected) => Err(Error::malformed(format!(
             "{dtype} {shape:?} takes {expected} bytes, its data_offsets give it {bytes}"
         ))),
-        None => Err(Error::malformed(format!(
-            "{dtype} {shape:?} does not fill whole bytes"
-        ))),
+        None => Err(Error::malformed(format!("{dtype} {shape:?} does not fill whole bytes"))),
     }
 }
 
@@ -207,11 +180,7 @@ fn check_names(catalog: &Catalog) -> Result<()> {
         catalog.tensors.len(),
         foldhash::fast::RandomState::default(),
     );
-    match catalog
-        .tensors
-        .iter()
-        .find(|tensor| !names.insert(&*tensor.name))
-    {
+    match catalog.tensors.iter().find(|tensor| !names.insert(&*tensor.name)) {
         Some(twice) => {
             Err(Error::malformed("the name occurs twice in the header").in_tensor(&twice.name))
         }
@@ -255,11 +224,7 @@ mod tests {
     use crate::limits::Limits;
 
     fn parse_text(json: &str) -> Result<Catalog> {
-        parse(
-            json.as_bytes(),
-            8 + json.len() as u64,
-            &Budget::new(Limits::default()),
-        )
+        parse(json.as_bytes(), 8 + json.len() as u64, &Budget::new(Limits::default()))
     }
 
     fn message(json: &str) -> String {
@@ -274,14 +239,8 @@ mod tests {
         assert_eq!(catalog.metadata.get("k").and_then(Value::as_str), Some("v"));
         assert_eq!(catalog.declared_len, Some(8 + ok.len() as u64 + 8));
         let cases = [
-            (
-                r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#,
-                "takes 8 bytes",
-            ),
-            (
-                r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#,
-                "leaves a hole",
-            ),
+            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, "takes 8 bytes"),
+            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#, "leaves a hole"),
             (
                 r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
                 "overlaps",
@@ -290,10 +249,7 @@ mod tests {
                 r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#,
                 "occurs twice",
             ),
-            (
-                r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}"#,
-                "run backwards",
-            ),
+            (r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,0]}}"#, "run backwards"),
             (
                 r#"{"a":{"dtype":"F4","shape":[1],"data_offsets":[0,1]}}"#,
                 "does not fill whole bytes",
@@ -303,18 +259,11 @@ mod tests {
                 "too large",
             ),
             (r#"{"__metadata__":{"a":1}}"#, "not valid JSON"),
-            (
-                r#"{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}}"#,
-                "not valid JSON",
-            ),
+            (r#"{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}}"#, "not valid JSON"),
             (r#"[]"#, "not valid JSON"),
         ];
         for (json, expected) in cases {
-            assert!(
-                message(json).contains(expected),
-                "{json}: {}",
-                message(json)
-            );
+            assert!(message(json).contains(expected), "{json}: {}", message(json));
         }
     }
 

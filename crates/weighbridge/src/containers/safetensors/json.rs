@@ -124,11 +124,7 @@ impl<'a> Json<'a> {
         let mut value = 0u64;
         let mut digits = 0usize;
         // Nineteen digits cannot overflow; what is longer goes the slow way.
-        for &byte in rest
-            .iter()
-            .take(19)
-            .take_while(|byte| byte.is_ascii_digit())
-        {
+        for &byte in rest.iter().take(19).take_while(|byte| byte.is_ascii_digit()) {
             value = value.wrapping_mul(10).wrapping_add(u64::from(byte & 15));
             digits = digits.saturating_add(1);
         }
@@ -177,10 +173,8 @@ impl<'a> Json<'a> {
 
     #[cold]
     fn missing(&self, marks: &[u8]) -> Error {
-        let marks: Vec<String> = marks
-            .iter()
-            .map(|mark| format!("`{}`", char::from(*mark)))
-            .collect();
+        let marks: Vec<String> =
+            marks.iter().map(|mark| format!("`{}`", char::from(*mark))).collect();
         self.stumble(&format!("{} is expected", marks.join(" or ")))
     }
 

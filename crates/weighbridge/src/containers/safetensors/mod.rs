@@ -46,13 +46,7 @@ impl Container for Safetensors {
         match opens && (2..=MAX_HEADER).contains(&len) {
             true => Recognition::Certain,
             // A name is not enough, but it is worth an error about the header.
-            false
-                if probe
-                    .input
-                    .name()
-                    .extension()
-                    .is_some_and(|e| e == "safetensors") =>
-            {
+            false if probe.input.name().extension().is_some_and(|e| e == "safetensors") => {
                 Recognition::Likely
             }
             false => Recognition::No,
@@ -88,9 +82,7 @@ fn check_end(catalog: &mut Catalog, data_start: u64, len: Option<u64>) {
             "{} bytes follow the last tensor, which ends at byte {end}; the format allows none",
             len.saturating_sub(end)
         );
-        catalog
-            .findings
-            .push(Finding::general("trailing-bytes", message));
+        catalog.findings.push(Finding::general("trailing-bytes", message));
     }
     super::note_truncation(catalog, len);
 }

@@ -30,18 +30,12 @@ pub struct Plan {
 /// starting at a multiple of eight.
 pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> {
     let mut order: Vec<usize> = (0..tensors.len()).collect();
-    let key = |i: &usize| {
-        tensors
-            .get(*i)
-            .map(|t| (std::cmp::Reverse(t.dtype.bits()), t.name.as_str()))
-    };
+    let key =
+        |i: &usize| tensors.get(*i).map(|t| (std::cmp::Reverse(t.dtype.bits()), t.name.as_str()));
     order.sort_by(|a, b| key(a).cmp(&key(b)));
     let mut json = serde_json::Map::new();
     if !metadata.is_empty() {
-        let entries = metadata
-            .iter()
-            .map(|(k, v)| (k.clone(), v.clone().into()))
-            .collect();
+        let entries = metadata.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
         json.insert("__metadata__".into(), serde_json::Value::Object(entries));
     }
     let mut places = vec![(0u64, 0u64); tensors.len()];
@@ -78,9 +72,5 @@ pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> 
     for place in &mut places {
         place.0 = place.0.saturating_add(start);
     }
-    Ok(Plan {
-        header,
-        places,
-        len: start.saturating_add(end),
-    })
+    Ok(Plan { header, places, len: start.saturating_add(end) })
 }

@@ -48,24 +48,14 @@ pub(super) fn bid_for(
     if looks_like_awq(qweight, scales, groups) {
         return;
     }
-    let mut parts = vec![Part {
-        role: "qweight",
-        tensor: id,
-    }];
+    let mut parts = vec![Part { role: "qweight", tensor: id }];
     let named = [("qzeros", zeros), ("scales", scales), ("g_idx", groups)];
-    parts.extend(
-        named
-            .iter()
-            .filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })),
-    );
+    parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
     let name = format!("{prefix}.weight");
     match layout_of(qweight, zeros, scales, groups, settings.as_ref()) {
-        Ok(layout) => bids
-            .weights
-            .push(bid_of(layout, name, parts, groups.is_some())),
+        Ok(layout) => bids.weights.push(bid_of(layout, name, parts, groups.is_some())),
         Err(reason) => {
-            bids.findings
-                .push(Finding::of(&qweight.name, "undecodable", reason.clone()));
+            bids.findings.push(Finding::of(&qweight.name, "undecodable", reason.clone()));
             bids.weights.push(Bid {
                 name,
                 shape: qweight.shape.clone(),
@@ -104,40 +94,24 @@ fn layout_of(
          put config.json or quantize_config.json beside the file",
     )?;
     let &[words, outputs] = &qweight.shape[..] else {
-        return Err(format!(
-            "qweight has shape {:?}, two dimensions are expected",
-            qweight.shape
-        ));
+        return Err(format!("qweight has shape {:?}, two dimensions are expected", qweight.shape));
     };
     let &[group_count, scale_columns] = &scales.shape[..] else {
-        return Err(format!(
-            "scales have shape {:?}, two dimensions are expected",
-            scales.shape
-        ));
+        return Err(format!("scales have shape {:?}, two dimensions are expected", scales.shape));
     };
     if scale_columns != outputs {
-        return Err(format!(
-            "scales have {scale_columns} columns, qweight has {outputs}"
-        ));
+        return Err(format!("scales have {scale_columns} columns, qweight has {outputs}"));
     }
     if settings.bits != 4 {
-        return Err(format!(
-            "{}-bit GPTQ cannot be decoded by this version",
-            settings.bits
-        ));
+        return Err(format!("{}-bit GPTQ cannot be decoded by this version", settings.bits));
     }
     if let Some(format) = &settings.foreign_format {
-        return Err(format!(
-            "checkpoint format `{format}` cannot be decoded by this version"
-        ));
+        return Err(format!("checkpoint format `{format}` cannot be decoded by this version"));
     }
     let scale_type = match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
         ref other => {
-            return Err(format!(
-                "scales are {}, a float type is expected",
-                other.name()
-            ));
+            return Err(format!("scales are {}, a float type is expected", other.name()));
         }
     };
     if outputs == 0 || outputs % 8 != 0 || words == 0 || group_count == 0 {
@@ -175,11 +149,9 @@ fn layout_of(
 
 fn check_groups(groups: Option<Found<'_>>, inputs: u64) -> Result<(), String> {
     match groups {
-        Some((_, g)) if g.shape[..] != [inputs] || g.stored != DType::I32.into() => Err(format!(
-            "g_idx is {} {:?}, expected I32 [{inputs}]",
-            g.stored.name(),
-            g.shape
-        )),
+        Some((_, g)) if g.shape[..] != [inputs] || g.stored != DType::I32.into() => {
+            Err(format!("g_idx is {} {:?}, expected I32 [{inputs}]", g.stored.name(), g.shape))
+        }
         _ => Ok(()),
     }
 }
@@ -203,17 +175,12 @@ impl Settings {
         });
         let json = inside.or_else(|| evidence.config("quantize_config.json"))?;
         let text = |key: &str| json.get(key).and_then(Json::as_str);
-        let format = text("checkpoint_format")
-            .or_else(|| text("format"))
-            .unwrap_or("gptq");
+        let format = text("checkpoint_format").or_else(|| text("format")).unwrap_or("gptq");
         let known = ["gptq", "gptq_v2", "gemm"].contains(&format);
         Some(Self {
             is_gptq: text("quant_method").is_none_or(|method| method == "gptq"),
             bits: json.get("bits").and_then(Json::as_u64).unwrap_or(0),
-            group_size: json
-                .get("group_size")
-                .and_then(Json::as_u64)
-                .filter(|&g| g > 0),
+            group_size: json.get("group_size").and_then(Json::as_u64).filter(|&g| g > 0),
             zeros_less_one: format != "gptq_v2",
             foreign_format: (!known).then(|| format.to_owned()),
         })

@@ -63,13 +63,7 @@ fn bid_of(layout: Layout, name: String, parts: Vec<Part>, has_groups: bool) -> B
 
 impl Recipe for Packed4 {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let Layout {
-            inputs,
-            outputs,
-            groups,
-            scale_type,
-            ..
-        } = self.layout;
+        let Layout { inputs, outputs, groups, scale_type, .. } = self.layout;
         let count = rows.end - rows.start;
         let scale_bytes = u64::from(scale_type.bits() / 8);
         let (zero_start, zero_end) = (rows.start / 8, rows.end.div_ceil(8));
@@ -80,13 +74,7 @@ impl Recipe for Packed4 {
             count,
             stride,
         };
-        slabs.push(columns(
-            0,
-            rows.start * 4,
-            count * 4,
-            inputs / 8,
-            outputs * 4,
-        ));
+        slabs.push(columns(0, rows.start * 4, count * 4, inputs / 8, outputs * 4));
         slabs.push(columns(
             1,
             zero_start * 4,
@@ -110,14 +98,7 @@ impl Recipe for Packed4 {
         let [codes, zeros, scales, rest @ ..] = staged else {
             return Err(Error::usage("gptq needs its codes, zero points and scales"));
         };
-        let tile = Tile {
-            layout: &self.layout,
-            rows,
-            codes,
-            zeros,
-            scales,
-            groups: rest.first(),
-        };
+        let tile = Tile { layout: &self.layout, rows, codes, zeros, scales, groups: rest.first() };
         match out {
             Out::F32(out) => tile.decode(out, |x| x),
             Out::Bf16(out) => tile.decode(out, bf16::from_f32),
@@ -175,11 +156,7 @@ impl Tile<'_> {
 
     fn zero(&self, zeros: &[u8], column: usize) -> i32 {
         let stored = u32::from_le_bytes(zeros.as_chunks::<4>().0[column / 8]);
-        let ones = if self.layout.zeros_less_one {
-            0x1111_1111
-        } else {
-            0
-        };
+        let ones = if self.layout.zeros_less_one { 0x1111_1111 } else { 0 };
         (stored.wrapping_add(ones) >> (4 * (column % 8)) & 15) as i32
     }
 

@@ -22,15 +22,11 @@ pub const NAME: &str = "plain";
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     match info.stored.element() {
-        Some(dtype) if reader(dtype).is_some() => Ok(Plain {
-            dtype,
-            columns: columns(&info.shape),
-        }),
+        Some(dtype) if reader(dtype).is_some() => {
+            Ok(Plain { dtype, columns: columns(&info.shape) })
+        }
         Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
-        None => Err(format!(
-            "type {} is not known to this version",
-            escaped(info.stored.name())
-        )),
+        None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
     }
 }
 
@@ -60,10 +56,7 @@ impl Recipe for Plain {
             return Ok(());
         }
         let Some(read) = reader(self.dtype) else {
-            return Err(Error::unsupported(format!(
-                "{} has no meaning as a number",
-                self.dtype
-            )));
+            return Err(Error::unsupported(format!("{} has no meaning as a number", self.dtype)));
         };
         // Rows of sub-byte types may start inside a byte.
         let bits = self.columns * u64::from(self.dtype.bits());

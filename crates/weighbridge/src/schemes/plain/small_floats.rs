@@ -22,19 +22,11 @@ pub(super) fn e5m2(byte: u8) -> f32 {
 }
 
 pub(super) fn e4m3fnuz(byte: u8) -> f32 {
-    if byte == 0x80 {
-        f32::NAN
-    } else {
-        finite(byte, 3, 8)
-    }
+    if byte == 0x80 { f32::NAN } else { finite(byte, 3, 8) }
 }
 
 pub(super) fn e5m2fnuz(byte: u8) -> f32 {
-    if byte == 0x80 {
-        f32::NAN
-    } else {
-        finite(byte, 2, 16)
-    }
+    if byte == 0x80 { f32::NAN } else { finite(byte, 2, 16) }
 }
 
 pub(super) fn e8m0(byte: u8) -> f32 {
@@ -49,18 +41,10 @@ pub(super) fn e8m0(byte: u8) -> f32 {
 fn finite(byte: u8, fraction_bits: u32, bias: i32) -> f32 {
     let fraction = u32::from(byte) & ((1 << fraction_bits) - 1);
     let exponent = (u32::from(byte) & 0x7f) >> fraction_bits;
-    let steps = if exponent == 0 {
-        fraction
-    } else {
-        fraction | 1 << fraction_bits
-    };
+    let steps = if exponent == 0 { fraction } else { fraction | 1 << fraction_bits };
     let power = exponent.max(1).cast_signed() - bias - fraction_bits.cast_signed();
     // Exact: at most four significant bits, and the power is far from single precision's ends.
     #[allow(clippy::cast_precision_loss)]
     let magnitude = steps as f32 * 2f32.powi(power);
-    if byte & 0x80 == 0 {
-        magnitude
-    } else {
-        -magnitude
-    }
+    if byte & 0x80 == 0 { magnitude } else { -magnitude }
 }
