@@ -61,6 +61,7 @@ fn note_duplicates(archive: &mut Archive<'_>) {
         count => format!(" (and {} more such)", count.saturating_sub(1)),
     };
     let message = format!("the archive holds `{name}` more than once{more}; the last one counts");
+    archive.has_duplicates = true;
     archive
         .findings
         .push(Finding::general("duplicate-record", message));

@@ -56,11 +56,12 @@ pub(crate) struct Archive<'a> {
     /// Bytes before the archive proper.
     prefix: u64,
     recovered: bool,
+    has_duplicates: bool,
     findings: Vec<Finding>,
 }
 
 /// One member, as the directory describes it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Member {
     name: Range<usize>,
     /// Length of the name in the file.
@@ -139,6 +140,7 @@ impl<'a> Archive<'a> {
             data_end: len,
             prefix: 0,
             recovered: false,
+            has_duplicates: false,
             findings: Vec::new(),
         };
         match end::find(input, len)? {
@@ -177,8 +179,8 @@ impl<'a> Archive<'a> {
 
     /// Whether another member further on has the same name, so that this one is hidden.
     pub(crate) fn is_hidden(&self, member: &Member) -> bool {
-        self.find(self.name(member))
-            .is_some_and(|last| last.header != member.header)
+        let last = || self.find(self.name(member));
+        self.has_duplicates && last().is_some_and(|last| !std::ptr::eq(last, member))
     }
 
     /// Whether the directory was missing and the list comes from a walk over the file.
@@ -247,8 +249,9 @@ impl<'a> Archive<'a> {
     fn compressed(&self, member: &Member, start: u64) -> catalog::Member {
         let here = self.data_end.saturating_sub(start);
         let (compressed, size) = match member.state {
-            // Its stated size, if any, cannot be relied on; the file's end is the bound.
-            State::Incomplete => (member.compressed.min(here), u64::MAX),
+            // A streamed member's size would have stood behind its data.
+            State::Incomplete if member.size == 0 => (member.compressed.min(here), u64::MAX),
+            State::Incomplete => (member.compressed.min(here), member.size),
             _ => (member.compressed, member.size),
         };
         catalog::Member {
@@ -301,10 +304,16 @@ impl<'a> Archive<'a> {
             return self.input.view(start, len, scratch);
         }
         let inside = self.compressed(member, start);
-        let len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
-        scratch.resize(len, 0);
-        Inflater::new(&inside).read_at(self.input, 0, scratch)?;
-        Ok(scratch)
+        let mut len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
+        loop {
+            scratch.resize(len, 0);
+            match Inflater::new(&inside).read_at(self.input, 0, scratch) {
+                Ok(()) => return Ok(scratch),
+                // How much of a half-downloaded member can be had is found out by trying.
+                Err(_) if member.is_incomplete() && len > 16 => len /= 2,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Stored data is its contents, so the two sizes must agree.
