@@ -47,7 +47,11 @@ impl Container for Npy {
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         let header = read_header(input, opening.budget)?;
-        let end = input.len();
+        // A pickle's or a record's length is not in the header: a stream must be read to its end.
+        let end = match header.kind.bytes {
+            Some(_) => input.len(),
+            None => input.whole_len().ok(),
+        };
         let room = Room {
             run: Run::At(0),
             bytes: end.map(|end| end.saturating_sub(header.len)),

@@ -310,7 +310,7 @@ impl<'a> Archive<'a> {
             match Inflater::new(&inside).read_at(self.input, 0, scratch) {
                 Ok(()) => return Ok(scratch),
                 // How much of a half-downloaded member can be had is found out by trying.
-                Err(_) if member.is_incomplete() && len > 16 => len /= 2,
+                Err(_) if member.is_incomplete() && len > 16 => len = len.saturating_sub(len / 16),
                 Err(error) => return Err(error),
             }
         }
