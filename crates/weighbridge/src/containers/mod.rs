@@ -10,11 +10,12 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
+pub mod apr;
 pub mod safetensors;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
-pub static CONTAINERS: &[&dyn Container] = &[&safetensors::Safetensors];
+pub static CONTAINERS: &[&dyn Container] = &[&safetensors::Safetensors, &apr::Apr];
 
 /// How sure a container is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
