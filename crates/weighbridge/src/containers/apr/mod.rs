@@ -29,6 +29,8 @@ mod json_index;
 mod metadata;
 mod msgpack;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod v1;
 mod v2;
 
@@ -59,7 +61,7 @@ impl Container for Apr {
             Version::OldTwo => v2::open(input, opening.budget, true),
             Version::Json => json_index::open(input, opening.budget),
             Version::One => v1::open(input, opening.budget),
-            Version::Stage => stage::open(input),
+            Version::Stage => stage::open(input, opening.budget),
         }
     }
 

@@ -13,11 +13,13 @@ use crate::cursor::{Cursor, Endian};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::input::Input;
+use crate::limits::Budget;
 
 const DATA: u64 = 12;
 const WHOLE_MODEL: u32 = u32::MAX;
 
-pub(super) fn open(input: &Input) -> Result<Catalog> {
+pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
+    budget.items(1, "the list of tensors")?;
     let mut cursor = Cursor::new(input, 4, Endian::Little);
     let layer = cursor.u32("the layer")?;
     let count = u64::from(cursor.u32("the number of elements")?);
