@@ -52,14 +52,17 @@ fn all_forms_agree() {
             ("bytes", report(beside(name, |o| o.open_bytes(bytes.clone(), name)))),
             ("reader", report(beside(name, |o| o.open_reader(Cursor::new(bytes.clone()), name)))),
         ];
-        let mapped_stream = report_without_length(with(FileAccess::Map).open(&sample.path));
-        let slow = || OneByOne(Cursor::new(bytes.clone()));
-        let stream = report_without_length(beside(name, |o| o.open_stream(slow(), name)));
-        assert!(
-            stream == mapped_stream,
-            "{}: stream gives\n{stream}\nmapped gives\n{mapped_stream}",
-            sample.name()
-        );
+        // Where the header does not say how the file ends, a stream cannot know without its end.
+        if sample.expect["end_unstated"] != true {
+            let mapped_stream = report_without_length(with(FileAccess::Map).open(&sample.path));
+            let slow = || OneByOne(Cursor::new(bytes.clone()));
+            let stream = report_without_length(beside(name, |o| o.open_stream(slow(), name)));
+            assert!(
+                stream == mapped_stream,
+                "{}: stream gives\n{stream}\nmapped gives\n{mapped_stream}",
+                sample.name()
+            );
+        }
         for (form, other) in forms {
             assert!(
                 other == mapped,

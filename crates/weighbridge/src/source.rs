@@ -165,6 +165,10 @@ impl Source {
             return Err(Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes)));
         };
         let row_bytes = to_usize(slab.row_bytes)?;
+        if span == 0 {
+            // Nothing is wanted, so it does not matter where it would be.
+            return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
+        }
         if let (Some(base), Some(all)) = (tensor.file_offset(), self.input.lent()) {
             let start = to_usize(base.saturating_add(slab.offset))?;
             let end = start.saturating_add(to_usize(span)?);

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
+pub mod apr;
 pub mod gguf;
 pub mod npz;
 pub mod safetensors;
@@ -18,7 +19,7 @@ pub(crate) mod zip;
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
 pub static CONTAINERS: &[&dyn Container] =
-    &[&gguf::Gguf, &npz::Npz, &npz::Npy, &safetensors::Safetensors];
+    &[&apr::Apr, &gguf::Gguf, &npz::Npz, &npz::Npy, &safetensors::Safetensors];
 
 /// How sure a container is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

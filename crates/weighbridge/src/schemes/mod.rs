@@ -18,6 +18,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
+pub mod apr;
 mod bids;
 pub mod ggml;
 pub mod gptq;
@@ -26,7 +27,7 @@ pub mod plain;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {

@@ -1,11 +1,11 @@
-//! The block types of ggml, as GGUF and APR files hold them.
+//! The block types of ggml, as GGUF and APR files hold them: rows of whole blocks.
 //!
 //! A block tensor is a weight by itself: scales lie inside its blocks. This room claims every
 //! tensor of a known block type and states its true size; arithmetic is not part of it yet, so
 //! values are refused by name.
 
 use super::{Bid, Bids, Evidence, Part, Scheme};
-use crate::blocks::Standing;
+use crate::blocks::{Standing, Tiling};
 use crate::dtype::{DType, StoredType};
 
 /// The scheme.
@@ -19,7 +19,15 @@ impl Scheme for Ggml {
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
         for &(id, info) in evidence.tensors() {
             let (variant, why) = match &info.stored {
-                StoredType::Block(block) => (block.name, standing(block.standing)),
+                StoredType::Block(block) => {
+                    // Blocks laid over the ends of rows are APR's way, and the `apr` room's.
+                    let tiling = block.tiling(&info.shape, info.bytes);
+                    let theirs = matches!(tiling, Some(Tiling::PaddedRows | Tiling::Flat));
+                    if theirs || block.standing == Standing::Apr {
+                        continue;
+                    }
+                    (block.name, standing(block.standing))
+                }
                 StoredType::Opaque(name) if info.refused.is_none() => match fork(name) {
                     Some(fork) => fork,
                     None => continue,

@@ -33,7 +33,8 @@ pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
 /// Elements of one row: all dimensions but the outermost.
 #[must_use]
 pub fn columns(shape: &[u64]) -> u64 {
-    shape.get(1..).unwrap_or_default().iter().product()
+    // A tensor without elements may have dimensions whose product fits nowhere.
+    shape.get(1..).unwrap_or_default().iter().fold(1, |product, &dim| dim.saturating_mul(product))
 }
 
 /// Elements that stand alone.
