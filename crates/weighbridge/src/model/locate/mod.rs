@@ -47,6 +47,8 @@ mod shards;
 mod signatures;
 mod stores;
 mod strangers;
+#[cfg(test)]
+mod tests;
 
 pub(super) use crosscheck::cross_check;
 pub(super) use index::Index;
