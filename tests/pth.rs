@@ -74,7 +74,12 @@ fn check(path: &Path, access: FileAccess, faults: &mut Vec<String>) {
             fault(format!("{}: shape {:?}, not {shape:?}", tensor.name, tensor.shape));
         }
         if tensor.stored.name() != want["dtype"] {
-            fault(format!("{}: dtype {}, not {}", tensor.name, tensor.stored.name(), want["dtype"]));
+            fault(format!(
+                "{}: dtype {}, not {}",
+                tensor.name,
+                tensor.stored.name(),
+                want["dtype"]
+            ));
         }
         let Some(hash) = want["sha256"].as_str() else {
             if tensor.refused.is_none() {
@@ -130,7 +135,10 @@ fn check_findings(name: &str, source: &Source, expect: &Json, faults: &mut Vec<S
     }
     for global in &as_written {
         let global = global.as_str().unwrap();
-        let named = catalog.findings.iter().any(|f| f.kind == "dangerous-global" && f.message.contains(global));
+        let named = catalog
+            .findings
+            .iter()
+            .any(|f| f.kind == "dangerous-global" && f.message.contains(global));
         if !named {
             faults.push(format!("{name}: {global} is not called dangerous"));
         }

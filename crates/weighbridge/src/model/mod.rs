@@ -1,9 +1,10 @@
 //! What the user points at: one or several stored files, opened as one model.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{Finding, TensorInfo};
+use crate::catalog::{Finding, TensorInfo, Value};
 use crate::containers::{self, Opening};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, Input, ReadSeek};
@@ -14,6 +15,7 @@ use crate::source::Source;
 mod locate;
 mod weight;
 
+pub use locate::Stores;
 pub use weight::{Scratch, Weight};
 
 use locate::Located;
@@ -34,6 +36,7 @@ pub struct OpenOptions {
     limits: Limits,
     root: Option<String>,
     strict_pickle: bool,
+    stores: Option<Stores>,
 }
 
 impl OpenOptions {
@@ -71,29 +74,31 @@ impl OpenOptions {
         self
     }
 
+    /// Where names that are no paths are looked up; without this, where the environment says.
+    #[must_use]
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = Some(stores);
+        self
+    }
+
     /// Opens a file, a directory, an index, or a name known to a local store.
     ///
     /// A place that holds several models is an error that names them; see
     /// [`open_all`](Self::open_all).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
         let path = path.as_ref();
-        let mut found = locate::locate(path)?;
-        match (found.pop(), found.is_empty()) {
-            (Some(one), true) => self.open_located(one),
-            (last, _) => {
-                let names: Vec<_> =
-                    found.iter().chain(&last).map(|f| f.path.display().to_string()).collect();
-                Err(Error::usage(format!("{} models are here: {}", names.len(), names.join(", ")))
-                    .in_file(path)
-                    .hint("open one of them"))
-            }
-        }
+        self.open_located(locate::only(self.locate(path)?, path)?)
     }
 
     /// Opens everything at a place: the one model, or each component of a pipeline.
     pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
-        let found = locate::locate(path.as_ref())?;
+        let found = self.locate(path.as_ref())?;
         found.into_iter().map(|one| self.open_located(one)).collect()
+    }
+
+    fn locate(&self, path: &Path) -> Result<Vec<Located>> {
+        let stores = self.stores.clone().unwrap_or_else(Stores::from_env);
+        locate::locate(path, &stores, &self.limits)
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
@@ -140,6 +145,9 @@ impl OpenOptions {
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
+        if let Some(stranger) = locate::certain_stranger(&input)? {
+            return Err(stranger);
+        }
         let Some(container) = containers::recognize(&input)? else {
             return Err(locate::name_stranger(&input));
         };
@@ -172,10 +180,7 @@ impl Model {
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
-    pub fn open_bytes(
-        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-        name: &str,
-    ) -> Result<Self> {
+    pub fn open_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Result<Self> {
         OpenOptions::new().open_bytes(bytes, name)
     }
 
@@ -185,8 +190,7 @@ impl Model {
     }
 
     fn new(sources: Vec<Source>, located: Located) -> Self {
-        let catalogs =
-            sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
+        let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let evidence = Evidence::new(catalogs, &located.configs);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
@@ -195,6 +199,7 @@ impl Model {
             findings.extend(source.catalog().findings.iter().cloned());
             notes.extend(source.catalog().notes.iter().cloned());
         }
+        findings.extend(locate::cross_check(located.index.as_ref(), &sources));
         findings.extend(ledger.findings.iter().cloned());
         Self { path: located.path, sources, ledger, findings, notes, configs: located.configs }
     }
@@ -233,6 +238,19 @@ impl Model {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The metadata of its files with the file each entry is from. A key that several files have
+    /// is given once, as the first file has it.
+    #[must_use]
+    pub fn metadata(&self) -> Vec<(&str, &Value, &Source)> {
+        let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
+        let mut all = Vec::new();
+        for source in &self.sources {
+            let entries = source.catalog().metadata.iter().map(|(key, value)| (key, value, source));
+            all.extend(entries.filter(|(key, ..)| seen.insert(*key)));
+        }
+        all
     }
 
     /// Its logical weights, in the order of the files.

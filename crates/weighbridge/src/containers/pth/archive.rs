@@ -44,7 +44,10 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     };
     let mut catalog = read(&archive, &records, "data", opening, catalog)?;
     hidden_pickles(&archive, &root, opening, &mut catalog)?;
-    if is_script && opening.root.is_none() && archive.find(&format!("{root}constants.pkl")).is_some() {
+    if is_script
+        && opening.root.is_none()
+        && archive.find(&format!("{root}constants.pkl")).is_some()
+    {
         catalog = read(&archive, &records, "constants", opening, catalog)?;
     }
     report::relations(&mut catalog);

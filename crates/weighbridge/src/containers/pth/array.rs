@@ -40,7 +40,8 @@ impl Reader<'_, '_> {
         let shape = sizes(self.heap, parts.shape).unwrap_or_default();
         let (true, Some(dtype)) = (sizes(self.heap, parts.shape).is_some(), kind.stored.element())
         else {
-            let why = format!("arrays of `{}` cannot be read", crate::text::escaped(kind.stored.name()));
+            let why =
+                format!("arrays of `{}` cannot be read", crate::text::escaped(kind.stored.name()));
             let draft = Draft::refused(shape, kind.stored, why);
             return Ok(Some(Draft { is_array: true, ..draft }));
         };
@@ -163,7 +164,8 @@ impl Reader<'_, '_> {
         }
         self.budget.check_allocation(heap.bytes(span).len() as u64, "a numpy array in a pickle")?;
         let Ok(text) = std::str::from_utf8(heap.bytes(span)) else { return Ok(None) };
-        let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+        let bytes: Option<Vec<u8>> =
+            text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
         match bytes {
             Some(bytes) => self.hold(bytes.into()).map(Some),
             None => Ok(None),

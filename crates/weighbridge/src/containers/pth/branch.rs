@@ -18,7 +18,12 @@ const SHOWN: usize = 20;
 
 impl Reader<'_, '_> {
     /// Leaves off the wrapper where it alone holds tensors.
-    pub(super) fn unwrap(&mut self, root: Id, first_tensor: usize, trail: &mut Trail) -> Result<()> {
+    pub(super) fn unwrap(
+        &mut self,
+        root: Id,
+        first_tensor: usize,
+        trail: &mut Trail,
+    ) -> Result<()> {
         let mut counted = trail.branches.iter().filter(|(_, counts)| *counts);
         let Some(&(branch, _)) = counted.next() else { return Ok(()) };
         if counted.any(|&(other, _)| other != branch) || !self.is_mapping(root) {
@@ -41,7 +46,8 @@ impl Reader<'_, '_> {
             }
         }
         for finding in &mut self.catalog.findings {
-            let inside = finding.tensor.as_ref().and_then(|t| t.strip_prefix(&*name)?.strip_prefix('.'));
+            let inside =
+                finding.tensor.as_ref().and_then(|t| t.strip_prefix(&*name)?.strip_prefix('.'));
             if let Some(short) = inside.map(str::to_owned) {
                 finding.tensor = Some(short);
             }
@@ -51,7 +57,9 @@ impl Reader<'_, '_> {
                 found.name = short;
             }
         }
-        self.catalog.notes.push(format!("the tensors are all under `{name}`, which names leave off"));
+        self.catalog
+            .notes
+            .push(format!("the tensors are all under `{name}`, which names leave off"));
         Ok(())
     }
 
@@ -115,7 +123,11 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
     if children.len() > SHOWN {
         names.push(format!("{} more", children.len().saturating_sub(SHOWN)));
     }
-    let place = match path.len().checked_sub(rest.len().saturating_add(1)).and_then(|end| path.get(..end)) {
+    let place = match path
+        .len()
+        .checked_sub(rest.len().saturating_add(1))
+        .and_then(|end| path.get(..end))
+    {
         Some(before) if !before.is_empty() => format!("below `{}`", shortened(before, 60)),
         _ => "at the top".to_owned(),
     };

@@ -130,7 +130,8 @@ impl Reader<'_, '_> {
     fn drop_overwritten(&self, from: usize, out: &mut Children) {
         let added = out.get_mut(from..).unwrap_or_default();
         let mut kept = 0usize;
-        let mut seen = std::collections::HashMap::<&[u8], usize, foldhash::fast::RandomState>::default();
+        let mut seen =
+            std::collections::HashMap::<&[u8], usize, foldhash::fast::RandomState>::default();
         let many = added.len() > FEW;
         for at in 0..added.len() {
             let Some(&(key, value)) = added.get(at) else { break };

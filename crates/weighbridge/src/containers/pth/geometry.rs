@@ -16,14 +16,19 @@ pub(super) fn sizes(heap: &Heap<'_>, id: Id) -> Option<Shape> {
             items.iter().map(|&item| take(item)).collect()
         }
         Node::List(seq) => {
-            let shape: Shape =
-                heap.items(seq).take(MAX_DIMENSIONS.saturating_add(1)).map(take).collect::<Option<_>>()?;
+            let shape: Shape = heap
+                .items(seq)
+                .take(MAX_DIMENSIONS.saturating_add(1))
+                .map(take)
+                .collect::<Option<_>>()?;
             (shape.len() <= MAX_DIMENSIONS).then_some(shape)
         }
         Node::Object(index) => {
             let object = heap.object(index)?;
             match (heap.class_of(object.class)?.class, heap.tuple(object.args)?) {
-                (Class::Size, &[inner]) if matches!(heap.node(inner), Node::Tuple { .. } | Node::List(_)) => {
+                (Class::Size, &[inner])
+                    if matches!(heap.node(inner), Node::Tuple { .. } | Node::List(_)) =>
+                {
                     sizes(heap, inner)
                 }
                 _ => None,
@@ -92,7 +97,10 @@ mod tests {
         assert_eq!(extent(&[2, 3], &[3, 1]).unwrap().order, Order::RowMajor);
         // The stride of a dimension of one says nothing.
         assert_eq!(extent(&[1, 3], &[77, 1]).unwrap().order, Order::RowMajor);
-        assert_eq!(extent(&[], &[]).unwrap(), Extent { elements: 1, span: 1, order: Order::RowMajor });
+        assert_eq!(
+            extent(&[], &[]).unwrap(),
+            Extent { elements: 1, span: 1, order: Order::RowMajor }
+        );
         let turned = extent(&[3, 2], &[1, 3]).unwrap();
         assert_eq!((turned.span, turned.elements), (6, 6));
         assert!(matches!(turned.order, Order::Strided(_)));

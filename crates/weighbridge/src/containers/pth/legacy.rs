@@ -136,7 +136,12 @@ struct LegacyStore {
 
 impl LegacyStore {
     /// Walks over the storages in the order of the keys.
-    fn find_storages(&mut self, heap: &Heap<'_>, keys: &Program<'_>, tape: &Tape<'_>) -> Result<()> {
+    fn find_storages(
+        &mut self,
+        heap: &Heap<'_>,
+        keys: &Program<'_>,
+        tape: &Tape<'_>,
+    ) -> Result<()> {
         let Some(Node::List(list)) = keys.root.map(|root| keys.heap.node(root)) else {
             return Ok(());
         };

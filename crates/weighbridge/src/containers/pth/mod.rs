@@ -76,8 +76,10 @@ impl Container for Pth {
             return archive::open(input, opening);
         }
         if is_tar(&head) {
-            return Err(Error::unsupported("the tar format of PyTorch before 0.1.10 cannot be read")
-                .hint("load it with PyTorch and save it again"));
+            return Err(Error::unsupported(
+                "the tar format of PyTorch before 0.1.10 cannot be read",
+            )
+            .hint("load it with PyTorch and save it again"));
         }
         legacy::open(input, opening)
     }

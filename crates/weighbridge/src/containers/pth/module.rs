@@ -70,9 +70,8 @@ impl Reader<'_, '_> {
             Node::Set(seq) => seq,
             // set([..]) as protocols before 4 spell it
             Node::Object(index) => {
-                let first = heap
-                    .object(index)
-                    .and_then(|object| heap.tuple(object.args)?.first().copied());
+                let first =
+                    heap.object(index).and_then(|object| heap.tuple(object.args)?.first().copied());
                 match first.map(|first| heap.node(first)) {
                     Some(Node::List(seq) | Node::Set(seq)) => seq,
                     _ => return Vec::new(),

@@ -40,7 +40,9 @@ pub(super) fn globals(heap: &Heap<'_>, opening: &Opening<'_>, catalog: &mut Cata
 fn spelled(heap: &Heap<'_>, global: &Global) -> String {
     let path = escaped(&heap.path_of(global)).into_owned();
     match python3_name(&heap.text(global.module)).filter(|_| global.python2) {
-        Some(module) => format!("{path} ({module}.{} in Python 3)", escaped(&heap.text(global.name))),
+        Some(module) => {
+            format!("{path} ({module}.{} in Python 3)", escaped(&heap.text(global.name)))
+        }
         None => path,
     }
 }
@@ -62,7 +64,8 @@ fn unknown(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<(
         return Err(Error::unsupported(format!("the pickle names {path}, which is not known"))
             .hint("without --strict-pickle it is listed and otherwise ignored"));
     }
-    let message = format!("{path} is not known; its contents were searched for tensors, nothing was run");
+    let message =
+        format!("{path} is not known; its contents were searched for tensors, nothing was run");
     push_once(catalog, "unknown-global", message);
     Ok(())
 }

@@ -76,8 +76,9 @@ pub(super) fn open_json(
     let text = archive.contents(member, opening.budget, "model.json")?;
     // A JSON tree costs several times its text.
     opening.budget.charge((text.len() as u64).saturating_mul(8), "model.json")?;
-    let document: Document = serde_json::from_slice(&text)
-        .map_err(|error| Error::malformed(format!("model.json is not what TorchScript writes: {error}")))?;
+    let document: Document = serde_json::from_slice(&text).map_err(|error| {
+        Error::malformed(format!("model.json is not what TorchScript writes: {error}"))
+    })?;
     catalog.detail = Some("TorchScript 1.0".to_owned());
     let mut store = ZipStore::new(archive, root.to_owned());
     let heap = Heap::empty();

@@ -59,7 +59,10 @@ impl Reader<'_, '_> {
                 let flags = rest.get(2).copied();
                 self.dense([storage, offset, size, strides], None, flags)
             }
-            (Rebuild::DenseTyped, &[storage, offset, size, strides, _, _, dtype, ref rest @ ..]) => {
+            (
+                Rebuild::DenseTyped,
+                &[storage, offset, size, strides, _, _, dtype, ref rest @ ..],
+            ) => {
                 let Some(Class::Dtype(element)) = heap.class_of(dtype).map(|g| g.class) else {
                     return Ok(self.unknown_type(size, dtype));
                 };
@@ -160,7 +163,10 @@ impl Reader<'_, '_> {
         let located = match self.store.locate(storage.key, &mut self.catalog)? {
             Ok(located) => located,
             Err(missing) => {
-                return Ok(Draft { bytes, ..Draft::faulty(shape, stored, missing.kind, missing.reason) });
+                return Ok(Draft {
+                    bytes,
+                    ..Draft::faulty(shape, stored, missing.kind, missing.reason)
+                });
             }
         };
         let needed = start.saturating_add(end);
@@ -206,7 +212,8 @@ impl Reader<'_, '_> {
             Some(global) => self.heap.text(global.name).into_owned(),
             None => "UNKNOWN".to_owned(),
         };
-        let why = format!("dtype `{}` is not known to this version", crate::text::shortened(&name, 80));
+        let why =
+            format!("dtype `{}` is not known to this version", crate::text::shortened(&name, 80));
         Draft::refused(shape, StoredType::opaque(name), why)
     }
 
@@ -239,7 +246,11 @@ impl Reader<'_, '_> {
             _ => None,
         };
         let kind = kind.map_or_else(|| "sparse".into(), |kind| crate::text::shortened(&kind, 40));
-        Ok(Draft::refused(shape, stored, format!("a sparse tensor ({kind}): only dense ones can be read")))
+        Ok(Draft::refused(
+            shape,
+            stored,
+            format!("a sparse tensor ({kind}): only dense ones can be read"),
+        ))
     }
 
     /// The element type of a dense tensor inside another.
@@ -277,7 +288,8 @@ impl Reader<'_, '_> {
         if let Some(wanted) = wanted
             && wanted.stored() != draft.stored
         {
-            let why = format!("stored as {}, to be converted to {}", draft.stored.name(), wanted.name());
+            let why =
+                format!("stored as {}, to be converted to {}", draft.stored.name(), wanted.name());
             draft.refused.get_or_insert(why.into());
             draft.stored = wanted.stored();
         }

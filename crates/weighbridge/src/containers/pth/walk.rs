@@ -2,9 +2,10 @@
 //!
 //! Objects may contain each other in circles and may be shared; nothing here recurses. An object
 //! that is being visited is not entered again below itself. A graph so tangled that this alone
-//! would take for ever is finished by entering each object only once.
+//! would take for ever is finished by entering each object only once. A tensor nested deeper than
+//! the limit is an error; anything else down there is passed over.
 
-use crate::catalog::{Finding, Value};
+use crate::catalog::Value;
 use crate::error::Result;
 
 use super::expand::{Children, Key};
@@ -51,7 +52,6 @@ pub(super) struct Trail {
     pub(super) branches: Vec<(u32, bool)>,
     pub(super) values: Vec<Found>,
     values_seen: u64,
-    too_deep: bool,
 }
 
 struct Walk<'w, 'h, 'p> {
@@ -96,13 +96,6 @@ fn note_losses(reader: &mut Reader<'_, '_>, trail: &Trail) {
         let more = trail.values_seen.saturating_sub(MAX_VALUES);
         reader.catalog.notes.push(format!("{more} more values beside the tensors are not shown"));
     }
-    if trail.too_deep {
-        let message = format!(
-            "objects nested deeper than {} levels were not looked into; raise max_depth to do so",
-            reader.budget.limits().max_depth
-        );
-        reader.catalog.findings.push(Finding::general("too-deep", message));
-    }
 }
 
 impl Walk<'_, '_, '_> {
@@ -119,13 +112,20 @@ impl Walk<'_, '_, '_> {
         let Some(&(key, id)) = self.todo.get(at) else { return Ok(true) };
         self.name.truncate(name_len);
         if !matches!(key, Key::Same) {
-            self.push_key(key, depth > 0)?;
+            // Nothing is listed deeper than the limit, so names need not be made there.
+            if !self.is_too_deep(depth) {
+                self.push_key(key, depth > 0)?;
+            }
             depth = depth.saturating_add(1);
         }
         let top = self.frames.first().map_or(0, |top| top.next.saturating_sub(1));
         let branch = u32::try_from(top).unwrap_or(u32::MAX);
         self.visit(id, depth, branch)?;
         Ok(true)
+    }
+
+    fn is_too_deep(&self, depth: u32) -> bool {
+        depth > self.reader.budget.limits().max_depth
     }
 
     fn push_key(&mut self, key: Key, dotted: bool) -> Result<()> {
@@ -154,6 +154,10 @@ impl Walk<'_, '_, '_> {
         if let Node::Object(_) = node
             && let Some(draft) = self.reader.tensor(id)?
         {
+            self.reader
+                .budget
+                .depth(depth, "a tensor in nested objects")
+                .map_err(|e| e.hint("raise max_depth (--max-depth) if this file is trusted"))?;
             grow(&mut self.trail.branches, (branch, !draft.is_array), self.reader.budget)?;
             let inner = draft.inner;
             let name = if self.name.is_empty() { self.stem } else { &self.name };
@@ -164,6 +168,7 @@ impl Walk<'_, '_, '_> {
             };
         }
         match self.reader.value(id) {
+            Some(_) if self.is_too_deep(depth) => Ok(()),
             Some(value) => self.keep(value, branch),
             None => self.enter(id, depth),
         }
@@ -200,10 +205,6 @@ impl Walk<'_, '_, '_> {
         let full = self.trail.values_seen > MAX_VALUES;
         let tired = self.visits > FREE_VISITS;
         if *flags & EMPTY != 0 || (full && *flags & BARREN != 0) || (tired && *flags & SEEN != 0) {
-            return Ok(());
-        }
-        if depth > self.reader.budget.limits().max_depth {
-            self.trail.too_deep = true;
             return Ok(());
         }
         *flags |= ON_PATH | SEEN;

@@ -48,13 +48,11 @@ impl Local {
         let mut buffer = SmallVec::<[u8; 128]>::new();
         let guess = FIXED.saturating_add(name_len);
         // A member at the very end of a damaged file may be shorter than the guess.
-        let fits = input
-            .len()
-            .is_none_or(|len| at.saturating_add(guess as u64) <= len);
+        let fits = input.len().is_none_or(|len| at.saturating_add(guess as u64) <= len);
         let fixed = look(input, at, if fits { guess } else { FIXED }, &mut buffer)?;
         if !fixed.starts_with(SIGNATURE) {
             return Err(
-                Error::malformed("no archive member starts here, as its directory says").at(at),
+                Error::malformed("no archive member starts here, as its directory says").at(at)
             );
         }
         let len = usize::from(u16_at(fixed, 26));
@@ -68,9 +66,7 @@ impl Local {
             extra_len: usize::from(u16_at(fixed, 28)),
             data: at,
         };
-        let name = fixed
-            .get(FIXED..FIXED.saturating_add(len))
-            .map(SmallVec::from_slice);
+        let name = fixed.get(FIXED..FIXED.saturating_add(len)).map(SmallVec::from_slice);
         header.name = match name {
             Some(name) => name,
             None => {
@@ -113,9 +109,7 @@ fn look<'b>(
     buffer: &'b mut SmallVec<[u8; 128]>,
 ) -> Result<&'b [u8]> {
     let start = usize::try_from(at).ok();
-    let lent = input
-        .lent()
-        .and_then(|all| all.get(start?..start?.checked_add(len)?));
+    let lent = input.lent().and_then(|all| all.get(start?..start?.checked_add(len)?));
     if let Some(bytes) = lent {
         return Ok(bytes);
     }
@@ -143,9 +137,8 @@ pub(crate) struct Glimpse<'a> {
 pub(crate) fn first_members(head: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
     let mut rest = Some(head);
     std::iter::from_fn(move || {
-        let bytes = rest
-            .take()
-            .filter(|bytes| bytes.starts_with(SIGNATURE) && bytes.len() > FIXED)?;
+        let bytes =
+            rest.take().filter(|bytes| bytes.starts_with(SIGNATURE) && bytes.len() > FIXED)?;
         let name_end = FIXED.checked_add(usize::from(u16_at(bytes, 26)))?;
         let name = bytes.get(FIXED..name_end)?;
         let data = name_end.checked_add(usize::from(u16_at(bytes, 28)))?;
@@ -154,10 +147,6 @@ pub(crate) fn first_members(head: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
         if u16_at(bytes, 6) & STREAMED == 0 && size != u32::MAX {
             rest = usize::try_from(size).ok().and_then(|size| data.get(size..));
         }
-        Some(Glimpse {
-            name,
-            method: Method(u16_at(bytes, 8)),
-            data,
-        })
+        Some(Glimpse { name, method: Method(u16_at(bytes, 8)), data })
     })
 }

@@ -56,11 +56,12 @@ pub(crate) struct Archive<'a> {
     /// Bytes before the archive proper.
     prefix: u64,
     recovered: bool,
+    has_duplicates: bool,
     findings: Vec<Finding>,
 }
 
 /// One member, as the directory describes it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Member {
     name: Range<usize>,
     /// Length of the name in the file.
@@ -139,6 +140,7 @@ impl<'a> Archive<'a> {
             data_end: len,
             prefix: 0,
             recovered: false,
+            has_duplicates: false,
             findings: Vec::new(),
         };
         match end::find(input, len)? {
@@ -164,12 +166,8 @@ impl<'a> Archive<'a> {
         use std::hash::BuildHasher;
         let hash = self.hasher.hash_one(name);
         let after = self.index.partition_point(|&(known, _)| known <= hash);
-        let candidates = self
-            .index
-            .get(..after)?
-            .iter()
-            .rev()
-            .take_while(|&&(known, _)| known == hash);
+        let candidates =
+            self.index.get(..after)?.iter().rev().take_while(|&&(known, _)| known == hash);
         candidates
             .filter_map(|&(_, at)| self.members.get(at as usize))
             .find(|member| self.name(member) == name)
@@ -177,8 +175,8 @@ impl<'a> Archive<'a> {
 
     /// Whether another member further on has the same name, so that this one is hidden.
     pub(crate) fn is_hidden(&self, member: &Member) -> bool {
-        self.find(self.name(member))
-            .is_some_and(|last| last.header != member.header)
+        let last = || self.find(self.name(member));
+        self.has_duplicates && last().is_some_and(|last| !std::ptr::eq(last, member))
     }
 
     /// Whether the directory was missing and the list comes from a walk over the file.
@@ -190,17 +188,13 @@ impl<'a> Archive<'a> {
     pub(crate) fn report(&mut self, catalog: &mut Catalog) {
         catalog.findings.append(&mut self.findings);
         if self.prefix > 0 {
-            catalog
-                .notes
-                .push(format!("{} bytes precede the archive", self.prefix));
+            catalog.notes.push(format!("{} bytes precede the archive", self.prefix));
         }
     }
 
     /// Where a member's data starts in the file.
     pub(crate) fn data_offset(&self, member: &Member) -> Result<u64> {
-        member
-            .check_readable()
-            .map_err(|e| e.in_file(self.input.name()))?;
+        member.check_readable().map_err(|e| e.in_file(self.input.name()))?;
         let name = self.name(member);
         let header = local::Local::read(self.input, member.header, name.len())?;
         if header.name.as_slice() != name.as_bytes()
@@ -236,10 +230,7 @@ impl<'a> Archive<'a> {
                 let index = u32::try_from(catalog.members.len())
                     .map_err(|_| Error::limit("more compressed members than can be counted"))?;
                 catalog.members.push(self.compressed(member, start));
-                Ok(Run::Inside {
-                    member: index,
-                    offset: 0,
-                })
+                Ok(Run::Inside { member: index, offset: 0 })
             }
         }
     }
@@ -247,15 +238,12 @@ impl<'a> Archive<'a> {
     fn compressed(&self, member: &Member, start: u64) -> catalog::Member {
         let here = self.data_end.saturating_sub(start);
         let (compressed, size) = match member.state {
-            // Its stated size, if any, cannot be relied on; the file's end is the bound.
-            State::Incomplete => (member.compressed.min(here), u64::MAX),
+            // A streamed member's size would have stood behind its data.
+            State::Incomplete if member.size == 0 => (member.compressed.min(here), u64::MAX),
+            State::Incomplete => (member.compressed.min(here), member.size),
             _ => (member.compressed, member.size),
         };
-        catalog::Member {
-            offset: start,
-            compressed,
-            size,
-        }
+        catalog::Member { offset: start, compressed, size }
     }
 
     /// All contents of a (small) member; `what` names them in messages.
@@ -267,16 +255,12 @@ impl<'a> Archive<'a> {
     ) -> Result<Cow<'a, [u8]>> {
         let start = self.data_offset(member)?;
         if member.is_incomplete() {
-            return Err(
-                Error::malformed(format!("{what} is cut short: the file ends inside it"))
-                    .at(start)
-                    .hint("fetch the file again"),
-            );
+            return Err(Error::malformed(format!("{what} is cut short: the file ends inside it"))
+                .at(start)
+                .hint("fetch the file again"));
         }
         if member.method == Method::STORED {
-            return self
-                .input
-                .cow(start, self.stored_size(member)?, budget, what);
+            return self.input.cow(start, self.stored_size(member)?, budget, what);
         }
         budget.ratio(member.compressed, member.size, what)?;
         budget.charge(member.size, what)?;
@@ -301,10 +285,16 @@ impl<'a> Archive<'a> {
             return self.input.view(start, len, scratch);
         }
         let inside = self.compressed(member, start);
-        let len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
-        scratch.resize(len, 0);
-        Inflater::new(&inside).read_at(self.input, 0, scratch)?;
-        Ok(scratch)
+        let mut len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
+        loop {
+            scratch.resize(len, 0);
+            match Inflater::new(&inside).read_at(self.input, 0, scratch) {
+                Ok(()) => return Ok(scratch),
+                // How much of a half-downloaded member can be had is found out by trying.
+                Err(_) if member.is_incomplete() && len > 16 => len = len.saturating_sub(len / 16),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Stored data is its contents, so the two sizes must agree.

@@ -57,7 +57,10 @@ pub(crate) enum Node {
     Bytes(Span),
     /// Python 2's `str`: text or bytes, nobody knows.
     String(Span),
-    Tuple { start: u32, len: u32 },
+    Tuple {
+        start: u32,
+        len: u32,
+    },
     List(Seq),
     /// Keys and values in turn.
     Dict(Seq),

@@ -205,8 +205,23 @@ fn script(name: &str) -> Option<Class> {
 
 fn numpy(module: &str, name: &str) -> Option<Class> {
     const NUMBERS: [&str; 17] = [
-        "float16", "float32", "float64", "longdouble", "int8", "int16", "int32", "int64", "uint8",
-        "uint16", "uint32", "uint64", "bool_", "bool", "complex64", "complex128", "str_",
+        "float16",
+        "float32",
+        "float64",
+        "longdouble",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool_",
+        "bool",
+        "complex64",
+        "complex128",
+        "str_",
     ];
     match (module, name) {
         ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Some(Class::Array),

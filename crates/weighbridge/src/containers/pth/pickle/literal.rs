@@ -77,9 +77,10 @@ pub(super) fn unescape_unicode(text: &[u8]) -> Option<String> {
             continue;
         }
         let end = digits.checked_add(1)?;
-        let code = after.get(1..end)?.iter().try_fold(0u32, |code, &digit| {
-            code.checked_mul(16)?.checked_add(hex(digit)?.into())
-        })?;
+        let code = after
+            .get(1..end)?
+            .iter()
+            .try_fold(0u32, |code, &digit| code.checked_mul(16)?.checked_add(hex(digit)?.into()))?;
         out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
         rest = after.get(end..)?;
     }

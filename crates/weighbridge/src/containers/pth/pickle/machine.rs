@@ -91,8 +91,9 @@ impl<'a> Machine<'a, '_> {
             if steps > most {
                 return Err(self.error_at(
                     start,
-                    Error::limit(format!("the pickle has more than {most} steps"))
-                        .hint("raise max_pickle_steps (--max-pickle-steps) if this file is trusted"),
+                    Error::limit(format!("the pickle has more than {most} steps")).hint(
+                        "raise max_pickle_steps (--max-pickle-steps) if this file is trusted",
+                    ),
                 ));
             }
             self.step(op).map_err(|e| self.error_at(start, e))?;
@@ -250,7 +251,8 @@ impl<'a> Machine<'a, '_> {
 
     /// Takes the innermost mark away and says how high the stack was there.
     fn unmark(&mut self) -> Result<usize> {
-        let height = self.marks.pop().ok_or_else(|| Error::malformed("the pickle has no mark here"))?;
+        let height =
+            self.marks.pop().ok_or_else(|| Error::malformed("the pickle has no mark here"))?;
         Ok((height as usize).min(self.stack.len()))
     }
 
@@ -261,7 +263,9 @@ impl<'a> Machine<'a, '_> {
         let near = self.memo.get(index as usize).copied().filter(|&id| id != VACANT);
         match near.or_else(|| self.far_memo.get(&index).copied()) {
             Some(id) => self.push_id(id),
-            None => Err(Error::malformed(format!("the pickle recalls number {index}, never stored"))),
+            None => {
+                Err(Error::malformed(format!("the pickle recalls number {index}, never stored")))
+            }
         }
     }
 
@@ -356,7 +360,8 @@ impl<'a> Machine<'a, '_> {
                 let line = self.line()?;
                 let bytes = self.heap.bytes(line);
                 let inside = literal::unquoted(bytes).and_then(literal::unescape);
-                let inside = inside.ok_or_else(|| Error::malformed("a quoted string is expected"))?;
+                let inside =
+                    inside.ok_or_else(|| Error::malformed("a quoted string is expected"))?;
                 Node::String(self.heap.keep(&inside, self.budget)?)
             }
             UNICODE => {
@@ -546,7 +551,8 @@ impl<'a> Machine<'a, '_> {
     fn spells_a_name(&self, args: Id) -> bool {
         let Some(&[class, attribute]) = self.heap.tuple(args) else { return false };
         let Node::Global(index) = self.heap.node(class) else { return false };
-        let (Some(global), Some(attribute)) = (self.heap.global(index), self.heap.text_of(attribute))
+        let (Some(global), Some(attribute)) =
+            (self.heap.global(index), self.heap.text_of(attribute))
         else {
             return false;
         };
@@ -591,9 +597,9 @@ fn refuse(op: u8) -> Error {
         EXT1 | EXT2 | EXT4 => {
             Error::malformed("the pickle uses extension codes, which only its writer can resolve")
         }
-        NEXT_BUFFER | READONLY_BUFFER => {
-            Error::malformed("the pickle refers to buffers outside of it, which are not in the file")
-        }
+        NEXT_BUFFER | READONLY_BUFFER => Error::malformed(
+            "the pickle refers to buffers outside of it, which are not in the file",
+        ),
         _ => Error::malformed(format!("there is no pickle opcode {op:#04x}")),
     }
 }
