@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
                 });
                 Ok(draft)
             }
-            (Rebuild::FromArray, &[array, dtype, ..]) => self.from_array(array, dtype),
+            (Rebuild::FromArray, &[array, dtype, ..]) => self.tensor_of_array(array, dtype),
             (Rebuild::Sparse, &[layout, parts]) => self.sparse(layout, parts),
             (Rebuild::Meta, &[dtype, size, ..]) => {
                 Ok(self.without_data(dtype, size, "a tensor on the meta device has no values"))
@@ -274,7 +274,7 @@ impl Reader<'_, '_> {
     }
 
     /// A tensor of another device, carried as a numpy array.
-    fn from_array(&mut self, array: Id, dtype: Id) -> Result<Draft> {
+    fn tensor_of_array(&mut self, array: Id, dtype: Id) -> Result<Draft> {
         let wanted = match self.heap.class_of(dtype).map(|global| global.class) {
             Some(Class::Dtype(element)) => Some(element),
             _ => None,

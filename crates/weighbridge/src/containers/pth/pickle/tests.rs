@@ -76,8 +76,8 @@ fn getattr_is_judged_by_its_use() {
     assert_eq!(class(&detour), Class::Dangerous);
     let handed_on = [&name[..], b"q\0cmylab\nKind\nX\x03\0\0\0RED\x86R0h\0."].concat();
     assert_eq!(class(&handed_on), Class::Dangerous);
-    let inst = b"(Nic__builtin__\ngetattr\n.";
-    assert!(run(inst, 0, &budget()).unwrap().failure.is_some());
+    let inst = b"(Ni__builtin__\ngetattr\n.";
+    assert_eq!(class(inst), Class::Dangerous);
 }
 
 #[test]
