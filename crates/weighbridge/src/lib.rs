@@ -36,4 +36,4 @@ pub use error::{Error, ErrorKind, Result};
 pub use half::{bf16, f16};
 pub use input::FileAccess;
 pub use limits::{Budget, Limits};
-pub use model::{Model, OpenOptions, Scratch, Weight};
+pub use model::{Model, OpenOptions, Scratch, Stores, Weight};

@@ -14,6 +14,7 @@ use crate::source::Source;
 mod locate;
 mod weight;
 
+pub use locate::Stores;
 pub use weight::{Scratch, Weight};
 
 use locate::Located;
@@ -34,6 +35,7 @@ pub struct OpenOptions {
     limits: Limits,
     root: Option<String>,
     strict_pickle: bool,
+    stores: Option<Stores>,
 }
 
 impl OpenOptions {
@@ -71,29 +73,31 @@ impl OpenOptions {
         self
     }
 
+    /// Where names that are no paths are looked up; without this, where the environment says.
+    #[must_use]
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = Some(stores);
+        self
+    }
+
     /// Opens a file, a directory, an index, or a name known to a local store.
     ///
     /// A place that holds several models is an error that names them; see
     /// [`open_all`](Self::open_all).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
         let path = path.as_ref();
-        let mut found = locate::locate(path)?;
-        match (found.pop(), found.is_empty()) {
-            (Some(one), true) => self.open_located(one),
-            (last, _) => {
-                let names: Vec<_> =
-                    found.iter().chain(&last).map(|f| f.path.display().to_string()).collect();
-                Err(Error::usage(format!("{} models are here: {}", names.len(), names.join(", ")))
-                    .in_file(path)
-                    .hint("open one of them"))
-            }
-        }
+        self.open_located(locate::only(self.locate(path)?, path)?)
     }
 
     /// Opens everything at a place: the one model, or each component of a pipeline.
     pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
-        let found = locate::locate(path.as_ref())?;
+        let found = self.locate(path.as_ref())?;
         found.into_iter().map(|one| self.open_located(one)).collect()
+    }
+
+    fn locate(&self, path: &Path) -> Result<Vec<Located>> {
+        let stores = self.stores.clone().unwrap_or_else(Stores::from_env);
+        locate::locate(path, &stores, &self.limits)
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
@@ -140,6 +144,9 @@ impl OpenOptions {
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
+        if let Some(stranger) = locate::certain_stranger(&input)? {
+            return Err(stranger);
+        }
         let Some(container) = containers::recognize(&input)? else {
             return Err(locate::name_stranger(&input));
         };
@@ -172,10 +179,7 @@ impl Model {
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
-    pub fn open_bytes(
-        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-        name: &str,
-    ) -> Result<Self> {
+    pub fn open_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Result<Self> {
         OpenOptions::new().open_bytes(bytes, name)
     }
 
@@ -185,8 +189,7 @@ impl Model {
     }
 
     fn new(sources: Vec<Source>, located: Located) -> Self {
-        let catalogs =
-            sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
+        let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let evidence = Evidence::new(catalogs, &located.configs);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
@@ -195,6 +198,7 @@ impl Model {
             findings.extend(source.catalog().findings.iter().cloned());
             notes.extend(source.catalog().notes.iter().cloned());
         }
+        findings.extend(locate::cross_check(located.index.as_ref(), &sources));
         findings.extend(ledger.findings.iter().cloned());
         Self { path: located.path, sources, ledger, findings, notes, configs: located.configs }
     }

@@ -9,6 +9,7 @@ use crate::catalog::{Finding, Value};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
+use crate::source::Source;
 
 /// What a report shall hold beyond the summary.
 #[derive(Clone, Debug, Default)]
@@ -115,8 +116,11 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         path: model.path().to_string_lossy().into_owned(),
         format: model.format(),
         detail: sources.first().and_then(|s| s.catalog().detail.clone()),
-        files: sources.iter().map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() }).collect(),
-        file_bytes: sources.iter().map(|s| s.file_bytes()).fold(0, u64::saturating_add),
+        files: sources
+            .iter()
+            .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
+            .collect(),
+        file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
         stored_tensors: sources.iter().map(|s| s.catalog().tensors.len() as u64).sum(),
         weights: model.weights().len() as u64,
         parameters: 0,
@@ -126,7 +130,10 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         decoded_bytes: DecodedBytes::default(),
         dropped: model
             .dropped()
-            .map(|(info, reason)| Dropped { name: info.name.to_string(), reason: reason.to_owned() })
+            .map(|(info, reason)| Dropped {
+                name: info.name.to_string(),
+                reason: reason.to_owned(),
+            })
             .collect(),
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
@@ -137,7 +144,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     Ok(report)
 }
 
-fn name_of(source: &crate::source::Source) -> String {
+fn name_of(source: &Source) -> String {
     source.input().name().to_string_lossy().into_owned()
 }
 
@@ -157,7 +164,8 @@ fn add_totals(model: &Model, report: &mut Report) {
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
         add_decoded(&weight, &mut report.decoded_bytes);
-        let same = |s: &&mut SchemeReport| s.scheme == weight.scheme() && s.variant == weight.variant();
+        let same =
+            |s: &&mut SchemeReport| s.scheme == weight.scheme() && s.variant == weight.variant();
         let row = match report.schemes.iter_mut().find(same) {
             Some(row) => row,
             None => {

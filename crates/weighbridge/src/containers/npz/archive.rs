@@ -28,9 +28,7 @@ pub(super) fn recognize(archive: &Archive<'_>, named: bool) -> Recognition {
     }
     let arrays = names().any(|name| name.ends_with(".npy"))
         || archive.members().iter().take(LOOK_INTO).any(|member| {
-            let start = archive
-                .start_of(member, MAGIC.len(), &mut Vec::new())
-                .map(<[u8]>::to_vec);
+            let start = archive.start_of(member, MAGIC.len(), &mut Vec::new()).map(<[u8]>::to_vec);
             start.is_ok_and(|start| start == MAGIC)
         });
     match (arrays, named) {
@@ -46,11 +44,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut list = List::default();
     archive.report(&mut list.catalog);
     list.catalog.tensors.reserve(archive.members().len());
-    for member in archive
-        .members()
-        .iter()
-        .filter(|member| !archive.is_hidden(member))
-    {
+    for member in archive.members().iter().filter(|member| !archive.is_hidden(member)) {
         list.add(&archive, member, budget)?;
     }
     let mut catalog = list.finish();
@@ -97,9 +91,7 @@ impl List {
             ErrorKind::Unsupported => "unreadable-record",
             _ => "damaged-array",
         };
-        self.catalog
-            .findings
-            .push(Finding::of(name, kind, error.message()));
+        self.catalog.findings.push(Finding::of(name, kind, error.message()));
         match claims {
             true => array::push(&mut self.catalog, unknown(name, error.message()), budget),
             false => self.note_other(archive.name(member)),
@@ -123,9 +115,7 @@ impl List {
         let mut tensor = array::tensor(name, &header, &room)?;
         array::check_room(&tensor, &header, &room, &mut self.catalog);
         self.check_member(&mut tensor, member, &room, budget);
-        self.assumed = self
-            .assumed
-            .saturating_add(usize::from(header.kind.assumed));
+        self.assumed = self.assumed.saturating_add(usize::from(header.kind.assumed));
         Ok(Some(tensor))
     }
 
@@ -181,11 +171,7 @@ impl List {
         } else if let Err(error) =
             budget.ratio(member.compressed, member.size, "its archive member")
         {
-            findings.push(Finding::of(
-                &tensor.name,
-                "compression-ratio",
-                error.message(),
-            ));
+            findings.push(Finding::of(&tensor.name, "compression-ratio", error.message()));
             tensor.refused.get_or_insert(error.message().into());
         }
     }
@@ -206,15 +192,8 @@ impl List {
         }
         if self.others_count > 0 {
             let more = self.others_count.saturating_sub(self.others.len());
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            let note = format!(
-                "members that are not arrays: {}{more}",
-                self.others.join(", ")
-            );
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let note = format!("members that are not arrays: {}{more}", self.others.join(", "));
             catalog.notes.push(note);
         }
         catalog.detail = match (catalog.members.len(), catalog.tensors.len()) {
@@ -230,9 +209,7 @@ impl List {
 /// `NAME.npy` is called `NAME`, unless there is also a member of that name.
 fn name_of<'a>(archive: &'a Archive<'_>, member: &Member) -> &'a str {
     let full = archive.name(member);
-    full.strip_suffix(".npy")
-        .filter(|name| archive.find(name).is_none())
-        .unwrap_or(full)
+    full.strip_suffix(".npy").filter(|name| archive.find(name).is_none()).unwrap_or(full)
 }
 
 /// An array of which only the name is known.

@@ -26,19 +26,11 @@ pub(super) fn tensor(name: &str, header: &Header, room: &Room) -> Result<TensorI
         // A pickle or records: whatever is there.
         None => room.bytes.unwrap_or(0),
     };
-    let width = header
-        .kind
-        .stored
-        .element()
-        .map_or(1, crate::DType::swap_width);
+    let width = header.kind.stored.element().map_or(1, crate::DType::swap_width);
     let place = Place {
         run: shift(room.run, header.len).ok_or_else(too_large)?,
         order: order(header, elements).ok_or_else(too_large)?,
-        swap: if header.kind.big_endian && width > 1 {
-            Swap::Elements(width)
-        } else {
-            Swap::None
-        },
+        swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
     };
     Ok(TensorInfo {
         name: name.into(),
@@ -53,10 +45,7 @@ pub(super) fn tensor(name: &str, header: &Header, room: &Room) -> Result<TensorI
 fn shift(run: Run, by: u64) -> Option<Run> {
     Some(match run {
         Run::At(offset) => Run::At(offset.checked_add(by)?),
-        Run::Inside { member, offset } => Run::Inside {
-            member,
-            offset: offset.checked_add(by)?,
-        },
+        Run::Inside { member, offset } => Run::Inside { member, offset: offset.checked_add(by)? },
         Run::Nowhere => Run::Nowhere,
     })
 }
@@ -84,13 +73,8 @@ pub(super) fn check_room(tensor: &TensorInfo, header: &Header, room: &Room, cata
     };
     let want = tensor.bytes;
     if have > want {
-        let message = format!(
-            "{} bytes follow its {want} bytes",
-            have.saturating_sub(want)
-        );
-        catalog
-            .findings
-            .push(Finding::of(&tensor.name, "trailing-bytes", message));
+        let message = format!("{} bytes follow its {want} bytes", have.saturating_sub(want));
+        catalog.findings.push(Finding::of(&tensor.name, "trailing-bytes", message));
     }
 }
 

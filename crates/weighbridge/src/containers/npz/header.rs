@@ -55,7 +55,7 @@ pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
         (1..=3, ..) => return Ok(Parsed::Needs(12)),
         _ => {
             return Err(
-                Error::unsupported(format!("NPY version {major}.{minor} is not known")).at(6),
+                Error::unsupported(format!("NPY version {major}.{minor} is not known")).at(6)
             );
         }
     };
@@ -65,9 +65,7 @@ pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
         ))
         .at(8));
     }
-    let end = usize::try_from(len)
-        .unwrap_or(usize::MAX)
-        .saturating_add(text_start);
+    let end = usize::try_from(len).unwrap_or(usize::MAX).saturating_add(text_start);
     let Some(text) = bytes.get(text_start..end) else {
         return Ok(Parsed::Needs(end));
     };
@@ -111,11 +109,8 @@ mod tests {
     fn versions_and_encodings() {
         let budget = Budget::new(Limits::default());
         for (version, name) in [(1, &b"gr\xf6"[..]), (2, b"gr\xf6"), (3, "grö".as_bytes())] {
-            let text = [
-                b"{'descr': [('",
-                name,
-                b"', '<f4')], 'fortran_order': False, 'shape': ()}",
-            ];
+            let text =
+                [b"{'descr': [('", name, b"', '<f4')], 'fortran_order': False, 'shape': ()}"];
             let bytes = array(version, &text.concat());
             for end in 6..bytes.len() {
                 let Ok(Parsed::Needs(needs)) = parse(&bytes[..end], &budget) else {
@@ -123,9 +118,7 @@ mod tests {
                 };
                 assert!(needs > end && needs <= bytes.len());
             }
-            let Ok(Parsed::Whole(header)) = parse(&bytes, &budget) else {
-                panic!("{version}")
-            };
+            let Ok(Parsed::Whole(header)) = parse(&bytes, &budget) else { panic!("{version}") };
             assert_eq!(header.kind.stored.name(), "[('grö', '<f4')]");
             assert_eq!(header.len, bytes.len() as u64);
         }
@@ -134,12 +127,8 @@ mod tests {
     #[test]
     fn lies() {
         let budget = Budget::new(Limits::default());
-        let message = |bytes: &[u8]| {
-            parse(bytes, &budget)
-                .err()
-                .map(|e| e.to_string())
-                .unwrap_or_default()
-        };
+        let message =
+            |bytes: &[u8]| parse(bytes, &budget).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(message(b"\x93NUMPY\x02\0\xff\xff\xff\xff").contains("limit"));
         assert!(message(b"\x93NUMPY\x04\0\x01\0\0\0").contains("version 4.0"));
         assert!(message(b"\x93NUMPY\x00\0\x01\0\0\0").contains("version 0.0"));

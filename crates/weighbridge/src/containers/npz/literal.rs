@@ -33,14 +33,8 @@ const MAX_DIMENSIONS: usize = 64;
 
 /// Reads a header's dictionary, which starts at byte `start`.
 pub(super) fn parse<'a>(text: &'a [u8], start: u64, budget: &Budget) -> Result<Entries<'a>> {
-    let mut scanner = Scanner {
-        text,
-        at: 0,
-        budget,
-    };
-    scanner
-        .entries()
-        .map_err(|e| e.at(start.saturating_add(scanner.at as u64)))
+    let mut scanner = Scanner { text, at: 0, budget };
+    scanner.entries().map_err(|e| e.at(start.saturating_add(scanner.at as u64)))
 }
 
 struct Scanner<'a, 'b> {
@@ -81,14 +75,8 @@ impl<'a> Scanner<'a, '_> {
             ));
         };
         match self.peek() {
-            None => Ok(Entries {
-                descr,
-                fortran,
-                shape,
-            }),
-            Some(_) => Err(Error::malformed(
-                "the array header goes on after its dictionary",
-            )),
+            None => Ok(Entries { descr, fortran, shape }),
+            Some(_) => Err(Error::malformed("the array header goes on after its dictionary")),
         }
     }
 
@@ -138,9 +126,7 @@ impl<'a> Scanner<'a, '_> {
             self.at = self.at.saturating_add(1);
         }
         if start == self.at {
-            return Err(Error::malformed(
-                "a dimension of the array is not a whole number",
-            ));
+            return Err(Error::malformed("a dimension of the array is not a whole number"));
         }
         if matches!(self.peek(), Some(b'L' | b'l')) {
             self.at = self.at.saturating_add(1);
@@ -156,9 +142,7 @@ impl<'a> Scanner<'a, '_> {
         }
         let quote = self.peek().filter(|byte| matches!(byte, b'\'' | b'"'));
         let Some(quote) = quote else {
-            return Err(Error::malformed(
-                "the array header should have a string here",
-            ));
+            return Err(Error::malformed("the array header should have a string here"));
         };
         self.at = self.at.saturating_add(1);
         let start = self.at;
@@ -182,30 +166,22 @@ impl<'a> Scanner<'a, '_> {
         loop {
             match self.peek() {
                 None => {
-                    return Err(Error::malformed(
-                        "a bracket of the array header is not closed",
-                    ));
+                    return Err(Error::malformed("a bracket of the array header is not closed"));
                 }
                 Some(b'\'' | b'"') => {
                     self.string()?;
                     continue;
                 }
                 Some(bracket @ (b'[' | b'(' | b'{')) => {
-                    let depth = u32::try_from(open.len())
-                        .unwrap_or(u32::MAX)
-                        .saturating_add(1);
+                    let depth = u32::try_from(open.len()).unwrap_or(u32::MAX).saturating_add(1);
                     self.budget.depth(depth, "the type of the array")?;
                     open.push(bracket);
                 }
                 Some(bracket @ (b']' | b')' | b'}')) => {
                     let pair = (open.pop(), bracket);
-                    if !matches!(
-                        pair,
-                        (Some(b'['), b']') | (Some(b'('), b')') | (Some(b'{'), b'}')
-                    ) {
-                        return Err(Error::malformed(
-                            "brackets of the array header do not match",
-                        ));
+                    if !matches!(pair, (Some(b'['), b']') | (Some(b'('), b')') | (Some(b'{'), b'}'))
+                    {
+                        return Err(Error::malformed("brackets of the array header do not match"));
                     }
                 }
                 Some(_) => {}
@@ -273,24 +249,9 @@ mod tests {
                 true,
                 &[2, 3],
             ),
-            (
-                "{u'descr': b'<f4', 'fortran_order': False, 'shape': (10L,)}",
-                "<f4",
-                false,
-                &[10],
-            ),
-            (
-                "{'descr': '<f4', 'fortran_order': False, 'shape': ()}",
-                "<f4",
-                false,
-                &[],
-            ),
-            (
-                "{'descr': '<f4', 'fortran_order': False, 'shape': (7)}",
-                "<f4",
-                false,
-                &[7],
-            ),
+            ("{u'descr': b'<f4', 'fortran_order': False, 'shape': (10L,)}", "<f4", false, &[10]),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "<f4", false, &[]),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (7)}", "<f4", false, &[7]),
             (
                 "{'descr': [('a(', '<f4', (3,)), ('b', [('c', '|S1')])], 'fortran_order': False, 'shape': (1,)}",
                 "[('a(', '<f4', (3,)), ('b', [('c', '|S1')])]",
@@ -299,11 +260,7 @@ mod tests {
             ),
         ];
         for (text, descr, fortran, shape) in cases {
-            assert_eq!(
-                read(text).unwrap(),
-                (descr.to_owned(), fortran, shape.to_vec()),
-                "{text}"
-            );
+            assert_eq!(read(text).unwrap(), (descr.to_owned(), fortran, shape.to_vec()), "{text}");
         }
     }
 
@@ -326,20 +283,13 @@ mod tests {
             ("{'descr': '\\", "no end"),
             ("{'descr': [('a', '<f4'}", "do not match"),
             ("{'descr': [('a', '<f4')", "not closed"),
-            (
-                "{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1",
-                "goes on",
-            ),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': ()} + 1", "goes on"),
             (&deep, "levels"),
             (&wide, "64 dimensions"),
         ];
         for (text, message) in cases {
             let error = read(text).unwrap_err().to_string();
-            assert!(
-                error.contains(message),
-                "{}: {error}",
-                &text[..text.len().min(60)]
-            );
+            assert!(error.contains(message), "{}: {error}", &text[..text.len().min(60)]);
         }
     }
 }

@@ -52,10 +52,7 @@ impl Container for Npy {
             Some(_) => input.len(),
             None => input.whole_len().ok(),
         };
-        let room = Room {
-            run: Run::At(0),
-            bytes: end.map(|end| end.saturating_sub(header.len)),
-        };
+        let room = Room { run: Run::At(0), bytes: end.map(|end| end.saturating_sub(header.len)) };
         let tensor = array::tensor(opening.stem, &header, &room)?;
         let mut catalog = Catalog {
             declared_len: header.len.checked_add(tensor.bytes),
@@ -78,9 +75,7 @@ impl Container for Npy {
 /// `numpy.save` called again on an open file puts one array behind the other.
 fn note_next(catalog: &mut Catalog, input: &Input) {
     let mut magic = [0; MAGIC.len()];
-    let next = catalog
-        .declared_len
-        .filter(|_| !catalog.findings.is_empty());
+    let next = catalog.declared_len.filter(|_| !catalog.findings.is_empty());
     if next.is_some_and(|next| input.read_at(next, &mut magic).is_ok()) && magic == *MAGIC {
         let note = "another array follows the first; only the first is listed";
         catalog.notes.push(note.to_owned());
@@ -113,35 +108,21 @@ fn read_header(input: &Input, budget: &Budget) -> Result<Header> {
 
 fn detail(header: &Header) -> String {
     let (major, minor) = header.version;
-    let order = if header.fortran {
-        ", fortran order"
-    } else {
-        ""
-    };
-    let endian = if header.kind.big_endian {
-        ", big-endian"
-    } else {
-        ""
-    };
+    let order = if header.fortran { ", fortran order" } else { "" };
+    let endian = if header.kind.big_endian { ", big-endian" } else { "" };
     format!("npy v{major}.{minor}{order}{endian}")
 }
 
 /// What is refused may be cut short all the same.
 fn note_short(catalog: &mut Catalog, end: u64) {
     super::note_truncation(catalog, end);
-    let short = catalog
-        .tensors
-        .iter()
-        .filter(|tensor| tensor.refused.is_some());
+    let short = catalog.tensors.iter().filter(|tensor| tensor.refused.is_some());
     let messages: Vec<_> = short
         .filter_map(|tensor| {
             let Run::At(start) = tensor.place.run else {
                 return None;
             };
-            let missing = start
-                .saturating_add(tensor.bytes)
-                .checked_sub(end)
-                .filter(|n| *n > 0)?;
+            let missing = start.saturating_add(tensor.bytes).checked_sub(end).filter(|n| *n > 0)?;
             let message = format!("{missing} of its {} bytes are missing", tensor.bytes);
             Some(Finding::of(&tensor.name, "truncated", message))
         })
@@ -162,11 +143,7 @@ impl Container for Npz {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let named = probe
-            .input
-            .name()
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+        let named = probe.input.name().extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
         if !zip::looks_like_zip(probe.head) && !named {
             return Recognition::No;
         }

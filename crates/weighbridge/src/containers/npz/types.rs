@@ -52,11 +52,7 @@ pub(super) fn simple(descr: &str) -> Type {
 
 /// A list of fields, shown as it is written.
 pub(super) fn structured(descr: &str) -> Type {
-    refused(
-        descr,
-        None,
-        "a structured array holds records, not numbers".into(),
-    )
+    refused(descr, None, "a structured array holds records, not numbers".into())
 }
 
 /// Types that are listed and not read.
@@ -81,11 +77,7 @@ fn foreign(descr: &str, kind: char, width: &str) -> Type {
             "a long double depends on the machine that wrote it; save it as float64 to have it read",
         ),
         ('V', _) => (descr, number, "a record of bytes has no numbers to offer"),
-        ('S' | 'a', _) => (
-            descr,
-            number,
-            "an array of byte strings has no numbers to offer",
-        ),
+        ('S' | 'a', _) => (descr, number, "an array of byte strings has no numbers to offer"),
         ('U', _) => (
             descr,
             number.and_then(|n| n.checked_mul(4)),
@@ -104,13 +96,7 @@ fn foreign(descr: &str, kind: char, width: &str) -> Type {
 
 fn refused(name: &str, bytes: Option<u64>, reason: Box<str>) -> Type {
     let stored = StoredType::opaque(name);
-    Type {
-        stored,
-        bytes,
-        big_endian: false,
-        assumed: false,
-        refused: Some(reason),
-    }
+    Type { stored, bytes, big_endian: false, assumed: false, refused: Some(reason) }
 }
 
 #[cfg(test)]
@@ -150,12 +136,7 @@ mod tests {
             ("<M8[ns]", "<M8[ns]", Some(8), "dates"),
             ("|O", "|O", None, "pickle"),
             ("|V12", "|V12", Some(12), "record"),
-            (
-                "<U9999999999999999999",
-                "<U9999999999999999999",
-                None,
-                "text",
-            ),
+            ("<U9999999999999999999", "<U9999999999999999999", None, "text"),
             ("", "", None, "not known"),
             ("é", "é", None, "not known"),
         ];

@@ -14,28 +14,15 @@ pub(super) fn members(archive: &mut Archive<'_>, budget: &Budget) -> Result<()> 
     index(archive)?;
     note_duplicates(archive);
     mark_overlaps(archive, budget)?;
-    note_state(
-        archive,
-        State::Overlaps,
-        "overlapping-records",
-        "share bytes with others",
-    );
-    note_state(
-        archive,
-        State::Outside,
-        "misplaced-records",
-        "would run past the archive's data",
-    );
+    note_state(archive, State::Overlaps, "overlapping-records", "share bytes with others");
+    note_state(archive, State::Outside, "misplaced-records", "would run past the archive's data");
     Ok(())
 }
 
 fn index(archive: &mut Archive<'_>) -> Result<()> {
     let count = u32::try_from(archive.members.len())
         .map_err(|_| Error::limit("more archive members than can be counted"))?;
-    let hashes = archive
-        .members
-        .iter()
-        .map(|member| archive.hasher.hash_one(archive.name(member)));
+    let hashes = archive.members.iter().map(|member| archive.hasher.hash_one(archive.name(member)));
     let mut index: Vec<(u64, u32)> = hashes.zip(0..count).collect();
     index.sort_unstable();
     archive.index = index;
@@ -62,9 +49,7 @@ fn note_duplicates(archive: &mut Archive<'_>) {
     };
     let message = format!("the archive holds `{name}` more than once{more}; the last one counts");
     archive.has_duplicates = true;
-    archive
-        .findings
-        .push(Finding::general("duplicate-record", message));
+    archive.findings.push(Finding::general("duplicate-record", message));
 }
 
 /// Marks both of two members that overlap: data may be counted once only.
@@ -74,21 +59,14 @@ fn mark_overlaps(archive: &mut Archive<'_>, budget: &Budget) -> Result<()> {
     let mut order: Vec<u32> = Vec::new();
     if !sorted {
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
-        budget.charge(
-            u64::from(count).saturating_mul(4),
-            "the archive's directory",
-        )?;
+        budget.charge(u64::from(count).saturating_mul(4), "the archive's directory")?;
         order = (0..count).collect();
         order.sort_unstable_by_key(|&at| members.get(at as usize).map(|member| member.header));
     }
     let mut last = 0;
     let mut end = 0u64;
     for step in 0..members.len() {
-        let at = if sorted {
-            step
-        } else {
-            order.get(step).map_or(step, |&at| at as usize)
-        };
+        let at = if sorted { step } else { order.get(step).map_or(step, |&at| at as usize) };
         let Some(member) = members.get_mut(at) else {
             continue;
         };
@@ -102,10 +80,7 @@ fn mark_overlaps(archive: &mut Archive<'_>, budget: &Budget) -> Result<()> {
             .saturating_add(member.compressed);
         if start < end && member.state == State::Whole {
             member.state = State::Overlaps;
-            if let Some(other) = members
-                .get_mut(last)
-                .filter(|other| other.state == State::Whole)
-            {
+            if let Some(other) = members.get_mut(last).filter(|other| other.state == State::Whole) {
                 other.state = State::Overlaps;
             }
         }
@@ -117,10 +92,7 @@ fn mark_overlaps(archive: &mut Archive<'_>, budget: &Budget) -> Result<()> {
 }
 
 fn note_state(archive: &mut Archive<'_>, state: State, kind: &'static str, what: &str) {
-    let mut such = archive
-        .members
-        .iter()
-        .filter(|member| member.state == state);
+    let mut such = archive.members.iter().filter(|member| member.state == state);
     let Some(first) = such.next() else { return };
     let message = format!(
         "{} archive members {what}, the first is `{}`; they are not read",

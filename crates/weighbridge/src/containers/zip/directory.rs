@@ -30,24 +30,16 @@ pub(super) fn read(archive: &mut Archive<'_>, end: &End, budget: &Budget) -> Res
     // Each entry takes its fixed part, whatever number of them is claimed.
     let most = (bytes.len() / FIXED).min(usize::try_from(end.entries).unwrap_or(usize::MAX));
     budget.items(most as u64, WHAT)?;
-    budget.charge(
-        RECORD.saturating_mul(most as u64).saturating_add(end.bytes),
-        WHAT,
-    )?;
+    budget.charge(RECORD.saturating_mul(most as u64).saturating_add(end.bytes), WHAT)?;
     archive.members.reserve_exact(most);
     archive.names.reserve_exact(
-        bytes
-            .len()
-            .saturating_sub(most.saturating_mul(FIXED))
-            .min(most.saturating_mul(64)),
+        bytes.len().saturating_sub(most.saturating_mul(FIXED)).min(most.saturating_mul(64)),
     );
     archive.data_end = end.start;
     archive.prefix = end.shift;
     let mut rest = &*bytes;
     while rest.starts_with(SIGNATURE) {
-        let at = end
-            .start
-            .saturating_add((bytes.len().saturating_sub(rest.len())) as u64);
+        let at = end.start.saturating_add((bytes.len().saturating_sub(rest.len())) as u64);
         if archive.members.len() >= most {
             budget.items(1, WHAT)?;
             budget.charge(RECORD, WHAT)?;
@@ -67,11 +59,8 @@ fn entry<'b>(archive: &mut Archive<'_>, bytes: &'b [u8], end: &End) -> Result<&'
     let (_comment, rest) = rest.split_at_checked(len(32)).ok_or_else(cut)?;
     let [size, compressed, offset] = wide_numbers(fixed, extra)?;
     let header = offset.checked_add(end.shift);
-    let data_end = header.and_then(|header| {
-        header
-            .checked_add(local::FIXED as u64)?
-            .checked_add(compressed)
-    });
+    let data_end =
+        header.and_then(|header| header.checked_add(local::FIXED as u64)?.checked_add(compressed));
     let fits = data_end.is_some_and(|data_end| data_end <= end.start);
     let member = Member {
         name: 0..0,
@@ -99,9 +88,7 @@ fn wide_numbers(fixed: &[u8], extra: &[u8]) -> Result<[u64; 3]> {
     };
     for number in numbers.iter_mut().filter(|number| **number == LARGE) {
         let Some((_, rest)) = wide.split_at_checked(8) else {
-            return Err(Error::malformed(
-                "its zip64 field lacks a number that it should hold",
-            ));
+            return Err(Error::malformed("its zip64 field lacks a number that it should hold"));
         };
         *number = u64_at(wide, 0);
         wide = rest;
@@ -112,11 +99,7 @@ fn wide_numbers(fixed: &[u8], extra: &[u8]) -> Result<[u64; 3]> {
 /// Compares what was read with what the end record says.
 fn check_count(archive: &mut Archive<'_>, rest: &[u8], end: &End) -> Result<()> {
     let found = archive.members.len() as u64;
-    let same = if end.entries_exact {
-        found == end.entries
-    } else {
-        found & 0xFFFF == end.entries
-    };
+    let same = if end.entries_exact { found == end.entries } else { found & 0xFFFF == end.entries };
     if !same {
         return Err(Error::malformed(format!(
             "the archive's directory lists {found} members, its end record says {}",
@@ -125,17 +108,12 @@ fn check_count(archive: &mut Archive<'_>, rest: &[u8], end: &End) -> Result<()> 
         .at(end.record));
     }
     if !rest.is_empty() && !rest.starts_with(b"PK\x05\x05") {
-        let at = end
-            .start
-            .saturating_add(end.bytes)
-            .saturating_sub(rest.len() as u64);
+        let at = end.start.saturating_add(end.bytes).saturating_sub(rest.len() as u64);
         return Err(Error::malformed("the archive's directory goes on with something else").at(at));
     }
     if end.trailing > 0 {
         let message = format!("{} bytes follow the end of the archive", end.trailing);
-        archive
-            .findings
-            .push(Finding::general("trailing-bytes", message));
+        archive.findings.push(Finding::general("trailing-bytes", message));
     }
     Ok(())
 }

@@ -86,11 +86,8 @@ fn locate(tail: &[u8]) -> Option<(usize, u64)> {
 
 fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
     let disks = (u16_at(record, 4), u16_at(record, 6));
-    let short = (
-        u64::from(u16_at(record, 10)),
-        u32_at(record, 12).into(),
-        u32_at(record, 16).into(),
-    );
+    let short =
+        (u64::from(u16_at(record, 10)), u32_at(record, 12).into(), u32_at(record, 16).into());
     let (mut entries, mut bytes, mut offset) = short;
     let wide = find_wide(input, at)?;
     let directory_end = wide.as_ref().map_or(at, |(at, _)| *at);
@@ -104,25 +101,15 @@ fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
             return Err(Error::malformed("the archive's two end records disagree").at(*at));
         }
     } else if !matches!(disks, (0, 0)) {
-        return Err(
-            Error::unsupported("this is one part of an archive in several files")
-                .at(at)
-                .hint("join the parts first"),
-        );
+        return Err(Error::unsupported("this is one part of an archive in several files")
+            .at(at)
+            .hint("join the parts first"));
     }
     let (start, shift) = place(input, directory_end, bytes, offset)
         .ok_or_else(|| misplaced(bytes, offset, directory_end))
         .map_err(|e| e.at(at))?;
     let entries_exact = wide.is_some();
-    Ok(End {
-        start,
-        bytes,
-        entries,
-        entries_exact,
-        shift,
-        trailing,
-        record: at,
-    })
+    Ok(End { start, bytes, entries, entries_exact, shift, trailing, record: at })
 }
 
 /// The zip64 end record, found through its locator just before the end record.
@@ -139,10 +126,7 @@ fn find_wide(input: &Input, at: u64) -> Result<Option<(u64, [u8; LEN64])>> {
     let adjacent = locator_at.checked_sub(LEN64 as u64);
     let stated = u64_at(&locator, 8);
     for candidate in adjacent.into_iter().chain([stated]) {
-        if candidate
-            .checked_add(LEN64 as u64)
-            .is_none_or(|end| end > locator_at)
-        {
+        if candidate.checked_add(LEN64 as u64).is_none_or(|end| end > locator_at) {
             continue;
         }
         let mut record = [0; LEN64];
@@ -160,9 +144,7 @@ fn place(input: &Input, directory_end: u64, bytes: u64, offset: u64) -> Option<(
         let mut signature = [0; 4];
         bytes == 0 || (input.read_at(at, &mut signature).is_ok() && signature == *b"PK\x01\x02")
     };
-    let adjacent = directory_end
-        .checked_sub(bytes)
-        .filter(|&at| at >= offset && opens(at));
+    let adjacent = directory_end.checked_sub(bytes).filter(|&at| at >= offset && opens(at));
     match adjacent {
         Some(at) => Some((at, at.saturating_sub(offset))),
         None => {

@@ -50,7 +50,7 @@ impl Local {
         let fixed = look(input, at, FIXED, &mut buffer)?;
         if !fixed.starts_with(SIGNATURE) {
             return Err(
-                Error::malformed("no archive member starts here, as its directory says").at(at),
+                Error::malformed("no archive member starts here, as its directory says").at(at)
             );
         }
         let len = usize::from(u16_at(fixed, 26));
@@ -105,9 +105,7 @@ pub(super) fn data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
     if !same || len != name.len() {
         return odd_data_start(input, at, name);
     }
-    let rest = FIXED
-        .saturating_add(len)
-        .saturating_add(u16_at(record, 28).into());
+    let rest = FIXED.saturating_add(len).saturating_add(u16_at(record, 28).into());
     Ok(at.saturating_add(rest as u64))
 }
 
@@ -135,9 +133,7 @@ fn look<'b>(
     buffer: &'b mut SmallVec<[u8; 128]>,
 ) -> Result<&'b [u8]> {
     let start = usize::try_from(at).ok();
-    let lent = input
-        .lent()
-        .and_then(|all| all.get(start?..start?.checked_add(len)?));
+    let lent = input.lent().and_then(|all| all.get(start?..start?.checked_add(len)?));
     if let Some(bytes) = lent {
         return Ok(bytes);
     }
@@ -165,9 +161,8 @@ pub(crate) struct Glimpse<'a> {
 pub(crate) fn first_members(head: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
     let mut rest = Some(head);
     std::iter::from_fn(move || {
-        let bytes = rest
-            .take()
-            .filter(|bytes| bytes.starts_with(SIGNATURE) && bytes.len() > FIXED)?;
+        let bytes =
+            rest.take().filter(|bytes| bytes.starts_with(SIGNATURE) && bytes.len() > FIXED)?;
         let name_end = FIXED.checked_add(usize::from(u16_at(bytes, 26)))?;
         let name = bytes.get(FIXED..name_end)?;
         let data = name_end.checked_add(usize::from(u16_at(bytes, 28)))?;
@@ -176,10 +171,6 @@ pub(crate) fn first_members(head: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
         if u16_at(bytes, 6) & STREAMED == 0 && size != u32::MAX {
             rest = usize::try_from(size).ok().and_then(|size| data.get(size..));
         }
-        Some(Glimpse {
-            name,
-            method: Method(u16_at(bytes, 8)),
-            data,
-        })
+        Some(Glimpse { name, method: Method(u16_at(bytes, 8)), data })
     })
 }

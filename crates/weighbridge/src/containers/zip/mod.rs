@@ -166,12 +166,8 @@ impl<'a> Archive<'a> {
         use std::hash::BuildHasher;
         let hash = self.hasher.hash_one(name);
         let after = self.index.partition_point(|&(known, _)| known <= hash);
-        let candidates = self
-            .index
-            .get(..after)?
-            .iter()
-            .rev()
-            .take_while(|&&(known, _)| known == hash);
+        let candidates =
+            self.index.get(..after)?.iter().rev().take_while(|&&(known, _)| known == hash);
         candidates
             .filter_map(|&(_, at)| self.members.get(at as usize))
             .find(|member| self.name(member) == name)
@@ -192,17 +188,13 @@ impl<'a> Archive<'a> {
     pub(crate) fn report(&mut self, catalog: &mut Catalog) {
         catalog.findings.append(&mut self.findings);
         if self.prefix > 0 {
-            catalog
-                .notes
-                .push(format!("{} bytes precede the archive", self.prefix));
+            catalog.notes.push(format!("{} bytes precede the archive", self.prefix));
         }
     }
 
     /// Where a member's data starts in the file.
     pub(crate) fn data_offset(&self, member: &Member) -> Result<u64> {
-        member
-            .check_readable()
-            .map_err(|e| e.in_file(self.input.name()))?;
+        member.check_readable().map_err(|e| e.in_file(self.input.name()))?;
         let name = self.name(member);
         let data = local::data_start(self.input, member.header, name)?;
         let end = data.checked_add(member.compressed);
@@ -228,10 +220,7 @@ impl<'a> Archive<'a> {
                 let index = u32::try_from(catalog.members.len())
                     .map_err(|_| Error::limit("more compressed members than can be counted"))?;
                 catalog.members.push(self.compressed(member, start));
-                Ok(Run::Inside {
-                    member: index,
-                    offset: 0,
-                })
+                Ok(Run::Inside { member: index, offset: 0 })
             }
         }
     }
@@ -244,11 +233,7 @@ impl<'a> Archive<'a> {
             State::Incomplete => (member.compressed.min(here), member.size),
             _ => (member.compressed, member.size),
         };
-        catalog::Member {
-            offset: start,
-            compressed,
-            size,
-        }
+        catalog::Member { offset: start, compressed, size }
     }
 
     /// All contents of a (small) member; `what` names them in messages.
@@ -260,16 +245,12 @@ impl<'a> Archive<'a> {
     ) -> Result<Cow<'a, [u8]>> {
         let start = self.data_offset(member)?;
         if member.is_incomplete() {
-            return Err(
-                Error::malformed(format!("{what} is cut short: the file ends inside it"))
-                    .at(start)
-                    .hint("fetch the file again"),
-            );
+            return Err(Error::malformed(format!("{what} is cut short: the file ends inside it"))
+                .at(start)
+                .hint("fetch the file again"));
         }
         if member.method == Method::STORED {
-            return self
-                .input
-                .cow(start, self.stored_size(member)?, budget, what);
+            return self.input.cow(start, self.stored_size(member)?, budget, what);
         }
         budget.ratio(member.compressed, member.size, what)?;
         budget.charge(member.size, what)?;

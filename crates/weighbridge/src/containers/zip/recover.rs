@@ -54,11 +54,7 @@ pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Resu
                 size: header.size,
                 crc: header.crc,
                 header: at,
-                state: if end.is_some() {
-                    State::Whole
-                } else {
-                    State::Incomplete
-                },
+                state: if end.is_some() { State::Whole } else { State::Incomplete },
             },
         );
         let Some(end) = end else { break };
@@ -79,9 +75,7 @@ fn note(archive: &mut Archive<'_>, at: u64, len: u64) {
         "the archive's end is missing, so its {count} members were found by walking the file \
          from the front to byte {len}; {rest}. Fetch the file again"
     );
-    archive
-        .findings
-        .push(Finding::general("truncated", message));
+    archive.findings.push(Finding::general("truncated", message));
 }
 
 /// Settles a member's sizes and returns where the next one starts; `None` if the file ends first.
@@ -94,40 +88,20 @@ fn extent(input: &Input, header: &mut Local, len: u64) -> Result<Option<u64>> {
         }
         // Unknown: what is here is all there is.
         header.compressed = len.saturating_sub(header.data);
-        header.size = if header.method == super::Method::STORED {
-            header.compressed
-        } else {
-            0
-        };
+        header.size = if header.method == super::Method::STORED { header.compressed } else { 0 };
         return Ok(None);
     }
-    let end = header
-        .data
-        .checked_add(header.compressed)
-        .filter(|&end| end <= len);
-    Ok(end.map(|end| {
-        if streamed {
-            after_descriptor(input, end)
-        } else {
-            end
-        }
-    }))
+    let end = header.data.checked_add(header.compressed).filter(|&end| end <= len);
+    Ok(end.map(|end| if streamed { after_descriptor(input, end) } else { end }))
 }
 
 /// Steps over the descriptor behind a member whose sizes were known all the same.
 fn after_descriptor(input: &Input, end: u64) -> u64 {
     let next = |at: u64| starts_with(input, at, SIGNATURE) || starts_with(input, at, DIRECTORY);
-    let lengths: &[u64] = if starts_with(input, end, DESCRIPTOR) {
-        &[16, 24]
-    } else {
-        &[0, 12, 20]
-    };
+    let lengths: &[u64] =
+        if starts_with(input, end, DESCRIPTOR) { &[16, 24] } else { &[0, 12, 20] };
     let starts = lengths.iter().map(|len| end.saturating_add(*len));
-    starts
-        .clone()
-        .find(|&at| next(at))
-        .or(starts.clone().next())
-        .unwrap_or(end)
+    starts.clone().find(|&at| next(at)).or(starts.clone().next()).unwrap_or(end)
 }
 
 struct Found {
@@ -143,9 +117,7 @@ fn search(input: &Input, data: u64, len: u64) -> Result<Option<Found>> {
     while at < len {
         let step = match input.lent() {
             Some(_) => usize::try_from(len.saturating_sub(at)).unwrap_or(CHUNK),
-            None => usize::try_from(len.saturating_sub(at))
-                .unwrap_or(CHUNK)
-                .min(CHUNK),
+            None => usize::try_from(len.saturating_sub(at)).unwrap_or(CHUNK).min(CHUNK),
         };
         let bytes = input.view(at, step, &mut scratch)?;
         if let Some(found) = search_chunk(bytes, at, data) {
@@ -184,11 +156,7 @@ fn search_chunk(bytes: &[u8], at: u64, data: u64) -> Option<Found> {
 fn signed(record: &[u8], place: u64, distance: u64) -> Option<Found> {
     let form = |len: usize, compressed: u64, size: u64| {
         let fits = record.len() >= len && compressed == distance;
-        fits.then(|| Found {
-            compressed,
-            size,
-            next: place.saturating_add(len as u64),
-        })
+        fits.then(|| Found { compressed, size, next: place.saturating_add(len as u64) })
     };
     let followed = |found: &Found| {
         let len = usize::try_from(found.next.saturating_sub(place)).unwrap_or(usize::MAX);
@@ -198,30 +166,18 @@ fn signed(record: &[u8], place: u64, distance: u64) -> Option<Found> {
     };
     let wide = || form(24, u64_at(record, 8), u64_at(record, 16));
     let narrow = || form(16, u32_at(record, 8).into(), u32_at(record, 12).into());
-    wide()
-        .filter(followed)
-        .or_else(|| narrow().filter(followed))
-        .or_else(wide)
-        .or_else(narrow)
+    wide().filter(followed).or_else(|| narrow().filter(followed)).or_else(wide).or_else(narrow)
 }
 
 /// A descriptor without signature, in front of the next record.
 fn unsigned(before: &[u8], place: u64, distance: u64) -> Option<Found> {
-    let narrow = before
-        .last_chunk::<12>()
-        .map(|d| (u32_at(d, 4).into(), u32_at(d, 8).into()));
-    let wide = before
-        .last_chunk::<20>()
-        .map(|d| (u64_at(d, 4), u64_at(d, 12)));
+    let narrow = before.last_chunk::<12>().map(|d| (u32_at(d, 4).into(), u32_at(d, 8).into()));
+    let wide = before.last_chunk::<20>().map(|d| (u64_at(d, 4), u64_at(d, 12)));
     let check = |sizes: Option<(u64, u64)>, len: u64| {
         sizes.filter(|(compressed, _)| compressed.checked_add(len) == Some(distance))
     };
     let (compressed, size) = check(narrow, 12).or_else(|| check(wide, 20))?;
-    Some(Found {
-        compressed,
-        size,
-        next: place,
-    })
+    Some(Found { compressed, size, next: place })
 }
 
 fn starts_with(input: &Input, at: u64, signature: &[u8; 4]) -> bool {

@@ -42,28 +42,17 @@ fn deflate(data: &[u8]) -> Vec<u8> {
 
 impl Writer {
     fn add(&mut self, name: &str, data: &[u8], how: How) -> &mut Self {
-        let body = if how.deflated {
-            deflate(data)
-        } else {
-            data.to_vec()
-        };
+        let body = if how.deflated { deflate(data) } else { data.to_vec() };
         let (comp, size) = (body.len() as u32, data.len() as u32);
         self.add_entry(name, [comp, size], how);
         let (local_comp, local_size, mut extra) = match how {
-            How {
-                streamed: Some(_), ..
-            } => (0, 0, Vec::new()),
+            How { streamed: Some(_), .. } => (0, 0, Vec::new()),
             How { zip64: true, .. } => (u32::MAX, u32::MAX, wide(&[size, comp])),
             _ => (comp, size, Vec::new()),
         };
         if how.padding > 0 {
             extra.extend(
-                [
-                    b"FB",
-                    &shorts(&[how.padding as u16])[..],
-                    &vec![b'Z'; how.padding],
-                ]
-                .concat(),
+                [b"FB", &shorts(&[how.padding as u16])[..], &vec![b'Z'; how.padding]].concat(),
             );
         }
         let out = &mut self.bytes;
@@ -73,11 +62,7 @@ impl Writer {
         out.extend(shorts(&[name.len() as u16, extra.len() as u16]));
         out.extend([name.as_bytes(), &extra, &body].concat());
         if let Some(width) = how.streamed {
-            out.extend(if how.unsigned {
-                &b""[..]
-            } else {
-                b"PK\x07\x08"
-            });
+            out.extend(if how.unsigned { &b""[..] } else { b"PK\x07\x08" });
             out.extend([0; 4]);
             for value in [comp, size] {
                 out.extend(&u64::from(value).to_le_bytes()[..width]);
@@ -110,22 +95,14 @@ impl Writer {
             out.extend(b"PK\x06\x06");
             out.extend(44u64.to_le_bytes());
             out.extend([0; 12]);
-            let values = [
-                u64::from(self.count),
-                self.count.into(),
-                size.into(),
-                at.into(),
-            ];
+            let values = [u64::from(self.count), self.count.into(), size.into(), at.into()];
             out.extend(values.iter().flat_map(|v| v.to_le_bytes()));
             out.extend(b"PK\x06\x07\0\0\0\0");
             out.extend(wide_at.to_le_bytes());
             out.extend(1u32.to_le_bytes());
         }
-        let (count, size, at) = if zip64 {
-            (0xFFFF, u32::MAX, u32::MAX)
-        } else {
-            (self.count, size, at)
-        };
+        let (count, size, at) =
+            if zip64 { (0xFFFF, u32::MAX, u32::MAX) } else { (self.count, size, at) };
         out.extend(b"PK\x05\x06\0\0\0\0");
         out.extend([count, count].iter().flat_map(|v| v.to_le_bytes()));
         out.extend([size, at].iter().flat_map(|v| v.to_le_bytes()));
@@ -180,11 +157,7 @@ fn check_contents(bytes: &[u8], expected: &[(&str, &[u8])]) {
         for (name, data) in expected {
             let member = archive.find(name).unwrap();
             assert_eq!(archive.name(member), *name);
-            assert_eq!(
-                archive.contents(member, &budget(), "it").unwrap(),
-                *data,
-                "{name}"
-            );
+            assert_eq!(archive.contents(member, &budget(), "it").unwrap(), *data, "{name}");
             let mut scratch = Vec::new();
             let start = archive.start_of(member, 3, &mut scratch).unwrap();
             assert_eq!(start, &data[..data.len().min(3)]);
@@ -197,47 +170,18 @@ fn variants() -> Vec<How> {
     let plain = How::default();
     vec![
         plain,
-        How {
-            deflated: true,
-            ..plain
-        },
-        How {
-            zip64: true,
-            ..plain
-        },
-        How {
-            padding: 41,
-            ..plain
-        },
-        How {
-            streamed: Some(4),
-            padding: 7,
-            ..plain
-        },
-        How {
-            streamed: Some(8),
-            deflated: true,
-            ..plain
-        },
-        How {
-            streamed: Some(4),
-            unsigned: true,
-            ..plain
-        },
-        How {
-            streamed: Some(8),
-            unsigned: true,
-            zip64: true,
-            ..plain
-        },
+        How { deflated: true, ..plain },
+        How { zip64: true, ..plain },
+        How { padding: 41, ..plain },
+        How { streamed: Some(4), padding: 7, ..plain },
+        How { streamed: Some(8), deflated: true, ..plain },
+        How { streamed: Some(4), unsigned: true, ..plain },
+        How { streamed: Some(8), unsigned: true, zip64: true, ..plain },
     ]
 }
 
-const DATA: &[(&str, &[u8])] = &[
-    ("a/data.pkl", b"first PK\x07\x08 member"),
-    ("a/empty", b""),
-    ("größe", &[7; 3000]),
-];
+const DATA: &[(&str, &[u8])] =
+    &[("a/data.pkl", b"first PK\x07\x08 member"), ("a/empty", b""), ("größe", &[7; 3000])];
 
 #[test]
 fn every_way_of_writing_is_read() {
@@ -287,10 +231,7 @@ fn a_search_across_chunks_finds_the_descriptor() {
     for shift in 0..30 {
         let data = vec![b'P'; (1 << 20) - 15 + shift];
         let mut writer = Writer::default();
-        let how = How {
-            streamed: Some(8),
-            ..How::default()
-        };
+        let how = How { streamed: Some(8), ..How::default() };
         writer.add("a", &data, how).add("b", b"b", how);
         check_contents(&writer.bytes, &[("a", &data), ("b", b"b")]);
     }
@@ -298,9 +239,7 @@ fn a_search_across_chunks_finds_the_descriptor() {
 
 fn open_error(bytes: &[u8], limits: Limits) -> Error {
     let input = Input::from_bytes(bytes.to_vec(), "bytes");
-    Archive::open(&input, &Budget::new(limits))
-        .err()
-        .expect("must be refused")
+    Archive::open(&input, &Budget::new(limits)).err().expect("must be refused")
 }
 
 #[test]
@@ -314,47 +253,15 @@ fn lies_are_refused() {
         archive.contents(member, &budget, "it").unwrap_err()
     };
     let text = |bytes: &[u8]| read(bytes, "m", Limits::default()).to_string();
-    let archive = |how: How| {
-        Writer::default()
-            .add("m", &[0; 2000], how)
-            .finish(false, b"")
-    };
+    let archive = |how: How| Writer::default().add("m", &[0; 2000], how).finish(false, b"");
     assert!(text(&archive(How { flags: 1, ..plain })).contains("encrypted"));
-    assert!(
-        text(&archive(How {
-            method: Some(12),
-            ..plain
-        }))
-        .contains("bzip2")
-    );
-    assert!(
-        text(&archive(How {
-            method: Some(1234),
-            ..plain
-        }))
-        .contains("method 1234")
-    );
+    assert!(text(&archive(How { method: Some(12), ..plain })).contains("bzip2"));
+    assert!(text(&archive(How { method: Some(1234), ..plain })).contains("method 1234"));
     assert!(text(&archive(How { lie: 1, ..plain })).contains("past"));
-    assert!(
-        text(&archive(How {
-            lie: u32::MAX - 2000,
-            zip64: true,
-            ..plain
-        }))
-        .contains("past")
-    );
-    let bomb = archive(How {
-        deflated: true,
-        ..plain
-    });
-    assert_eq!(
-        read(&bomb, "m", Limits::default().max_ratio(10)).kind(),
-        ErrorKind::Limit
-    );
-    assert_eq!(
-        read(&bomb, "m", Limits::default().max_allocation(1000)).kind(),
-        ErrorKind::Limit
-    );
+    assert!(text(&archive(How { lie: u32::MAX - 2000, zip64: true, ..plain })).contains("past"));
+    let bomb = archive(How { deflated: true, ..plain });
+    assert_eq!(read(&bomb, "m", Limits::default().max_ratio(10)).kind(), ErrorKind::Limit);
+    assert_eq!(read(&bomb, "m", Limits::default().max_allocation(1000)).kind(), ErrorKind::Limit);
     let many = |n: usize| {
         let mut writer = Writer::default();
         for i in 0..n {
@@ -362,31 +269,17 @@ fn lies_are_refused() {
         }
         writer.finish(false, b"")
     };
-    assert_eq!(
-        open_error(&many(11), Limits::default().max_items(10)).kind(),
-        ErrorKind::Limit
-    );
+    assert_eq!(open_error(&many(11), Limits::default().max_items(10)).kind(), ErrorKind::Limit);
     let mut wrong_count = many(3);
     let at = wrong_count.len() - 12;
     wrong_count[at] = 2;
-    assert!(
-        open_error(&wrong_count, Limits::default())
-            .to_string()
-            .contains("lists 3 members")
-    );
+    assert!(open_error(&wrong_count, Limits::default()).to_string().contains("lists 3 members"));
 }
 
 #[test]
 fn overlapping_members_are_not_read() {
     let mut writer = Writer::default();
-    writer.add(
-        "inner",
-        &[0; 5000],
-        How {
-            deflated: true,
-            ..How::default()
-        },
-    );
+    writer.add("inner", &[0; 5000], How { deflated: true, ..How::default() });
     let body = writer.bytes.clone();
     // Every further name points at the same bytes.
     let one = writer.directory.clone();
@@ -397,67 +290,38 @@ fn overlapping_members_are_not_read() {
     writer.bytes = body;
     let input = Input::from_bytes(writer.finish(false, b""), "bytes");
     let mut archive = Archive::open(&input, &budget()).unwrap();
-    assert!(
-        archive
-            .members()
-            .iter()
-            .all(|m| m.refusal().is_some_and(|r| r.contains("shares")))
-    );
+    assert!(archive.members().iter().all(|m| m.refusal().is_some_and(|r| r.contains("shares"))));
     let mut catalog = Catalog::default();
     archive.report(&mut catalog);
-    let kinds: Vec<_> = catalog
-        .findings
-        .iter()
-        .map(|finding| finding.kind)
-        .collect();
+    let kinds: Vec<_> = catalog.findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, ["duplicate-record", "overlapping-records"]);
 }
 
 #[test]
 fn of_two_members_with_one_name_the_last_counts() {
     let mut writer = Writer::default();
-    writer
-        .add("x", b"old", How::default())
-        .add("y", b"", How::default())
-        .add("x", b"new", How::default());
+    writer.add("x", b"old", How::default()).add("y", b"", How::default()).add(
+        "x",
+        b"new",
+        How::default(),
+    );
     let input = Input::from_bytes(writer.finish(false, b""), "bytes");
     let archive = Archive::open(&input, &budget()).unwrap();
     let found = archive.find("x").unwrap();
-    assert_eq!(
-        archive.contents(found, &budget(), "it").unwrap(),
-        &b"new"[..]
-    );
-    let hidden: Vec<_> = archive
-        .members()
-        .iter()
-        .map(|m| archive.is_hidden(m))
-        .collect();
+    assert_eq!(archive.contents(found, &budget(), "it").unwrap(), &b"new"[..]);
+    let hidden: Vec<_> = archive.members().iter().map(|m| archive.is_hidden(m)).collect();
     assert_eq!(hidden, [true, false, false]);
 }
 
 #[test]
 fn a_glimpse_names_the_first_members() {
     let mut writer = Writer::default();
-    writer.add("a", b"123", How::default()).add(
-        "b",
-        b"",
-        How {
-            padding: 9,
-            ..How::default()
-        },
-    );
+    writer.add("a", b"123", How::default()).add("b", b"", How { padding: 9, ..How::default() });
     let bytes = writer.finish(false, b"");
     assert!(looks_like_zip(&bytes));
-    let seen: Vec<_> = first_members(&bytes)
-        .map(|g| (g.name.to_vec(), g.data[..1].to_vec()))
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            (b"a".to_vec(), b"1".to_vec()),
-            (b"b".to_vec(), b"P".to_vec())
-        ]
-    );
+    let seen: Vec<_> =
+        first_members(&bytes).map(|g| (g.name.to_vec(), g.data[..1].to_vec())).collect();
+    assert_eq!(seen, [(b"a".to_vec(), b"1".to_vec()), (b"b".to_vec(), b"P".to_vec())]);
     assert_eq!(first_members(&bytes[..31]).count(), 1);
     assert_eq!(first_members(b"PK\x03\x04").count(), 0);
 }
@@ -503,16 +367,8 @@ fn samples_with_and_without_their_end() {
     let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/files");
     let folders = ["pth", "npz"].map(|name| std::fs::read_dir(format!("{files}/{name}")).unwrap());
     let mut count = 0;
-    for path in folders
-        .into_iter()
-        .flatten()
-        .map(|entry| entry.unwrap().path())
-    {
-        let bytes = if path.is_file() {
-            std::fs::read(&path).unwrap()
-        } else {
-            Vec::new()
-        };
+    for path in folders.into_iter().flatten().map(|entry| entry.unwrap().path()) {
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
         let end = memchr::memmem::rfind(&bytes, end::SIGNATURE).unwrap_or(0);
         if !looks_like_zip(&bytes) || end == 0 {
             continue;
@@ -522,12 +378,7 @@ fn samples_with_and_without_their_end() {
         let archive = Archive::open(&input, &budget()).unwrap();
         let cut = Input::from_bytes(bytes[..end.saturating_sub(76)].to_vec(), "cut");
         let recovered = Archive::open(&cut, &budget()).unwrap();
-        assert_eq!(
-            archive.members().len(),
-            recovered.members().len(),
-            "{}",
-            path.display()
-        );
+        assert_eq!(archive.members().len(), recovered.members().len(), "{}", path.display());
         for (a, b) in archive.members().iter().zip(recovered.members()) {
             let about = |m: &Member| (m.header, m.compressed, m.size, m.method, m.state);
             assert_eq!(about(a), about(b), "{}", path.display());
@@ -541,10 +392,7 @@ fn samples_with_and_without_their_end() {
 
 #[test]
 fn wide_records_must_agree() {
-    let how = How {
-        zip64: true,
-        ..How::default()
-    };
+    let how = How { zip64: true, ..How::default() };
     let mut writer = Writer::default();
     writer.add("m", b"1234", how);
     let good = writer.finish(true, b"");
@@ -552,36 +400,21 @@ fn wide_records_must_agree() {
     let mut bytes = good.clone();
     let at = good.len() - 12;
     bytes[at..at + 2].copy_from_slice(&[9, 0]);
-    assert!(
-        open_error(&bytes, Limits::default())
-            .to_string()
-            .contains("disagree")
-    );
+    assert!(open_error(&bytes, Limits::default()).to_string().contains("disagree"));
     // The locator is there, what it points to is not.
     let mut bytes = good.clone();
     let wide = good.len() - 22 - 20 - 56;
     bytes[wide] = 0;
-    assert!(
-        open_error(&bytes, Limits::default())
-            .to_string()
-            .contains("locator")
-    );
+    assert!(open_error(&bytes, Limits::default()).to_string().contains("locator"));
     // A directory as large as the number allows, or a count to match.
     for field in [32, 40, 48] {
         let mut bytes = good.clone();
         bytes[wide + field..wide + field + 8].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert_eq!(
-            open_error(&bytes, Limits::default()).kind(),
-            ErrorKind::Malformed
-        );
+        assert_eq!(open_error(&bytes, Limits::default()).kind(), ErrorKind::Malformed);
     }
     // The zip64 field of the entry has room for one number of three.
     let mut bytes = good.clone();
     let entry = wide - 46 - 1 - 28;
     bytes[entry + 46 + 1 + 2] = 8;
-    assert!(
-        open_error(&bytes, Limits::default())
-            .to_string()
-            .contains("zip64 field")
-    );
+    assert!(open_error(&bytes, Limits::default()).to_string().contains("zip64 field"));
 }

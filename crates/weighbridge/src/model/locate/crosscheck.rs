@@ -1,0 +1,160 @@
+//! After opening: does every file hold what the index promised, and each name only once?
+
+use std::collections::HashMap;
+
+use super::index::Index;
+use super::shown_name;
+use crate::catalog::Finding;
+use crate::source::Source;
+
+/// So many findings of one kind are listed; the rest is counted.
+const MOST: usize = 50;
+
+type Names<'a> = HashMap<&'a str, u32, foldhash::fast::RandomState>;
+
+/// What the files of a model have to say about each other.
+pub(in crate::model) fn cross_check(index: Option<&Index>, sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if sources.len() > 1 {
+        findings.extend(duplicates(sources));
+    }
+    if let Some(index) = index {
+        findings.extend(strays(index, sources));
+        findings.extend(absences(index, sources));
+    }
+    findings
+}
+
+fn tensors(sources: &[Source]) -> impl Iterator<Item = (u32, &Source, &str)> {
+    (0u32..).zip(sources).flat_map(|(at, source)| {
+        source
+            .catalog()
+            .tensors
+            .iter()
+            .map(move |tensor| (at, source, &*tensor.name))
+    })
+}
+
+fn duplicates(sources: &[Source]) -> Vec<Finding> {
+    let mut first = Names::default();
+    let mut out = Capped::new("duplicate-tensor", "more tensors occur in several files");
+    for (at, source, name) in tensors(sources) {
+        let before = *first.entry(name).or_insert(at);
+        if before != at {
+            let other = sources
+                .get(before as usize)
+                .map(file_of)
+                .unwrap_or_default();
+            out.push(name, || {
+                format!(
+                    "it occurs in {other} and again in {}; which one counts cannot be told",
+                    file_of(source)
+                )
+            });
+        }
+    }
+    out.finish()
+}
+
+/// Tensors that the index does not know, or expects elsewhere.
+fn strays(index: &Index, sources: &[Source]) -> Vec<Finding> {
+    let promised: Names<'_> = index
+        .entries
+        .iter()
+        .map(|(name, file)| (&**name, *file))
+        .collect();
+    let mut out = Capped::new(
+        "index-mismatch",
+        "more tensors are not where the index says",
+    );
+    for (_, source, name) in tensors(sources) {
+        let expected = promised
+            .get(name)
+            .and_then(|&file| index.files.get(file as usize));
+        match expected {
+            Some(file) if source.input().name().ends_with(file) => {}
+            Some(file) => out.push(name, || {
+                format!(
+                    "the index expects it in {}, it is in {}",
+                    crate::text::escaped(file),
+                    file_of(source)
+                )
+            }),
+            None => out.push(name, || {
+                format!(
+                    "it is in {}, but the index does not know it",
+                    file_of(source)
+                )
+            }),
+        }
+    }
+    out.finish()
+}
+
+/// Tensors that no file holds although the file they are promised in was opened.
+fn absences(index: &Index, sources: &[Source]) -> Vec<Finding> {
+    let held: Names<'_> = tensors(sources).map(|(at, _, name)| (name, at)).collect();
+    let opened: Vec<bool> = index
+        .files
+        .iter()
+        .map(|file| {
+            sources
+                .iter()
+                .any(|source| source.input().name().ends_with(file))
+        })
+        .collect();
+    let mut out = Capped::new("index-mismatch", "more tensors of the index are in no file");
+    for (name, file) in &index.entries {
+        let position = *file as usize;
+        if opened.get(position) == Some(&true) && !held.contains_key(&**name) {
+            let file = index.files.get(position).map_or("", String::as_str);
+            out.push(name, || {
+                format!(
+                    "the index promises it in {}, but it is not there",
+                    crate::text::escaped(file)
+                )
+            });
+        }
+    }
+    out.finish()
+}
+
+fn file_of(source: &Source) -> String {
+    shown_name(source.input().name())
+}
+
+/// Findings of one kind, listed up to a point.
+struct Capped {
+    kind: &'static str,
+    rest: &'static str,
+    findings: Vec<Finding>,
+    more: usize,
+}
+
+impl Capped {
+    fn new(kind: &'static str, rest: &'static str) -> Self {
+        Self {
+            kind,
+            rest,
+            findings: Vec::new(),
+            more: 0,
+        }
+    }
+
+    fn push(&mut self, tensor: &str, message: impl FnOnce() -> String) {
+        match self.findings.len() < MOST {
+            true => self
+                .findings
+                .push(Finding::of(tensor, self.kind, message())),
+            false => self.more += 1,
+        }
+    }
+
+    fn finish(mut self) -> Vec<Finding> {
+        if self.more > 0 {
+            let message = format!("{} {}", self.more, self.rest);
+            self.findings.push(Finding::general(self.kind, message));
+        }
+        self.findings
+    }
+}

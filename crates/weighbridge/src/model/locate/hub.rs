@@ -1,0 +1,227 @@
+//! Names in the local Hugging Face cache.
+//!
+//! ```text
+//! hub/models--org--name/
+//!     refs/main                       the commit a revision stands for, as text
+//!     snapshots/<commit>/config.json  links to ..
+//!     blobs/<hash>                    .. the files, which have no extension here
+//! ```
+//!
+//! The links' names are kept: a blob's own name says nothing.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::stores::Stores;
+use super::{shown, some_of};
+use crate::error::{Error, Result};
+
+const PREFIX: &str = "models--";
+
+/// What a name led to.
+pub(super) struct Found {
+    /// The snapshot, or something inside it.
+    pub(super) path: PathBuf,
+    repository: String,
+    revision: String,
+}
+
+impl Found {
+    /// Says where it was found.
+    pub(super) fn note(&self) -> String {
+        format!(
+            "`{}` was found in the local Hugging Face cache, revision {}: {}",
+            self.repository,
+            self.revision,
+            shown(&self.path)
+        )
+    }
+
+    /// A cached repository without its weights is one that was never fetched whole.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        error.hint(format!(
+            "the cache may hold only a part of {}; `hf download {}` fetches the rest",
+            self.repository, self.repository
+        ))
+    }
+}
+
+/// What was typed, taken apart: `[org/]name[/path][@revision]`.
+struct Name<'a> {
+    parts: Vec<&'a str>,
+    revision: Option<&'a str>,
+}
+
+impl<'a> Name<'a> {
+    fn parse(typed: &'a Path) -> Option<Self> {
+        let text = typed.to_str()?;
+        let (text, revision) = match text.split_once('@') {
+            Some((name, revision)) => (name, Some(revision)),
+            None => (text, None),
+        };
+        let parts: Vec<&str> = text.trim_end_matches('/').split('/').collect();
+        let plain = |part: &&str| {
+            !part.is_empty() && part.chars().all(is_name_character) && !part.starts_with('.')
+        };
+        let inside = revision.is_none_or(is_inside);
+        (parts.iter().all(plain) && inside).then_some(Self { parts, revision })
+    }
+}
+
+fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+fn is_inside(path: &str) -> bool {
+    !path.is_empty()
+        && Path::new(path)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)))
+}
+
+/// Looks a name up. `None` if the cache does not know it.
+pub(super) fn find(typed: &Path, stores: &Stores) -> Result<Option<Found>> {
+    let (Some(hub), Some(name)) = (&stores.hugging_face, Name::parse(typed)) else {
+        return Ok(None);
+    };
+    let Some((repository, folder, rest)) = repository(&name.parts, hub, typed)? else {
+        return Ok(None);
+    };
+    let (snapshot, revision) = snapshot(&folder, name.revision)
+        .map_err(|e| e.in_file(&folder).hint(again(&repository)))?;
+    let path = rest.iter().fold(snapshot, |path, part| path.join(part));
+    if !path.exists() {
+        let message = format!(
+            "the cached copy of {repository} does not hold {}",
+            rest.join("/")
+        );
+        return Err(Error::usage(message)
+            .in_file(&path)
+            .hint(again(&repository)));
+    }
+    Ok(Some(Found {
+        path,
+        repository,
+        revision,
+    }))
+}
+
+fn again(repository: &str) -> String {
+    format!("`hf download {repository}` fetches it again")
+}
+
+/// The repository, its folder in the cache, and the rest of the name.
+type Repository<'a> = (String, PathBuf, &'a [&'a str]);
+
+fn repository<'a>(
+    parts: &'a [&'a str],
+    hub: &Path,
+    typed: &Path,
+) -> Result<Option<Repository<'a>>> {
+    if let [org, name, rest @ ..] = parts {
+        let folder = hub.join(format!("{PREFIX}{org}--{name}"));
+        if folder.is_dir() {
+            return Ok(Some((format!("{org}/{name}"), folder, rest)));
+        }
+    }
+    let [name] = parts else { return Ok(None) };
+    let exact = hub.join(format!("{PREFIX}{name}"));
+    if exact.is_dir() {
+        return Ok(Some(((*name).to_owned(), exact, &[])));
+    }
+    let ending = format!("/{name}");
+    let mut candidates: Vec<String> = known(hub)
+        .into_iter()
+        .filter(|repository| repository.ends_with(&ending))
+        .collect();
+    match (candidates.pop(), candidates.is_empty()) {
+        (None, _) => Ok(None),
+        (Some(one), true) => {
+            let folder = hub.join(folder_name(&one));
+            Ok(Some((one, folder, &[])))
+        }
+        (Some(last), false) => {
+            candidates.push(last);
+            let message = format!(
+                "several cached repositories have this name: {}",
+                some_of(&candidates, 10)
+            );
+            Err(Error::usage(message)
+                .in_file(typed)
+                .hint("write the organisation before the name, with a slash"))
+        }
+    }
+}
+
+fn folder_name(repository: &str) -> String {
+    format!("{PREFIX}{}", repository.replace('/', "--"))
+}
+
+/// Every repository in the cache, sorted.
+pub(super) fn known(hub: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(hub) else {
+        return Vec::new();
+    };
+    let name = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str()?
+            .strip_prefix(PREFIX)
+            .map(|rest| rest.replacen("--", "/", 1))
+    };
+    let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
+    names.sort();
+    names
+}
+
+/// The snapshot of a revision, and what to call it.
+fn snapshot(folder: &Path, revision: Option<&str>) -> Result<(PathBuf, String)> {
+    let snapshots = folder.join("snapshots");
+    let wanted = revision.unwrap_or("main");
+    if let Ok(commit) = std::fs::read_to_string(folder.join("refs").join(wanted)) {
+        let commit = commit.trim();
+        let path = snapshots.join(commit);
+        if is_inside(commit) && path.is_dir() {
+            return Ok((
+                path,
+                format!("{wanted} ({})", crate::text::shortened(commit, 12)),
+            ));
+        }
+        let commit = crate::text::shortened(commit, 40);
+        return Err(Error::usage(format!(
+            "revision {wanted} is commit {commit}, whose files are not in the cache"
+        )));
+    }
+    let all = commits(&snapshots);
+    let matching: Vec<&String> = match revision {
+        Some(revision) => all
+            .iter()
+            .filter(|commit| commit.starts_with(revision))
+            .collect(),
+        None => all.iter().collect(),
+    };
+    match matching[..] {
+        [commit] => Ok((snapshots.join(commit), commit.clone())),
+        [] if all.is_empty() => Err(Error::usage(
+            "the cache knows this repository and holds none of its files",
+        )),
+        _ => {
+            let message = format!(
+                "revision {wanted} is not in the cache, which holds {}",
+                some_of(&all, 5)
+            );
+            Err(Error::usage(message).hint("add @ and one of these commits to the name"))
+        }
+    }
+}
+
+fn commits(snapshots: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(snapshots) else {
+        return Vec::new();
+    };
+    let mut all: Vec<String> = entries
+        .flatten()
+        .filter(|e| e.path().is_dir())
+        .filter_map(|e| e.file_name().into_string().ok())
+        .collect();
+    all.sort();
+    all
+}

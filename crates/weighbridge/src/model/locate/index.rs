@@ -1,0 +1,205 @@
+//! `*.index.json`: which file holds which tensor.
+//!
+//! ```text
+//! {"metadata": {"total_size": 944},
+//!  "weight_map": {"model.norm.weight": "model-00003-of-00003.safetensors", ..}}
+//! ```
+//!
+//! The file names are joined to the index's own folder, so one that would leave it is refused.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+use super::sets::{Set, missing_shard};
+use super::{configs, shown_name};
+use crate::error::{Error, Result};
+use crate::limits::Budget;
+use crate::text::escaped;
+
+/// The largest indexes of today come to some ten megabytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// An index, read.
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// Where it lies.
+    pub(super) path: PathBuf,
+    /// The files it names, sorted.
+    pub(super) files: Vec<String>,
+    /// Each tensor, and the position of its file in `files`.
+    pub(super) entries: Vec<(Box<str>, u32)>,
+}
+
+/// Whether a file name is that of an index over files with one of these extensions:
+/// `model.safetensors.index.json`, `model.safetensors.index.fp16.json`.
+pub(super) fn is_index(name: &str, extensions: &[&str]) -> bool {
+    let Some(stem) = name.strip_suffix(".json") else {
+        return false;
+    };
+    extensions.iter().any(|extension| {
+        let mark = format!(".{extension}.index");
+        stem.find(&mark).is_some_and(|at| {
+            let rest = &stem[at + mark.len()..];
+            rest.is_empty() || rest.starts_with('.')
+        })
+    })
+}
+
+impl Index {
+    pub(super) fn read(path: &Path, budget: &Budget) -> Result<Self> {
+        let text = configs::text(path, MAX_BYTES, budget)?;
+        // A name and a number take at most four times the shortest entry's text.
+        budget
+            .charge((text.len() as u64).saturating_mul(4), "an index")
+            .map_err(|e| e.in_file(path))?;
+        let document: Document = serde_json::from_slice(&text).map_err(|error| {
+            Error::malformed(format!("it is not an index of shards ({error})"))
+                .in_file(path)
+                .hint("fetch the index again, or open the weight files by name")
+        })?;
+        budget
+            .items(document.weight_map.entries.len() as u64, "index entries")
+            .map_err(|e| e.in_file(path))?;
+        Ok(document.weight_map.sorted(path.to_owned()))
+    }
+
+    /// The files as a set of weights; those that are missing become findings.
+    pub(super) fn into_set(self) -> Result<Set> {
+        let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut set = Set::new(shown_name(&self.path));
+        for (position, name) in (0u32..).zip(&self.files) {
+            if !stays_inside(name) {
+                let message = format!(
+                    "the index names `{}`, which lies outside of its folder",
+                    escaped(name)
+                );
+                return Err(Error::malformed(message)
+                    .in_file(&self.path)
+                    .hint("no honest index does that; do not trust this download"));
+            }
+            let file = folder.join(name);
+            match file.is_file() {
+                true => set.files.push(file),
+                false => {
+                    let tensors = self
+                        .entries
+                        .iter()
+                        .filter(|(_, at)| *at == position)
+                        .count();
+                    let holds = format!(
+                        "it holds {tensors} of the {} tensors in {}",
+                        self.entries.len(),
+                        shown_name(&self.path)
+                    );
+                    set.findings.push(missing_shard(&file, &holds));
+                    set.missing.push(name.clone());
+                }
+            }
+        }
+        set.index = Some(self);
+        Ok(set)
+    }
+}
+
+fn stays_inside(name: &str) -> bool {
+    let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    !name.is_empty() && !name.contains(['\\', '\0']) && Path::new(name).components().all(plain)
+}
+
+#[derive(serde::Deserialize)]
+struct Document {
+    weight_map: WeightMap,
+}
+
+#[derive(Default)]
+struct WeightMap {
+    files: HashMap<String, u32, foldhash::fast::RandomState>,
+    entries: Vec<(Box<str>, u32)>,
+}
+
+impl WeightMap {
+    /// Puts the files into the order of their names, which is the order of the shards.
+    fn sorted(self, path: PathBuf) -> Index {
+        let mut files: Vec<(String, u32)> = self.files.into_iter().collect();
+        files.sort();
+        let mut moved = vec![0; files.len()];
+        for (new, (_, old)) in (0u32..).zip(&files) {
+            moved[*old as usize] = new;
+        }
+        let place = |(name, old): (Box<str>, u32)| (name, moved[old as usize]);
+        let entries = self.entries.into_iter().map(place).collect();
+        Index {
+            path,
+            files: files.into_iter().map(|(name, _)| name).collect(),
+            entries,
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for WeightMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = WeightMap;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object from tensor names to file names under `weight_map`")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WeightMap, A::Error> {
+                let mut all = WeightMap::default();
+                while let Some((tensor, file)) = map.next_entry::<Box<str>, String>()? {
+                    let next = u32::try_from(all.files.len()).unwrap_or(u32::MAX);
+                    let at = *all.files.entry(file).or_insert(next);
+                    all.entries.push((tensor, at));
+                }
+                Ok(all)
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_indexes() {
+        for name in [
+            "model.safetensors.index.json",
+            "model.safetensors.index.fp16.json",
+        ] {
+            assert!(is_index(name, &["safetensors"]), "{name}");
+        }
+        assert!(is_index("pytorch_model.bin.index.json", &["bin"]));
+        for name in [
+            "model.safetensors",
+            "index.json",
+            "a.safetensors.indexed.json",
+        ] {
+            assert!(!is_index(name, &["safetensors"]), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_leave_the_folder() {
+        for name in ["../a", "/etc/passwd", "a/../../b", "", "..", "a\\b"] {
+            assert!(!stays_inside(name), "{name}");
+        }
+        assert!(stays_inside("a/b.safetensors") && stays_inside("./a"));
+    }
+
+    #[test]
+    fn files_come_in_the_order_of_their_names() {
+        let text = r#"{"weight_map": {"x": "b", "y": "a", "z": "b"}}"#;
+        let document: Document = serde_json::from_str(text).unwrap();
+        let index = document.weight_map.sorted(PathBuf::new());
+        assert_eq!(index.files, ["a", "b"]);
+        assert_eq!(
+            index.entries.iter().map(|e| e.1).collect::<Vec<_>>(),
+            [1, 0, 1]
+        );
+    }
+}

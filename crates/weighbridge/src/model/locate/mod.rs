@@ -1,0 +1,178 @@
+//! From what the user typed to the files that make up a model.
+//!
+//! What was typed is taken, in this order, as
+//!
+//! 1. a path: a file, an index or a directory. A path that exists always wins;
+//! 2. `ollama:[host/][namespace/]name[:tag]`, a model of the local Ollama store;
+//! 3. `[org/]name[/path][@revision]`, a repository in the local Hugging Face cache.
+//!
+//! **A file** is opened alone, with the configs that lie beside it; any part of a split GGUF
+//! stands for all of its parts. **A directory** is one model wherever that can be told:
+//!
+//! ```text
+//! model_index.json                        a pipeline: one model for each component folder
+//! *.safetensors.index.json                its files; `model` before other names
+//! *.safetensors                           model, diffusion_pytorch_model, pytorch_model,
+//!                                         model*, consolidated*, adapter_model, other names
+//! *.gguf                                  each file or split set is a model of its own
+//! *.bin.index.json, *.bin *.pt *.pth *.ckpt   pytorch_model before other names
+//! *.npz, *.npy                            all `.npy` files together are one model
+//! *.apr
+//! ```
+//!
+//! The first line that matches wins. What that leaves aside is said in a note; files that
+//! are equally good are several models. Nothing here knows a format from the inside: names,
+//! listings and the first bytes of files decide.
+
+use std::path::{Path, PathBuf};
+
+use crate::catalog::Finding;
+use crate::error::{Error, Result};
+use crate::limits::{Budget, Limits};
+use crate::schemes::Config;
+
+mod configs;
+mod crosscheck;
+mod directory;
+mod file;
+mod hub;
+mod index;
+mod listing;
+mod nearby;
+mod nothing;
+mod ollama;
+mod pipeline;
+mod sets;
+mod shards;
+mod signatures;
+mod stores;
+mod strangers;
+#[cfg(test)]
+mod tests;
+
+pub(super) use crosscheck::cross_check;
+pub(super) use index::Index;
+pub use stores::Stores;
+pub(super) use strangers::{certain_stranger, name_stranger};
+
+/// The files of one model.
+#[derive(Debug, Default)]
+pub(super) struct Located {
+    pub(super) path: PathBuf,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) configs: Vec<Config>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) notes: Vec<String>,
+    /// Which file holds which tensor, where an index says so.
+    pub(super) index: Option<Index>,
+    /// What this is to the model beside it (a projector, a draft model): it is opened with the
+    /// others, and does not stand in the way of opening the one model it belongs to.
+    pub(super) companion: Option<&'static str>,
+}
+
+impl Located {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            ..Self::default()
+        }
+    }
+}
+
+/// The models at a place.
+pub(super) fn locate(typed: &Path, stores: &Stores, limits: &Limits) -> Result<Vec<Located>> {
+    let budget = Budget::new(limits.clone());
+    if std::fs::symlink_metadata(typed).is_ok() {
+        return at_path(typed, &budget);
+    }
+    if let Some(name) = typed.to_str().and_then(|text| text.strip_prefix("ollama:")) {
+        return ollama::locate(name, stores, &budget);
+    }
+    match hub::find(typed, stores)? {
+        Some(found) => {
+            let mut models = at_path(&found.path, &budget).map_err(|e| found.explain(e))?;
+            models
+                .iter_mut()
+                .for_each(|model| model.notes.insert(0, found.note()));
+            Ok(models)
+        }
+        None => Err(nothing::not_found(typed, stores)),
+    }
+}
+
+fn at_path(path: &Path, budget: &Budget) -> Result<Vec<Located>> {
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => directory::locate(path, budget),
+        Ok(_) => file::locate(path, budget),
+        Err(error) => Err(broken(path, error)),
+    }
+}
+
+/// A link to nowhere deserves more than "no such file".
+fn broken(path: &Path, error: std::io::Error) -> Error {
+    match std::fs::read_link(path) {
+        Ok(target) => Error::io(
+            error,
+            &format!("it is a link to {}, which cannot be opened", shown(&target)),
+        )
+        .in_file(path)
+        .hint("the file it stands for was moved or deleted; fetch it again"),
+        Err(_) => Error::io(error, "cannot open").in_file(path),
+    }
+}
+
+/// The one model among those found: the only one, or the only one that is not a companion.
+pub(super) fn only(mut found: Vec<Located>, place: &Path) -> Result<Located> {
+    let main = |model: &&Located| model.companion.is_none();
+    if found.len() > 1 && found.iter().filter(main).count() == 1 {
+        let beside: Vec<String> = found
+            .iter()
+            .filter_map(|model| {
+                model
+                    .companion
+                    .map(|what| format!("{} ({what})", shown(&model.path)))
+            })
+            .collect();
+        found.retain(|model| model.companion.is_none());
+        let note = format!(
+            "not part of this model, open it on its own: {}",
+            beside.join(", ")
+        );
+        found
+            .iter_mut()
+            .for_each(|model| model.notes.push(note.clone()));
+    }
+    match (found.pop(), found.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (last, _) => {
+            let names: Vec<String> = found.iter().chain(&last).map(|f| shown(&f.path)).collect();
+            let message = format!("this holds {} models: {}", names.len(), names.join(", "));
+            Err(Error::usage(message)
+                .in_file(place)
+                .hint("name one of them"))
+        }
+    }
+}
+
+/// A path in a message.
+fn shown(path: &Path) -> String {
+    crate::text::escaped(&path.to_string_lossy()).into_owned()
+}
+
+/// The file's name alone, in a message.
+fn shown_name(path: &Path) -> String {
+    shown(Path::new(path.file_name().unwrap_or(path.as_os_str())))
+}
+
+/// "a, b, c and 4 more".
+fn some_of<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let head: Vec<_> = names
+        .iter()
+        .take(most)
+        .map(|n| crate::text::shortened(n.as_ref(), 120))
+        .collect();
+    match names.len().saturating_sub(most) {
+        0 => head.join(", "),
+        more => format!("{} and {more} more", head.join(", ")),
+    }
+}

@@ -1,0 +1,111 @@
+//! A diffusers pipeline: `model_index.json`, and one folder for each component.
+//!
+//! ```text
+//! {"_class_name": "StableDiffusionPipeline",
+//!  "unet": ["diffusers", "UNet2DConditionModel"],        a folder, which may hold weights
+//!  "safety_checker": [null, null]}                       a component that is not there
+//! ```
+
+use super::directory::{from_listing, holds_weights};
+use super::listing::{Entry, Listing};
+use super::{Located, configs, some_of};
+use crate::catalog::Finding;
+use crate::error::Result;
+use crate::limits::Budget;
+
+/// The file that makes a folder a pipeline.
+pub(super) const INDEX: &str = "model_index.json";
+
+/// One model for each component that holds weights; `None` if no folder does.
+pub(super) fn locate(listing: &Listing, budget: &Budget) -> Result<Option<Vec<Located>>> {
+    let mut findings = Vec::new();
+    let document = configs::document(&listing.folder.join(INDEX), budget);
+    let named: Option<Vec<String>> = match &document {
+        Ok(json) => json
+            .as_object()
+            .map(|object| object.keys().cloned().collect()),
+        Err(error) => {
+            let message = format!(
+                "{INDEX} is of no use: {}; every folder counts",
+                error.message()
+            );
+            findings.push(Finding::general("bad-config", message));
+            None
+        }
+    };
+    let is_component = |entry: &&Entry| {
+        named
+            .as_ref()
+            .is_none_or(|names| names.contains(&entry.name))
+    };
+    let (mut models, mut notes) = (Vec::new(), Vec::new());
+    for folder in listing.folders().filter(is_component) {
+        let inside = Listing::read(&folder.path, budget)?;
+        if let Some(found) = from_listing(&inside, budget)? {
+            models.extend(found);
+        }
+    }
+    if models.is_empty() {
+        return Ok(None);
+    }
+    notes.extend(left_aside(listing, named.as_deref(), budget)?);
+    notes.extend(absent(listing, document.as_ref().ok()));
+    for model in &mut models {
+        model.findings.splice(0..0, findings.iter().cloned());
+        model.notes.splice(0..0, notes.iter().cloned());
+    }
+    Ok(Some(models))
+}
+
+/// Weights in the pipeline's folder that belong to no component.
+fn left_aside(
+    listing: &Listing,
+    named: Option<&[String]>,
+    budget: &Budget,
+) -> Result<Option<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for folder in listing
+        .folders()
+        .filter(|f| named.is_some_and(|n| !n.contains(&f.name)))
+    {
+        if holds_weights(&Listing::read(&folder.path, budget)?) {
+            names.push(format!("{}/", folder.name));
+        }
+    }
+    let weights = |entry: &&Entry| {
+        matches!(
+            &*entry.extension(),
+            "safetensors" | "ckpt" | "bin" | "pt" | "pth" | "gguf"
+        )
+    };
+    names.extend(
+        listing
+            .files()
+            .filter(weights)
+            .map(|entry| entry.name.clone()),
+    );
+    let note = || {
+        format!(
+            "{INDEX} does not name these, they are left aside: {}",
+            some_of(&names, 6)
+        )
+    };
+    Ok((!names.is_empty()).then(note))
+}
+
+/// Components that are named and whose folder is missing.
+fn absent(listing: &Listing, document: Option<&serde_json::Value>) -> Option<String> {
+    let object = document?.as_object()?;
+    let real = |value: &serde_json::Value| {
+        value
+            .as_array()
+            .is_some_and(|pair| pair.len() == 2 && pair.iter().all(serde_json::Value::is_string))
+    };
+    let missing: Vec<&str> = object
+        .iter()
+        .filter(|(key, value)| !key.starts_with('_') && real(value))
+        .filter(|(key, _)| !listing.folders().any(|folder| folder.name == **key))
+        .map(|(key, _)| key.as_str())
+        .collect();
+    (!missing.is_empty()).then(|| format!("components without a folder: {}", some_of(&missing, 6)))
+}

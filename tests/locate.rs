@@ -1,0 +1,779 @@
+//! From what is typed to the files of a model: each rule on a little directory of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use weighbridge::{Error, Limits, Model, OpenOptions, Stores};
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/safetensors")
+}
+
+/// A directory of sample files: `(name in it, sample)`; other texts are written as they are.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        put(dir.path(), name, content);
+    }
+    dir
+}
+
+fn put(dir: &Path, name: &str, content: &str) {
+    let path = dir.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    match content.strip_prefix("sample:") {
+        Some(sample) => drop(fs::copy(samples().join(sample), path).unwrap()),
+        None => fs::write(path, content).unwrap(),
+    }
+}
+
+const ONE: &str = "sample:shapes.safetensors";
+const TWO: &str = "sample:metadata.safetensors";
+const S1: &str = "sample:sharded/model-00001-of-00003.safetensors";
+const S2: &str = "sample:sharded/model-00002-of-00003.safetensors";
+const S3: &str = "sample:sharded/model-00003-of-00003.safetensors";
+const INDEX: &str = "sample:sharded/model.safetensors.index.json";
+const LFS: &str =
+    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 4976698672\n";
+
+fn options() -> OpenOptions {
+    OpenOptions::new().stores(Stores::none())
+}
+
+fn open(path: impl AsRef<Path>) -> Model {
+    options().open(path).unwrap()
+}
+
+fn fails(path: impl AsRef<Path>) -> Error {
+    options().open(path).err().expect("this must not open")
+}
+
+/// The names of a model's files.
+fn files(model: &Model) -> Vec<String> {
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    model
+        .sources()
+        .iter()
+        .map(|source| name(source.input().name()))
+        .collect()
+}
+
+fn kinds(model: &Model) -> Vec<&'static str> {
+    model
+        .findings()
+        .iter()
+        .map(|finding| finding.kind)
+        .collect()
+}
+
+/// Everything an error has to say.
+fn all(error: &Error) -> String {
+    format!("{error}\nhint: {}", error.hint_text().unwrap_or("none"))
+}
+
+#[track_caller]
+fn says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "`{word}` is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn one_file_with_its_configs() {
+    let dir = folder(&[
+        ("model.safetensors", ONE),
+        ("config.json", r#"{"time_step_limit": [0.0, Infinity]}"#),
+        ("quantize_config.json", "{}"),
+        ("hf_quant_config.json", "{ not json"),
+        ("generation_config.json", "{ nor this"),
+    ]);
+    for place in [dir.path().join("model.safetensors"), dir.path().to_owned()] {
+        let model = open(&place);
+        assert_eq!(model.path(), place);
+        let names: Vec<&str> = model.configs().iter().map(|config| &*config.name).collect();
+        assert_eq!(names, ["config.json", "quantize_config.json"]);
+        assert_eq!(kinds(&model), ["bad-config"]);
+        says(
+            &model.findings()[0].message,
+            &["hf_quant_config.json", "not valid JSON"],
+        );
+    }
+}
+
+#[test]
+fn a_config_is_held_to_the_limits() {
+    let big = format!("{{\"a\": \"{}\"}}", "x".repeat(10_000));
+    let dir = folder(&[("model.safetensors", ONE), ("config.json", &big)]);
+    let error = options()
+        .limits(Limits::default().max_allocation(9_000))
+        .open(dir.path());
+    assert_eq!(error.err().unwrap().kind(), weighbridge::ErrorKind::Limit);
+}
+
+#[test]
+fn an_index_names_the_files() {
+    let whole = samples().join("sharded");
+    let three = [
+        "model-00001-of-00003.safetensors",
+        "model-00002-of-00003.safetensors",
+        "model-00003-of-00003.safetensors",
+    ];
+    for place in [whole.clone(), whole.join("model.safetensors.index.json")] {
+        let model = open(&place);
+        assert_eq!(files(&model), three);
+        assert_eq!((kinds(&model), model.notes().len()), (vec![], 0));
+        assert_eq!(model.configs().len(), 1);
+    }
+}
+
+#[test]
+fn what_an_index_promises_is_checked() {
+    let index = r#"{"weight_map": {
+        "lm_head.weight": "model-00003-of-00003.safetensors",
+        "model.norm.weight": "model-00001-of-00003.safetensors",
+        "model.embed_tokens.weight": "model-00001-of-00003.safetensors",
+        "ghost": "model-00001-of-00003.safetensors",
+        "gone.a": "model-00002-of-00003.safetensors",
+        "gone.b": "model-00002-of-00003.safetensors"}}"#;
+    let dir = folder(&[
+        ("model.safetensors.index.json", index),
+        ("model-00001-of-00003.safetensors", S1),
+        ("model-00003-of-00003.safetensors", S3),
+    ]);
+    let model = open(dir.path());
+    let text: Vec<String> = model
+        .findings()
+        .iter()
+        .map(|f| {
+            format!(
+                "{} {}: {}",
+                f.kind,
+                f.tensor.as_deref().unwrap_or("-"),
+                f.message
+            )
+        })
+        .collect();
+    says(
+        &text.join("\n"),
+        &[
+            "missing-shard -: model-00002-of-00003.safetensors is missing; it holds 2 of the 6 tensors",
+            "index-mismatch ghost: the index promises it in model-00001-of-00003.safetensors, but it is not there",
+            "index-mismatch model.norm.weight: the index expects it in model-00001-of-00003.safetensors, it is in model-00003",
+            "index-mismatch model.layers.0.input_layernorm.weight: it is in model-00001-of-00003.safetensors, but the index does not know it",
+        ],
+    );
+    assert_eq!(text.len(), 4, "{text:?}");
+}
+
+#[test]
+fn an_index_does_not_lead_out_of_its_folder() {
+    for name in [
+        "../model.safetensors",
+        "/etc/passwd",
+        "a/../../b.safetensors",
+    ] {
+        let index = format!(r#"{{"weight_map": {{"a": "{name}"}}}}"#);
+        let dir = folder(&[
+            ("model.safetensors.index.json", &index),
+            ("model.safetensors", ONE),
+        ]);
+        says(
+            &all(&fails(dir.path())),
+            &[
+                "model.safetensors.index.json",
+                name,
+                "outside of its folder",
+            ],
+        );
+    }
+}
+
+#[test]
+fn an_index_of_no_use_is_passed_over() {
+    for (index, why) in [
+        ("{}", "missing field `weight_map`"),
+        ("oh no", "not an index"),
+        (
+            r#"{"weight_map": {"a": "gone.safetensors"}}"#,
+            "none of them is here (gone.safetensors)",
+        ),
+    ] {
+        let dir = folder(&[
+            ("model.safetensors.index.json", index),
+            ("model.safetensors", ONE),
+        ]);
+        let model = open(dir.path());
+        assert_eq!(
+            (files(&model), kinds(&model)),
+            (vec!["model.safetensors".to_owned()], vec!["bad-index"])
+        );
+        says(
+            &model.findings()[0].message,
+            &["model.safetensors.index.json", why],
+        );
+    }
+    let dir = folder(&[(
+        "m.safetensors.index.json",
+        r#"{"weight_map": {"a": "gone.safetensors"}}"#,
+    )]);
+    says(
+        &all(&fails(dir.path().join("m.safetensors.index.json"))),
+        &["none of the 1 files", "gone.safetensors"],
+    );
+}
+
+#[test]
+fn shards_without_an_index() {
+    let dir = folder(&[
+        ("model-00001-of-00003.safetensors", S1),
+        ("model-00003-of-00003.safetensors", S3),
+        ("model-00002-of-00003.safetensors.incomplete", "half"),
+    ]);
+    let model = open(dir.path());
+    assert_eq!(
+        files(&model),
+        [
+            "model-00001-of-00003.safetensors",
+            "model-00003-of-00003.safetensors"
+        ]
+    );
+    assert_eq!(kinds(&model), ["missing-shard"]);
+    says(
+        &model.findings()[0].message,
+        &[
+            "model-00002-of-00003.safetensors is missing",
+            "unfinished: model-00002-of-00003.safetensors.incomplete",
+        ],
+    );
+
+    let alone = open(dir.path().join("model-00003-of-00003.safetensors"));
+    assert_eq!(alone.sources().len(), 1);
+    says(
+        &alone.notes()[0],
+        &["shard 3 of 3", dir.path().to_str().unwrap()],
+    );
+}
+
+#[test]
+fn one_name_in_two_files() {
+    let dir = folder(&[
+        ("model-00001-of-00002.safetensors", S1),
+        ("model-00002-of-00002.safetensors", S1),
+    ]);
+    let model = open(dir.path());
+    assert!(
+        kinds(&model).iter().all(|kind| *kind == "duplicate-tensor"),
+        "{:?}",
+        kinds(&model)
+    );
+    assert_eq!(
+        kinds(&model).len(),
+        model.sources()[0].catalog().tensors.len()
+    );
+    says(
+        &model.findings()[0].message,
+        &["model-00001-of-00002.safetensors and again in model-00002"],
+    );
+}
+
+#[test]
+fn one_of_several_sets_is_taken() {
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (
+            &[
+                ("model.safetensors", ONE),
+                ("consolidated.safetensors", TWO),
+            ],
+            "consolidated.safetensors",
+        ),
+        (
+            &[("model.safetensors", ONE), ("model.fp16.safetensors", TWO)],
+            "model.fp16.safetensors",
+        ),
+        (
+            &[("model.safetensors", ONE), ("pytorch_model.bin", "PK..")],
+            "pytorch_model.bin",
+        ),
+        (
+            &[
+                ("model.safetensors", ONE),
+                ("adapter_model.safetensors", TWO),
+            ],
+            "adapter_model.safetensors",
+        ),
+        (
+            &[("model.safetensors", ONE), ("model-q4.gguf", "GGUF")],
+            "model-q4.gguf",
+        ),
+        (
+            &[
+                ("consolidated.safetensors", ONE),
+                ("other.safetensors", TWO),
+            ],
+            "other.safetensors",
+        ),
+        (
+            &[("gptq_model-4bit.safetensors", ONE), ("weights.npz", "PK")],
+            "weights.npz",
+        ),
+    ];
+    for (content, aside) in cases {
+        let dir = folder(content);
+        let model = open(dir.path());
+        assert_eq!(files(&model), [content[0].0]);
+        says(
+            &model.notes()[0],
+            &["taken: ", content[0].0, &format!("left aside: {aside}")],
+        );
+    }
+    let dir = folder(&[
+        ("model.safetensors.index.json", INDEX),
+        ("model-00001-of-00003.safetensors", S1),
+        ("model-00002-of-00003.safetensors", S2),
+        ("model-00003-of-00003.safetensors", S3),
+        ("model.safetensors", ONE),
+    ]);
+    let model = open(dir.path());
+    assert_eq!((model.sources().len(), kinds(&model)), (3, vec![]));
+    says(
+        &model.notes()[0],
+        &["taken: model.safetensors.index.json; left aside: model.safetensors"],
+    );
+}
+
+#[test]
+fn equals_are_several_models() {
+    let dir = folder(&[("a.safetensors", ONE), ("b.safetensors", TWO)]);
+    says(
+        &all(&fails(dir.path())),
+        &[
+            "2 models",
+            "a.safetensors",
+            "b.safetensors",
+            "hint: name one of them",
+        ],
+    );
+    let models = options().open_all(dir.path()).unwrap();
+    assert_eq!(
+        models.iter().map(files).collect::<Vec<_>>(),
+        [["a.safetensors"], ["b.safetensors"]]
+    );
+    assert_eq!(models[1].path(), dir.path().join("b.safetensors"));
+}
+
+#[test]
+fn what_training_leaves_behind_is_not_weights() {
+    let left = [
+        "optimizer.pt",
+        "rng_state.pth",
+        "scheduler.pt",
+        "training_args.bin",
+    ];
+    let dir = folder(&[("model.safetensors", ONE)]);
+    left.iter()
+        .for_each(|name| put(dir.path(), name, "PK\x03\x04"));
+    let model = open(dir.path());
+    assert_eq!(files(&model), ["model.safetensors"]);
+    assert_eq!(
+        model.notes(),
+        [format!("not taken as weights: {}", left.join(", "))]
+    );
+}
+
+#[test]
+fn a_pipeline_is_one_model_for_each_component() {
+    let index = r#"{"_class_name": "P", "unet": ["diffusers", "U"], "vae": ["diffusers", "V"],
+        "scheduler": ["diffusers", "S"], "safety_checker": [null, null], "image_encoder": ["t", "I"]}"#;
+    let dir = folder(&[
+        ("model_index.json", index),
+        ("unet/diffusion_pytorch_model.safetensors", ONE),
+        ("unet/diffusion_pytorch_model.fp16.safetensors", TWO),
+        ("unet/config.json", r#"{"a": 1}"#),
+        ("vae/diffusion_pytorch_model.safetensors", TWO),
+        ("vae_1_0/diffusion_pytorch_model.safetensors", TWO),
+        ("scheduler/scheduler_config.json", "{}"),
+        ("sd.safetensors", ONE),
+    ]);
+    let models = options().open_all(dir.path()).unwrap();
+    let places: Vec<&Path> = models.iter().map(Model::path).collect();
+    assert_eq!(places, [dir.path().join("unet"), dir.path().join("vae")]);
+    assert_eq!(models[0].configs().len(), 1);
+    assert_eq!(files(&models[0]), ["diffusion_pytorch_model.safetensors"]);
+    says(
+        &models[0].notes().join("\n"),
+        &[
+            "left aside: vae_1_0/, sd.safetensors",
+            "without a folder: image_encoder",
+            "left aside: diffusion_pytorch_model.fp16.safetensors",
+        ],
+    );
+    says(&all(&fails(dir.path())), &["2 models", "unet", "vae"]);
+    assert_eq!(open(dir.path().join("vae")).sources().len(), 1);
+}
+
+#[test]
+fn a_directory_without_weights() {
+    let text = |files: &[(&str, &str)]| all(&fails(folder(files).path()));
+    says(&text(&[]), &["the directory is empty"]);
+    says(
+        &text(&[("config.json", "{}"), ("notes.md", "")]),
+        &[
+            "no weights are here; it holds config.json, notes.md",
+            ".safetensors",
+        ],
+    );
+    says(
+        &text(&[("config.json", "{}"), ("model.safetensors.incomplete", "x")]),
+        &["only unfinished downloads: model.safetensors.incomplete"],
+    );
+    says(
+        &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
+        &["not", "but in ", "/a", "hint: name one"].map(|w| {
+            if w == "not" {
+                "no weights are in this directory itself"
+            } else {
+                w
+            }
+        }),
+    );
+    says(
+        &text(&[
+            ("snapshots/abc/model.safetensors", ONE),
+            ("refs/main", "abc"),
+        ]),
+        &["snapshots/abc"],
+    );
+}
+
+#[test]
+fn a_pointer_among_the_shards_is_named() {
+    let dir = folder(&[
+        ("model-00001-of-00002.safetensors", S1),
+        ("model-00002-of-00002.safetensors", LFS),
+    ]);
+    says(
+        &all(&fails(dir.path())),
+        &[
+            "model-00002-of-00002.safetensors: ",
+            "Git LFS pointer",
+            "4976698672 bytes, sha256:4d7a21",
+            "hint: `git lfs pull`",
+        ],
+    );
+    let dir = folder(&[("model.safetensors", "<!doctype html><title>Log in</title>")]);
+    says(
+        &all(&fails(dir.path())),
+        &[
+            "model.safetensors: ",
+            "HTML page saved as weights, titled \"Log in\"",
+        ],
+    );
+    let dir = folder(&[("model.safetensors", "")]);
+    says(
+        &all(&fails(dir.path())),
+        &["model.safetensors: ", "empty (0 bytes)"],
+    );
+}
+
+#[test]
+fn unfinished_downloads_are_shown_as_far_as_they_go() {
+    let dir = folder(&[
+        ("model.safetensors.incomplete", ONE),
+        ("a.safetensors", ONE),
+        ("a.safetensors.aria2", "x"),
+    ]);
+    for name in ["model.safetensors.incomplete", "a.safetensors"] {
+        let model = open(dir.path().join(name));
+        assert_eq!(kinds(&model), ["incomplete-download"]);
+        says(&model.findings()[0].message, &[name, "unfinished download"]);
+    }
+    put(dir.path(), "x.gguf.part", "?");
+    says(
+        &all(&fails(dir.path().join("x.gguf.part"))),
+        &["unfinished download (.part)"],
+    );
+}
+
+#[test]
+fn nothing_there() {
+    let dir = folder(&[
+        ("model.safetensors", ONE),
+        ("hub/models--org--Qwen3-8B/refs/main", "x"),
+    ]);
+    let stores = Stores::none().hugging_face(dir.path().join("hub"));
+    let text = |path: PathBuf| {
+        all(&OpenOptions::new()
+            .stores(stores.clone())
+            .open(path)
+            .err()
+            .unwrap())
+    };
+    let typo = text(dir.path().join("modle.safetensors"));
+    says(
+        &typo,
+        &[
+            "modle.safetensors: cannot open: no such file",
+            "Hugging Face cache",
+            "hub",
+            "did you mean ",
+            "/model.safetensors?",
+        ],
+    );
+    says(
+        &text("org/Qwen3-8b".into()),
+        &["did you mean org/Qwen3-8B?"],
+    );
+    says(
+        &text("someone/qwen3-8B".into()),
+        &["did you mean org/Qwen3-8B?"],
+    );
+    says(
+        &text("zzz".into()),
+        &["hint: a model of the local Ollama store is written ollama:name:tag"],
+    );
+    assert_eq!(fails("zzz").kind(), weighbridge::ErrorKind::Io);
+}
+
+#[cfg(unix)]
+fn cached(hub: &Path, repository: &str, commit: &str, files: &[(&str, &str)]) {
+    let place = hub.join(format!("models--{}", repository.replace('/', "--")));
+    for (number, (name, content)) in files.iter().enumerate() {
+        let blob = format!("blobs/{commit}{number}");
+        put(&place, &blob, content);
+        let link = place.join("snapshots").join(commit).join(name);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(place.join(blob), link).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn names_in_the_hugging_face_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let hub = dir.path().join("hub");
+    cached(
+        &hub,
+        "org/name",
+        "aaaa1111",
+        &[
+            ("model.safetensors", ONE),
+            ("config.json", "{}"),
+            ("sub/x.safetensors", TWO),
+        ],
+    );
+    cached(&hub, "org/name", "bbbb2222", &[("model.safetensors", TWO)]);
+    cached(&hub, "gpt2", "cccc", &[("model.safetensors", ONE)]);
+    cached(&hub, "one/twin", "dddd", &[("model.safetensors", ONE)]);
+    cached(&hub, "two/twin", "eeee", &[("config.json", "{}")]);
+    put(&hub, "models--org--name/refs/main", "aaaa1111\n");
+    put(&hub, "models--org--name/refs/refs/pr/1", "bbbb2222");
+    put(&hub, "models--two--twin/refs/main", "eeee");
+    let options = OpenOptions::new().stores(Stores::none().hugging_face(&hub));
+    let place = |name: &str| {
+        options
+            .open(name)
+            .unwrap()
+            .path()
+            .strip_prefix(&hub)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    };
+    for (name, expected) in [
+        ("org/name", "models--org--name/snapshots/aaaa1111"),
+        ("name", "models--org--name/snapshots/aaaa1111"),
+        ("org/name@refs/pr/1", "models--org--name/snapshots/bbbb2222"),
+        ("org/name@bbbb2222", "models--org--name/snapshots/bbbb2222"),
+        ("name@bbbb", "models--org--name/snapshots/bbbb2222"),
+        (
+            "org/name/sub/x.safetensors",
+            "models--org--name/snapshots/aaaa1111/sub/x.safetensors",
+        ),
+        ("gpt2", "models--gpt2/snapshots/cccc"),
+        ("one/twin", "models--one--twin/snapshots/dddd"),
+    ] {
+        assert_eq!(place(name), expected, "{name}");
+    }
+    let model = options.open("org/name").unwrap();
+    assert_eq!(files(&model), ["model.safetensors"]);
+    assert_eq!(model.configs().len(), 1);
+    says(
+        &model.notes()[0],
+        &["`org/name` was found", "revision main (aaaa1111)"],
+    );
+
+    let text = |name: &str| all(&options.open(name).err().unwrap());
+    says(
+        &text("twin"),
+        &["several cached repositories", "one/twin, two/twin"],
+    );
+    says(
+        &text("org/name@v9"),
+        &["revision v9 is not in the cache, which holds aaaa1111, bbbb2222"],
+    );
+    says(
+        &text("two/twin"),
+        &["no weights are here; it holds config.json"],
+    );
+    says(
+        &text("org/name/y.gguf"),
+        &["does not hold y.gguf", "hf download org/name"],
+    );
+    for hostile in ["org/name@../../x", "../hub", "org/../name"] {
+        says(&text(hostile), &["no such file"]);
+    }
+    put(&hub, "models--org--name/refs/main", "../../elsewhere");
+    says(&text("org/name"), &["whose files are not in the cache"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere() {
+    let dir = folder(&[("model-00001-of-00002.safetensors", S1)]);
+    std::os::unix::fs::symlink("/gone", dir.path().join("model-00002-of-00002.safetensors"))
+        .unwrap();
+    let model = open(dir.path());
+    says(
+        &model.findings()[0].message,
+        &["model-00002-of-00002.safetensors is missing (its link leads nowhere)"],
+    );
+    let error = all(&fails(dir.path().join("model-00002-of-00002.safetensors")));
+    says(&error, &["a link to /gone"]);
+}
+
+const MANIFEST: &str = "manifests/registry.ollama.ai/library";
+
+fn digest(number: usize) -> String {
+    format!("{number:064x}")
+}
+
+fn layer(kind: &str, number: usize, name: &str) -> String {
+    format!(
+        r#"{{"mediaType": "application/vnd.ollama.image.{kind}", "digest": "sha256:{}", "name": "{name}"}}"#,
+        digest(number)
+    )
+}
+
+fn manifest(layers: &[String]) -> String {
+    format!(
+        r#"{{"schemaVersion": 2, "config": {{"digest": "x"}}, "layers": [{}]}}"#,
+        layers.join(",")
+    )
+}
+
+#[test]
+fn names_in_the_ollama_store() {
+    let store = tempfile::tempdir().unwrap();
+    let blob = |number: usize, content: &str| {
+        put(
+            store.path(),
+            &format!("blobs/sha256-{}", digest(number)),
+            content,
+        )
+    };
+    let name = |name: &str, layers: &[String]| {
+        put(
+            store.path(),
+            &format!("{MANIFEST}/{name}"),
+            &manifest(layers),
+        )
+    };
+    (1..4)
+        .zip([S1, S2, S3])
+        .for_each(|(number, content)| blob(number, content));
+    blob(4, r#"{"model_type": "llama"}"#);
+    let tensor = |number| layer("tensor", number, "a.weight");
+    name(
+        "tiny/latest",
+        &[
+            tensor(1),
+            tensor(2),
+            tensor(3),
+            layer("json", 4, "config.json"),
+            layer("license", 9, ""),
+        ],
+    );
+    name(
+        "tiny/holes",
+        &[tensor(1), layer("tensor", 7, "gone.weight")],
+    );
+    name(
+        "one/latest",
+        &[layer("model", 1, ""), layer("projector", 2, "")],
+    );
+    name("bad/latest", &[layer("model", 8, "")]);
+    name("cloud/latest", &[layer("license", 9, "")]);
+    name(
+        "parts/latest",
+        &[
+            layer("tensor", 1, "unet/a"),
+            layer("tensor", 2, "vae/b"),
+            layer("json", 4, "vae/config.json"),
+        ],
+    );
+    name(
+        "evil/latest",
+        &[r#"{"mediaType": "application/vnd.ollama.image.model", "digest": "../../x"}"#.into()],
+    );
+    let options = OpenOptions::new().stores(Stores::none().ollama(store.path()));
+    let text = |name: &str| all(&options.open(name).err().unwrap());
+
+    let tiny = options.open("ollama:tiny").unwrap();
+    assert_eq!(
+        (tiny.sources().len(), tiny.configs().len(), kinds(&tiny)),
+        (3, 1, vec![])
+    );
+    assert_eq!(tiny.path(), Path::new("ollama:tiny"));
+    let holes = options.open("ollama:library/tiny:holes").unwrap();
+    assert_eq!(holes.findings()[0].tensor.as_deref(), Some("gone.weight"));
+    says(&holes.findings()[0].message, &[&digest(7), "is missing"]);
+
+    let one = options.open("ollama:one:latest").unwrap();
+    assert_eq!(one.sources().len(), 1);
+    says(&one.notes()[0], &["a multimodal projector", &digest(2)]);
+    assert_eq!(options.open_all("ollama:one").unwrap().len(), 2);
+
+    let parts = options.open_all("ollama:parts").unwrap();
+    assert_eq!(
+        parts
+            .iter()
+            .map(|p| (p.path().to_str().unwrap(), p.configs().len()))
+            .collect::<Vec<_>>(),
+        [("ollama:parts/unet", 0), ("ollama:parts/vae", 1)]
+    );
+
+    says(
+        &text("ollama:bad"),
+        &[
+            "ollama:bad: the blob ",
+            &digest(8),
+            "is missing",
+            "`ollama pull`",
+        ],
+    );
+    says(
+        &text("ollama:tiny:1b"),
+        &[
+            "has no such model",
+            "tags of this model that are here: holes, latest",
+        ],
+    );
+    says(&text("ollama:tony"), &["did you mean tiny?"]);
+    says(
+        &text("ollama:cloud"),
+        &["no weights, only application/vnd.ollama.image.license"],
+    );
+    says(&text("ollama:../x"), &["not a name Ollama could have"]);
+    says(
+        &text("ollama:evil"),
+        &["`../../x`, which is no SHA-256 digest"],
+    );
+}
+
+#[test]
+fn a_path_wins_over_a_store() {
+    let dir = folder(&[("ollama:x/model.safetensors", ONE)]);
+    assert_eq!(open(dir.path().join("ollama:x")).sources().len(), 1);
+}
