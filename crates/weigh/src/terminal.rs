@@ -33,11 +33,6 @@ pub(crate) fn report(error: &weighbridge::Error) {
     }
 }
 
-/// Reports an error of the command's own.
-pub(crate) fn report_text(message: &str) {
-    say(ERROR, "error", message);
-}
-
 fn say(style: Style, word: &str, text: &str) {
     // Nothing is left to be done if standard error is closed.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");

@@ -37,7 +37,10 @@ fn after_write(written: io::Result<()>, outcome: Outcome) -> Outcome {
         Ok(()) => outcome,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => outcome,
         Err(error) => {
-            terminal::report_text(&format!("cannot write to standard output: {error}"));
+            terminal::report(&weighbridge::Error::io(
+                error,
+                "cannot write to standard output",
+            ));
             Outcome::Failed
         }
     }

@@ -70,6 +70,9 @@ pub(crate) fn report(
     if page.quiet {
         return Ok(());
     }
+    if !report.problems.is_empty() {
+        writeln!(out)?;
+    }
     summary::write(out, page, report)?;
     if let Some(tensors) = &report.tensors {
         tensors::write(out, page, tensors)?;

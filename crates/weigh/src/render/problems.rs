@@ -1,5 +1,8 @@
 //! What is wrong with a model, kind by kind.
+//!
+//! Many tensors may suffer from the same thing; it is said once, with their names below it.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use weighbridge::catalog::Finding;
@@ -8,6 +11,13 @@ use weighbridge::text::escaped;
 use super::units::{grouped, plural};
 use super::wrap::wrapped;
 use super::{ALARM, LABEL, Page};
+
+/// Findings that say the same: kind, message, the tensors it is said of.
+struct Group<'a> {
+    kind: &'static str,
+    message: &'a str,
+    tensors: Vec<&'a str>,
+}
 
 pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> io::Result<()> {
     if problems.is_empty() {
@@ -18,41 +28,77 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> i
         "  {ALARM}{}{ALARM:#}",
         plural(problems.len() as u64, "problem")
     )?;
-    for (kind, all) in by_kind(problems) {
-        writeln!(out, "  {ALARM}{kind}{ALARM:#}")?;
-        let shown = page.shown(all.len());
-        for finding in &all[..shown] {
-            line(out, page, finding)?;
+    let groups = grouped_by_message(problems);
+    let mut kinds: Vec<&'static str> = Vec::new();
+    for group in &groups {
+        if !kinds.contains(&group.kind) {
+            kinds.push(group.kind);
         }
-        if shown < all.len() {
-            let rest = grouped((all.len() - shown) as u64);
+    }
+    for kind in kinds {
+        writeln!(out, "  {ALARM}{kind}{ALARM:#}")?;
+        let all: Vec<_> = groups.iter().filter(|group| group.kind == kind).collect();
+        let shown = page.shown(all.len());
+        for group in &all[..shown] {
+            write_group(out, page, group)?;
+        }
+        more(out, 4, all.len() - shown)?;
+    }
+    Ok(())
+}
+
+fn grouped_by_message(problems: &[Finding]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known = HashMap::new();
+    for finding in problems {
+        let (kind, message) = (finding.kind, finding.message.as_str());
+        let index = *known.entry((kind, message)).or_insert_with(|| {
+            groups.push(Group {
+                kind,
+                message,
+                tensors: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        groups[index].tensors.extend(finding.tensor.as_deref());
+    }
+    groups
+}
+
+fn write_group(out: &mut dyn Write, page: &Page, group: &Group<'_>) -> io::Result<()> {
+    let message = escaped(group.message);
+    write!(out, "    ")?;
+    match &group.tensors[..] {
+        [] => wrapped(out, page.width, 6, 4, &message),
+        [tensor] => wrapped(
+            out,
+            page.width,
+            6,
+            4,
+            &format!("{}: {message}", escaped(tensor)),
+        ),
+        tensors => {
+            let count = plural(tensors.len() as u64, "tensor");
+            wrapped(out, page.width, 6, 4, &format!("{count}: {message}"))?;
+            let shown = page.shown(tensors.len());
+            for tensor in &tensors[..shown] {
+                writeln!(out, "      {}", escaped(tensor))?;
+            }
+            more(out, 6, tensors.len() - shown)
+        }
+    }
+}
+
+fn more(out: &mut dyn Write, indent: usize, rest: usize) -> io::Result<()> {
+    match rest {
+        0 => Ok(()),
+        rest => {
+            let rest = grouped(rest as u64);
             writeln!(
                 out,
-                "    {LABEL}and {rest} more, see --verbose or --json{LABEL:#}"
-            )?;
+                "{:indent$}{LABEL}and {rest} more, see --verbose or --json{LABEL:#}",
+                ""
+            )
         }
     }
-    writeln!(out)
-}
-
-/// Kinds in the order of their first appearance.
-fn by_kind(problems: &[Finding]) -> Vec<(&'static str, Vec<&Finding>)> {
-    let mut kinds: Vec<(&'static str, Vec<&Finding>)> = Vec::new();
-    for finding in problems {
-        match kinds.iter_mut().find(|(kind, _)| *kind == finding.kind) {
-            Some((_, all)) => all.push(finding),
-            None => kinds.push((finding.kind, vec![finding])),
-        }
-    }
-    kinds
-}
-
-fn line(out: &mut dyn Write, page: &Page, finding: &Finding) -> io::Result<()> {
-    let message = escaped(&finding.message);
-    let text = match &finding.tensor {
-        Some(tensor) => format!("{}: {message}", escaped(tensor)),
-        None => message.into_owned(),
-    };
-    write!(out, "    ")?;
-    wrapped(out, page.width, 6, 4, &text)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
-use weighbridge::ops::{Report, SchemeReport};
+use weighbridge::ops::{FileReport, Report, SchemeReport};
 use weighbridge::text::{escaped, shortened};
 
 use super::table::{Side, Table};
@@ -51,6 +51,10 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
             bytes_exactly(report.file_bytes)
         ),
     ));
+    if page.verbose {
+        let line = |file: &FileReport| format!("{}  {}", escaped(&file.path), bytes(file.bytes));
+        facts.extend(report.files.iter().map(|file| ("", line(file))));
+    }
     facts.push((
         "weights",
         match report.weights == report.stored_tensors {
@@ -65,10 +69,14 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     if let Some(bits) = report.bits_per_weight {
         facts.push(("stored", format!("{bits:.2} bits per weight")));
         let sizes = &report.decoded_bytes;
-        facts.push(("decoded", bytes_exactly(sizes.auto)));
-        let as_types = [("bf16", sizes.bf16), ("f16", sizes.f16), ("f32", sizes.f32)]
-            .map(|(name, size)| format!("{} as {name}", bytes(size)));
-        facts.push(("", as_types.join(", ")));
+        let sizes = [
+            ("auto", sizes.auto),
+            ("bf16", sizes.bf16),
+            ("f16", sizes.f16),
+            ("f32", sizes.f32),
+        ];
+        let sizes = sizes.map(|(name, size)| format!("{name} {}", bytes(size)));
+        facts.push(("decoded", sizes.join(", ")));
     }
     if !report.dtypes.is_empty() {
         facts.push(("dtypes", dtypes(page, report)));
@@ -81,17 +89,6 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     for (label, value) in &facts {
         write!(out, "  {LABEL}{label:widest$}{LABEL:#}  ")?;
         wrapped(out, page.width, widest + 4, widest + 4, value)?;
-    }
-    if page.verbose {
-        for file in &report.files {
-            writeln!(
-                out,
-                "  {:widest$}  {}  {}",
-                "",
-                escaped(&file.path),
-                bytes(file.bytes)
-            )?;
-        }
     }
     Ok(())
 }
