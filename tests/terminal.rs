@@ -35,7 +35,8 @@ fn main() -> ExitCode {
         // Transcripts are written for a POSIX shell and a full device to write to.
         Trial::test(name, move || check(&path)).with_ignored_flag(!cfg!(target_os = "linux"))
     };
-    let trials = cases.into_iter().map(trial).collect();
+    let mut trials: Vec<Trial> = cases.iter().cloned().map(trial).collect();
+    trials.push(Trial::test("readme", move || check_readme(&cases)));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -56,6 +57,23 @@ fn check(path: &Path) -> Result<(), Failed> {
         return Ok(std::fs::write(path, found)?);
     }
     Err(difference(&written, &found).into())
+}
+
+/// What the README shows must be what a transcript shows.
+fn check_readme(cases: &[PathBuf]) -> Result<(), Failed> {
+    let readme = std::fs::read_to_string(root().join("README.md"))?;
+    let transcripts: String = cases.iter().flat_map(std::fs::read_to_string).collect();
+    for block in readme
+        .split("```console\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+    {
+        let output = block.split_once('\n').map_or("", |(_, output)| output);
+        if !transcripts.contains(output) {
+            return Err(format!("no transcript has this output:\n{output}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The same transcript with what the commands do now.
