@@ -41,24 +41,15 @@ fn every_sample_keeps_the_contract() {
     let output = inspect(&samples, &["--tensors"]);
     let all: Json = serde_json::from_slice(&output.stdout).unwrap();
     let all = all.as_array().expect("several models give an array");
-    assert!(
-        all.len() >= 10,
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    for report in all
-        .iter()
-        .filter(|report| report["files"] != serde_json::json!([]))
-    {
+    assert!(all.len() >= 10, "{}", String::from_utf8_lossy(&output.stderr));
+    for report in all.iter().filter(|report| report["files"] != serde_json::json!([])) {
         check_report(report);
     }
     let opened = |extension: &str| {
         let format = |report: &&Json| report["format"] == extension;
         all.iter().filter(format).count()
     };
-    let written = samples
-        .iter()
-        .filter(|p| p.extension().is_some_and(|e| e == "safetensors"));
+    let written = samples.iter().filter(|p| p.extension().is_some_and(|e| e == "safetensors"));
     assert!(opened("safetensors") >= written.count());
 }
 
@@ -75,10 +66,7 @@ fn one_model_is_an_object_and_an_error_is_nothing() {
     // The shape depends on what was asked for, not on what went wrong.
     let output = inspect(&[model, nowhere], &[]);
     let reports: Json = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (output.status.code(), reports.as_array().map(Vec::len)),
-        (Some(2), Some(1))
-    );
+    assert_eq!((output.status.code(), reports.as_array().map(Vec::len)), (Some(2), Some(1)));
 }
 
 fn check_report(report: &Json) {
@@ -92,10 +80,7 @@ fn check_report(report: &Json) {
         number(report, name);
     }
     let bits = &report["bits_per_weight"];
-    assert!(
-        bits.is_f64() || (bits.is_null() && report["parameters"] == 0),
-        "{path}: {bits}"
-    );
+    assert!(bits.is_f64() || (bits.is_null() && report["parameters"] == 0), "{path}: {bits}");
     for name in ["auto", "bf16", "f16", "f32"] {
         number(&report["decoded_bytes"], name);
     }
@@ -111,15 +96,9 @@ fn check_report(report: &Json) {
         text(dropped, "reason");
     }
     for problem in list(report, "problems") {
-        assert!(
-            problem["tensor"].is_string() || problem["tensor"].is_null(),
-            "{problem}"
-        );
+        assert!(problem["tensor"].is_string() || problem["tensor"].is_null(), "{problem}");
         let kind = text(problem, "kind");
-        assert!(
-            kind.chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-        );
+        assert!(kind.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
         assert!(!text(problem, "message").is_empty());
     }
     assert!(report["metadata"].is_object(), "{path}");
@@ -150,10 +129,7 @@ fn check_tensors(report: &Json) {
         for name in ["name", "scheme", "variant"] {
             text(tensor, name);
         }
-        assert!(
-            tensor["native"].is_string() || tensor["native"].is_null(),
-            "{tensor}"
-        );
+        assert!(tensor["native"].is_string() || tensor["native"].is_null(), "{tensor}");
         number(tensor, "parameters");
         check_shape(tensor);
         let mut bytes = 0;
@@ -161,10 +137,7 @@ fn check_tensors(report: &Json) {
             for name in ["name", "role", "dtype", "file"] {
                 text(part, name);
             }
-            assert!(
-                part["offset"].is_u64() || part["offset"].is_null(),
-                "{part}"
-            );
+            assert!(part["offset"].is_u64() || part["offset"].is_null(), "{part}");
             check_shape(part);
             bytes += number(part, "bytes");
             parts += 1;
@@ -172,12 +145,7 @@ fn check_tensors(report: &Json) {
         assert_eq!(bytes, number(tensor, "bytes"), "{tensor}");
     }
     // The ledger: every stored tensor is part of one weight, or dropped.
-    assert_eq!(
-        parts,
-        number(report, "stored_tensors"),
-        "{}",
-        report["path"]
-    );
+    assert_eq!(parts, number(report, "stored_tensors"), "{}", report["path"]);
 }
 
 fn check_shape(owner: &Json) {
@@ -185,19 +153,13 @@ fn check_shape(owner: &Json) {
 }
 
 fn text<'a>(owner: &'a Json, name: &str) -> &'a str {
-    owner[name]
-        .as_str()
-        .unwrap_or_else(|| panic!("{name} is no text in {owner}"))
+    owner[name].as_str().unwrap_or_else(|| panic!("{name} is no text in {owner}"))
 }
 
 fn number(owner: &Json, name: &str) -> u64 {
-    owner[name]
-        .as_u64()
-        .unwrap_or_else(|| panic!("{name} is no whole number in {owner}"))
+    owner[name].as_u64().unwrap_or_else(|| panic!("{name} is no whole number in {owner}"))
 }
 
 fn list<'a>(owner: &'a Json, name: &str) -> &'a [Json] {
-    owner[name]
-        .as_array()
-        .unwrap_or_else(|| panic!("{name} is no list in {owner}"))
+    owner[name].as_array().unwrap_or_else(|| panic!("{name} is no list in {owner}"))
 }

@@ -41,10 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 fn check(path: &Path) -> Result<(), Failed> {
@@ -63,11 +60,7 @@ fn check(path: &Path) -> Result<(), Failed> {
 fn check_readme(cases: &[PathBuf]) -> Result<(), Failed> {
     let readme = std::fs::read_to_string(root().join("README.md"))?;
     let transcripts: String = cases.iter().flat_map(std::fs::read_to_string).collect();
-    for block in readme
-        .split("```console\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-    {
+    for block in readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
         let output = block.split_once('\n').map_or("", |(_, output)| output);
         if !transcripts.contains(output) {
             return Err(format!("no transcript has this output:\n{output}").into());
@@ -86,9 +79,7 @@ fn replay(transcript: &str) -> Result<String, Failed> {
     std::fs::create_dir(scratch.path().join("home"))?;
     let start = transcript.find("$ ").ok_or("no line starts with `$ `")?;
     let mut found = transcript[..start].to_owned();
-    let commands = transcript[start..]
-        .lines()
-        .filter_map(|line| line.strip_prefix("$ "));
+    let commands = transcript[start..].lines().filter_map(|line| line.strip_prefix("$ "));
     for (index, command) in commands.enumerate() {
         if index > 0 {
             found.push('\n');
@@ -128,23 +119,13 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
 
 /// Both texts from the first line on that differs.
 fn difference(written: &str, found: &str) -> String {
-    let same = written
-        .lines()
-        .zip(found.lines())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let same = written.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
     let rest = |text: &str, mark| {
-        text.lines()
-            .skip(same)
-            .take(30)
-            .fold(String::new(), |mut out, line| {
-                let _ = writeln!(out, "{mark} {line}");
-                out
-            })
+        text.lines().skip(same).take(30).fold(String::new(), |mut out, line| {
+            let _ = writeln!(out, "{mark} {line}");
+            out
+        })
     };
     let (written, found) = (rest(written, '-'), rest(found, '+'));
-    format!(
-        "line {}:\n{written}{found}BLESS=1 writes the new text into the file",
-        same + 1
-    )
+    format!("line {}:\n{written}{found}BLESS=1 writes the new text into the file", same + 1)
 }

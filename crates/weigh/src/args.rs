@@ -126,11 +126,7 @@ pub(crate) struct Open {
 impl Open {
     /// The options as the library takes them.
     pub(crate) fn options(&self) -> OpenOptions {
-        let access = if self.no_mmap {
-            FileAccess::Read
-        } else {
-            FileAccess::Map
-        };
+        let access = if self.no_mmap { FileAccess::Read } else { FileAccess::Map };
         let options = OpenOptions::new()
             .access(access)
             .limits(self.limits.limits())
@@ -175,14 +171,7 @@ struct LimitArgs {
 impl LimitArgs {
     fn limits(&self) -> Limits {
         let usual = Limits::default();
-        let Limits {
-            max_allocation,
-            max_total,
-            max_items,
-            max_depth,
-            max_ratio,
-            ..
-        } = usual;
+        let Limits { max_allocation, max_total, max_items, max_depth, max_ratio, .. } = usual;
         let max_pickle_steps = usual.max_pickle_steps;
         usual
             .max_allocation(self.max_allocation.unwrap_or(max_allocation))

@@ -19,18 +19,13 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_start_matches(|c: char| c.is_ascii_digit());
     let (number, unit) = lower.split_at(lower.len() - digits.len());
-    let scale = UNITS
-        .iter()
-        .find(|(name, _)| *name == unit.trim())
-        .map(|(_, scale)| *scale);
+    let scale = UNITS.iter().find(|(name, _)| *name == unit.trim()).map(|(_, scale)| *scale);
     match (number.parse::<u64>(), scale) {
-        (Ok(number), Some(scale)) => number
-            .checked_mul(scale)
-            .ok_or_else(|| "more bytes than 64 bits can count".to_owned()),
-        _ => Err(
-            "a size is a whole number, alone or with KiB, MiB, GiB, TiB, KB, MB, GB or TB"
-                .to_owned(),
-        ),
+        (Ok(number), Some(scale)) => {
+            number.checked_mul(scale).ok_or_else(|| "more bytes than 64 bits can count".to_owned())
+        }
+        _ => Err("a size is a whole number, alone or with KiB, MiB, GiB, TiB, KB, MB, GB or TB"
+            .to_owned()),
     }
 }
 
@@ -40,13 +35,9 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("64MiB", 64 << 20),
-            ("5GB", 5_000_000_000),
-            ("12 kb", 12_000),
-            ("7B", 7),
-        ] {
+        for (text, bytes) in
+            [("0", 0), ("64MiB", 64 << 20), ("5GB", 5_000_000_000), ("12 kb", 12_000), ("7B", 7)]
+        {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for text in ["", "MiB", "1.5GB", "-1", "5G", "1 potato", "99999999999TB"] {

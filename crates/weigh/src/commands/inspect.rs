@@ -49,15 +49,10 @@ fn as_text(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Resul
 
 fn as_json(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Result<()> {
     let mut reports = Vec::new();
-    each_model(
-        args,
-        &options(args, args.full_metadata),
-        outcome,
-        |_, report| {
-            reports.push(report);
-            Ok(())
-        },
-    )?;
+    each_model(args, &options(args, args.full_metadata), outcome, |_, report| {
+        reports.push(report);
+        Ok(())
+    })?;
     match &reports[..] {
         [] if args.models.len() == 1 => Ok(()),
         [report] if args.models.len() == 1 => render::json(out, report),
@@ -66,11 +61,7 @@ fn as_json(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Resul
 }
 
 fn options(args: &Inspect, full_metadata: bool) -> InspectOptions {
-    InspectOptions {
-        tensors: args.tensors,
-        full_metadata,
-        select: args.select.predicate(),
-    }
+    InspectOptions { tensors: args.tensors, full_metadata, select: args.select.predicate() }
 }
 
 /// Opens and inspects one model after the other; one that fails does not stop the others.

@@ -37,10 +37,7 @@ fn after_write(written: io::Result<()>, outcome: Outcome) -> Outcome {
         Ok(()) => outcome,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => outcome,
         Err(error) => {
-            terminal::report(&weighbridge::Error::io(
-                error,
-                "cannot write to standard output",
-            ));
+            terminal::report(&weighbridge::Error::io(error, "cannot write to standard output"));
             Outcome::Failed
         }
     }

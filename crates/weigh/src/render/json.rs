@@ -13,9 +13,7 @@ use weighbridge::text::is_harmless;
 /// Writes a value, indented, with a newline at the end.
 pub(crate) fn json<T: Serialize + ?Sized>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     let formatter = Safe(PrettyFormatter::new());
-    value.serialize(&mut serde_json::Serializer::with_formatter(
-        &mut *out, formatter,
-    ))?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, formatter))?;
     writeln!(out)
 }
 

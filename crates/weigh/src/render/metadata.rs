@@ -55,10 +55,7 @@ fn in_short(value: &Value, source: &Source) -> String {
     match value {
         Value::Text(text) => shortened(text, MOST_TEXT),
         Value::Array(array) => {
-            let first = ArrayRef {
-                len: array.len.min(MOST_ELEMENTS as u64),
-                ..array.clone()
-            };
+            let first = ArrayRef { len: array.len.min(MOST_ELEMENTS as u64), ..array.clone() };
             match source.array(&first) {
                 Ok(elements) => list(&array.element, array.len, &elements),
                 Err(error) => unreadable(array, &error),
@@ -69,11 +66,7 @@ fn in_short(value: &Value, source: &Source) -> String {
 }
 
 fn unreadable(array: &ArrayRef, error: &weighbridge::Error) -> String {
-    format!(
-        "array of {} {}, unreadable: {error}",
-        grouped(array.len),
-        escaped(&array.element)
-    )
+    format!("array of {} {}, unreadable: {error}", grouped(array.len), escaped(&array.element))
 }
 
 /// `array of 151,936 string: "!", "\"", "#", ..`
@@ -94,28 +87,20 @@ fn list(element: &str, len: u64, elements: &[Value]) -> String {
 fn inner(value: &Value, depth: usize) -> String {
     match value {
         Value::Text(text) => format!("\"{}\"", shortened(text, MOST_INNER)),
-        Value::List(values) if depth < MOST_DEPTH => several(
-            values.iter().map(|value| inner(value, depth + 1)),
-            values.len(),
-            ['[', ']'],
-        ),
+        Value::List(values) if depth < MOST_DEPTH => {
+            several(values.iter().map(|value| inner(value, depth + 1)), values.len(), ['[', ']'])
+        }
         Value::Map(entries) if depth < MOST_DEPTH => {
             let entry = |(key, value): &(Box<str>, Value)| {
-                format!(
-                    "{}: {}",
-                    shortened(key, MOST_INNER),
-                    inner(value, depth + 1)
-                )
+                format!("{}: {}", shortened(key, MOST_INNER), inner(value, depth + 1))
             };
             several(entries.iter().map(entry), entries.len(), ['{', '}'])
         }
         Value::List(values) => format!("[{} elements]", grouped(values.len() as u64)),
         Value::Map(entries) => format!("{{{} entries}}", grouped(entries.len() as u64)),
-        Value::Array(array) => format!(
-            "array of {} {}",
-            grouped(array.len),
-            escaped(&array.element)
-        ),
+        Value::Array(array) => {
+            format!("array of {} {}", grouped(array.len), escaped(&array.element))
+        }
         other => scalar(other).unwrap_or_default(),
     }
 }

@@ -47,11 +47,7 @@ impl Page {
     /// How many lines of a list of `len` to show.
     fn shown(&self, len: usize) -> usize {
         // Cutting off a single line would not shorten anything.
-        if self.verbose || len <= MOST + 1 {
-            len
-        } else {
-            MOST
-        }
+        if self.verbose || len <= MOST + 1 { len } else { MOST }
     }
 }
 

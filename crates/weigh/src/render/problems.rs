@@ -23,11 +23,7 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> i
     if problems.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "  {ALARM}{}{ALARM:#}",
-        plural(problems.len() as u64, "problem")
-    )?;
+    writeln!(out, "  {ALARM}{}{ALARM:#}", plural(problems.len() as u64, "problem"))?;
     let groups = grouped_by_message(problems);
     let mut kinds: Vec<&'static str> = Vec::new();
     for group in &groups {
@@ -53,11 +49,7 @@ fn grouped_by_message(problems: &[Finding]) -> Vec<Group<'_>> {
     for finding in problems {
         let (kind, message) = (finding.kind, finding.message.as_str());
         let index = *known.entry((kind, message)).or_insert_with(|| {
-            groups.push(Group {
-                kind,
-                message,
-                tensors: Vec::new(),
-            });
+            groups.push(Group { kind, message, tensors: Vec::new() });
             groups.len() - 1
         });
         groups[index].tensors.extend(finding.tensor.as_deref());
@@ -70,13 +62,7 @@ fn write_group(out: &mut dyn Write, page: &Page, group: &Group<'_>) -> io::Resul
     write!(out, "    ")?;
     match &group.tensors[..] {
         [] => wrapped(out, page.width, 6, 4, &message),
-        [tensor] => wrapped(
-            out,
-            page.width,
-            6,
-            4,
-            &format!("{}: {message}", escaped(tensor)),
-        ),
+        [tensor] => wrapped(out, page.width, 6, 4, &format!("{}: {message}", escaped(tensor))),
         tensors => {
             let count = plural(tensors.len() as u64, "tensor");
             wrapped(out, page.width, 6, 4, &format!("{count}: {message}"))?;
@@ -94,11 +80,7 @@ fn more(out: &mut dyn Write, indent: usize, rest: usize) -> io::Result<()> {
         0 => Ok(()),
         rest => {
             let rest = grouped(rest as u64);
-            writeln!(
-                out,
-                "{:indent$}{LABEL}and {rest} more, see --verbose or --json{LABEL:#}",
-                ""
-            )
+            writeln!(out, "{:indent$}{LABEL}and {rest} more, see --verbose or --json{LABEL:#}", "")
         }
     }
 }

@@ -26,15 +26,8 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, report: &Report) -> io::Re
 
 fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     let mut facts = Vec::new();
-    for (label, value) in [
-        ("name", &report.name),
-        ("architecture", &report.architecture),
-    ] {
-        facts.extend(
-            value
-                .as_ref()
-                .map(|text| (label, shortened(text, MOST_NAME))),
-        );
+    for (label, value) in [("name", &report.name), ("architecture", &report.architecture)] {
+        facts.extend(value.as_ref().map(|text| (label, shortened(text, MOST_NAME))));
     }
     facts.push((
         "format",
@@ -45,11 +38,7 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     ));
     facts.push((
         "files",
-        format!(
-            "{}, {}",
-            grouped(report.files.len() as u64),
-            bytes_exactly(report.file_bytes)
-        ),
+        format!("{}, {}", grouped(report.files.len() as u64), bytes_exactly(report.file_bytes)),
     ));
     if page.verbose {
         let line = |file: &FileReport| format!("{}  {}", escaped(&file.path), bytes(file.bytes));
@@ -69,23 +58,15 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     if let Some(bits) = report.bits_per_weight {
         facts.push(("stored", format!("{bits:.2} bits per weight")));
         let sizes = &report.decoded_bytes;
-        let sizes = [
-            ("auto", sizes.auto),
-            ("bf16", sizes.bf16),
-            ("f16", sizes.f16),
-            ("f32", sizes.f32),
-        ];
+        let sizes =
+            [("auto", sizes.auto), ("bf16", sizes.bf16), ("f16", sizes.f16), ("f32", sizes.f32)];
         let sizes = sizes.map(|(name, size)| format!("{name} {}", bytes(size)));
         facts.push(("decoded", sizes.join(", ")));
     }
     if !report.dtypes.is_empty() {
         facts.push(("dtypes", dtypes(page, report)));
     }
-    let widest = facts
-        .iter()
-        .map(|(label, _)| label.width())
-        .max()
-        .unwrap_or(0);
+    let widest = facts.iter().map(|(label, _)| label.width()).max().unwrap_or(0);
     for (label, value) in &facts {
         write!(out, "  {LABEL}{label:widest$}{LABEL:#}  ")?;
         wrapped(out, page.width, widest + 4, widest + 4, value)?;
@@ -103,20 +84,13 @@ fn dtypes(page: &Page, report: &Report) -> String {
         .map(|(name, count)| format!("{} {}", grouped(**count), escaped(name)))
         .collect();
     if shown < all.len() {
-        names.push(format!(
-            "and {} more kinds",
-            grouped((all.len() - shown) as u64)
-        ));
+        names.push(format!("and {} more kinds", grouped((all.len() - shown) as u64)));
     }
     names.join(", ")
 }
 
 fn schemes(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
-    let all = report
-        .schemes
-        .iter()
-        .map(|row| row.bytes)
-        .fold(0, u64::saturating_add);
+    let all = report.schemes.iter().map(|row| row.bytes).fold(0, u64::saturating_add);
     let mut table = Table::new([
         ("scheme", Side::Left),
         ("variant", Side::Left),
@@ -178,10 +152,7 @@ fn more(out: &mut dyn Write, rest: usize) -> io::Result<()> {
         0 => Ok(()),
         rest => {
             let rest = grouped(rest as u64);
-            writeln!(
-                out,
-                "    {LABEL}and {rest} more, see --verbose or --json{LABEL:#}"
-            )
+            writeln!(out, "    {LABEL}and {rest} more, see --verbose or --json{LABEL:#}")
         }
     }
 }

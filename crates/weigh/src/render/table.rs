@@ -27,10 +27,7 @@ pub(super) struct Table<const N: usize> {
 
 impl<const N: usize> Table<N> {
     pub(super) fn new(columns: [(&'static str, Side); N]) -> Self {
-        Self {
-            columns,
-            rows: Vec::new(),
-        }
+        Self { columns, rows: Vec::new() }
     }
 
     pub(super) fn row(&mut self, cells: [String; N]) {
@@ -47,14 +44,10 @@ impl<const N: usize> Table<N> {
         let mut widths = self.widths();
         if let Some(width) = width {
             let all = widths.iter().sum::<usize>() + indent + 2 * (N - 1);
-            let first = widths[0]
-                .saturating_sub(all.saturating_sub(width))
-                .max(LEAST);
+            let first = widths[0].saturating_sub(all.saturating_sub(width)).max(LEAST);
             if first < widths[0] {
                 widths[0] = first;
-                self.rows
-                    .iter_mut()
-                    .for_each(|row| row[0] = squeezed(&row[0], first));
+                self.rows.iter_mut().for_each(|row| row[0] = squeezed(&row[0], first));
             }
         }
         let head = self.columns.map(|(name, _)| name);
@@ -106,11 +99,7 @@ mod tests {
     fn sample(width: Option<usize>) -> String {
         let mut table = Table::new([("name", Side::Left), ("n", Side::Right), ("x", Side::Left)]);
         table.row(["重".to_owned(), "1".to_owned(), "a".to_owned()]);
-        table.row([
-            "a.very.long.name.indeed".to_owned(),
-            "22".to_owned(),
-            String::new(),
-        ]);
+        table.row(["a.very.long.name.indeed".to_owned(), "22".to_owned(), String::new()]);
         let mut out = Vec::new();
         table.write(&mut out, 2, width).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()

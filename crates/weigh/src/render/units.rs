@@ -2,11 +2,7 @@
 
 /// `118.4 KiB`; below a kibibyte, `300 B`.
 pub(super) fn bytes(value: u64) -> String {
-    match scaled(
-        value,
-        1024.0,
-        &["", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"],
-    ) {
+    match scaled(value, 1024.0, &["", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]) {
         Some(text) => text,
         None => format!("{value} B"),
     }
@@ -48,11 +44,7 @@ pub(super) fn grouped(value: u64) -> String {
 
 /// `1 file`, `2 files`.
 pub(super) fn plural(count: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        grouped(count),
-        if count == 1 { "" } else { "s" }
-    )
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// Three or four significant digits and a unit; `None` while the first unit will do.

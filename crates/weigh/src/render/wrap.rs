@@ -67,20 +67,14 @@ mod tests {
     #[test]
     fn words_move_to_the_next_line() {
         let text = "a".repeat(30) + " bb " + &"c".repeat(20);
-        assert_eq!(
-            wrap(Some(40), &text),
-            format!("{} bb\n  {}\n", "a".repeat(30), "c".repeat(20))
-        );
+        assert_eq!(wrap(Some(40), &text), format!("{} bb\n  {}\n", "a".repeat(30), "c".repeat(20)));
         assert_eq!(wrap(None, &text), format!("{text}\n"));
         assert_eq!(wrap(Some(5), &text), format!("{text}\n"));
     }
 
     #[test]
     fn the_middle_goes() {
-        assert_eq!(
-            squeezed("model.layers.0.weight", 21),
-            "model.layers.0.weight"
-        );
+        assert_eq!(squeezed("model.layers.0.weight", 21), "model.layers.0.weight");
         assert_eq!(squeezed("model.layers.0.weight", 11), "model…eight");
         assert_eq!(squeezed("重重重重", 5), "重…重");
         assert_eq!(squeezed("abc", 0), "…");

@@ -41,9 +41,7 @@ pub type Select = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl InspectOptions {
     fn wants(&self, weight: &Weight<'_>) -> bool {
-        self.select
-            .as_ref()
-            .is_none_or(|select| select(weight.name()))
+        self.select.as_ref().is_none_or(|select| select(weight.name()))
     }
 }
 
@@ -153,10 +151,7 @@ pub struct PartReport {
 /// Looks at a model.
 pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     let sources = model.sources();
-    let weights: Vec<_> = model
-        .weights()
-        .filter(|weight| options.wants(weight))
-        .collect();
+    let weights: Vec<_> = model.weights().filter(|weight| options.wants(weight)).collect();
     let mut report = Report {
         path: model.path().to_string_lossy().into_owned(),
         format: model.format(),
@@ -165,15 +160,9 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         architecture: identity::architecture(model),
         files: sources
             .iter()
-            .map(|s| FileReport {
-                path: name_of(s),
-                bytes: s.file_bytes(),
-            })
+            .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
             .collect(),
-        file_bytes: sources
-            .iter()
-            .map(Source::file_bytes)
-            .fold(0, u64::saturating_add),
+        file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
         stored_tensors: 0,
         weights: weights.len() as u64,
         parameters: 0,
@@ -191,25 +180,17 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
         metadata: metadata_of(model, options)?,
-        tensors: options
-            .tensors
-            .then(|| weights.iter().map(tensor_report).collect()),
+        tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
     };
     match &options.select {
-        None => add_stored(
-            sources.iter().flat_map(|s| &s.catalog().tensors),
-            &mut report,
-        ),
+        None => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
         Some(_) => {
-            let parts = weights
-                .iter()
-                .flat_map(|weight| weight.parts().map(|(.., info)| info));
+            let parts = weights.iter().flat_map(|weight| weight.parts().map(|(.., info)| info));
             add_stored(parts, &mut report);
             let all = model.weights().len();
-            report.notes.push(format!(
-                "{} of {all} weights are selected and counted",
-                weights.len()
-            ));
+            report
+                .notes
+                .push(format!("{} of {all} weights are selected and counted", weights.len()));
         }
     }
     add_totals(&weights, &mut report);
@@ -240,28 +221,22 @@ fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
         add_decoded(weight, &mut report.decoded_bytes);
-        let index = *rows
-            .entry((weight.scheme(), weight.variant()))
-            .or_insert_with(|| {
-                report.schemes.push(SchemeReport {
-                    scheme: weight.scheme(),
-                    variant: weight.variant().to_owned(),
-                    weights: 0,
-                    parameters: 0,
-                    bytes: 0,
-                });
-                report.schemes.len() - 1
+        let index = *rows.entry((weight.scheme(), weight.variant())).or_insert_with(|| {
+            report.schemes.push(SchemeReport {
+                scheme: weight.scheme(),
+                variant: weight.variant().to_owned(),
+                weights: 0,
+                parameters: 0,
+                bytes: 0,
             });
+            report.schemes.len() - 1
+        });
         let row = &mut report.schemes[index];
         row.weights += 1;
         row.parameters = row.parameters.saturating_add(parameters);
         row.bytes = row.bytes.saturating_add(bytes);
     }
-    report.schemes.sort_by(|a, b| {
-        b.bytes
-            .cmp(&a.bytes)
-            .then_with(|| a.variant.cmp(&b.variant))
-    });
+    report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
     if report.parameters > 0 {
         #[allow(clippy::cast_precision_loss)] // A ratio for people.
         let bits = stored as f64 * 8.0 / report.parameters as f64;
