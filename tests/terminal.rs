@@ -14,7 +14,8 @@
 //!
 //! Standard output follows its command directly; an empty stream and exit code 0 are left out.
 //! Commands run in `sh`, in a fresh folder where `samples` and `files` lead to the repository's
-//! `samples` and `tests/files`, with a home folder that is empty.
+//! `samples` and `tests/files`, with a home folder that is empty; the folder itself is shown as
+//! `[HERE]`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -104,10 +105,11 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
         .env_remove("OLLAMA_MODELS")
         .env_remove("CLICOLOR_FORCE")
         .output()?;
-    let mut text = format!("$ {command}\n");
-    text.push_str(&String::from_utf8(output.stdout)?);
+    let here = folder.to_string_lossy();
+    let shown = |bytes| String::from_utf8(bytes).map(|text| text.replace(&*here, "[HERE]"));
+    let mut text = format!("$ {command}\n{}", shown(output.stdout)?);
     if !output.stderr.is_empty() {
-        let _ = write!(text, "--- stderr\n{}", String::from_utf8(output.stderr)?);
+        let _ = write!(text, "--- stderr\n{}", shown(output.stderr)?);
     }
     match output.status.code() {
         Some(0) => {}
