@@ -52,19 +52,11 @@ fn fails(path: impl AsRef<Path>) -> Error {
 /// The names of a model's files.
 fn files(model: &Model) -> Vec<String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    model
-        .sources()
-        .iter()
-        .map(|source| name(source.input().name()))
-        .collect()
+    model.sources().iter().map(|source| name(source.input().name())).collect()
 }
 
 fn kinds(model: &Model) -> Vec<&'static str> {
-    model
-        .findings()
-        .iter()
-        .map(|finding| finding.kind)
-        .collect()
+    model.findings().iter().map(|finding| finding.kind).collect()
 }
 
 /// Everything an error has to say.
@@ -94,10 +86,7 @@ fn one_file_with_its_configs() {
         let names: Vec<&str> = model.configs().iter().map(|config| &*config.name).collect();
         assert_eq!(names, ["config.json", "quantize_config.json"]);
         assert_eq!(kinds(&model), ["bad-config"]);
-        says(
-            &model.findings()[0].message,
-            &["hf_quant_config.json", "not valid JSON"],
-        );
+        says(&model.findings()[0].message, &["hf_quant_config.json", "not valid JSON"]);
     }
 }
 
@@ -105,9 +94,7 @@ fn one_file_with_its_configs() {
 fn a_config_is_held_to_the_limits() {
     let big = format!("{{\"a\": \"{}\"}}", "x".repeat(10_000));
     let dir = folder(&[("model.safetensors", ONE), ("config.json", &big)]);
-    let error = options()
-        .limits(Limits::default().max_allocation(9_000))
-        .open(dir.path());
+    let error = options().limits(Limits::default().max_allocation(9_000)).open(dir.path());
     assert_eq!(error.err().unwrap().kind(), weighbridge::ErrorKind::Limit);
 }
 
@@ -145,14 +132,7 @@ fn what_an_index_promises_is_checked() {
     let text: Vec<String> = model
         .findings()
         .iter()
-        .map(|f| {
-            format!(
-                "{} {}: {}",
-                f.kind,
-                f.tensor.as_deref().unwrap_or("-"),
-                f.message
-            )
-        })
+        .map(|f| format!("{} {}: {}", f.kind, f.tensor.as_deref().unwrap_or("-"), f.message))
         .collect();
     says(
         &text.join("\n"),
@@ -168,23 +148,12 @@ fn what_an_index_promises_is_checked() {
 
 #[test]
 fn an_index_does_not_lead_out_of_its_folder() {
-    for name in [
-        "../model.safetensors",
-        "/etc/passwd",
-        "a/../../b.safetensors",
-    ] {
+    for name in ["../model.safetensors", "/etc/passwd", "a/../../b.safetensors"] {
         let index = format!(r#"{{"weight_map": {{"a": "{name}"}}}}"#);
-        let dir = folder(&[
-            ("model.safetensors.index.json", &index),
-            ("model.safetensors", ONE),
-        ]);
+        let dir = folder(&[("model.safetensors.index.json", &index), ("model.safetensors", ONE)]);
         says(
             &all(&fails(dir.path())),
-            &[
-                "model.safetensors.index.json",
-                name,
-                "outside of its folder",
-            ],
+            &["model.safetensors.index.json", name, "outside of its folder"],
         );
     }
 }
@@ -194,29 +163,18 @@ fn an_index_of_no_use_is_passed_over() {
     for (index, why) in [
         ("{}", "missing field `weight_map`"),
         ("oh no", "not an index"),
-        (
-            r#"{"weight_map": {"a": "gone.safetensors"}}"#,
-            "none of them is here (gone.safetensors)",
-        ),
+        (r#"{"weight_map": {"a": "gone.safetensors"}}"#, "none of them is here (gone.safetensors)"),
     ] {
-        let dir = folder(&[
-            ("model.safetensors.index.json", index),
-            ("model.safetensors", ONE),
-        ]);
+        let dir = folder(&[("model.safetensors.index.json", index), ("model.safetensors", ONE)]);
         let model = open(dir.path());
         assert_eq!(
             (files(&model), kinds(&model)),
             (vec!["model.safetensors".to_owned()], vec!["bad-index"])
         );
-        says(
-            &model.findings()[0].message,
-            &["model.safetensors.index.json", why],
-        );
+        says(&model.findings()[0].message, &["model.safetensors.index.json", why]);
     }
-    let dir = folder(&[(
-        "m.safetensors.index.json",
-        r#"{"weight_map": {"a": "gone.safetensors"}}"#,
-    )]);
+    let dir =
+        folder(&[("m.safetensors.index.json", r#"{"weight_map": {"a": "gone.safetensors"}}"#)]);
     says(
         &all(&fails(dir.path().join("m.safetensors.index.json"))),
         &["none of the 1 files", "gone.safetensors"],
@@ -233,10 +191,7 @@ fn shards_without_an_index() {
     let model = open(dir.path());
     assert_eq!(
         files(&model),
-        [
-            "model-00001-of-00003.safetensors",
-            "model-00003-of-00003.safetensors"
-        ]
+        ["model-00001-of-00003.safetensors", "model-00003-of-00003.safetensors"]
     );
     assert_eq!(kinds(&model), ["missing-shard"]);
     says(
@@ -249,10 +204,7 @@ fn shards_without_an_index() {
 
     let alone = open(dir.path().join("model-00003-of-00003.safetensors"));
     assert_eq!(alone.sources().len(), 1);
-    says(
-        &alone.notes()[0],
-        &["shard 3 of 3", dir.path().to_str().unwrap()],
-    );
+    says(&alone.notes()[0], &["shard 3 of 3", dir.path().to_str().unwrap()]);
 }
 
 #[test]
@@ -262,15 +214,8 @@ fn one_name_in_two_files() {
         ("model-00002-of-00002.safetensors", S1),
     ]);
     let model = open(dir.path());
-    assert!(
-        kinds(&model).iter().all(|kind| *kind == "duplicate-tensor"),
-        "{:?}",
-        kinds(&model)
-    );
-    assert_eq!(
-        kinds(&model).len(),
-        model.sources()[0].catalog().tensors.len()
-    );
+    assert!(kinds(&model).iter().all(|kind| *kind == "duplicate-tensor"), "{:?}", kinds(&model));
+    assert_eq!(kinds(&model).len(), model.sources()[0].catalog().tensors.len());
     says(
         &model.findings()[0].message,
         &["model-00001-of-00002.safetensors and again in model-00002"],
@@ -281,51 +226,24 @@ fn one_name_in_two_files() {
 fn one_of_several_sets_is_taken() {
     let cases: &[(&[(&str, &str)], &str)] = &[
         (
-            &[
-                ("model.safetensors", ONE),
-                ("consolidated.safetensors", TWO),
-            ],
+            &[("model.safetensors", ONE), ("consolidated.safetensors", TWO)],
             "consolidated.safetensors",
         ),
+        (&[("model.safetensors", ONE), ("model.fp16.safetensors", TWO)], "model.fp16.safetensors"),
+        (&[("model.safetensors", ONE), ("pytorch_model.bin", "PK..")], "pytorch_model.bin"),
         (
-            &[("model.safetensors", ONE), ("model.fp16.safetensors", TWO)],
-            "model.fp16.safetensors",
-        ),
-        (
-            &[("model.safetensors", ONE), ("pytorch_model.bin", "PK..")],
-            "pytorch_model.bin",
-        ),
-        (
-            &[
-                ("model.safetensors", ONE),
-                ("adapter_model.safetensors", TWO),
-            ],
+            &[("model.safetensors", ONE), ("adapter_model.safetensors", TWO)],
             "adapter_model.safetensors",
         ),
-        (
-            &[("model.safetensors", ONE), ("model-q4.gguf", "GGUF")],
-            "model-q4.gguf",
-        ),
-        (
-            &[
-                ("consolidated.safetensors", ONE),
-                ("other.safetensors", TWO),
-            ],
-            "other.safetensors",
-        ),
-        (
-            &[("gptq_model-4bit.safetensors", ONE), ("weights.npz", "PK")],
-            "weights.npz",
-        ),
+        (&[("model.safetensors", ONE), ("model-q4.gguf", "GGUF")], "model-q4.gguf"),
+        (&[("consolidated.safetensors", ONE), ("other.safetensors", TWO)], "other.safetensors"),
+        (&[("gptq_model-4bit.safetensors", ONE), ("weights.npz", "PK")], "weights.npz"),
     ];
     for (content, aside) in cases {
         let dir = folder(content);
         let model = open(dir.path());
         assert_eq!(files(&model), [content[0].0]);
-        says(
-            &model.notes()[0],
-            &["taken: ", content[0].0, &format!("left aside: {aside}")],
-        );
+        says(&model.notes()[0], &["taken: ", content[0].0, &format!("left aside: {aside}")]);
     }
     let dir = folder(&[
         ("model.safetensors.index.json", INDEX),
@@ -347,12 +265,7 @@ fn equals_are_several_models() {
     let dir = folder(&[("a.safetensors", ONE), ("b.safetensors", TWO)]);
     says(
         &all(&fails(dir.path())),
-        &[
-            "2 models",
-            "a.safetensors",
-            "b.safetensors",
-            "hint: name one of them",
-        ],
+        &["2 models", "a.safetensors", "b.safetensors", "hint: name one of them"],
     );
     let models = options().open_all(dir.path()).unwrap();
     assert_eq!(
@@ -364,21 +277,12 @@ fn equals_are_several_models() {
 
 #[test]
 fn what_training_leaves_behind_is_not_weights() {
-    let left = [
-        "optimizer.pt",
-        "rng_state.pth",
-        "scheduler.pt",
-        "training_args.bin",
-    ];
+    let left = ["optimizer.pt", "rng_state.pth", "scheduler.pt", "training_args.bin"];
     let dir = folder(&[("model.safetensors", ONE)]);
-    left.iter()
-        .for_each(|name| put(dir.path(), name, "PK\x03\x04"));
+    left.iter().for_each(|name| put(dir.path(), name, "PK\x03\x04"));
     let model = open(dir.path());
     assert_eq!(files(&model), ["model.safetensors"]);
-    assert_eq!(
-        model.notes(),
-        [format!("not taken as weights: {}", left.join(", "))]
-    );
+    assert_eq!(model.notes(), [format!("not taken as weights: {}", left.join(", "))]);
 }
 
 #[test]
@@ -418,10 +322,7 @@ fn a_directory_without_weights() {
     says(&text(&[]), &["the directory is empty"]);
     says(
         &text(&[("config.json", "{}"), ("notes.md", "")]),
-        &[
-            "no weights are here; it holds config.json, notes.md",
-            ".safetensors",
-        ],
+        &["no weights are here; it holds config.json, notes.md", ".safetensors"],
     );
     says(
         &text(&[("config.json", "{}"), ("model.safetensors.incomplete", "x")]),
@@ -429,19 +330,11 @@ fn a_directory_without_weights() {
     );
     says(
         &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
-        &["not", "but in ", "/a", "hint: name one"].map(|w| {
-            if w == "not" {
-                "no weights are in this directory itself"
-            } else {
-                w
-            }
-        }),
+        &["not", "but in ", "/a", "hint: name one"]
+            .map(|w| if w == "not" { "no weights are in this directory itself" } else { w }),
     );
     says(
-        &text(&[
-            ("snapshots/abc/model.safetensors", ONE),
-            ("refs/main", "abc"),
-        ]),
+        &text(&[("snapshots/abc/model.safetensors", ONE), ("refs/main", "abc")]),
         &["snapshots/abc"],
     );
 }
@@ -464,16 +357,10 @@ fn a_pointer_among_the_shards_is_named() {
     let dir = folder(&[("model.safetensors", "<!doctype html><title>Log in</title>")]);
     says(
         &all(&fails(dir.path())),
-        &[
-            "model.safetensors: ",
-            "HTML page saved as weights, titled \"Log in\"",
-        ],
+        &["model.safetensors: ", "HTML page saved as weights, titled \"Log in\""],
     );
     let dir = folder(&[("model.safetensors", "")]);
-    says(
-        &all(&fails(dir.path())),
-        &["model.safetensors: ", "empty (0 bytes)"],
-    );
+    says(&all(&fails(dir.path())), &["model.safetensors: ", "empty (0 bytes)"]);
 }
 
 #[test]
@@ -489,26 +376,15 @@ fn unfinished_downloads_are_shown_as_far_as_they_go() {
         says(&model.findings()[0].message, &[name, "unfinished download"]);
     }
     put(dir.path(), "x.gguf.part", "?");
-    says(
-        &all(&fails(dir.path().join("x.gguf.part"))),
-        &["unfinished download (.part)"],
-    );
+    says(&all(&fails(dir.path().join("x.gguf.part"))), &["unfinished download (.part)"]);
 }
 
 #[test]
 fn nothing_there() {
-    let dir = folder(&[
-        ("model.safetensors", ONE),
-        ("hub/models--org--Qwen3-8B/refs/main", "x"),
-    ]);
+    let dir = folder(&[("model.safetensors", ONE), ("hub/models--org--Qwen3-8B/refs/main", "x")]);
     let stores = Stores::none().hugging_face(dir.path().join("hub"));
-    let text = |path: PathBuf| {
-        all(&OpenOptions::new()
-            .stores(stores.clone())
-            .open(path)
-            .err()
-            .unwrap())
-    };
+    let text =
+        |path: PathBuf| all(&OpenOptions::new().stores(stores.clone()).open(path).err().unwrap());
     let typo = text(dir.path().join("modle.safetensors"));
     says(
         &typo,
@@ -520,14 +396,8 @@ fn nothing_there() {
             "/model.safetensors?",
         ],
     );
-    says(
-        &text("org/Qwen3-8b".into()),
-        &["did you mean org/Qwen3-8B?"],
-    );
-    says(
-        &text("someone/qwen3-8B".into()),
-        &["did you mean org/Qwen3-8B?"],
-    );
+    says(&text("org/Qwen3-8b".into()), &["did you mean org/Qwen3-8B?"]);
+    says(&text("someone/qwen3-8B".into()), &["did you mean org/Qwen3-8B?"]);
     says(
         &text("zzz".into()),
         &["hint: a model of the local Ollama store is written ollama:name:tag"],
@@ -556,11 +426,7 @@ fn names_in_the_hugging_face_cache() {
         &hub,
         "org/name",
         "aaaa1111",
-        &[
-            ("model.safetensors", ONE),
-            ("config.json", "{}"),
-            ("sub/x.safetensors", TWO),
-        ],
+        &[("model.safetensors", ONE), ("config.json", "{}"), ("sub/x.safetensors", TWO)],
     );
     cached(&hub, "org/name", "bbbb2222", &[("model.safetensors", TWO)]);
     cached(&hub, "gpt2", "cccc", &[("model.safetensors", ONE)]);
@@ -571,15 +437,7 @@ fn names_in_the_hugging_face_cache() {
     put(&hub, "models--two--twin/refs/main", "eeee");
     let options = OpenOptions::new().stores(Stores::none().hugging_face(&hub));
     let place = |name: &str| {
-        options
-            .open(name)
-            .unwrap()
-            .path()
-            .strip_prefix(&hub)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned()
+        options.open(name).unwrap().path().strip_prefix(&hub).unwrap().to_str().unwrap().to_owned()
     };
     for (name, expected) in [
         ("org/name", "models--org--name/snapshots/aaaa1111"),
@@ -587,10 +445,7 @@ fn names_in_the_hugging_face_cache() {
         ("org/name@refs/pr/1", "models--org--name/snapshots/bbbb2222"),
         ("org/name@bbbb2222", "models--org--name/snapshots/bbbb2222"),
         ("name@bbbb", "models--org--name/snapshots/bbbb2222"),
-        (
-            "org/name/sub/x.safetensors",
-            "models--org--name/snapshots/aaaa1111/sub/x.safetensors",
-        ),
+        ("org/name/sub/x.safetensors", "models--org--name/snapshots/aaaa1111/sub/x.safetensors"),
         ("gpt2", "models--gpt2/snapshots/cccc"),
         ("one/twin", "models--one--twin/snapshots/dddd"),
     ] {
@@ -599,28 +454,16 @@ fn names_in_the_hugging_face_cache() {
     let model = options.open("org/name").unwrap();
     assert_eq!(files(&model), ["model.safetensors"]);
     assert_eq!(model.configs().len(), 1);
-    says(
-        &model.notes()[0],
-        &["`org/name` was found", "revision main (aaaa1111)"],
-    );
+    says(&model.notes()[0], &["`org/name` was found", "revision main (aaaa1111)"]);
 
     let text = |name: &str| all(&options.open(name).err().unwrap());
-    says(
-        &text("twin"),
-        &["several cached repositories", "one/twin, two/twin"],
-    );
+    says(&text("twin"), &["several cached repositories", "one/twin, two/twin"]);
     says(
         &text("org/name@v9"),
         &["revision v9 is not in the cache, which holds aaaa1111, bbbb2222"],
     );
-    says(
-        &text("two/twin"),
-        &["no weights are here; it holds config.json"],
-    );
-    says(
-        &text("org/name/y.gguf"),
-        &["does not hold y.gguf", "hf download org/name"],
-    );
+    says(&text("two/twin"), &["no weights are here; it holds config.json"]);
+    says(&text("org/name/y.gguf"), &["does not hold y.gguf", "hf download org/name"]);
     for hostile in ["org/name@../../x", "../hub", "org/../name"] {
         says(&text(hostile), &["no such file"]);
     }
@@ -667,22 +510,12 @@ fn manifest(layers: &[String]) -> String {
 fn names_in_the_ollama_store() {
     let store = tempfile::tempdir().unwrap();
     let blob = |number: usize, content: &str| {
-        put(
-            store.path(),
-            &format!("blobs/sha256-{}", digest(number)),
-            content,
-        )
+        put(store.path(), &format!("blobs/sha256-{}", digest(number)), content)
     };
     let name = |name: &str, layers: &[String]| {
-        put(
-            store.path(),
-            &format!("{MANIFEST}/{name}"),
-            &manifest(layers),
-        )
+        put(store.path(), &format!("{MANIFEST}/{name}"), &manifest(layers))
     };
-    (1..4)
-        .zip([S1, S2, S3])
-        .for_each(|(number, content)| blob(number, content));
+    (1..4).zip([S1, S2, S3]).for_each(|(number, content)| blob(number, content));
     blob(4, r#"{"model_type": "llama"}"#);
     let tensor = |number| layer("tensor", number, "a.weight");
     name(
@@ -695,14 +528,8 @@ fn names_in_the_ollama_store() {
             layer("license", 9, ""),
         ],
     );
-    name(
-        "tiny/holes",
-        &[tensor(1), layer("tensor", 7, "gone.weight")],
-    );
-    name(
-        "one/latest",
-        &[layer("model", 1, ""), layer("projector", 2, "")],
-    );
+    name("tiny/holes", &[tensor(1), layer("tensor", 7, "gone.weight")]);
+    name("one/latest", &[layer("model", 1, ""), layer("projector", 2, "")]);
     name("bad/latest", &[layer("model", 8, "")]);
     name("cloud/latest", &[layer("license", 9, "")]);
     name(
@@ -721,10 +548,7 @@ fn names_in_the_ollama_store() {
     let text = |name: &str| all(&options.open(name).err().unwrap());
 
     let tiny = options.open("ollama:tiny").unwrap();
-    assert_eq!(
-        (tiny.sources().len(), tiny.configs().len(), kinds(&tiny)),
-        (3, 1, vec![])
-    );
+    assert_eq!((tiny.sources().len(), tiny.configs().len(), kinds(&tiny)), (3, 1, vec![]));
     assert_eq!(tiny.path(), Path::new("ollama:tiny"));
     let holes = options.open("ollama:library/tiny:holes").unwrap();
     assert_eq!(holes.findings()[0].tensor.as_deref(), Some("gone.weight"));
@@ -737,39 +561,22 @@ fn names_in_the_ollama_store() {
 
     let parts = options.open_all("ollama:parts").unwrap();
     assert_eq!(
-        parts
-            .iter()
-            .map(|p| (p.path().to_str().unwrap(), p.configs().len()))
-            .collect::<Vec<_>>(),
+        parts.iter().map(|p| (p.path().to_str().unwrap(), p.configs().len())).collect::<Vec<_>>(),
         [("ollama:parts/unet", 0), ("ollama:parts/vae", 1)]
     );
 
     says(
         &text("ollama:bad"),
-        &[
-            "ollama:bad: the blob ",
-            &digest(8),
-            "is missing",
-            "`ollama pull`",
-        ],
+        &["ollama:bad: the blob ", &digest(8), "is missing", "`ollama pull`"],
     );
     says(
         &text("ollama:tiny:1b"),
-        &[
-            "has no such model",
-            "tags of this model that are here: holes, latest",
-        ],
+        &["has no such model", "tags of this model that are here: holes, latest"],
     );
     says(&text("ollama:tony"), &["did you mean tiny?"]);
-    says(
-        &text("ollama:cloud"),
-        &["no weights, only application/vnd.ollama.image.license"],
-    );
+    says(&text("ollama:cloud"), &["no weights, only application/vnd.ollama.image.license"]);
     says(&text("ollama:../x"), &["not a name Ollama could have"]);
-    says(
-        &text("ollama:evil"),
-        &["`../../x`, which is no SHA-256 digest"],
-    );
+    says(&text("ollama:evil"), &["`../../x`, which is no SHA-256 digest"]);
 }
 
 #[test]

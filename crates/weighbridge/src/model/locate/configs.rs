@@ -67,23 +67,15 @@ fn read(path: &Path, name: &str, located: &mut Located, budget: &Budget) -> Resu
     }
     let problem = match document(path, budget) {
         Ok(json) if json.is_object() => {
-            located.configs.push(Config {
-                name: name.to_owned(),
-                json,
-            });
+            located.configs.push(Config { name: name.to_owned(), json });
             return Ok(());
         }
         Ok(_) => "it is not a JSON object".to_owned(),
         Err(error) if error.kind() == crate::ErrorKind::Limit => return Err(error),
         Err(error) => error.message().to_owned(),
     };
-    let message = format!(
-        "{} is of no use: {problem}; fetch it again",
-        shown_name(path)
-    );
-    located
-        .findings
-        .push(Finding::general("bad-config", message));
+    let message = format!("{} is of no use: {problem}; fetch it again", shown_name(path));
+    located.findings.push(Finding::general("bad-config", message));
     Ok(())
 }
 
@@ -91,10 +83,7 @@ fn read(path: &Path, name: &str, located: &mut Located, budget: &Budget) -> Resu
 pub(super) fn document(path: &Path, budget: &Budget) -> Result<serde_json::Value> {
     let text = text(path, MAX_BYTES, budget)?;
     budget
-        .charge(
-            (text.len() as u64).saturating_mul(PARSED_BYTES),
-            "a JSON document",
-        )
+        .charge((text.len() as u64).saturating_mul(PARSED_BYTES), "a JSON document")
         .map_err(|e| e.in_file(path))?;
     parse(&text).map_err(|e| e.in_file(path))
 }
@@ -108,15 +97,10 @@ pub(super) fn text(path: &Path, most: u64, budget: &Budget) -> Result<Vec<u8>> {
         return Err(Error::usage("it is not a file").in_file(path));
     }
     if about.len() > most {
-        let message = format!(
-            "it has {} bytes, which no honest file of its kind has",
-            about.len()
-        );
+        let message = format!("it has {} bytes, which no honest file of its kind has", about.len());
         return Err(Error::malformed(message).in_file(path));
     }
-    budget
-        .charge(about.len(), "a JSON document")
-        .map_err(|e| e.in_file(path))?;
+    budget.charge(about.len(), "a JSON document").map_err(|e| e.in_file(path))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
@@ -140,9 +124,8 @@ fn without_infinities(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let (mut rest, mut quoted, mut changed) = (text, false, false);
     while let Some((&byte, after)) = rest.split_first() {
-        let word = [&b"-Infinity"[..], b"Infinity", b"NaN"]
-            .into_iter()
-            .find(|w| rest.starts_with(w));
+        let word =
+            [&b"-Infinity"[..], b"Infinity", b"NaN"].into_iter().find(|w| rest.starts_with(w));
         match (byte, word) {
             (b'\\', _) if quoted => {
                 let pair = rest.len().min(2);

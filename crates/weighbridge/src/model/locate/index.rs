@@ -84,11 +84,7 @@ impl Index {
             match file.is_file() {
                 true => set.files.push(file),
                 false => {
-                    let tensors = self
-                        .entries
-                        .iter()
-                        .filter(|(_, at)| *at == position)
-                        .count();
+                    let tensors = self.entries.iter().filter(|(_, at)| *at == position).count();
                     let holds = format!(
                         "it holds {tensors} of the {} tensors in {}",
                         self.entries.len(),
@@ -131,11 +127,7 @@ impl WeightMap {
         }
         let place = |(name, old): (Box<str>, u32)| (name, moved[old as usize]);
         let entries = self.entries.into_iter().map(place).collect();
-        Index {
-            path,
-            files: files.into_iter().map(|(name, _)| name).collect(),
-            entries,
-        }
+        Index { path, files: files.into_iter().map(|(name, _)| name).collect(), entries }
     }
 }
 
@@ -167,18 +159,11 @@ mod tests {
 
     #[test]
     fn names_of_indexes() {
-        for name in [
-            "model.safetensors.index.json",
-            "model.safetensors.index.fp16.json",
-        ] {
+        for name in ["model.safetensors.index.json", "model.safetensors.index.fp16.json"] {
             assert!(is_index(name, &["safetensors"]), "{name}");
         }
         assert!(is_index("pytorch_model.bin.index.json", &["bin"]));
-        for name in [
-            "model.safetensors",
-            "index.json",
-            "a.safetensors.indexed.json",
-        ] {
+        for name in ["model.safetensors", "index.json", "a.safetensors.indexed.json"] {
             assert!(!is_index(name, &["safetensors"]), "{name}");
         }
     }
@@ -197,9 +182,6 @@ mod tests {
         let document: Document = serde_json::from_str(text).unwrap();
         let index = document.weight_map.sorted(PathBuf::new());
         assert_eq!(index.files, ["a", "b"]);
-        assert_eq!(
-            index.entries.iter().map(|e| e.1).collect::<Vec<_>>(),
-            [1, 0, 1]
-        );
+        assert_eq!(index.entries.iter().map(|e| e.1).collect::<Vec<_>>(), [1, 0, 1]);
     }
 }

@@ -12,15 +12,8 @@ use crate::catalog::Finding;
 const MOST_MISSING: usize = 100;
 
 /// The endings that downloaders give to what they have not finished.
-pub(super) const UNFINISHED: &[&str] = &[
-    "incomplete",
-    "part",
-    "partial",
-    "crdownload",
-    "download",
-    "aria2",
-    "!ut",
-];
+pub(super) const UNFINISHED: &[&str] =
+    &["incomplete", "part", "partial", "crdownload", "download", "aria2", "!ut"];
 
 /// One way to read the weights of a folder.
 #[derive(Debug, Default)]
@@ -36,10 +29,7 @@ pub(super) struct Set {
 
 impl Set {
     pub(super) fn new(label: String) -> Self {
-        Self {
-            label,
-            ..Self::default()
-        }
+        Self { label, ..Self::default() }
     }
 
     fn of_one(entry: &Entry) -> Self {
@@ -58,17 +48,11 @@ impl Set {
     pub(super) fn stem(&self) -> (&str, bool) {
         let (name, counted_variant) = match &self.counted {
             Some(shard) => (shard.stem(), shard.suffix.matches('.').count() > 1),
-            None => (
-                self.label
-                    .rsplit_once('.')
-                    .map_or(&*self.label, |(stem, _)| stem),
-                false,
-            ),
+            None => (self.label.rsplit_once('.').map_or(&*self.label, |(stem, _)| stem), false),
         };
         // `model.safetensors.index.json` and `model.safetensors.index.fp16.json`
-        if let Some((stem, rest)) = name
-            .split_once(".safetensors.index")
-            .or(name.split_once(".bin.index"))
+        if let Some((stem, rest)) =
+            name.split_once(".safetensors.index").or(name.split_once(".bin.index"))
         {
             return (stem, !rest.is_empty());
         }
@@ -93,11 +77,7 @@ pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
             None => {}
         }
     }
-    sets.extend(
-        series
-            .into_iter()
-            .map(|(shard, members)| complete(shard, members)),
-    );
+    sets.extend(series.into_iter().map(|(shard, members)| complete(shard, members)));
     sets.retain(|set| !set.files.is_empty());
     sets
 }
@@ -106,44 +86,23 @@ pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
 fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>) -> Set {
     members.sort_by_key(|(index, _)| *index);
     let lowest = members.first().map_or(1, |(index, _)| *index);
-    let there: Vec<u32> = members
-        .iter()
-        .filter(|m| m.1.kind == Kind::File)
-        .map(|m| m.0)
-        .collect();
+    let there: Vec<u32> = members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.0).collect();
     let mut set = Set::new(shard.name(lowest));
-    set.files = members
-        .iter()
-        .filter(|m| m.1.kind == Kind::File)
-        .map(|m| m.1.path.clone())
-        .collect();
-    let folder = members
-        .first()
-        .and_then(|m| m.1.path.parent())
-        .unwrap_or(Path::new(""));
+    set.files =
+        members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.1.path.clone()).collect();
+    let folder = members.first().and_then(|m| m.1.path.parent()).unwrap_or(Path::new(""));
     set.missing = shard
         .indices(lowest)
         .filter(|index| there.binary_search(index).is_err())
         .map(|index| shard.name(index))
         .collect();
     for name in set.missing.iter().take(MOST_MISSING) {
-        let whole = format!(
-            "{} of the {} files of this model are here",
-            there.len(),
-            shard.total
-        );
+        let whole = format!("{} of the {} files of this model are here", there.len(), shard.total);
         set.findings.push(missing_shard(&folder.join(name), &whole));
     }
-    if let Some(more) = set
-        .missing
-        .len()
-        .checked_sub(MOST_MISSING)
-        .filter(|more| *more > 0)
-    {
-        set.findings.push(Finding::general(
-            "missing-shard",
-            format!("{more} more files are missing"),
-        ));
+    if let Some(more) = set.missing.len().checked_sub(MOST_MISSING).filter(|more| *more > 0) {
+        set.findings
+            .push(Finding::general("missing-shard", format!("{more} more files are missing")));
     }
     set.counted = Some(shard);
     set

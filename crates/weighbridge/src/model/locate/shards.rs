@@ -44,10 +44,7 @@ impl Shard {
     /// The name of another member of the set.
     pub(super) fn name(&self, index: u32) -> String {
         let (i, t) = self.widths;
-        format!(
-            "{}{index:0i$}-of-{:0t$}{}",
-            self.prefix, self.total, self.suffix
-        )
+        format!("{}{index:0i$}-of-{:0t$}{}", self.prefix, self.total, self.suffix)
     }
 
     /// Whether both belong to one set.
