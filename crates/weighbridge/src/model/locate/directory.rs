@@ -351,7 +351,8 @@ pub(super) fn is_not_weights(name: &str) -> bool {
         ) || stem.starts_with("optimizer")
             || stem.starts_with("rng_state")
             || stem.starts_with("random_states")
-            || stem.starts_with("tokenizer")
+            // A tokenizer of sound in safetensors is a model of its own.
+            || (stem.starts_with("tokenizer") && !name.ends_with(".safetensors"))
             || stem.ends_with("_optim_states")
             || stem.ends_with(".optim"))
 }
