@@ -1,6 +1,7 @@
 //! Every prefix and every one-byte change of every small sample: an error or a right answer,
 //! without a panic, a hang, or more memory than the limits allow.
 #![allow(unsafe_code)]
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 
 mod common;
 
@@ -47,7 +48,11 @@ static ALLOCATOR: Counting = Counting;
 
 /// Small enough that a file which escapes them is seen.
 fn limits() -> Limits {
-    Limits::default().max_allocation(1 << 20).max_total(2 << 20).max_items(20_000).max_pickle_steps(200_000)
+    Limits::default()
+        .max_allocation(1 << 20)
+        .max_total(2 << 20)
+        .max_items(20_000)
+        .max_pickle_steps(200_000)
 }
 
 /// What limits, buffers and reports of a small file may hold at once.
@@ -59,8 +64,11 @@ fn open(name: &str, bytes: &[u8]) -> Result<Model> {
 
 /// Opens, reports and reads everything; gives the values that could be read.
 fn exercise(name: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let Ok(model) = open(name, bytes) else { return Vec::new() };
-    let options = InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
+    let Ok(model) = open(name, bytes) else {
+        return Vec::new();
+    };
+    let options =
+        InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
     let _ = inspect(&model, &options).map(|report| serde_json::to_string(&report));
     let small = stored(&model).filter(|(_, tensor)| tensor.bytes <= 1 << 20);
     small.filter_map(|(s, t)| Some((t.name.to_string(), image(s, t).ok()?))).collect()
@@ -82,16 +90,21 @@ fn every_prefix() {
             whole.entry(tensor).or_default().push(values);
         }
         // Long files of values are all alike inside: step through their tail.
-        for len in (0..bytes.len()).filter(|&len| len < 6 << 10 || len % 7 == 0 || bytes.len() - len < 2048) {
-            within_memory(|| format!("{name}, first {len} bytes"), || {
-                for (tensor, values) in exercise(name, &bytes[..len]) {
-                    let known = whole.get(&tensor);
-                    assert!(
-                        known.is_some_and(|known| known.contains(&values)),
-                        "{name}: the first {len} bytes give other values for {tensor}"
-                    );
-                }
-            });
+        for len in (0..bytes.len())
+            .filter(|&len| len < 6 << 10 || len % 7 == 0 || bytes.len() - len < 2048)
+        {
+            within_memory(
+                || format!("{name}, first {len} bytes"),
+                || {
+                    for (tensor, values) in exercise(name, &bytes[..len]) {
+                        let known = whole.get(&tensor);
+                        assert!(
+                            known.is_some_and(|known| known.contains(&values)),
+                            "{name}: the first {len} bytes give other values for {tensor}"
+                        );
+                    }
+                },
+            );
         }
     });
 }
@@ -100,13 +113,18 @@ fn every_prefix() {
 fn every_changed_byte() {
     in_parallel(&small_files(32 << 10), |(name, bytes)| {
         let mut changed = bytes.clone();
-        for at in (0..bytes.len()).filter(|&at| at < 4 << 10 || at % 5 == 0 || bytes.len() - at < 1024) {
+        for at in
+            (0..bytes.len()).filter(|&at| at < 4 << 10 || at % 5 == 0 || bytes.len() - at < 1024)
+        {
             let old = bytes[at];
             for new in [old ^ 1, old ^ 0x80, 0xff, old.wrapping_add((at % 255) as u8)] {
                 changed[at] = new;
-                within_memory(|| format!("{name}, byte {at} = {new}"), || {
-                    exercise(name, &changed);
-                });
+                within_memory(
+                    || format!("{name}, byte {at} = {new}"),
+                    || {
+                        exercise(name, &changed);
+                    },
+                );
             }
             changed[at] = old;
         }

@@ -9,12 +9,27 @@ use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{FileAccess, Model, OpenOptions, Result};
 
 fn report(model: Result<Model>) -> String {
+    report_with(model, true)
+}
+
+/// A stream is not read past its header, so it cannot know about padding at its end.
+fn report_without_length(model: Result<Model>) -> String {
+    report_with(model, false)
+}
+
+fn report_with(model: Result<Model>, length: bool) -> String {
     let model = match model {
         Ok(model) => model,
         Err(error) => return format!("error: {error}"),
     };
-    let options = InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
-    let mut text = serde_json::to_string_pretty(&inspect(&model, &options).unwrap()).unwrap();
+    let options =
+        InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
+    let mut report = inspect(&model, &options).unwrap();
+    if !length {
+        report.file_bytes = 0;
+        report.files.iter_mut().for_each(|file| file.bytes = 0);
+    }
+    let mut text = serde_json::to_string_pretty(&report).unwrap();
     for (source, tensor) in stored(&model) {
         let values = image(source, tensor).map(|bytes| common::sha256(&bytes));
         text += &match values {
@@ -36,10 +51,24 @@ fn all_forms_agree() {
             ("read", report(with(FileAccess::Read).open(&sample.path))),
             ("bytes", report(beside(name, |o| o.open_bytes(bytes.clone(), name)))),
             ("reader", report(beside(name, |o| o.open_reader(Cursor::new(bytes.clone()), name)))),
-            ("stream", report(beside(name, |o| o.open_stream(OneByOne(Cursor::new(bytes.clone())), name)))),
         ];
+        // Where the header does not say how the file ends, a stream cannot know without its end.
+        if sample.expect["end_unstated"] != true {
+            let mapped_stream = report_without_length(with(FileAccess::Map).open(&sample.path));
+            let slow = || OneByOne(Cursor::new(bytes.clone()));
+            let stream = report_without_length(beside(name, |o| o.open_stream(slow(), name)));
+            assert!(
+                stream == mapped_stream,
+                "{}: stream gives\n{stream}\nmapped gives\n{mapped_stream}",
+                sample.name()
+            );
+        }
         for (form, other) in forms {
-            assert!(other == mapped, "{}: {form} gives\n{other}\nmapped gives\n{mapped}", sample.name());
+            assert!(
+                other == mapped,
+                "{}: {form} gives\n{other}\nmapped gives\n{mapped}",
+                sample.name()
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Limits hold for every sample: too little is an error of that kind, never a wrong answer.
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 
 mod common;
 
@@ -17,7 +18,9 @@ fn every_limit_is_an_error_or_changes_nothing() {
     ];
     for (name, bytes) in small_files(64 << 10) {
         let open = |limits| OpenOptions::new().limits(limits).open_bytes(bytes.clone(), &name);
-        let Ok(whole) = open(Limits::default()) else { continue };
+        let Ok(whole) = open(Limits::default()) else {
+            continue;
+        };
         let names = |model: &weighbridge::Model| -> Vec<String> {
             stored(model).map(|(_, t)| t.name.to_string()).collect()
         };
@@ -25,7 +28,9 @@ fn every_limit_is_an_error_or_changes_nothing() {
             for n in [0, 1, 2, 5, 10, 100, 1000, 10_000] {
                 match open(limits(n)) {
                     Ok(model) => assert_eq!(names(&model), names(&whole), "{name} {what} {n}"),
-                    Err(error) => assert_eq!(error.kind(), ErrorKind::Limit, "{name} {what} {n}: {error}"),
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Limit, "{name} {what} {n}: {error}")
+                    }
                 }
             }
         }

@@ -23,10 +23,7 @@ fn one_file_with_its_configs() {
         let names: Vec<&str> = model.configs().iter().map(|config| &*config.name).collect();
         assert_eq!(names, ["config.json", "quantize_config.json"]);
         assert_eq!(kinds(&model), ["bad-config"]);
-        says(
-            &model.findings()[0].message,
-            &["hf_quant_config.json", "not valid JSON"],
-        );
+        says(&model.findings()[0].message, &["hf_quant_config.json", "not valid JSON"]);
     }
 }
 
@@ -34,9 +31,7 @@ fn one_file_with_its_configs() {
 fn a_config_is_held_to_the_limits() {
     let big = format!("{{\"a\": \"{}\"}}", "x".repeat(10_000));
     let dir = folder(&[("model.safetensors", ONE), ("config.json", &big)]);
-    let error = options()
-        .limits(Limits::default().max_allocation(9_000))
-        .open(dir.path());
+    let error = options().limits(Limits::default().max_allocation(9_000)).open(dir.path());
     assert_eq!(error.err().unwrap().kind(), weighbridge::ErrorKind::Limit);
 }
 
@@ -74,14 +69,7 @@ fn what_an_index_promises_is_checked() {
     let text: Vec<String> = model
         .findings()
         .iter()
-        .map(|f| {
-            format!(
-                "{} {}: {}",
-                f.kind,
-                f.tensor.as_deref().unwrap_or("-"),
-                f.message
-            )
-        })
+        .map(|f| format!("{} {}: {}", f.kind, f.tensor.as_deref().unwrap_or("-"), f.message))
         .collect();
     says(
         &text.join("\n"),
@@ -97,23 +85,12 @@ fn what_an_index_promises_is_checked() {
 
 #[test]
 fn an_index_does_not_lead_out_of_its_folder() {
-    for name in [
-        "../model.safetensors",
-        "/etc/passwd",
-        "a/../../b.safetensors",
-    ] {
+    for name in ["../model.safetensors", "/etc/passwd", "a/../../b.safetensors"] {
         let index = format!(r#"{{"weight_map": {{"a": "{name}"}}}}"#);
-        let dir = folder(&[
-            ("model.safetensors.index.json", &index),
-            ("model.safetensors", ONE),
-        ]);
+        let dir = folder(&[("model.safetensors.index.json", &index), ("model.safetensors", ONE)]);
         says(
             &all(&fails(dir.path())),
-            &[
-                "model.safetensors.index.json",
-                name,
-                "outside of its folder",
-            ],
+            &["model.safetensors.index.json", name, "outside of its folder"],
         );
     }
 }
@@ -123,29 +100,18 @@ fn an_index_of_no_use_is_passed_over() {
     for (index, why) in [
         ("{}", "missing field `weight_map`"),
         ("oh no", "not an index"),
-        (
-            r#"{"weight_map": {"a": "gone.safetensors"}}"#,
-            "none of them is here (gone.safetensors)",
-        ),
+        (r#"{"weight_map": {"a": "gone.safetensors"}}"#, "none of them is here (gone.safetensors)"),
     ] {
-        let dir = folder(&[
-            ("model.safetensors.index.json", index),
-            ("model.safetensors", ONE),
-        ]);
+        let dir = folder(&[("model.safetensors.index.json", index), ("model.safetensors", ONE)]);
         let model = open(dir.path());
         assert_eq!(
             (files(&model), kinds(&model)),
             (vec!["model.safetensors".to_owned()], vec!["bad-index"])
         );
-        says(
-            &model.findings()[0].message,
-            &["model.safetensors.index.json", why],
-        );
+        says(&model.findings()[0].message, &["model.safetensors.index.json", why]);
     }
-    let dir = folder(&[(
-        "m.safetensors.index.json",
-        r#"{"weight_map": {"a": "gone.safetensors"}}"#,
-    )]);
+    let dir =
+        folder(&[("m.safetensors.index.json", r#"{"weight_map": {"a": "gone.safetensors"}}"#)]);
     says(
         &all(&fails(dir.path().join("m.safetensors.index.json"))),
         &["none of the 1 files", "gone.safetensors"],
@@ -162,10 +128,7 @@ fn shards_without_an_index() {
     let model = open(dir.path());
     assert_eq!(
         files(&model),
-        [
-            "model-00001-of-00003.safetensors",
-            "model-00003-of-00003.safetensors"
-        ]
+        ["model-00001-of-00003.safetensors", "model-00003-of-00003.safetensors"]
     );
     assert_eq!(kinds(&model), ["missing-shard"]);
     says(
@@ -178,10 +141,7 @@ fn shards_without_an_index() {
 
     let alone = open(dir.path().join("model-00003-of-00003.safetensors"));
     assert_eq!(alone.sources().len(), 1);
-    says(
-        &alone.notes()[0],
-        &["shard 3 of 3", dir.path().to_str().unwrap()],
-    );
+    says(&alone.notes()[0], &["shard 3 of 3", dir.path().to_str().unwrap()]);
 }
 
 #[test]
@@ -191,15 +151,8 @@ fn one_name_in_two_files() {
         ("model-00002-of-00002.safetensors", S1),
     ]);
     let model = open(dir.path());
-    assert!(
-        kinds(&model).iter().all(|kind| *kind == "duplicate-tensor"),
-        "{:?}",
-        kinds(&model)
-    );
-    assert_eq!(
-        kinds(&model).len(),
-        model.sources()[0].catalog().tensors.len()
-    );
+    assert!(kinds(&model).iter().all(|kind| *kind == "duplicate-tensor"), "{:?}", kinds(&model));
+    assert_eq!(kinds(&model).len(), model.sources()[0].catalog().tensors.len());
     says(
         &model.findings()[0].message,
         &["model-00001-of-00002.safetensors and again in model-00002"],
@@ -210,51 +163,24 @@ fn one_name_in_two_files() {
 fn one_of_several_sets_is_taken() {
     let cases: &[(&[(&str, &str)], &str)] = &[
         (
-            &[
-                ("model.safetensors", ONE),
-                ("consolidated.safetensors", TWO),
-            ],
+            &[("model.safetensors", ONE), ("consolidated.safetensors", TWO)],
             "consolidated.safetensors",
         ),
+        (&[("model.safetensors", ONE), ("model.fp16.safetensors", TWO)], "model.fp16.safetensors"),
+        (&[("model.safetensors", ONE), ("pytorch_model.bin", "PK..")], "pytorch_model.bin"),
         (
-            &[("model.safetensors", ONE), ("model.fp16.safetensors", TWO)],
-            "model.fp16.safetensors",
-        ),
-        (
-            &[("model.safetensors", ONE), ("pytorch_model.bin", "PK..")],
-            "pytorch_model.bin",
-        ),
-        (
-            &[
-                ("model.safetensors", ONE),
-                ("adapter_model.safetensors", TWO),
-            ],
+            &[("model.safetensors", ONE), ("adapter_model.safetensors", TWO)],
             "adapter_model.safetensors",
         ),
-        (
-            &[("model.safetensors", ONE), ("model-q4.gguf", "GGUF")],
-            "model-q4.gguf",
-        ),
-        (
-            &[
-                ("consolidated.safetensors", ONE),
-                ("other.safetensors", TWO),
-            ],
-            "other.safetensors",
-        ),
-        (
-            &[("gptq_model-4bit.safetensors", ONE), ("weights.npz", "PK")],
-            "weights.npz",
-        ),
+        (&[("model.safetensors", ONE), ("model-q4.gguf", "GGUF")], "model-q4.gguf"),
+        (&[("consolidated.safetensors", ONE), ("other.safetensors", TWO)], "other.safetensors"),
+        (&[("gptq_model-4bit.safetensors", ONE), ("weights.npz", "PK")], "weights.npz"),
     ];
     for (content, aside) in cases {
         let dir = folder(content);
         let model = open(dir.path());
         assert_eq!(files(&model), [content[0].0]);
-        says(
-            &model.notes()[0],
-            &["taken: ", content[0].0, &format!("left aside: {aside}")],
-        );
+        says(&model.notes()[0], &["taken: ", content[0].0, &format!("left aside: {aside}")]);
     }
     let dir = folder(&[
         ("model.safetensors.index.json", INDEX),
@@ -276,12 +202,7 @@ fn equals_are_several_models() {
     let dir = folder(&[("a.safetensors", ONE), ("b.safetensors", TWO)]);
     says(
         &all(&fails(dir.path())),
-        &[
-            "2 models",
-            "a.safetensors",
-            "b.safetensors",
-            "hint: name one of them",
-        ],
+        &["2 models", "a.safetensors", "b.safetensors", "hint: name one of them"],
     );
     let models = options().open_all(dir.path()).unwrap();
     assert_eq!(
@@ -293,21 +214,12 @@ fn equals_are_several_models() {
 
 #[test]
 fn what_training_leaves_behind_is_not_weights() {
-    let left = [
-        "optimizer.pt",
-        "rng_state.pth",
-        "scheduler.pt",
-        "training_args.bin",
-    ];
+    let left = ["optimizer.pt", "rng_state.pth", "scheduler.pt", "training_args.bin"];
     let dir = folder(&[("model.safetensors", ONE)]);
-    left.iter()
-        .for_each(|name| put(dir.path(), name, "PK\x03\x04"));
+    left.iter().for_each(|name| put(dir.path(), name, "PK\x03\x04"));
     let model = open(dir.path());
     assert_eq!(files(&model), ["model.safetensors"]);
-    assert_eq!(
-        model.notes(),
-        [format!("not taken as weights: {}", left.join(", "))]
-    );
+    assert_eq!(model.notes(), [format!("not taken as weights: {}", left.join(", "))]);
 }
 
 #[test]
@@ -347,10 +259,7 @@ fn a_directory_without_weights() {
     says(&text(&[]), &["the directory is empty"]);
     says(
         &text(&[("config.json", "{}"), ("notes.md", "")]),
-        &[
-            "no weights are here; it holds config.json, notes.md",
-            ".safetensors",
-        ],
+        &["no weights are here; it holds config.json, notes.md", ".safetensors"],
     );
     says(
         &text(&[("config.json", "{}"), ("model.safetensors.incomplete", "x")]),
@@ -358,19 +267,11 @@ fn a_directory_without_weights() {
     );
     says(
         &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
-        &["not", "but in ", "/a", "hint: name one"].map(|w| {
-            if w == "not" {
-                "no weights are in this directory itself"
-            } else {
-                w
-            }
-        }),
+        &["not", "but in ", "/a", "hint: name one"]
+            .map(|w| if w == "not" { "no weights are in this directory itself" } else { w }),
     );
     says(
-        &text(&[
-            ("snapshots/abc/model.safetensors", ONE),
-            ("refs/main", "abc"),
-        ]),
+        &text(&[("snapshots/abc/model.safetensors", ONE), ("refs/main", "abc")]),
         &["snapshots/abc"],
     );
 }
@@ -393,16 +294,10 @@ fn a_pointer_among_the_shards_is_named() {
     let dir = folder(&[("model.safetensors", "<!doctype html><title>Log in</title>")]);
     says(
         &all(&fails(dir.path())),
-        &[
-            "model.safetensors: ",
-            "HTML page saved as weights, titled \"Log in\"",
-        ],
+        &["model.safetensors: ", "HTML page saved as weights, titled \"Log in\""],
     );
     let dir = folder(&[("model.safetensors", "")]);
-    says(
-        &all(&fails(dir.path())),
-        &["model.safetensors: ", "empty (0 bytes)"],
-    );
+    says(&all(&fails(dir.path())), &["model.safetensors: ", "empty (0 bytes)"]);
 }
 
 #[test]
@@ -411,10 +306,7 @@ fn unfinished_downloads_are_shown_as_far_as_they_go() {
     let mut large = (header.len() as u64).to_le_bytes().to_vec();
     large.extend(header.as_bytes());
     large.resize(large.len() + 100_000, 0);
-    let dir = folder(&[
-        ("model.safetensors.incomplete", ONE),
-        ("a.safetensors.aria2", "x"),
-    ]);
+    let dir = folder(&[("model.safetensors.incomplete", ONE), ("a.safetensors.aria2", "x")]);
     std::fs::write(dir.path().join("a.safetensors"), large).unwrap();
     for name in ["model.safetensors.incomplete", "a.safetensors"] {
         let model = open(dir.path().join(name));
@@ -422,26 +314,15 @@ fn unfinished_downloads_are_shown_as_far_as_they_go() {
         says(&model.findings()[0].message, &[name, "unfinished download"]);
     }
     put(dir.path(), "x.gguf.part", "?");
-    says(
-        &all(&fails(dir.path().join("x.gguf.part"))),
-        &["unfinished download (.part)"],
-    );
+    says(&all(&fails(dir.path().join("x.gguf.part"))), &["unfinished download (.part)"]);
 }
 
 #[test]
 fn nothing_there() {
-    let dir = folder(&[
-        ("model.safetensors", ONE),
-        ("hub/models--org--Qwen3-8B/refs/main", "x"),
-    ]);
+    let dir = folder(&[("model.safetensors", ONE), ("hub/models--org--Qwen3-8B/refs/main", "x")]);
     let stores = Stores::none().hugging_face(dir.path().join("hub"));
-    let text = |path: PathBuf| {
-        all(&OpenOptions::new()
-            .stores(stores.clone())
-            .open(path)
-            .err()
-            .unwrap())
-    };
+    let text =
+        |path: PathBuf| all(&OpenOptions::new().stores(stores.clone()).open(path).err().unwrap());
     let typo = text(dir.path().join("modle.safetensors"));
     says(
         &typo,
@@ -453,14 +334,8 @@ fn nothing_there() {
             "/model.safetensors?",
         ],
     );
-    says(
-        &text("org/Qwen3-8b".into()),
-        &["did you mean org/Qwen3-8B?"],
-    );
-    says(
-        &text("someone/qwen3-8B".into()),
-        &["did you mean org/Qwen3-8B?"],
-    );
+    says(&text("org/Qwen3-8b".into()), &["did you mean org/Qwen3-8B?"]);
+    says(&text("someone/qwen3-8B".into()), &["did you mean org/Qwen3-8B?"]);
     says(
         &text("zzz".into()),
         &["hint: a model of the local Ollama store is written ollama:name:tag"],

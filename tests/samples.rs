@@ -105,7 +105,9 @@ fn check_tensor(
         (Some(sum), Ok(bytes)) if sha256(&bytes) == sum => Ok(()),
         (Some(_), Ok(_)) => Err("its bytes differ".into()),
         // Types without a name of ours may be listed and refused, never misread.
-        (Some(_), Err(_)) if tensor.refused.is_some() && tensor.stored.element().is_none() => Ok(()),
+        (Some(_), Err(_)) if tensor.refused.is_some() && tensor.stored.element().is_none() => {
+            Ok(())
+        }
         (Some(_), Err(error)) => Err(error.to_string()),
     }
 }
@@ -137,7 +139,9 @@ fn check_findings(sample: &Sample, model: &Model) -> Result<(), String> {
 }
 
 fn check_metadata(sample: &Sample, model: &Model) -> Result<(), String> {
-    let Some(expected) = sample.expect["metadata"].as_object() else { return Ok(()) };
+    let Some(expected) = sample.expect["metadata"].as_object() else {
+        return Ok(());
+    };
     let options = InspectOptions { full_metadata: true, ..InspectOptions::default() };
     let found = inspect(model, &options).map_err(|e| e.to_string())?.metadata;
     for (key, value) in expected {
@@ -164,7 +168,9 @@ fn check_metadata(sample: &Sample, model: &Model) -> Result<(), String> {
 /// (null in our reports) and text that is not UTF-8.
 fn same(expected: &Json, found: &Json) -> bool {
     match (expected, found) {
-        (Json::String(text), Json::Null) => ["NaN", "Infinity", "-Infinity"].contains(&text.as_str()),
+        (Json::String(text), Json::Null) => {
+            ["NaN", "Infinity", "-Infinity"].contains(&text.as_str())
+        }
         (Json::Object(object), Json::String(text)) if object.contains_key("bytes") => {
             let hex = object["bytes"].as_str().unwrap();
             let bytes: Vec<u8> = (0..hex.len() / 2)

@@ -29,11 +29,7 @@ fn names_in_the_hugging_face_cache() {
         &hub,
         "org/name",
         "aaaa1111",
-        &[
-            ("model.safetensors", ONE),
-            ("config.json", "{}"),
-            ("sub/x.safetensors", TWO),
-        ],
+        &[("model.safetensors", ONE), ("config.json", "{}"), ("sub/x.safetensors", TWO)],
     );
     cached(&hub, "org/name", "bbbb2222", &[("model.safetensors", TWO)]);
     cached(&hub, "gpt2", "cccc", &[("model.safetensors", ONE)]);
@@ -44,15 +40,7 @@ fn names_in_the_hugging_face_cache() {
     put(&hub, "models--two--twin/refs/main", "eeee");
     let options = OpenOptions::new().stores(Stores::none().hugging_face(&hub));
     let place = |name: &str| {
-        options
-            .open(name)
-            .unwrap()
-            .path()
-            .strip_prefix(&hub)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned()
+        options.open(name).unwrap().path().strip_prefix(&hub).unwrap().to_str().unwrap().to_owned()
     };
     for (name, expected) in [
         ("org/name", "models--org--name/snapshots/aaaa1111"),
@@ -60,10 +48,7 @@ fn names_in_the_hugging_face_cache() {
         ("org/name@refs/pr/1", "models--org--name/snapshots/bbbb2222"),
         ("org/name@bbbb2222", "models--org--name/snapshots/bbbb2222"),
         ("name@bbbb", "models--org--name/snapshots/bbbb2222"),
-        (
-            "org/name/sub/x.safetensors",
-            "models--org--name/snapshots/aaaa1111/sub/x.safetensors",
-        ),
+        ("org/name/sub/x.safetensors", "models--org--name/snapshots/aaaa1111/sub/x.safetensors"),
         ("gpt2", "models--gpt2/snapshots/cccc"),
         ("one/twin", "models--one--twin/snapshots/dddd"),
     ] {
@@ -72,28 +57,16 @@ fn names_in_the_hugging_face_cache() {
     let model = options.open("org/name").unwrap();
     assert_eq!(files(&model), ["model.safetensors"]);
     assert_eq!(model.configs().len(), 1);
-    says(
-        &model.notes()[0],
-        &["`org/name` was found", "revision main (aaaa1111)"],
-    );
+    says(&model.notes()[0], &["`org/name` was found", "revision main (aaaa1111)"]);
 
     let text = |name: &str| all(&options.open(name).err().unwrap());
-    says(
-        &text("twin"),
-        &["several cached repositories", "one/twin, two/twin"],
-    );
+    says(&text("twin"), &["several cached repositories", "one/twin, two/twin"]);
     says(
         &text("org/name@v9"),
         &["revision v9 is not in the cache, which holds aaaa1111, bbbb2222"],
     );
-    says(
-        &text("two/twin"),
-        &["no weights are here; it holds config.json"],
-    );
-    says(
-        &text("org/name/y.gguf"),
-        &["does not hold y.gguf", "hf download org/name"],
-    );
+    says(&text("two/twin"), &["no weights are here; it holds config.json"]);
+    says(&text("org/name/y.gguf"), &["does not hold y.gguf", "hf download org/name"]);
     for hostile in ["org/name@../../x", "../hub", "org/../name"] {
         says(&text(hostile), &["no such file"]);
     }
@@ -125,45 +98,23 @@ fn manifest(layers: &[String]) -> String {
 fn ollama_store() -> tempfile::TempDir {
     let store = tempfile::tempdir().unwrap();
     let put_blob = |number: usize, content: &str| {
-        put(
-            store.path(),
-            &format!("blobs/sha256-{}", digest(number)),
-            content,
-        );
+        put(store.path(), &format!("blobs/sha256-{}", digest(number)), content);
     };
     let name = |name: &str, layers: &[String]| {
-        put(
-            store.path(),
-            &format!("{MANIFEST}/{name}"),
-            &manifest(layers),
-        );
+        put(store.path(), &format!("{MANIFEST}/{name}"), &manifest(layers));
     };
-    (1..4)
-        .zip([S1, S2, S3])
-        .for_each(|(number, content)| put_blob(number, content));
+    (1..4).zip([S1, S2, S3]).for_each(|(number, content)| put_blob(number, content));
     put_blob(4, r#"{"model_type": "llama"}"#);
     let tensor = |number| layer("tensor", number, "a.weight");
     let config = layer("json", 4, "config.json");
     let licence = layer("license", 9, "");
-    name(
-        "tiny/latest",
-        &[tensor(1), tensor(2), tensor(3), config, licence.clone()],
-    );
-    name(
-        "tiny/holes",
-        &[tensor(1), layer("tensor", 7, "gone.weight")],
-    );
-    name(
-        "one/latest",
-        &[layer("model", 1, ""), layer("projector", 2, "")],
-    );
+    name("tiny/latest", &[tensor(1), tensor(2), tensor(3), config, licence.clone()]);
+    name("tiny/holes", &[tensor(1), layer("tensor", 7, "gone.weight")]);
+    name("one/latest", &[layer("model", 1, ""), layer("projector", 2, "")]);
     name("bad/latest", &[layer("model", 8, "")]);
     name("cloud/latest", &[licence]);
     let parts = [layer("tensor", 1, "unet/a"), layer("tensor", 2, "vae/b")];
-    name(
-        "parts/latest",
-        &[&parts[..], &[layer("json", 4, "vae/config.json")]].concat(),
-    );
+    name("parts/latest", &[&parts[..], &[layer("json", 4, "vae/config.json")]].concat());
     let evil = r#"{"mediaType": "application/vnd.ollama.image.model", "digest": "../../x"}"#;
     name("evil/latest", &[evil.into()]);
     store
@@ -175,10 +126,7 @@ fn names_in_the_ollama_store() {
     let options = OpenOptions::new().stores(Stores::none().ollama(store.path()));
 
     let tiny = options.open("ollama:tiny").unwrap();
-    assert_eq!(
-        (tiny.sources().len(), tiny.configs().len(), kinds(&tiny)),
-        (3, 1, vec![])
-    );
+    assert_eq!((tiny.sources().len(), tiny.configs().len(), kinds(&tiny)), (3, 1, vec![]));
     assert_eq!(tiny.path(), Path::new("ollama:tiny"));
     let holes = options.open("ollama:library/tiny:holes").unwrap();
     assert_eq!(holes.findings()[0].tensor.as_deref(), Some("gone.weight"));
@@ -190,10 +138,8 @@ fn names_in_the_ollama_store() {
     assert_eq!(options.open_all("ollama:one").unwrap().len(), 2);
 
     let parts = options.open_all("ollama:parts").unwrap();
-    let seen: Vec<_> = parts
-        .iter()
-        .map(|p| (p.path().to_str().unwrap(), p.configs().len()))
-        .collect();
+    let seen: Vec<_> =
+        parts.iter().map(|p| (p.path().to_str().unwrap(), p.configs().len())).collect();
     assert_eq!(seen, [("ollama:parts/unet", 0), ("ollama:parts/vae", 1)]);
 }
 
@@ -202,27 +148,10 @@ fn names_the_ollama_store_cannot_serve() {
     let store = ollama_store();
     let options = OpenOptions::new().stores(Stores::none().ollama(store.path()));
     let text = |name: &str| all(&options.open(name).err().unwrap());
-    says(
-        &text("ollama:bad"),
-        &[
-            "ollama:bad: the blob ",
-            &digest(8),
-            "missing",
-            "`ollama pull`",
-        ],
-    );
-    says(
-        &text("ollama:tiny:1b"),
-        &["no such model", "that are here: holes, latest"],
-    );
+    says(&text("ollama:bad"), &["ollama:bad: the blob ", &digest(8), "missing", "`ollama pull`"]);
+    says(&text("ollama:tiny:1b"), &["no such model", "that are here: holes, latest"]);
     says(&text("ollama:tony"), &["did you mean tiny?"]);
-    says(
-        &text("ollama:cloud"),
-        &["no weights, only application/vnd.ollama.image.license"],
-    );
+    says(&text("ollama:cloud"), &["no weights, only application/vnd.ollama.image.license"]);
     says(&text("ollama:../x"), &["not a name Ollama could have"]);
-    says(
-        &text("ollama:evil"),
-        &["`../../x`, which is no SHA-256 digest"],
-    );
+    says(&text("ollama:evil"), &["`../../x`, which is no SHA-256 digest"]);
 }

@@ -1,5 +1,6 @@
 //! The whole way once: a GPTQ model through bids, `needs`, `fetch` and `decode`, mapped and
 //! read, against values decoded by the canonical library; then written tile by tile and read back.
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 
 use std::path::{Path, PathBuf};
 

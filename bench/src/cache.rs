@@ -24,7 +24,14 @@ pub fn resident(path: &Path) -> io::Result<u64> {
     }
     // SAFETY: a fresh read-only map of an open file at an address of the kernel's choice.
     let map = unsafe {
-        libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        libc::mmap(
+            std::ptr::null_mut(),
+            len,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
     };
     if map == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());

@@ -33,7 +33,8 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     // SAFETY: an all-zero rusage is a valid value of that plain C struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pid is our own unreaped child; both out-pointers are valid for the call.
-    let reaped = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
+    let reaped =
+        unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
     let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
     Ok(Cost {
         wall: start.elapsed().as_secs_f64(),

@@ -8,7 +8,11 @@ use std::process::Command;
 use crate::{Setting, child};
 
 /// Builds `name` in the data folder unless it is there already.
-pub fn once(setting: &Setting, name: &str, build: impl FnOnce(&Path) -> std::io::Result<()>) -> PathBuf {
+pub fn once(
+    setting: &Setting,
+    name: &str,
+    build: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> PathBuf {
     let path = setting.data.join(name);
     if !path.exists() {
         let partial = setting.data.join(format!("{name}.partial"));
@@ -20,19 +24,27 @@ pub fn once(setting: &Setting, name: &str, build: impl FnOnce(&Path) -> std::io:
 }
 
 /// Lets a script of ours build a file; `None` when its library is missing.
-pub fn by_python(setting: &Setting, name: &str, module: &str, script: &str, args: &[&str]) -> Option<PathBuf> {
+pub fn by_python(
+    setting: &Setting,
+    name: &str,
+    module: &str,
+    script: &str,
+    args: &[&str],
+) -> Option<PathBuf> {
     let path = setting.data.join(name);
     if path.exists() {
         return Some(path);
     }
     let python = child::python_with(module)?;
-    let cost = child::run(Command::new(python).arg(child::script(script)).arg(&path).args(args)).ok()?;
+    let cost =
+        child::run(Command::new(python).arg(child::script(script)).arg(&path).args(args)).ok()?;
     (cost.ok && path.exists()).then_some(path)
 }
 
 /// Writes `len` bytes that are not zero.
 pub fn fill(out: &mut impl Write, mut len: u64) -> std::io::Result<()> {
-    let block: Vec<u8> = (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let block: Vec<u8> =
+        (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     while len > 0 {
         let step = len.min(block.len() as u64) as usize;
         out.write_all(&block[..step])?;
@@ -59,8 +71,17 @@ pub fn safetensors(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
 }
 
 fn layer_name(i: u64) -> String {
-    let parts = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
-        "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj", "input_layernorm", "post_attention_layernorm"];
+    let parts = [
+        "self_attn.q_proj",
+        "self_attn.k_proj",
+        "self_attn.v_proj",
+        "self_attn.o_proj",
+        "mlp.gate_proj",
+        "mlp.up_proj",
+        "mlp.down_proj",
+        "input_layernorm",
+        "post_attention_layernorm",
+    ];
     format!("model.layers.{}.{}.weight", i / 9, parts[(i % 9) as usize])
 }
 
@@ -96,7 +117,9 @@ pub fn gguf(path: &Path, tokens: u64, count: u64, bytes: u64) -> std::io::Result
     array(&mut head, "tokenizer.ggml.token_type", 5, tokens);
     (0..tokens).for_each(|_| head.extend_from_slice(&1i32.to_le_bytes()));
     array(&mut head, "tokenizer.ggml.merges", 8, tokens - 257);
-    (0..tokens - 257).for_each(|i| text(&mut head, &format!("{} {}", token(i), token(i * 7 % tokens))));
+    (0..tokens - 257).for_each(|i| {
+        text(&mut head, &format!("{} {}", token(i), token(i * 7 % tokens)));
+    });
     for i in 0..count {
         text(&mut head, &format!("blk.{i}.ffn_up.weight"));
         head.extend_from_slice(&2u32.to_le_bytes());
@@ -113,7 +136,7 @@ pub fn gguf(path: &Path, tokens: u64, count: u64, bytes: u64) -> std::io::Result
 
 /// A token of two to eleven bytes.
 fn token(i: u64) -> String {
-    let mut text = String::from(if i % 3 == 0 { "\u{120}" } else { "" });
+    let mut text = String::from(if i.is_multiple_of(3) { "\u{120}" } else { "" });
     let mut rest = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     for _ in 0..2 + i % 8 {
         text.push(char::from(b'a' + (rest % 26) as u8));

@@ -18,8 +18,11 @@ pub fn cpu() -> String {
 
 /// The same, fit for a folder's name.
 pub fn cpu_folder() -> String {
-    let name: String =
-        cpu().to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String = cpu()
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 

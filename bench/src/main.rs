@@ -53,7 +53,10 @@ fn main() {
         TABLES.iter().filter(|(name, _)| all || arguments.iter().any(|a| a == name)).collect();
     if chosen.is_empty() {
         let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
-        eprintln!("usage: bench [--json] [--record] [--data DIR] all | TABLE...\ntables: {}", names.join(", "));
+        eprintln!(
+            "usage: bench [--json] [--record] [--data DIR] all | TABLE...\ntables: {}",
+            names.join(", ")
+        );
         std::process::exit(2);
     }
     std::fs::create_dir_all(&data).expect("the data folder can be made");

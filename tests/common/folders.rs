@@ -53,19 +53,11 @@ pub fn fails(path: impl AsRef<Path>) -> Error {
 /// The names of a model's files.
 pub fn files(model: &Model) -> Vec<String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    model
-        .sources()
-        .iter()
-        .map(|source| name(source.input().name()))
-        .collect()
+    model.sources().iter().map(|source| name(source.input().name())).collect()
 }
 
 pub fn kinds(model: &Model) -> Vec<&'static str> {
-    model
-        .findings()
-        .iter()
-        .map(|finding| finding.kind)
-        .collect()
+    model.findings().iter().map(|finding| finding.kind).collect()
 }
 
 /// Everything an error has to say.

@@ -45,7 +45,9 @@ fn collect(folder: &Path, found: &mut Vec<Sample>) {
         if path.is_dir() {
             collect(&path, found);
         }
-        let Some(sample) = path.to_str().and_then(|p| p.strip_suffix(".expect.json")) else { continue };
+        let Some(sample) = path.to_str().and_then(|p| p.strip_suffix(".expect.json")) else {
+            continue;
+        };
         let mut sample = PathBuf::from(sample);
         let demo = root().join("samples").join(sample.file_name().unwrap());
         if !sample.exists() && demo.exists() {

@@ -8,8 +8,10 @@ use crate::table::Table;
 use crate::{Setting, fixtures};
 
 pub fn measure(setting: &Setting) -> Table {
-    let path = fixtures::once(setting, "vocabulary.gguf", |p| fixtures::gguf(p, 150_000, 300, 64 << 10));
-    let mut table = Table::new("gguf-open", "inspect a GGUF with 150,000 tokens and their merges, warm");
+    let path =
+        fixtures::once(setting, "vocabulary.gguf", |p| fixtures::gguf(p, 150_000, 300, 64 << 10));
+    let mut table =
+        Table::new("gguf-open", "inspect a GGUF with 150,000 tokens and their merges, warm");
     let peer = || anamnesis::parse_gguf(&path).expect("it opens").inspect();
     let peer_by_reader = || {
         let file = std::fs::File::open(&path).expect("it opens");

@@ -28,22 +28,30 @@ pub fn measure(setting: &Setting) -> Table {
         anamnesis::inspect_pth_from_reader(file).expect("it can be inspected")
     };
     let mut contestants = vec![
-        Contestant::timed("ours, mapped", || files.iter().for_each(|p| drop(ours(p, FileAccess::Map)))),
+        Contestant::timed("ours, mapped", || {
+            files.iter().for_each(|p| drop(ours(p, FileAccess::Map)));
+        }),
         Contestant::timed("ours, positioned reads", || {
             files.iter().for_each(|p| drop(ours(p, FileAccess::Read)));
         }),
-        Contestant::timed("ours, File as reader", || files.iter().for_each(|p| drop(ours_by_reader(p)))),
-        Contestant::timed("anamnesis, mapped", || files.iter().for_each(|p| drop(peer(p)))),
+        Contestant::timed("ours, File as reader", || {
+            files.iter().for_each(|p| drop(ours_by_reader(p)));
+        }),
+        Contestant::timed("anamnesis, mapped", || {
+            files.iter().for_each(|p| drop(peer(p)));
+        }),
         Contestant::timed("anamnesis, File as reader", || {
             files.iter().for_each(|p| drop(peer_by_reader(p)));
         }),
     ];
     match child::python_with("torch") {
-        Some(python) => contestants.push(Contestant::reporting("torch.load(weights_only=True)", move || {
-            let mut command = Command::new(&python);
-            let cost = child::run(command.arg(child::script("torch_load.py")).arg(&folder));
-            cost.expect("torch runs").output.trim().parse().expect("it prints seconds")
-        })),
+        Some(python) => {
+            contestants.push(Contestant::reporting("torch.load(weights_only=True)", move || {
+                let mut command = Command::new(&python);
+                let cost = child::run(command.arg(child::script("torch_load.py")).arg(&folder));
+                cost.expect("torch runs").output.trim().parse().expect("it prints seconds")
+            }))
+        }
         None => table.notes.push(child::missing("torch")),
     }
     table.rows = contest(contestants, Rounds { warm_up: 1, timed: 9 });

@@ -8,8 +8,10 @@ use crate::table::Table;
 use crate::{Setting, fixtures};
 
 pub fn measure(setting: &Setting) -> Table {
-    let path = fixtures::once(setting, "5000.safetensors", |p| fixtures::safetensors(p, 5000, 1024));
-    let mut table = Table::new("safetensors-open", "inspect a safetensors file of 5,000 tensors, warm");
+    let path =
+        fixtures::once(setting, "5000.safetensors", |p| fixtures::safetensors(p, 5000, 1024));
+    let mut table =
+        Table::new("safetensors-open", "inspect a safetensors file of 5,000 tensors, warm");
     let bytes = std::fs::read(&path).expect("it can be read");
     let peer = || anamnesis::parse(&path).expect("it opens").inspect();
     let canonical = || safetensors::SafeTensors::read_metadata(&bytes).expect("it is valid");

@@ -1,2 +1,17 @@
 //! `weigh`: says exactly what is inside a model weight file.
-fn main() {}
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod args;
+mod commands;
+mod render;
+mod size;
+mod terminal;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    args.color.write_global();
+    commands::run(args.command)
+}

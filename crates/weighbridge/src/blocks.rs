@@ -3,6 +3,8 @@
 //!
 //! The rows are facts of the files. Arithmetic lives in `schemes/ggml`, one file per family.
 
+use crate::catalog::element_count;
+
 /// One block type of the ggml family.
 #[derive(Debug)]
 pub struct Block {
@@ -36,6 +38,20 @@ pub enum Standing {
     Apr,
 }
 
+/// APR's 8-bit type. Its one scale is the whole tensor's, so it is no block and not in the table.
+pub const APR_Q8: &str = "APR_Q8";
+
+/// How the blocks of a tensor lie over its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiling {
+    /// Every row is made of whole blocks.
+    Rows,
+    /// The last block of every row is filled up with elements that do not count.
+    PaddedRows,
+    /// Blocks run over the flat tensor, whatever its rows; the last one is filled up.
+    Flat,
+}
+
 impl PartialEq for Block {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -59,13 +75,40 @@ impl Block {
     /// whole blocks or the count overflows.
     #[must_use]
     pub fn bytes_for(&self, rows: u64, columns: u64) -> Option<u64> {
-        if columns % u64::from(self.elements) != 0 {
+        if !columns.is_multiple_of(self.elements.into()) {
             return None;
         }
         let row = (columns / u64::from(self.elements))
             .checked_mul(self.bytes.into())?
             .checked_add(self.row_header.into())?;
         row.checked_mul(rows)
+    }
+
+    /// How blocks must lie for a tensor of this shape to take `bytes` bytes; `None` if in no way.
+    ///
+    /// Where padded rows and flat blocks take the same size, a matrix has padded rows.
+    #[must_use]
+    pub fn tiling(&self, shape: &[u64], bytes: u64) -> Option<Tiling> {
+        let elements = element_count(shape)?;
+        let columns = shape.last().copied().unwrap_or(1);
+        if elements == 0 {
+            return (bytes == 0).then_some(Tiling::Rows);
+        }
+        let rows = elements / columns;
+        if self.bytes_for(rows, columns) == Some(bytes) {
+            return Some(Tiling::Rows);
+        }
+        let padded = |rows: u64, columns: u64| {
+            let blocks = columns.div_ceil(self.elements.into()).checked_mul(rows)?;
+            blocks.checked_mul(self.bytes.into())
+        };
+        match self.row_header {
+            0 if shape.len() == 2 && padded(rows, columns) == Some(bytes) => {
+                Some(Tiling::PaddedRows)
+            }
+            0 if padded(1, elements) == Some(bytes) => Some(Tiling::Flat),
+            _ => None,
+        }
     }
 }
 
@@ -156,6 +199,25 @@ mod tests {
                 assert!(end <= block.bytes, "{}", block.name);
             }
             assert!(!BLOCKS[..index].iter().any(|b| b.id == block.id || b.name == block.name));
+        }
+    }
+
+    #[test]
+    fn the_size_tells_how_blocks_lie() {
+        let q4_k = Block::from_name("Q4_K").unwrap();
+        let cases: [(&[u64], u64, Option<Tiling>); 9] = [
+            (&[2, 512], 4 * 144, Some(Tiling::Rows)),
+            (&[3, 100], 3 * 144, Some(Tiling::PaddedRows)),
+            (&[2, 200], 2 * 144, Some(Tiling::PaddedRows)),
+            (&[3, 100], 2 * 144, Some(Tiling::Flat)),
+            (&[300], 2 * 144, Some(Tiling::Flat)),
+            (&[2, 3, 50], 2 * 144, Some(Tiling::Flat)),
+            (&[0, 100], 0, Some(Tiling::Rows)),
+            (&[3, 100], 144, None),
+            (&[u64::MAX, 100], 144, None),
+        ];
+        for (shape, bytes, expected) in cases {
+            assert_eq!(q4_k.tiling(shape, bytes), expected, "{shape:?} {bytes}");
         }
     }
 

@@ -5,6 +5,12 @@ use crate::input::Input;
 
 const BUFFER: usize = 64 << 10;
 
+/// How far ahead of a long walk over lent bytes the pages are asked for.
+const AHEAD: usize = 256 << 10;
+
+/// Fewer strings than this are not worth a system call.
+const LONG_WALK: u64 = 4096;
+
 /// The byte order of numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endian {
@@ -12,6 +18,15 @@ pub enum Endian {
     Little,
     /// Highest byte first.
     Big,
+}
+
+/// How wide the length in front of a string is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefix {
+    /// A `u32`.
+    Four,
+    /// A `u64`.
+    Eight,
 }
 
 /// A position in an input, moving forward.
@@ -76,14 +91,65 @@ impl<'a> Cursor<'a> {
 
     /// Passes over `len` bytes, which must exist where the length of the input is known.
     pub fn skip(&mut self, len: u64, what: &str) -> Result<()> {
-        let to = self.position.checked_add(len);
-        match to {
-            Some(to) if self.input.len().is_none_or(|end| to <= end) => {
-                self.position = to;
-                Ok(())
-            }
+        self.expect(len, what)?;
+        self.position += len;
+        Ok(())
+    }
+
+    /// Makes sure that `len` more bytes exist, as far as the length of the input is known.
+    pub fn expect(&self, len: u64, what: &str) -> Result<()> {
+        match self.position.checked_add(len) {
+            Some(to) if self.input.len().is_none_or(|end| to <= end) => Ok(()),
             _ => Err(self.cut_short(len, what)),
         }
+    }
+
+    /// Passes over `count` strings, each a length of `prefix` bytes (4 or 8) and that many bytes.
+    ///
+    /// A vocabulary is hundreds of thousands of these: they are walked inside the lent bytes or
+    /// the buffer, and only a string that leaves the buffer takes the long way.
+    pub fn skip_strings(&mut self, mut count: u64, prefix: Prefix, what: &str) -> Result<()> {
+        while count > 0 {
+            count -= self.walk_strings(count, prefix);
+            if count == 0 {
+                break;
+            }
+            let len = match prefix {
+                Prefix::Four => self.u32(what)?.into(),
+                Prefix::Eight => self.u64(what)?,
+            };
+            self.skip(len, what)?;
+            count -= 1;
+        }
+        Ok(())
+    }
+
+    /// Walks over the strings that lie whole in what is at hand; how many those were.
+    fn walk_strings(&mut self, count: u64, prefix: Prefix) -> u64 {
+        let (bytes, start) = match self.lent {
+            Some(all) => (all, 0),
+            None => (&self.buffer[..], self.buffer_start),
+        };
+        let at = self.position.checked_sub(start).and_then(|at| usize::try_from(at).ok());
+        let Some(ready) = at.and_then(|at| bytes.get(at..)) else {
+            return 0;
+        };
+        let ready = match self.lent {
+            // A cold map would be faulted in page by page, each waiting for the disk.
+            Some(_) if count >= LONG_WALK => {
+                self.input.will_need(self.position, AHEAD);
+                &ready[..ready.len().min(AHEAD)]
+            }
+            _ => ready,
+        };
+        let (left, walked) = match (prefix, self.endian) {
+            (Prefix::Four, Endian::Little) => walk(ready, count, |n| u32::from_le_bytes(n).into()),
+            (Prefix::Four, Endian::Big) => walk(ready, count, |n| u32::from_be_bytes(n).into()),
+            (Prefix::Eight, Endian::Little) => walk(ready, count, u64::from_le_bytes),
+            (Prefix::Eight, Endian::Big) => walk(ready, count, u64::from_be_bytes),
+        };
+        self.position += (ready.len() - left) as u64;
+        walked
     }
 
     /// The next `len` bytes; `what` names them in messages.
@@ -101,7 +167,8 @@ impl<'a> Cursor<'a> {
             };
         }
         let buffered = start.checked_sub(self.buffer_start).and_then(|at| usize::try_from(at).ok());
-        let ready = buffered.filter(|&at| at.checked_add(len).is_some_and(|to| to <= self.buffer.len()));
+        let ready =
+            buffered.filter(|&at| at.checked_add(len).is_some_and(|to| to <= self.buffer.len()));
         let at = match ready {
             Some(at) => at,
             None => self.refill(len, what)?,
@@ -113,9 +180,8 @@ impl<'a> Cursor<'a> {
     fn refill(&mut self, len: usize, what: &str) -> Result<usize> {
         let Some(end) = self.input.len() else {
             // A stream: asking for more than is wanted could wait for ever.
-            self.buffer.resize(len, 0);
             self.buffer_start = self.position;
-            self.input.read_at(self.position, &mut self.buffer)?;
+            self.input.read_on(self.position, len, len.max(BUFFER), &mut self.buffer)?;
             return Ok(0);
         };
         let rest = end.saturating_sub(self.position);
@@ -137,4 +203,68 @@ impl<'a> Cursor<'a> {
     }
 
     numbers!(u8: u8, u16: u16, u32: u32, u64: u64, i8: i8, i16: i16, i32: i32, i64: i64, f32: f32, f64: f64);
+}
+
+/// Walks over at most `count` strings from the start of `bytes`, as long as they lie whole in it.
+/// Returns how many bytes are left and how many strings were passed.
+///
+/// The loop is one load, one addition and two predictable branches a string: the next length's
+/// address depends on this one's value, so this is as fast as the load's latency allows.
+fn walk<const W: usize>(bytes: &[u8], count: u64, length: impl Fn([u8; W]) -> u64) -> (usize, u64) {
+    let mut rest = bytes;
+    let mut walked = 0;
+    while walked < count {
+        let Some((prefix, tail)) = rest.split_first_chunk::<W>() else {
+            break;
+        };
+        let Ok(len) = usize::try_from(length(*prefix)) else {
+            break;
+        };
+        let Some(next) = tail.get(len..) else { break };
+        rest = next;
+        walked += 1;
+    }
+    (rest.len(), walked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn strings(count: usize) -> Vec<u8> {
+        let text = "x".repeat(70_000);
+        let lengths = (0..count).map(|i| if i % 1000 == 999 { 70_000 } else { i % 30 });
+        lengths.flat_map(|n| [&(n as u64).to_le_bytes(), &text.as_bytes()[..n]].concat()).collect()
+    }
+
+    fn forms(bytes: &[u8]) -> [Input; 3] {
+        [
+            Input::from_bytes(bytes.to_vec(), "bytes"),
+            Input::from_reader(io::Cursor::new(bytes.to_vec()), "reader").unwrap(),
+            Input::from_stream(io::Cursor::new(bytes.to_vec()), "stream", 1 << 30),
+        ]
+    }
+
+    #[test]
+    fn strings_are_walked_alike_over_every_input() {
+        let bytes = strings(5000);
+        for input in forms(&bytes) {
+            let mut cursor = Cursor::new(&input, 0, Endian::Little);
+            cursor.skip_strings(5000, Prefix::Eight, "strings").unwrap();
+            assert_eq!(cursor.position(), bytes.len() as u64, "{:?}", input.name());
+            assert!(cursor.skip_strings(1, Prefix::Eight, "strings").is_err());
+        }
+    }
+
+    #[test]
+    fn a_string_past_the_end_is_an_error() {
+        let mut bytes = 3u64.to_le_bytes().to_vec();
+        bytes.extend(b"abc");
+        bytes.extend(u64::MAX.to_le_bytes());
+        for input in forms(&bytes) {
+            let mut cursor = Cursor::new(&input, 0, Endian::Little);
+            assert!(cursor.skip_strings(3, Prefix::Eight, "strings").is_err());
+        }
+    }
 }

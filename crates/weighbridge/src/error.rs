@@ -200,10 +200,7 @@ mod tests {
             .at(99)
             .in_file(Path::new("a.bin"))
             .in_file(Path::new("b.bin"));
-        assert_eq!(
-            error.to_string(),
-            "a.bin: tensor `w\\u{1b}[31m`: byte 7: offset past the end"
-        );
+        assert_eq!(error.to_string(), "a.bin: tensor `w\\u{1b}[31m`: byte 7: offset past the end");
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }
 

@@ -46,7 +46,8 @@ impl Inflater {
         }
         let mut waste = [0u8; 4096];
         while self.produced < offset {
-            let step = usize::try_from(offset - self.produced).unwrap_or(waste.len()).min(waste.len());
+            let step =
+                usize::try_from(offset - self.produced).unwrap_or(waste.len()).min(waste.len());
             self.fill(input, &mut waste[..step])?;
         }
         self.fill(input, out)
@@ -67,7 +68,11 @@ impl Inflater {
             let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
             let status = self
                 .state
-                .decompress(&self.buffer[self.buffer_used..], &mut out[filled..], FlushDecompress::None)
+                .decompress(
+                    &self.buffer[self.buffer_used..],
+                    &mut out[filled..],
+                    FlushDecompress::None,
+                )
                 .map_err(|_| self.damaged("its deflate stream is damaged"))?;
             let taken = usize::try_from(self.state.total_in() - before_in).unwrap_or(0);
             let given = usize::try_from(self.state.total_out() - before_out).unwrap_or(0);

@@ -123,6 +123,7 @@ impl Input {
 
     /// The length, unless this is a stream.
     #[must_use]
+    #[allow(clippy::len_without_is_empty)] // An unknown length is neither.
     pub fn len(&self) -> Option<u64> {
         self.len
     }
@@ -223,6 +224,40 @@ impl Input {
         }
     }
 
+    /// Says that a stretch is about to be read: maps are set to fault single pages, and only
+    /// whoever reads front to back knows that more will be wanted.
+    pub fn will_need(&self, offset: u64, len: usize) {
+        #[cfg(unix)]
+        if let Kind::Map(map) = &self.kind
+            && let Ok(start) = usize::try_from(offset)
+            && start < map.len()
+        {
+            // Only advice: the pages can be read without it.
+            let _ = map.advise_range(Advice::WillNeed, start, len.min(map.len() - start));
+        }
+        #[cfg(not(unix))]
+        let _ = (offset, len);
+    }
+
+    /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
+    /// that is there without waiting for it.
+    pub fn read_on(&self, offset: u64, len: usize, most: usize, out: &mut Vec<u8>) -> Result<()> {
+        let Kind::Stream(stream) = &self.kind else {
+            out.resize(len, 0);
+            return self.read_at(offset, out);
+        };
+        out.clear();
+        let mut stream = lock(stream);
+        let end = offset.saturating_add(len as u64);
+        stream.fill_to(end).map_err(|e| e.in_file(&self.name))?;
+        let ready = usize::try_from(offset).ok().and_then(|at| stream.seen.get(at..));
+        match ready.filter(|ready| ready.len() >= len) {
+            Some(ready) => out.extend_from_slice(&ready[..ready.len().min(most)]),
+            None => return Err(self.too_short(offset, len)),
+        }
+        Ok(())
+    }
+
     /// The first bytes, at most `len`: fewer if there are no more.
     pub fn head(&self, len: usize) -> Result<Vec<u8>> {
         let available = match &self.kind {
@@ -270,7 +305,8 @@ impl Window {
         if out.len() >= WINDOW / 2 {
             return read(out, offset);
         }
-        let inside = offset.checked_sub(self.start).and_then(|at| range_of(&self.bytes, at, out.len()));
+        let inside =
+            offset.checked_sub(self.start).and_then(|at| range_of(&self.bytes, at, out.len()));
         if let Some(bytes) = inside {
             out.copy_from_slice(bytes);
             return Ok(());
@@ -297,7 +333,9 @@ impl Stream {
                     "more than {} bytes of a stream would have to be kept in memory",
                     self.most
                 ))
-                .hint("save the stream to a file first, or raise max_allocation (--max-allocation)"));
+                .hint(
+                    "save the stream to a file first, or raise max_allocation (--max-allocation)",
+                ));
             }
             let missing = usize::try_from(end - have as u64).unwrap_or(usize::MAX);
             self.seen.resize(have + missing.clamp(8 << 10, 1 << 20), 0);
@@ -393,11 +431,15 @@ mod tests {
         ];
         for input in &inputs {
             let mut scratch = Vec::new();
-            for (offset, len) in [(0, 0), (5, 10), (199_990, 10), (70_000, 90_000), (3, 1), (200_000, 0)] {
+            for (offset, len) in
+                [(0, 0), (5, 10), (199_990, 10), (70_000, 90_000), (3, 1), (200_000, 0)]
+            {
                 let want = &bytes[offset..offset + len];
                 assert_eq!(input.view(offset as u64, len, &mut scratch).unwrap(), want);
             }
-            for (offset, len) in [(199_991, 10), (u64::MAX, 1), (200_001, 0), (u64::MAX, usize::MAX)] {
+            for (offset, len) in
+                [(199_991, 10), (u64::MAX, 1), (200_001, 0), (u64::MAX, usize::MAX)]
+            {
                 if len < 100 {
                     assert!(input.view(offset, len, &mut scratch).is_err(), "{:?}", input.name());
                 }

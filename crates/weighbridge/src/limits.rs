@@ -91,8 +91,13 @@ impl Budget {
         self.check_allocation(bytes, what)?;
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) > self.limits.max_total {
-            return Err(over("bytes in all", before.saturating_add(bytes), self.limits.max_total, what)
-                .hint("raise max_total (--max-total) if this file is trusted"));
+            return Err(over(
+                "bytes in all",
+                before.saturating_add(bytes),
+                self.limits.max_total,
+                what,
+            )
+            .hint("raise max_total (--max-total) if this file is trusted"));
         }
         Ok(())
     }
@@ -128,8 +133,9 @@ impl Budget {
     pub fn ratio(&self, compressed: u64, size: u64, what: &str) -> Result<()> {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
         if size > most {
-            return Err(over("bytes after decompression", size, most, what)
-                .hint("no honest archive compresses this well; raise max_ratio (--max-ratio) to insist"));
+            return Err(over("bytes after decompression", size, most, what).hint(
+                "no honest archive compresses this well; raise max_ratio (--max-ratio) to insist",
+            ));
         }
         Ok(())
     }
@@ -154,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_lying_total_does_not_wrap() {
-        let budget = Budget::new(Limits::default().max_allocation(u64::MAX).max_total(u64::MAX - 1));
+        let budget =
+            Budget::new(Limits::default().max_allocation(u64::MAX).max_total(u64::MAX - 1));
         budget.charge(u64::MAX - 1, "a").unwrap();
         assert!(budget.charge(u64::MAX, "b").is_err());
         assert!(budget.items(u64::MAX, "c").is_err());

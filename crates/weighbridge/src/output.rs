@@ -19,7 +19,8 @@ pub struct Output {
 impl Output {
     /// Starts a file of `len` bytes that will be called `target`.
     pub fn create(target: &Path, len: u64) -> Result<Self> {
-        let name = target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
+        let name =
+            target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
         let mut partial_name = name.to_owned();
         partial_name.push(format!(".{}.weigh-partial", std::process::id()));
         let partial = target.with_file_name(partial_name);

@@ -159,13 +159,16 @@ impl Source {
         scratch: &'a mut Vec<u8>,
     ) -> Result<Staged<'a>> {
         self.check_readable(tensor)?;
-        let span = span_of(slab).filter(|span| {
-            slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes)
-        });
+        let span = span_of(slab)
+            .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes));
         let Some(span) = span else {
             return Err(Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes)));
         };
         let row_bytes = to_usize(slab.row_bytes)?;
+        if span == 0 {
+            // Nothing is wanted, so it does not matter where it would be.
+            return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
+        }
         if let (Some(base), Some(all)) = (tensor.file_offset(), self.input.lent()) {
             let start = to_usize(base.saturating_add(slab.offset))?;
             let end = start.saturating_add(to_usize(span)?);
@@ -247,7 +250,13 @@ impl Source {
     ///
     /// The stored stretch that the wanted elements span is staged whole: reading elements one
     /// by one would cost a system call each.
-    fn gather(&self, tensor: &TensorInfo, strides: &[u64], offset: u64, out: &mut [u8]) -> Result<()> {
+    fn gather(
+        &self,
+        tensor: &TensorInfo,
+        strides: &[u64],
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<()> {
         let unit = to_usize(unit_bytes(tensor))?;
         let first = offset / unit as u64;
         let wanted = (out.len() / unit) as u64;

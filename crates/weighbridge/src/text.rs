@@ -37,7 +37,9 @@ pub fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
-fn is_harmless(c: char) -> bool {
+/// Whether a character can be shown as it is: no control, no mark that hides or reorders text.
+#[must_use]
+pub fn is_harmless(c: char) -> bool {
     let invisible_or_reordering = matches!(
         c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

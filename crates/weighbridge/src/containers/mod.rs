@@ -10,11 +10,16 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 
+pub mod apr;
+pub mod gguf;
+pub mod npz;
 pub mod safetensors;
+pub(crate) mod zip;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
-pub static CONTAINERS: &[&dyn Container] = &[&safetensors::Safetensors];
+pub static CONTAINERS: &[&dyn Container] =
+    &[&apr::Apr, &gguf::Gguf, &npz::Npz, &npz::Npy, &safetensors::Safetensors];
 
 /// How sure a container is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +101,9 @@ pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
 pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
     use crate::catalog::{Finding, Run};
     for tensor in &catalog.tensors {
-        let Run::At(start) = tensor.place.run else { continue };
+        let Run::At(start) = tensor.place.run else {
+            continue;
+        };
         let end = start.saturating_add(tensor.bytes);
         if end > len && tensor.bytes > 0 && tensor.refused.is_none() {
             let missing = end.saturating_sub(len).min(tensor.bytes);

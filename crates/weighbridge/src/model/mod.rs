@@ -1,9 +1,10 @@
 //! What the user points at: one or several stored files, opened as one model.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{Finding, TensorInfo};
+use crate::catalog::{Finding, TensorInfo, Value};
 use crate::containers::{self, Opening};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, Input, ReadSeek};
@@ -178,10 +179,7 @@ impl Model {
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
-    pub fn open_bytes(
-        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-        name: &str,
-    ) -> Result<Self> {
+    pub fn open_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Result<Self> {
         OpenOptions::new().open_bytes(bytes, name)
     }
 
@@ -191,8 +189,7 @@ impl Model {
     }
 
     fn new(sources: Vec<Source>, located: Located) -> Self {
-        let catalogs =
-            sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
+        let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let evidence = Evidence::new(catalogs, &located.configs);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
@@ -240,6 +237,19 @@ impl Model {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The metadata of its files with the file each entry is from. A key that several files have
+    /// is given once, as the first file has it.
+    #[must_use]
+    pub fn metadata(&self) -> Vec<(&str, &Value, &Source)> {
+        let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
+        let mut all = Vec::new();
+        for source in &self.sources {
+            let entries = source.catalog().metadata.iter().map(|(key, value)| (key, value, source));
+            all.extend(entries.filter(|(key, ..)| seen.insert(*key)));
+        }
+        all
     }
 
     /// Its logical weights, in the order of the files.

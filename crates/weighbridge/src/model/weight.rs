@@ -81,10 +81,11 @@ impl<'m> Weight<'m> {
     /// Why it cannot be decoded, where it cannot.
     #[must_use]
     pub fn undecodable(&self) -> Option<String> {
-        let refused = || self.parts().find_map(|(_, _, info)| info.refused.as_deref().map(str::to_owned));
+        let refused =
+            || self.parts().find_map(|(_, _, info)| info.refused.as_deref().map(str::to_owned));
         let reason = match self.entry {
             Entry::Plain(id) => plain::recipe(Self::info(*id, self.model)).err(),
-            Entry::Scheme(_, bid) => bid.recipe.as_ref().err().map(|reason| reason.to_string()),
+            Entry::Scheme(_, bid) => bid.recipe.as_ref().err().map(ToString::to_string),
         };
         refused().or(reason)
     }
@@ -175,7 +176,8 @@ impl<'m> Weight<'m> {
         let plain_recipe;
         let recipe: &dyn Recipe = match self.entry {
             Entry::Plain(id) => {
-                plain_recipe = plain::recipe(Self::info(*id, self.model)).map_err(Error::unsupported)?;
+                plain_recipe =
+                    plain::recipe(Self::info(*id, self.model)).map_err(Error::unsupported)?;
                 &plain_recipe
             }
             Entry::Scheme(_, bid) => match &bid.recipe {
@@ -193,7 +195,8 @@ impl<'m> Weight<'m> {
         let mut staged = smallvec::SmallVec::<[Staged<'_>; 8]>::new();
         for (slab, buffer) in scratch.slabs.iter().zip(&mut scratch.buffers) {
             let part = self.part(slab.part);
-            let part = part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
+            let part =
+                part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
             let (source, info) = self.model.stored(part.tensor);
             staged.push(source.fetch(info, slab, buffer)?);
         }

@@ -1,22 +1,57 @@
 //! Says exactly what a model holds, from headers alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::catalog::{Finding, Value};
+use crate::catalog::{Finding, TensorInfo, Value};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
+use crate::ops::identity;
 
-/// What a report shall hold beyond the summary.
-#[derive(Clone, Debug, Default)]
+/// What a report shall hold beyond the summary, and of which weights.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weighbridge::ops::InspectOptions;
+/// let options = InspectOptions {
+///     tensors: true,
+///     select: Some(Arc::new(|name| name.starts_with("model.layers.0."))),
+///     ..InspectOptions::default()
+/// };
+/// ```
+#[derive(Clone, Default)]
 pub struct InspectOptions {
     /// Every weight with its parts.
     pub tensors: bool,
     /// Metadata arrays in full.
     pub full_metadata: bool,
+    /// Which weights are listed and counted, by name; all of them if there is no choice here.
+    /// Problems and dropped tensors are those of the whole model, whatever is selected.
+    pub select: Option<Select>,
+}
+
+/// Says of a weight's name whether it is wanted.
+pub type Select = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+impl InspectOptions {
+    fn wants(&self, weight: &Weight<'_>) -> bool {
+        self.select.as_ref().is_none_or(|select| select(weight.name()))
+    }
+}
+
+impl fmt::Debug for InspectOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InspectOptions")
+            .field("tensors", &self.tensors)
+            .field("full_metadata", &self.full_metadata)
+            .field("select", &self.select.as_ref().map(|_| ".."))
+            .finish()
+    }
 }
 
 /// What is inside a model. The field names are the JSON contract.
@@ -27,6 +62,10 @@ pub struct Report {
     pub format: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
     pub files: Vec<FileReport>,
     pub file_bytes: u64,
     pub stored_tensors: u64,
@@ -111,14 +150,20 @@ pub struct PartReport {
 /// Looks at a model.
 pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     let sources = model.sources();
+    let weights: Vec<_> = model.weights().filter(|weight| options.wants(weight)).collect();
     let mut report = Report {
         path: model.path().to_string_lossy().into_owned(),
         format: model.format(),
         detail: sources.first().and_then(|s| s.catalog().detail.clone()),
-        files: sources.iter().map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() }).collect(),
+        name: identity::name(model),
+        architecture: identity::architecture(model),
+        files: sources
+            .iter()
+            .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
+            .collect(),
         file_bytes: sources.iter().map(|s| s.file_bytes()).fold(0, u64::saturating_add),
-        stored_tensors: sources.iter().map(|s| s.catalog().tensors.len() as u64).sum(),
-        weights: model.weights().len() as u64,
+        stored_tensors: 0,
+        weights: weights.len() as u64,
         parameters: 0,
         bits_per_weight: None,
         schemes: Vec::new(),
@@ -126,14 +171,28 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         decoded_bytes: DecodedBytes::default(),
         dropped: model
             .dropped()
-            .map(|(info, reason)| Dropped { name: info.name.to_string(), reason: reason.to_owned() })
+            .map(|(info, reason)| Dropped {
+                name: info.name.to_string(),
+                reason: reason.to_owned(),
+            })
             .collect(),
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
         metadata: metadata_of(model, options)?,
-        tensors: options.tensors.then(|| model.weights().map(tensor_report).collect()),
+        tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
     };
-    add_totals(model, &mut report);
+    match &options.select {
+        None => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
+        Some(_) => {
+            let parts = weights.iter().flat_map(|weight| weight.parts().map(|(.., info)| info));
+            add_stored(parts, &mut report);
+            let all = model.weights().len();
+            report
+                .notes
+                .push(format!("{} of {all} weights are selected and counted", weights.len()));
+        }
+    }
+    add_totals(&weights, &mut report);
     Ok(report)
 }
 
@@ -141,37 +200,37 @@ fn name_of(source: &crate::source::Source) -> String {
     source.input().name().to_string_lossy().into_owned()
 }
 
-fn add_totals(model: &Model, report: &mut Report) {
-    for source in model.sources() {
-        for tensor in &source.catalog().tensors {
-            let name = tensor.stored.name();
-            match report.dtypes.get_mut(name) {
-                Some(count) => *count += 1,
-                None => drop(report.dtypes.insert(name.to_owned(), 1)),
-            }
+/// Counts stored tensors by type.
+fn add_stored<'a>(tensors: impl Iterator<Item = &'a TensorInfo>, report: &mut Report) {
+    for tensor in tensors {
+        report.stored_tensors += 1;
+        match report.dtypes.get_mut(tensor.stored.name()) {
+            Some(count) => *count += 1,
+            None => drop(report.dtypes.insert(tensor.stored.name().to_owned(), 1)),
         }
     }
+}
+
+fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
     let mut stored = 0u64;
-    for weight in model.weights() {
+    // A file may make up a variant for each of its tensors, so rows are found by hash.
+    let mut rows: HashMap<(&str, &str), usize, foldhash::fast::RandomState> = HashMap::default();
+    for weight in weights {
         let (parameters, bytes) = (weight.elements(), weight.stored_bytes());
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
-        add_decoded(&weight, &mut report.decoded_bytes);
-        let same = |s: &&mut SchemeReport| s.scheme == weight.scheme() && s.variant == weight.variant();
-        let row = match report.schemes.iter_mut().find(same) {
-            Some(row) => row,
-            None => {
-                report.schemes.push(SchemeReport {
-                    scheme: weight.scheme(),
-                    variant: weight.variant().to_owned(),
-                    weights: 0,
-                    parameters: 0,
-                    bytes: 0,
-                });
-                let last = report.schemes.len() - 1;
-                &mut report.schemes[last]
-            }
-        };
+        add_decoded(weight, &mut report.decoded_bytes);
+        let index = *rows.entry((weight.scheme(), weight.variant())).or_insert_with(|| {
+            report.schemes.push(SchemeReport {
+                scheme: weight.scheme(),
+                variant: weight.variant().to_owned(),
+                weights: 0,
+                parameters: 0,
+                bytes: 0,
+            });
+            report.schemes.len() - 1
+        });
+        let row = &mut report.schemes[index];
         row.weights += 1;
         row.parameters = row.parameters.saturating_add(parameters);
         row.bytes = row.bytes.saturating_add(bytes);
@@ -205,24 +264,19 @@ fn add_decoded(weight: &Weight<'_>, decoded: &mut DecodedBytes) {
 
 fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Map<String, Json>> {
     let mut all = serde_json::Map::new();
-    for source in model.sources() {
-        for (key, value) in source.catalog().metadata.iter() {
-            if all.contains_key(key) {
-                continue;
+    for (key, value, source) in model.metadata() {
+        let json = match value {
+            Value::Array(array) if options.full_metadata => {
+                source.array(array)?.iter().map(Value::to_json).collect()
             }
-            let json = match value {
-                Value::Array(array) if options.full_metadata => {
-                    source.array(array)?.iter().map(Value::to_json).collect()
-                }
-                other => other.to_json(),
-            };
-            all.insert(key.to_owned(), json);
-        }
+            other => other.to_json(),
+        };
+        all.insert(key.to_owned(), json);
     }
     Ok(all)
 }
 
-fn tensor_report(weight: Weight<'_>) -> TensorReport {
+fn tensor_report(weight: &Weight<'_>) -> TensorReport {
     TensorReport {
         name: weight.name().to_owned(),
         shape: weight.shape().to_vec(),

@@ -25,7 +25,11 @@ pub fn tiles(rows: u64, columns: u64) -> impl Iterator<Item = Range<u64>> {
 pub fn write_safetensors<T: Element + LittleEndian>(model: &Model, target: &Path) -> Result<()> {
     let planned: Vec<_> = model
         .weights()
-        .map(|w| safetensors::Planned { name: w.name().to_owned(), dtype: T::DTYPE, shape: w.shape().into() })
+        .map(|w| safetensors::Planned {
+            name: w.name().to_owned(),
+            dtype: T::DTYPE,
+            shape: w.shape().into(),
+        })
         .collect();
     let plan = safetensors::plan(&planned, &[])?;
     let output = Output::create(target, plan.len)?;
@@ -40,7 +44,8 @@ pub fn write_safetensors<T: Element + LittleEndian>(model: &Model, target: &Path
             weight.decode_rows_with(range.clone(), &mut tile, &mut scratch)?;
             bytes.clear();
             tile.iter().for_each(|value| value.append_to(&mut bytes));
-            output.write_at(start + range.start * columns * u64::from(T::DTYPE.bits() / 8), &bytes)?;
+            output
+                .write_at(start + range.start * columns * u64::from(T::DTYPE.bits() / 8), &bytes)?;
         }
     }
     output.finish()

@@ -97,7 +97,9 @@ fn drop_contested(
         let mut askers: Vec<String> = Vec::new();
         for (scheme, bid) in claims.iter().flatten() {
             let roles = bid.parts.iter().filter(|part| part.tensor == id).map(|part| part.role);
-            askers.extend(roles.map(|role| format!("{scheme} (as {role} of {})", escaped(&bid.name))));
+            askers.extend(
+                roles.map(|role| format!("{scheme} (as {role} of {})", escaped(&bid.name))),
+            );
         }
         let drops = ledger.dropped.iter().filter(|(tensor, _)| *tensor == id);
         askers.extend(drops.map(|(_, reason)| format!("a drop ({reason})")));

@@ -18,6 +18,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
+pub mod apr;
 mod bids;
 pub mod ggml;
 pub mod gptq;
@@ -26,7 +27,7 @@ pub mod plain;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -83,7 +84,9 @@ impl<'a> Evidence<'a> {
             evidence.metadata.push(metadata);
             evidence.starts.push(evidence.tensors.len());
             let numbered = (0u32..).zip(tensors);
-            evidence.tensors.extend(numbered.map(|(tensor, info)| (TensorId { source, tensor }, info)));
+            evidence
+                .tensors
+                .extend(numbered.map(|(tensor, info)| (TensorId { source, tensor }, info)));
         }
         evidence
     }

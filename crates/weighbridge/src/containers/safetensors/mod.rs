@@ -17,9 +17,10 @@ use crate::input::Input;
 use super::{Container, Opening, Probe, Recognition};
 
 mod header;
+mod json;
 mod write;
 
-pub use write::{Planned, Plan, plan};
+pub use write::{Plan, Planned, plan};
 
 /// The format's own cap on the header.
 const MAX_HEADER: u64 = 100_000_000;
@@ -37,7 +38,9 @@ impl Container for Safetensors {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else { return Recognition::No };
+        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else {
+            return Recognition::No;
+        };
         let len = u64::from_le_bytes(*len);
         let opens = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         match opens && (2..=MAX_HEADER).contains(&len) {
@@ -60,9 +63,9 @@ impl Container for Safetensors {
             ))
             .at(0));
         }
-        let json = input.cow(8, length, opening.budget, "the safetensors header").map_err(|e| {
-            e.hint("the header itself is cut short; fetch the file again")
-        })?;
+        let json = input
+            .cow(8, length, opening.budget, "the safetensors header")
+            .map_err(|e| e.hint("the header itself is cut short; fetch the file again"))?;
         let data_start = length.saturating_add(8);
         let mut catalog = header::parse(&json, data_start, opening.budget)?;
         check_end(&mut catalog, data_start, input.len());

@@ -30,7 +30,8 @@ pub struct Plan {
 /// starting at a multiple of eight.
 pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> {
     let mut order: Vec<usize> = (0..tensors.len()).collect();
-    let key = |i: &usize| tensors.get(*i).map(|t| (std::cmp::Reverse(t.dtype.bits()), t.name.as_str()));
+    let key =
+        |i: &usize| tensors.get(*i).map(|t| (std::cmp::Reverse(t.dtype.bits()), t.name.as_str()));
     order.sort_by(|a, b| key(a).cmp(&key(b)));
     let mut json = serde_json::Map::new();
     if !metadata.is_empty() {
@@ -40,17 +41,23 @@ pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> 
     let mut places = vec![(0u64, 0u64); tensors.len()];
     let mut end = 0u64;
     for index in order {
-        let Some(tensor) = tensors.get(index) else { continue };
+        let Some(tensor) = tensors.get(index) else {
+            continue;
+        };
         let bytes = element_count(&tensor.shape).and_then(|n| tensor.dtype.bytes_for(n));
         let next = bytes.and_then(|bytes| end.checked_add(bytes));
         let (Some(bytes), Some(next)) = (bytes, next) else {
-            return Err(Error::usage("its size is not a whole number of bytes").in_tensor(&tensor.name));
+            return Err(
+                Error::usage("its size is not a whole number of bytes").in_tensor(&tensor.name)
+            );
         };
         let entry = serde_json::json!({
             "dtype": tensor.dtype.name(), "shape": &tensor.shape[..], "data_offsets": [end, next],
         });
         if json.insert(tensor.name.clone(), entry).is_some() {
-            return Err(Error::usage("two tensors to be written have this name").in_tensor(&tensor.name));
+            return Err(
+                Error::usage("two tensors to be written have this name").in_tensor(&tensor.name)
+            );
         }
         if let Some(place) = places.get_mut(index) {
             *place = (end, bytes);

@@ -59,17 +59,11 @@ pub(super) fn beside_file(
         Some("gguf" | "apr" | "npz" | "npy") => return Ok(()),
         Some("pt" | "pth" | "ckpt") => {
             read(&folder.join("config.json"), "config.json", located, budget)?;
-            if located.configs.is_empty() {
-                RARE
-            } else {
-                &NAMES[1..]
-            }
+            if located.configs.is_empty() { RARE } else { &NAMES[1..] }
         }
         _ => NAMES,
     };
-    names
-        .iter()
-        .try_for_each(|name| read(&folder.join(name), name, located, budget))
+    names.iter().try_for_each(|name| read(&folder.join(name), name, located, budget))
 }
 
 /// Reads a config that is stored under another name, if a scheme may want it.
@@ -99,23 +93,15 @@ fn read(path: &Path, name: &str, located: &mut Located, budget: &Budget) -> Resu
     }
     let problem = match document(path, budget) {
         Ok(json) if json.is_object() => {
-            located.configs.push(Config {
-                name: name.to_owned(),
-                json,
-            });
+            located.configs.push(Config { name: name.to_owned(), json });
             return Ok(());
         }
         Ok(_) => "it is not a JSON object".to_owned(),
         Err(error) if error.kind() == crate::ErrorKind::Limit => return Err(error),
         Err(error) => error.message().to_owned(),
     };
-    let message = format!(
-        "{} is of no use: {problem}; fetch it again",
-        shown_name(path)
-    );
-    located
-        .findings
-        .push(Finding::general("bad-config", message));
+    let message = format!("{} is of no use: {problem}; fetch it again", shown_name(path));
+    located.findings.push(Finding::general("bad-config", message));
     Ok(())
 }
 
@@ -123,10 +109,7 @@ fn read(path: &Path, name: &str, located: &mut Located, budget: &Budget) -> Resu
 pub(super) fn document(path: &Path, budget: &Budget) -> Result<serde_json::Value> {
     let text = text(path, MAX_BYTES, budget)?;
     budget
-        .charge(
-            (text.len() as u64).saturating_mul(PARSED_BYTES),
-            "a JSON document",
-        )
+        .charge((text.len() as u64).saturating_mul(PARSED_BYTES), "a JSON document")
         .map_err(|e| e.in_file(path))?;
     parse(&text).map_err(|e| e.in_file(path))
 }
@@ -140,15 +123,10 @@ pub(super) fn text(path: &Path, most: u64, budget: &Budget) -> Result<Vec<u8>> {
         return Err(Error::usage("it is not a file").in_file(path));
     }
     if about.len() > most {
-        let message = format!(
-            "it has {} bytes, which no honest file of its kind has",
-            about.len()
-        );
+        let message = format!("it has {} bytes, which no honest file of its kind has", about.len());
         return Err(Error::malformed(message).in_file(path));
     }
-    budget
-        .charge(about.len(), "a JSON document")
-        .map_err(|e| e.in_file(path))?;
+    budget.charge(about.len(), "a JSON document").map_err(|e| e.in_file(path))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
@@ -172,9 +150,8 @@ fn without_infinities(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let (mut rest, mut quoted, mut changed) = (text, false, false);
     while let Some((&byte, after)) = rest.split_first() {
-        let word = [&b"-Infinity"[..], b"Infinity", b"NaN"]
-            .into_iter()
-            .find(|w| rest.starts_with(w));
+        let word =
+            [&b"-Infinity"[..], b"Infinity", b"NaN"].into_iter().find(|w| rest.starts_with(w));
         match (byte, word) {
             (b'\\', _) if quoted => {
                 let pair = rest.len().min(2);

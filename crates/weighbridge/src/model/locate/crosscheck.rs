@@ -27,11 +27,7 @@ pub(in crate::model) fn cross_check(index: Option<&Index>, sources: &[Source]) -
 
 fn tensors(sources: &[Source]) -> impl Iterator<Item = (u32, &Source, &str)> {
     (0u32..).zip(sources).flat_map(|(at, source)| {
-        source
-            .catalog()
-            .tensors
-            .iter()
-            .map(move |tensor| (at, source, &*tensor.name))
+        source.catalog().tensors.iter().map(move |tensor| (at, source, &*tensor.name))
     })
 }
 
@@ -41,10 +37,7 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
     for (at, source, name) in tensors(sources) {
         let before = *first.entry(name).or_insert(at);
         if before != at {
-            let other = sources
-                .get(before as usize)
-                .map(file_of)
-                .unwrap_or_default();
+            let other = sources.get(before as usize).map(file_of).unwrap_or_default();
             out.push(name, || {
                 format!(
                     "it occurs in {other} and again in {}; which one counts cannot be told",
@@ -58,19 +51,10 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
 
 /// Tensors that the index does not know, or expects elsewhere.
 fn strays(index: &Index, sources: &[Source]) -> Vec<Finding> {
-    let promised: Names<'_> = index
-        .entries
-        .iter()
-        .map(|(name, file)| (&**name, *file))
-        .collect();
-    let mut out = Capped::new(
-        "index-mismatch",
-        "more tensors are not where the index says",
-    );
+    let promised: Names<'_> = index.entries.iter().map(|(name, file)| (&**name, *file)).collect();
+    let mut out = Capped::new("index-mismatch", "more tensors are not where the index says");
     for (_, source, name) in tensors(sources) {
-        let expected = promised
-            .get(name)
-            .and_then(|&file| index.files.get(file as usize));
+        let expected = promised.get(name).and_then(|&file| index.files.get(file as usize));
         match expected {
             Some(file) if source.input().name().ends_with(file) => {}
             Some(file) => out.push(name, || {
@@ -81,10 +65,7 @@ fn strays(index: &Index, sources: &[Source]) -> Vec<Finding> {
                 )
             }),
             None => out.push(name, || {
-                format!(
-                    "it is in {}, but the index does not know it",
-                    file_of(source)
-                )
+                format!("it is in {}, but the index does not know it", file_of(source))
             }),
         }
     }
@@ -97,11 +78,7 @@ fn absences(index: &Index, sources: &[Source]) -> Vec<Finding> {
     let opened: Vec<bool> = index
         .files
         .iter()
-        .map(|file| {
-            sources
-                .iter()
-                .any(|source| source.input().name().ends_with(file))
-        })
+        .map(|file| sources.iter().any(|source| source.input().name().ends_with(file)))
         .collect();
     let mut out = Capped::new("index-mismatch", "more tensors of the index are in no file");
     for (name, file) in &index.entries {
@@ -133,19 +110,12 @@ struct Capped {
 
 impl Capped {
     fn new(kind: &'static str, rest: &'static str) -> Self {
-        Self {
-            kind,
-            rest,
-            findings: Vec::new(),
-            more: 0,
-        }
+        Self { kind, rest, findings: Vec::new(), more: 0 }
     }
 
     fn push(&mut self, tensor: &str, message: impl FnOnce() -> String) {
         match self.findings.len() < MOST {
-            true => self
-                .findings
-                .push(Finding::of(tensor, self.kind, message())),
+            true => self.findings.push(Finding::of(tensor, self.kind, message())),
             false => self.more += 1,
         }
     }

@@ -21,36 +21,12 @@ struct Family {
 }
 
 const FAMILIES: &[Family] = &[
-    Family {
-        extensions: &["safetensors"],
-        indexed: true,
-        independent: false,
-    },
-    Family {
-        extensions: &["gguf"],
-        indexed: false,
-        independent: true,
-    },
-    Family {
-        extensions: &["bin", "pt", "pth", "ckpt"],
-        indexed: true,
-        independent: false,
-    },
-    Family {
-        extensions: &["npz"],
-        indexed: false,
-        independent: true,
-    },
-    Family {
-        extensions: &["npy"],
-        indexed: false,
-        independent: false,
-    },
-    Family {
-        extensions: &["apr"],
-        indexed: false,
-        independent: true,
-    },
+    Family { extensions: &["safetensors"], indexed: true, independent: false },
+    Family { extensions: &["gguf"], indexed: false, independent: true },
+    Family { extensions: &["bin", "pt", "pth", "ckpt"], indexed: true, independent: false },
+    Family { extensions: &["npz"], indexed: false, independent: true },
+    Family { extensions: &["npy"], indexed: false, independent: false },
+    Family { extensions: &["apr"], indexed: false, independent: true },
 ];
 
 /// Below this, a download is over before its program has taken notes.
@@ -72,9 +48,7 @@ pub(super) fn locate(folder: &Path, budget: &Budget) -> Result<Vec<Located>> {
 
 /// Whether a folder holds weights itself.
 pub(super) fn holds_weights(listing: &Listing) -> bool {
-    FAMILIES
-        .iter()
-        .any(|family| !candidates(listing, family).is_empty())
+    FAMILIES.iter().any(|family| !candidates(listing, family).is_empty())
 }
 
 /// The models among the files of a listing; `None` if there are none.
@@ -89,9 +63,7 @@ pub(super) fn from_listing(listing: &Listing, budget: &Budget) -> Result<Option<
             continue;
         }
         let best = found.iter().map(|set| rank(set, family)).min();
-        taken = found
-            .extract_if(.., |set| Some(rank(set, family)) == best)
-            .collect();
+        taken = found.extract_if(.., |set| Some(rank(set, family)) == best).collect();
         aside.extend(found.iter().flat_map(names));
     }
     if taken.is_empty() {
@@ -105,12 +77,7 @@ pub(super) fn from_listing(listing: &Listing, budget: &Budget) -> Result<Option<
 fn names(set: &Set) -> Vec<String> {
     set.files
         .iter()
-        .map(|f| {
-            f.file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|f| f.file_name().unwrap_or_default().to_string_lossy().into_owned())
         .collect()
 }
 
@@ -135,9 +102,8 @@ fn sets_of(
         return Ok(together(&left).into_iter().collect());
     }
     let mut sets = Vec::new();
-    for entry in listing
-        .files()
-        .filter(|e| family.indexed && index::is_index(&e.name, family.extensions))
+    for entry in
+        listing.files().filter(|e| family.indexed && index::is_index(&e.name, family.extensions))
     {
         if let Some(set) = indexed(entry, general, budget)? {
             left.retain(|entry| !set.files.contains(&entry.path));
@@ -158,15 +124,9 @@ fn indexed(entry: &Entry, general: &mut Located, budget: &Budget) -> Result<Opti
         Ok(index) => index.into_set()?,
         Err(error) if error.kind() == ErrorKind::Limit => return Err(error),
         Err(error) => {
-            let message = format!(
-                "{}: {}; files are taken by their names",
-                entry.name,
-                error.message()
-            );
-            general.findings.push(Finding::general(
-                "bad-index",
-                crate::text::escaped(&message),
-            ));
+            let message =
+                format!("{}: {}; files are taken by their names", entry.name, error.message());
+            general.findings.push(Finding::general("bad-index", crate::text::escaped(&message)));
             return Ok(None);
         }
     };
@@ -177,9 +137,7 @@ fn indexed(entry: &Entry, general: &mut Located, budget: &Budget) -> Result<Opti
             set.missing.len(),
             some_of(&set.missing, 3)
         );
-        general
-            .findings
-            .push(Finding::general("bad-index", message));
+        general.findings.push(Finding::general("bad-index", message));
         return Ok(None);
     }
     Ok(Some(set))
@@ -213,30 +171,18 @@ fn describe(taken: &[Set], aside: &[String], listing: &Listing, general: &mut Lo
             some_of(aside, 6)
         ));
     }
-    let others: Vec<&str> = listing
-        .files()
-        .map(|entry| &*entry.name)
-        .filter(|name| is_not_weights(name))
-        .collect();
+    let others: Vec<&str> =
+        listing.files().map(|entry| &*entry.name).filter(|name| is_not_weights(name)).collect();
     if !others.is_empty() {
-        general
-            .notes
-            .push(format!("not taken as weights: {}", some_of(&others, 6)));
+        general.notes.push(format!("not taken as weights: {}", some_of(&others, 6)));
     }
-    for entry in listing
-        .entries
-        .iter()
-        .filter(|entry| entry.kind == Kind::Broken)
-    {
-        if FAMILIES
-            .iter()
-            .any(|f| f.extensions.contains(&&*entry.extension()))
+    for entry in listing.entries.iter().filter(|entry| entry.kind == Kind::Broken) {
+        if FAMILIES.iter().any(|f| f.extensions.contains(&&*entry.extension()))
             && sets::group(&[entry]).is_empty()
         {
-            general.notes.push(format!(
-                "{} is a link that leads nowhere",
-                shown(Path::new(&entry.name))
-            ));
+            general
+                .notes
+                .push(format!("{} is a link that leads nowhere", shown(Path::new(&entry.name))));
         }
     }
 }
@@ -276,9 +222,7 @@ pub(super) fn adopt(set: Set, model: &mut Located) {
     }
     model.findings.extend(set.findings);
     let unfinished = |file: &PathBuf| unfinished(file, std::fs::metadata(file).ok()?.len());
-    model
-        .findings
-        .extend(set.files.iter().filter_map(unfinished));
+    model.findings.extend(set.files.iter().filter_map(unfinished));
     model.files = set.files;
     model.index = set.index;
 }
@@ -287,9 +231,8 @@ pub(super) fn adopt(set: Set, model: &mut Located) {
 /// file of notes beside it do so for large files.
 pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
     let name = file.file_name()?.to_string_lossy().into_owned();
-    let by_name = sets::UNFINISHED
-        .contains(&&*extension(&name))
-        .then(|| "its name says so".to_owned());
+    let by_name =
+        sets::UNFINISHED.contains(&&*extension(&name)).then(|| "its name says so".to_owned());
     let control = || {
         let mut control = file.as_os_str().to_owned();
         control.push(".aria2");
@@ -306,12 +249,7 @@ pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
 /// GGUF files that accompany a model and are none themselves.
 fn mark_companions(models: &mut [Located]) {
     for model in models.iter_mut() {
-        let name = model
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_lowercase();
+        let name = model.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         model.companion = match () {
             () if !name.ends_with(".gguf") => None,
             () if name.contains("mmproj") => Some("a multimodal projector"),
@@ -334,9 +272,7 @@ fn together(entries: &[&Entry]) -> Option<Set> {
 }
 
 fn is_numbered_weights(name: &str) -> bool {
-    let number = name
-        .strip_prefix("weights.")
-        .and_then(|rest| rest.strip_suffix(".safetensors"));
+    let number = name.strip_prefix("weights.").and_then(|rest| rest.strip_suffix(".safetensors"));
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
@@ -344,10 +280,7 @@ fn is_numbered_weights(name: &str) -> bool {
 pub(super) fn is_not_weights(name: &str) -> bool {
     let name = name.to_lowercase();
     let stem = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
-    let torch = matches!(
-        &*extension(&name),
-        "bin" | "pt" | "pth" | "ckpt" | "safetensors"
-    );
+    let torch = matches!(&*extension(&name), "bin" | "pt" | "pth" | "ckpt" | "safetensors");
     torch
         && (matches!(
             stem,
@@ -363,13 +296,8 @@ pub(super) fn is_not_weights(name: &str) -> bool {
 
 /// `.bin` is anyone's extension; a known name or the first bytes tell.
 fn could_be_torch(entry: &Entry) -> bool {
-    let known = [
-        "pytorch_model",
-        "diffusion_pytorch_model",
-        "adapter_model",
-        "model",
-        "consolidated",
-    ];
+    let known =
+        ["pytorch_model", "diffusion_pytorch_model", "adapter_model", "model", "consolidated"];
     known.iter().any(|stem| entry.name.starts_with(stem))
         || super::strangers::head_of(&entry.path)
             .is_some_and(|head| super::signatures::weights_or_stand_in(&head))

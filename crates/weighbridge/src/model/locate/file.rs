@@ -11,11 +11,7 @@ use crate::limits::Budget;
 
 /// The model that a file is, or stands for.
 pub(super) fn locate(path: &Path, len: u64, budget: &Budget) -> Result<Vec<Located>> {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut model = Located::new(path.to_owned());
     let folder = folder_of(path);
     if index::is_index(&name, &["safetensors", "bin", "pt", "pth"]) {
@@ -59,10 +55,9 @@ fn folder_of(path: &Path) -> &Path {
 fn no_files(path: &Path, missing: &[String]) -> Error {
     let message = match missing.len() {
         0 => format!("{} names no files", shown_name(path)),
-        count => format!(
-            "none of the {count} files it names is beside it: {}",
-            some_of(missing, 5)
-        ),
+        count => {
+            format!("none of the {count} files it names is beside it: {}", some_of(missing, 5))
+        }
     };
     Error::malformed(message)
         .in_file(path)

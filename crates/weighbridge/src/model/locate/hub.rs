@@ -41,13 +41,8 @@ impl Found {
         if error.kind() != ErrorKind::Usage {
             return error;
         }
-        let hint = format!(
-            "`hf download {}` fetches the rest of the repository",
-            self.repository
-        );
-        Error::usage(error.message())
-            .in_file(error.path().unwrap_or(&self.path))
-            .hint(hint)
+        let hint = format!("`hf download {}` fetches the rest of the repository", self.repository);
+        Error::usage(error.message()).in_file(error.path().unwrap_or(&self.path)).hint(hint)
     }
 }
 
@@ -78,10 +73,7 @@ fn is_name_character(c: char) -> bool {
 }
 
 fn is_inside(path: &str) -> bool {
-    !path.is_empty()
-        && Path::new(path)
-            .components()
-            .all(|c| matches!(c, Component::Normal(_)))
+    !path.is_empty() && Path::new(path).components().all(|c| matches!(c, Component::Normal(_)))
 }
 
 /// Looks a name up. `None` if the cache does not know it.
@@ -96,19 +88,10 @@ pub(super) fn find(typed: &Path, stores: &Stores) -> Result<Option<Found>> {
         .map_err(|e| e.in_file(&folder).hint(again(&repository)))?;
     let path = rest.iter().fold(snapshot, |path, part| path.join(part));
     if !path.exists() {
-        let message = format!(
-            "the cached copy of {repository} does not hold {}",
-            rest.join("/")
-        );
-        return Err(Error::usage(message)
-            .in_file(&path)
-            .hint(again(&repository)));
+        let message = format!("the cached copy of {repository} does not hold {}", rest.join("/"));
+        return Err(Error::usage(message).in_file(&path).hint(again(&repository)));
     }
-    Ok(Some(Found {
-        path,
-        repository,
-        revision,
-    }))
+    Ok(Some(Found { path, repository, revision }))
 }
 
 fn again(repository: &str) -> String {
@@ -135,10 +118,8 @@ fn repository<'a>(
         return Ok(Some(((*name).to_owned(), exact, &[])));
     }
     let ending = format!("/{name}");
-    let mut candidates: Vec<String> = known(hub)
-        .into_iter()
-        .filter(|repository| repository.ends_with(&ending))
-        .collect();
+    let mut candidates: Vec<String> =
+        known(hub).into_iter().filter(|repository| repository.ends_with(&ending)).collect();
     match (candidates.pop(), candidates.is_empty()) {
         (None, _) => Ok(None),
         (Some(one), true) => {
@@ -147,10 +128,8 @@ fn repository<'a>(
         }
         (Some(last), false) => {
             candidates.push(last);
-            let message = format!(
-                "several cached repositories have this name: {}",
-                some_of(&candidates, 10)
-            );
+            let message =
+                format!("several cached repositories have this name: {}", some_of(&candidates, 10));
             Err(Error::usage(message)
                 .in_file(typed)
                 .hint("write the organisation before the name, with a slash"))
@@ -169,9 +148,7 @@ pub(super) fn known(hub: &Path) -> Vec<String> {
     };
     let name = |entry: std::fs::DirEntry| {
         let name = entry.file_name();
-        name.to_str()?
-            .strip_prefix(PREFIX)
-            .map(|rest| rest.replacen("--", "/", 1))
+        name.to_str()?.strip_prefix(PREFIX).map(|rest| rest.replacen("--", "/", 1))
     };
     let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
     names.sort();
@@ -186,10 +163,7 @@ fn snapshot(folder: &Path, revision: Option<&str>) -> Result<(PathBuf, String)> 
         let commit = commit.trim();
         let path = snapshots.join(commit);
         if is_inside(commit) && path.is_dir() {
-            return Ok((
-                path,
-                format!("{wanted} ({})", crate::text::shortened(commit, 12)),
-            ));
+            return Ok((path, format!("{wanted} ({})", crate::text::shortened(commit, 12))));
         }
         let commit = crate::text::shortened(commit, 40);
         return Err(Error::usage(format!(
@@ -198,22 +172,17 @@ fn snapshot(folder: &Path, revision: Option<&str>) -> Result<(PathBuf, String)> 
     }
     let all = commits(&snapshots);
     let matching: Vec<&String> = match revision {
-        Some(revision) => all
-            .iter()
-            .filter(|commit| commit.starts_with(revision))
-            .collect(),
+        Some(revision) => all.iter().filter(|commit| commit.starts_with(revision)).collect(),
         None => all.iter().collect(),
     };
     match matching[..] {
         [commit] => Ok((snapshots.join(commit), commit.clone())),
-        [] if all.is_empty() => Err(Error::usage(
-            "the cache knows this repository and holds none of its files",
-        )),
+        [] if all.is_empty() => {
+            Err(Error::usage("the cache knows this repository and holds none of its files"))
+        }
         _ => {
-            let message = format!(
-                "revision {wanted} is not in the cache, which holds {}",
-                some_of(&all, 5)
-            );
+            let message =
+                format!("revision {wanted} is not in the cache, which holds {}", some_of(&all, 5));
             Err(Error::usage(message).hint("add @ and one of these commits to the name"))
         }
     }

@@ -108,11 +108,9 @@ impl Index {
 
     fn leads_out(&self, name: &str) -> Error {
         let name = shortened(name, 200);
-        Error::malformed(format!(
-            "the index names `{name}`, which lies outside of its folder"
-        ))
-        .in_file(&self.path)
-        .hint("no honest index does that; do not trust this download")
+        Error::malformed(format!("the index names `{name}`, which lies outside of its folder"))
+            .in_file(&self.path)
+            .hint("no honest index does that; do not trust this download")
     }
 }
 
@@ -143,11 +141,7 @@ impl WeightMap {
         }
         let place = |(name, old): (Box<str>, u32)| (name, moved[old as usize]);
         let entries = self.entries.into_iter().map(place).collect();
-        Index {
-            path,
-            files: files.into_iter().map(|(name, _)| name).collect(),
-            entries,
-        }
+        Index { path, files: files.into_iter().map(|(name, _)| name).collect(), entries }
     }
 }
 
@@ -180,18 +174,11 @@ mod tests {
 
     #[test]
     fn names_of_indexes() {
-        for name in [
-            "model.safetensors.index.json",
-            "model.safetensors.index.fp16.json",
-        ] {
+        for name in ["model.safetensors.index.json", "model.safetensors.index.fp16.json"] {
             assert!(is_index(name, &["safetensors"]), "{name}");
         }
         assert!(is_index("pytorch_model.bin.index.json", &["bin"]));
-        for name in [
-            "model.safetensors",
-            "index.json",
-            "a.safetensors.indexed.json",
-        ] {
+        for name in ["model.safetensors", "index.json", "a.safetensors.indexed.json"] {
             assert!(!is_index(name, &["safetensors"]), "{name}");
         }
     }
@@ -210,9 +197,6 @@ mod tests {
         let document: Document = serde_json::from_str(text).unwrap();
         let index = document.weight_map.sorted(PathBuf::new());
         assert_eq!(index.files, ["a", "b"]);
-        assert_eq!(
-            index.entries.iter().map(|e| e.1).collect::<Vec<_>>(),
-            [1, 0, 1]
-        );
+        assert_eq!(index.entries.iter().map(|e| e.1).collect::<Vec<_>>(), [1, 0, 1]);
     }
 }

@@ -35,19 +35,14 @@ impl Listing {
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            budget
-                .items(1, "directory entries")
-                .map_err(|e| e.in_file(folder))?;
+            budget.items(1, "directory entries").map_err(|e| e.in_file(folder))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = entry.path();
             let kind = kind_of(&path);
             entries.push(Entry { name, path, kind });
         }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Self {
-            folder: folder.to_owned(),
-            entries,
-        })
+        Ok(Self { folder: folder.to_owned(), entries })
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
@@ -55,9 +50,7 @@ impl Listing {
     }
 
     pub(super) fn folders(&self) -> impl Iterator<Item = &Entry> {
-        self.entries
-            .iter()
-            .filter(|entry| entry.kind == Kind::Folder)
+        self.entries.iter().filter(|entry| entry.kind == Kind::Folder)
     }
 }
 
@@ -79,7 +72,5 @@ impl Entry {
 
 /// The extension of a name, in lower case.
 pub(super) fn extension(name: &str) -> String {
-    name.rsplit_once('.')
-        .map(|(_, extension)| extension.to_lowercase())
-        .unwrap_or_default()
+    name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default()
 }

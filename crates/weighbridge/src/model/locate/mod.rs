@@ -72,10 +72,7 @@ pub(super) struct Located {
 
 impl Located {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self {
-            path,
-            ..Self::default()
-        }
+        Self { path, ..Self::default() }
     }
 }
 
@@ -114,21 +111,18 @@ fn in_stores(typed: &Path, stores: &Stores, budget: &Budget) -> Result<Vec<Locat
         Err(error) => Err(broken(&found.path, error)),
     };
     let mut models = models.map_err(|e| found.explain(e))?;
-    models
-        .iter_mut()
-        .for_each(|model| model.notes.insert(0, found.note()));
+    models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
     Ok(models)
 }
 
 /// A link to nowhere deserves more than "no such file".
 fn broken(path: &Path, error: std::io::Error) -> Error {
     match std::fs::read_link(path) {
-        Ok(target) => Error::io(
-            error,
-            &format!("it is a link to {}, which cannot be opened", shown(&target)),
-        )
-        .in_file(path)
-        .hint("the file it stands for was moved or deleted; fetch it again"),
+        Ok(target) => {
+            Error::io(error, &format!("it is a link to {}, which cannot be opened", shown(&target)))
+                .in_file(path)
+                .hint("the file it stands for was moved or deleted; fetch it again")
+        }
         Err(_) => Error::io(error, "cannot open").in_file(path),
     }
 }
@@ -140,28 +134,19 @@ pub(super) fn only(mut found: Vec<Located>, place: &Path) -> Result<Located> {
         let beside: Vec<String> = found
             .iter()
             .filter_map(|model| {
-                model
-                    .companion
-                    .map(|what| format!("{} ({what})", shown(&model.path)))
+                model.companion.map(|what| format!("{} ({what})", shown(&model.path)))
             })
             .collect();
         found.retain(|model| model.companion.is_none());
-        let note = format!(
-            "not part of this model, open it on its own: {}",
-            beside.join(", ")
-        );
-        found
-            .iter_mut()
-            .for_each(|model| model.notes.push(note.clone()));
+        let note = format!("not part of this model, open it on its own: {}", beside.join(", "));
+        found.iter_mut().for_each(|model| model.notes.push(note.clone()));
     }
     match (found.pop(), found.is_empty()) {
         (Some(one), true) => Ok(one),
         (last, _) => {
             let names: Vec<String> = found.iter().chain(&last).map(|f| shown(&f.path)).collect();
             let message = format!("this holds {} models: {}", names.len(), names.join(", "));
-            Err(Error::usage(message)
-                .in_file(place)
-                .hint("name one of them"))
+            Err(Error::usage(message).in_file(place).hint("name one of them"))
         }
     }
 }
@@ -178,11 +163,8 @@ fn shown_name(path: &Path) -> String {
 
 /// "a, b, c and 4 more".
 fn some_of<T: AsRef<str>>(names: &[T], most: usize) -> String {
-    let head: Vec<_> = names
-        .iter()
-        .take(most)
-        .map(|n| crate::text::shortened(n.as_ref(), 120))
-        .collect();
+    let head: Vec<_> =
+        names.iter().take(most).map(|n| crate::text::shortened(n.as_ref(), 120)).collect();
     match names.len().saturating_sub(most) {
         0 => head.join(", "),
         more => format!("{} and {more} more", head.join(", ")),

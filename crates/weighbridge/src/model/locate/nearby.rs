@@ -9,20 +9,12 @@ pub(super) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
             let lower = name.to_lowercase();
             let begins =
                 wanted.len() > 2 && (lower.starts_with(&wanted) || wanted.starts_with(&lower));
-            let distance = if begins {
-                1
-            } else {
-                distance(&wanted, &lower, allowed)?
-            };
+            let distance = if begins { 1 } else { distance(&wanted, &lower, allowed)? };
             Some((distance, name))
         })
         .collect();
     close.sort();
-    close
-        .into_iter()
-        .take(3)
-        .map(|(_, name)| crate::text::shortened(name, 100))
-        .collect()
+    close.into_iter().take(3).map(|(_, name)| crate::text::shortened(name, 100)).collect()
 }
 
 /// How many characters must be put in, taken out or changed; `None` if more than `most`.

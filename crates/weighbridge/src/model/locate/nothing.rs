@@ -14,16 +14,12 @@ use crate::limits::Budget;
 pub(super) fn not_found(typed: &Path, stores: &Stores) -> Error {
     let mut tried = vec!["no such file or directory".to_owned()];
     match &stores.hugging_face {
-        Some(hub) => tried.push(format!(
-            "and no such repository in the Hugging Face cache {}",
-            shown(hub)
-        )),
+        Some(hub) => {
+            tried.push(format!("and no such repository in the Hugging Face cache {}", shown(hub)))
+        }
         None => tried.push("and no Hugging Face cache is known".to_owned()),
     }
-    let error = Error::io(
-        io::Error::new(io::ErrorKind::NotFound, tried.join(", ")),
-        "cannot open",
-    );
+    let error = Error::io(io::Error::new(io::ErrorKind::NotFound, tried.join(", ")), "cannot open");
     let error = error.in_file(typed);
     match suggestion(typed, stores) {
         Some(hint) => error.hint(hint),
@@ -33,15 +29,11 @@ pub(super) fn not_found(typed: &Path, stores: &Stores) -> Error {
 
 fn suggestion(typed: &Path, stores: &Stores) -> Option<String> {
     let wanted = typed.file_name()?.to_string_lossy().into_owned();
-    let folder = typed
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder =
+        typed.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        let missing = folder
-            .ancestors()
-            .take_while(|f| !f.as_os_str().is_empty() && !f.is_dir())
-            .last()?;
+        let missing =
+            folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.is_dir()).last()?;
         let close = repositories(typed, stores);
         return Some(close.unwrap_or_else(|| format!("there is no folder {}", shown(missing))));
     }
@@ -54,10 +46,7 @@ fn suggestion(typed: &Path, stores: &Stores) -> Option<String> {
     if close.is_empty() {
         return repositories(typed, stores);
     }
-    let paths: Vec<String> = close
-        .iter()
-        .map(|name| shown(&typed.with_file_name(name)))
-        .collect();
+    let paths: Vec<String> = close.iter().map(|name| shown(&typed.with_file_name(name))).collect();
     Some(format!("did you mean {}?", paths.join(" or ")))
 }
 
@@ -66,12 +55,7 @@ fn repositories(typed: &Path, stores: &Stores) -> Option<String> {
     let wanted = typed.to_str()?;
     let mut close = nearby::closest(wanted, known.iter().map(String::as_str));
     if close.is_empty() {
-        let short = |name: &String| {
-            name.rsplit('/')
-                .next()
-                .map(str::to_owned)
-                .unwrap_or_default()
-        };
+        let short = |name: &String| name.rsplit('/').next().map(str::to_owned).unwrap_or_default();
         let wanted = short(&wanted.to_owned());
         close = known
             .iter()
@@ -89,9 +73,8 @@ pub(super) fn no_weights(listing: &Listing, budget: &Budget) -> Error {
     if listing.entries.is_empty() {
         return error("the directory is empty".to_owned()).hint("fetch the model into it first");
     }
-    let unfinished = names(listing, |e| {
-        e.kind != Kind::Folder && sets::UNFINISHED.contains(&&*e.extension())
-    });
+    let unfinished =
+        names(listing, |e| e.kind != Kind::Folder && sets::UNFINISHED.contains(&&*e.extension()));
     if !unfinished.is_empty() {
         return error(format!(
             "no weights are here, only unfinished downloads: {}",
@@ -125,12 +108,7 @@ fn names(listing: &Listing, wanted: impl Fn(&Entry) -> bool) -> Vec<String> {
         Kind::Folder => format!("{}/", entry.name),
         _ => entry.name.clone(),
     };
-    listing
-        .entries
-        .iter()
-        .filter(|entry| wanted(entry))
-        .map(name)
-        .collect()
+    listing.entries.iter().filter(|entry| wanted(entry)).map(name).collect()
 }
 
 /// Folders inside that hold weights, and the snapshots where this is a repository of a cache.

@@ -70,9 +70,7 @@ pub(super) fn locate(name: &str, stores: &Stores, budget: &Budget) -> Result<Vec
         let error = Error::usage("this is not a name Ollama could have").in_file(&typed);
         return Err(error.hint("write ollama:name, ollama:name:tag or ollama:namespace/name:tag"));
     };
-    let path = parts
-        .iter()
-        .fold(store.join("manifests"), |path, part| path.join(part));
+    let path = parts.iter().fold(store.join("manifests"), |path, part| path.join(part));
     if !path.is_file() {
         return Err(unknown(&typed, store, &path));
     }
@@ -80,15 +78,9 @@ pub(super) fn locate(name: &str, stores: &Stores, budget: &Budget) -> Result<Vec
     budget.charge((text.len() as u64).saturating_mul(4), "a manifest")?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| {
         let message = format!("the manifest is not valid ({error})");
-        Error::malformed(message)
-            .in_file(&path)
-            .hint("`ollama pull` the model again")
+        Error::malformed(message).in_file(&path).hint("`ollama pull` the model again")
     })?;
-    let layers = Layers {
-        typed: &typed,
-        blobs: store.join("blobs"),
-        all: &manifest.layers,
-    };
+    let layers = Layers { typed: &typed, blobs: store.join("blobs"), all: &manifest.layers };
     layers.models(budget).map_err(|e| e.in_file(&typed))
 }
 
@@ -107,9 +99,7 @@ fn parse(name: &str) -> Option<[String; 4]> {
     };
     let parts = [host, namespace, model, tag];
     // Only a host may have a port.
-    let ports = [namespace, model, tag]
-        .iter()
-        .any(|part| part.contains(':'));
+    let ports = [namespace, model, tag].iter().any(|part| part.contains(':'));
     (!ports && parts.iter().all(|part| is_part(part))).then(|| parts.map(str::to_owned))
 }
 
@@ -117,9 +107,7 @@ fn parse(name: &str) -> Option<[String; 4]> {
 fn is_part(part: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     part.starts_with(word)
-        && part
-            .chars()
-            .all(|c| word(c) || matches!(c, '-' | '.' | ':'))
+        && part.chars().all(|c| word(c) || matches!(c, '-' | '.' | ':'))
         && part.len() <= 350
 }
 
@@ -176,17 +164,9 @@ impl Layers<'_> {
         if let Some(problem) = absence(&blob) {
             return Err(Error::usage(problem).hint("`ollama pull` the model again"));
         }
-        let several = self
-            .all
-            .iter()
-            .filter(|layer| layer.kind() == "model")
-            .count()
-            > 1;
-        let place = if companion.is_some() || several {
-            blob.clone()
-        } else {
-            self.typed.to_owned()
-        };
+        let several = self.all.iter().filter(|layer| layer.kind() == "model").count() > 1;
+        let place =
+            if companion.is_some() || several { blob.clone() } else { self.typed.to_owned() };
         let mut model = Located::new(place);
         model.companion = companion;
         model.findings.extend(size_mismatch(layer, &blob));
@@ -203,11 +183,7 @@ impl Layers<'_> {
         if component == "draft" {
             model.companion = Some("a draft model");
         }
-        for layer in self
-            .all
-            .iter()
-            .filter(|layer| layer.component().0 == component)
-        {
+        for layer in self.all.iter().filter(|layer| layer.component().0 == component) {
             match layer.kind() {
                 "tensor" => self.tensor(layer, &mut model)?,
                 "json" => configs::read_wanted(
@@ -237,9 +213,7 @@ impl Layers<'_> {
             }
             Some(problem) => {
                 let message = format!("{problem}; `ollama pull` the model again");
-                model
-                    .findings
-                    .push(Finding::of(&layer.name, "missing-shard", message));
+                model.findings.push(Finding::of(&layer.name, "missing-shard", message));
             }
         }
         Ok(())
@@ -247,10 +221,7 @@ impl Layers<'_> {
 
     /// Where a layer's bytes are. Only a digest names a file: anything else could lead anywhere.
     fn blob(&self, layer: &Layer) -> Result<PathBuf> {
-        let hex = layer
-            .digest
-            .strip_prefix("sha256:")
-            .or(layer.digest.strip_prefix("sha256-"));
+        let hex = layer.digest.strip_prefix("sha256:").or(layer.digest.strip_prefix("sha256-"));
         let valid = |hex: &&str| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
         match hex.filter(valid) {
             Some(hex) => Ok(self.blobs.join(format!("sha256-{hex}"))),
@@ -269,11 +240,8 @@ fn absence(blob: &Path) -> Option<String> {
         return None;
     }
     let partial = blob.with_extension("").to_string_lossy().into_owned() + "-partial";
-    let state = if Path::new(&partial).exists() {
-        "was not downloaded to its end"
-    } else {
-        "is missing"
-    };
+    let state =
+        if Path::new(&partial).exists() { "was not downloaded to its end" } else { "is missing" };
     Some(format!("the blob {} {state}", shown(blob)))
 }
 
@@ -299,17 +267,10 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path) -> Error {
     let error = Error::usage(message).in_file(typed);
     let tags: Vec<String> = manifest.parent().map(names_in).unwrap_or_default();
     if !tags.is_empty() {
-        return error.hint(format!(
-            "tags of this model that are here: {}",
-            some_of(&tags, 8)
-        ));
+        return error.hint(format!("tags of this model that are here: {}", some_of(&tags, 8)));
     }
     let wanted = name_of(manifest.parent());
-    let models = manifest
-        .ancestors()
-        .nth(2)
-        .map(names_in)
-        .unwrap_or_default();
+    let models = manifest.ancestors().nth(2).map(names_in).unwrap_or_default();
     let close = nearby::closest(&wanted, models.iter().map(String::as_str));
     if !close.is_empty() {
         return error.hint(format!("did you mean {}?", close.join(" or ")));
@@ -321,28 +282,20 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path) -> Error {
     }
     match models.is_empty() {
         true => error.hint("`ollama list` shows what is there; OLLAMA_MODELS names another store"),
-        false => error.hint(format!(
-            "models that are here: {}",
-            escaped(&some_of(&models, 8))
-        )),
+        false => error.hint(format!("models that are here: {}", escaped(&some_of(&models, 8)))),
     }
 }
 
 fn name_of(path: Option<&Path>) -> String {
-    path.and_then(Path::file_name)
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names
 }
@@ -355,20 +308,12 @@ mod tests {
     fn names_fill_in_what_is_left_out() {
         let full = |name| parse(name).map(|parts| parts.join("/"));
         let some = |text: &str| Some(text.to_owned());
-        assert_eq!(
-            full("llama3.2"),
-            some("registry.ollama.ai/library/llama3.2/latest")
-        );
-        assert_eq!(
-            full("llama3.2:1b"),
-            some("registry.ollama.ai/library/llama3.2/1b")
-        );
+        assert_eq!(full("llama3.2"), some("registry.ollama.ai/library/llama3.2/latest"));
+        assert_eq!(full("llama3.2:1b"), some("registry.ollama.ai/library/llama3.2/1b"));
         assert_eq!(full("me/mine:q4"), some("registry.ollama.ai/me/mine/q4"));
         assert_eq!(full("hf.co/org/name:Q4_K_M"), some("hf.co/org/name/Q4_K_M"));
         assert_eq!(full("host:5000/ns/name"), some("host:5000/ns/name/latest"));
-        for bad in [
-            "", ":", "../x", "a/../b", "a/b/c/d", "a b", "/etc", "x:../y",
-        ] {
+        for bad in ["", ":", "../x", "a/../b", "a/b/c/d", "a b", "/etc", "x:../y"] {
             assert_eq!(full(bad), None, "{bad}");
         }
     }

@@ -21,23 +21,15 @@ pub(super) fn locate(listing: &Listing, budget: &Budget) -> Result<Option<Vec<Lo
     let mut findings = Vec::new();
     let document = configs::document(&listing.folder.join(INDEX), budget);
     let named: Option<Vec<String>> = match &document {
-        Ok(json) => json
-            .as_object()
-            .map(|object| object.keys().cloned().collect()),
+        Ok(json) => json.as_object().map(|object| object.keys().cloned().collect()),
         Err(error) => {
-            let message = format!(
-                "{INDEX} is of no use: {}; every folder counts",
-                error.message()
-            );
+            let message = format!("{INDEX} is of no use: {}; every folder counts", error.message());
             findings.push(Finding::general("bad-config", message));
             None
         }
     };
-    let is_component = |entry: &&Entry| {
-        named
-            .as_ref()
-            .is_none_or(|names| names.contains(&entry.name))
-    };
+    let is_component =
+        |entry: &&Entry| named.as_ref().is_none_or(|names| names.contains(&entry.name));
     let (mut models, mut notes) = (Vec::new(), Vec::new());
     for folder in listing.folders().filter(is_component) {
         let inside = Listing::read(&folder.path, budget)?;
@@ -64,32 +56,17 @@ fn left_aside(
     budget: &Budget,
 ) -> Result<Option<String>> {
     let mut names: Vec<String> = Vec::new();
-    for folder in listing
-        .folders()
-        .filter(|f| named.is_some_and(|n| !n.contains(&f.name)))
-    {
+    for folder in listing.folders().filter(|f| named.is_some_and(|n| !n.contains(&f.name))) {
         if holds_weights(&Listing::read(&folder.path, budget)?) {
             names.push(format!("{}/", folder.name));
         }
     }
     let weights = |entry: &&Entry| {
-        matches!(
-            &*entry.extension(),
-            "safetensors" | "ckpt" | "bin" | "pt" | "pth" | "gguf"
-        )
+        matches!(&*entry.extension(), "safetensors" | "ckpt" | "bin" | "pt" | "pth" | "gguf")
     };
-    names.extend(
-        listing
-            .files()
-            .filter(weights)
-            .map(|entry| entry.name.clone()),
-    );
-    let note = || {
-        format!(
-            "{INDEX} does not name these, they are left aside: {}",
-            some_of(&names, 6)
-        )
-    };
+    names.extend(listing.files().filter(weights).map(|entry| entry.name.clone()));
+    let note =
+        || format!("{INDEX} does not name these, they are left aside: {}", some_of(&names, 6));
     Ok((!names.is_empty()).then(note))
 }
 

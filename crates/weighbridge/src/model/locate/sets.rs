@@ -13,15 +13,8 @@ use crate::catalog::Finding;
 pub(super) const MOST_MISSING: usize = 100;
 
 /// The endings that downloaders give to what they have not finished.
-pub(super) const UNFINISHED: &[&str] = &[
-    "incomplete",
-    "part",
-    "partial",
-    "crdownload",
-    "download",
-    "aria2",
-    "!ut",
-];
+pub(super) const UNFINISHED: &[&str] =
+    &["incomplete", "part", "partial", "crdownload", "download", "aria2", "!ut"];
 
 /// One way to read the weights of a folder.
 #[derive(Debug, Default)]
@@ -37,10 +30,7 @@ pub(super) struct Set {
 
 impl Set {
     pub(super) fn new(label: String) -> Self {
-        Self {
-            label,
-            ..Self::default()
-        }
+        Self { label, ..Self::default() }
     }
 
     fn of_one(entry: &Entry) -> Self {
@@ -59,17 +49,11 @@ impl Set {
     pub(super) fn stem(&self) -> (&str, bool) {
         let (name, counted_variant) = match &self.counted {
             Some(shard) => (shard.stem(), shard.suffix.matches('.').count() > 1),
-            None => (
-                self.label
-                    .rsplit_once('.')
-                    .map_or(&*self.label, |(stem, _)| stem),
-                false,
-            ),
+            None => (self.label.rsplit_once('.').map_or(&*self.label, |(stem, _)| stem), false),
         };
         // `model.safetensors.index.json` and `model.safetensors.index.fp16.json`
-        if let Some((stem, rest)) = name
-            .split_once(".safetensors.index")
-            .or(name.split_once(".bin.index"))
+        if let Some((stem, rest)) =
+            name.split_once(".safetensors.index").or(name.split_once(".bin.index"))
         {
             return (stem, !rest.is_empty());
         }
@@ -88,20 +72,14 @@ pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
         match Shard::parse(&entry.name) {
             Some(shard) => {
                 let index = shard.index;
-                let (_, members) = series
-                    .entry(shard.set())
-                    .or_insert_with(|| (shard, Vec::new()));
+                let (_, members) = series.entry(shard.set()).or_insert_with(|| (shard, Vec::new()));
                 members.push((index, entry));
             }
             None if entry.kind == Kind::File => sets.push(Set::of_one(entry)),
             None => {}
         }
     }
-    sets.extend(
-        series
-            .into_values()
-            .map(|(shard, members)| complete(shard, members)),
-    );
+    sets.extend(series.into_values().map(|(shard, members)| complete(shard, members)));
     sets.retain(|set| !set.files.is_empty());
     sets
 }
@@ -110,31 +88,16 @@ pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
 fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>) -> Set {
     members.sort_by_key(|(index, _)| *index);
     let lowest = members.first().map_or(1, |(index, _)| *index);
-    let there: Vec<u32> = members
-        .iter()
-        .filter(|m| m.1.kind == Kind::File)
-        .map(|m| m.0)
-        .collect();
+    let there: Vec<u32> = members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.0).collect();
     let mut set = Set::new(shard.name(lowest));
-    set.files = members
-        .iter()
-        .filter(|m| m.1.kind == Kind::File)
-        .map(|m| m.1.path.clone())
-        .collect();
-    let folder = members
-        .first()
-        .and_then(|m| m.1.path.parent())
-        .unwrap_or(Path::new(""));
+    set.files =
+        members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.1.path.clone()).collect();
+    let folder = members.first().and_then(|m| m.1.path.parent()).unwrap_or(Path::new(""));
     let absent = |index: &u32| there.binary_search(index).is_err();
     let lacking = || shard.indices(lowest).filter(absent);
     for index in lacking().take(MOST_MISSING) {
-        let whole = format!(
-            "{} of the {} files of this model are here",
-            there.len(),
-            shard.total
-        );
-        set.findings
-            .push(missing_shard(&folder.join(shard.name(index)), &whole));
+        let whole = format!("{} of the {} files of this model are here", there.len(), shard.total);
+        set.findings.push(missing_shard(&folder.join(shard.name(index)), &whole));
     }
     set.findings.extend(more_missing(lacking().count()));
     set.counted = Some(shard);
@@ -144,10 +107,7 @@ fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>) -> Set {
 /// The missing files that are too many to be listed.
 pub(super) fn more_missing(count: usize) -> Option<Finding> {
     let more = count.checked_sub(MOST_MISSING).filter(|more| *more > 0)?;
-    Some(Finding::general(
-        "missing-shard",
-        format!("{more} more files are missing"),
-    ))
+    Some(Finding::general("missing-shard", format!("{more} more files are missing")))
 }
 
 /// The series that a file belongs to, completed from its folder.

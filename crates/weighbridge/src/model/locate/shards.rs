@@ -44,20 +44,12 @@ impl Shard {
     /// The name of another member of the set.
     pub(super) fn name(&self, index: u32) -> String {
         let (i, t) = self.widths;
-        format!(
-            "{}{index:0i$}-of-{:0t$}{}",
-            self.prefix, self.total, self.suffix
-        )
+        format!("{}{index:0i$}-of-{:0t$}{}", self.prefix, self.total, self.suffix)
     }
 
     /// What all members of a set have in common.
     pub(super) fn set(&self) -> (String, String, u32, (usize, usize)) {
-        (
-            self.prefix.clone(),
-            self.suffix.clone(),
-            self.total,
-            self.widths,
-        )
+        (self.prefix.clone(), self.suffix.clone(), self.total, self.widths)
     }
 
     /// The indices a set has, counted from one unless a member says otherwise.

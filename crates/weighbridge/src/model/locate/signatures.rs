@@ -19,12 +19,7 @@ const fn at(
     what: &'static str,
     hint: &'static str,
 ) -> Signature {
-    Signature {
-        offset,
-        magic,
-        what,
-        hint,
-    }
+    Signature { offset, magic, what, hint }
 }
 
 const UNPACK: &str = "unpack it first and open what is inside";
@@ -53,18 +48,8 @@ const CERTAIN: &[Signature] = &[
     at(0, b"GIF8", "a GIF picture", NOT_WEIGHTS),
     at(0, b"%PDF-", "a PDF document", NOT_WEIGHTS),
     at(0, b"SQLite format 3\0", "an SQLite database", NOT_WEIGHTS),
-    at(
-        0,
-        b"PAR1",
-        "a Parquet table (a dataset, not a model)",
-        NOT_WEIGHTS,
-    ),
-    at(
-        0,
-        b"ARROW1",
-        "an Arrow table (a dataset, not a model)",
-        NOT_WEIGHTS,
-    ),
+    at(0, b"PAR1", "a Parquet table (a dataset, not a model)", NOT_WEIGHTS),
+    at(0, b"ARROW1", "an Arrow table (a dataset, not a model)", NOT_WEIGHTS),
     at(0, b"\x7fELF", "an executable program (ELF)", PROGRAM),
     at(
         0,
@@ -72,27 +57,12 @@ const CERTAIN: &[Signature] = &[
         "a llamafile, a program with the model packed inside",
         "unpack it (`unzip model.llamafile`) and open the .gguf inside",
     ),
-    at(
-        0,
-        b"\xcf\xfa\xed\xfe",
-        "an executable program (Mach-O)",
-        PROGRAM,
-    ),
+    at(0, b"\xcf\xfa\xed\xfe", "an executable program (Mach-O)", PROGRAM),
     at(0, b"MZ\x90\0", "an executable program (Windows)", PROGRAM),
-    at(
-        0,
-        b"lmgg",
-        "a ggml file from before GGUF, without a version",
-        OLD_GGML,
-    ),
+    at(0, b"lmgg", "a ggml file from before GGUF, without a version", OLD_GGML),
     at(0, b"fmgg", "a ggml file from before GGUF (ggmf)", OLD_GGML),
     at(0, b"tjgg", "a ggml file from before GGUF (ggjt)", OLD_GGML),
-    at(
-        0,
-        b"algg",
-        "a ggml adapter from before GGUF (ggla)",
-        OLD_GGML,
-    ),
+    at(0, b"algg", "a ggml adapter from before GGUF (ggla)", OLD_GGML),
     at(
         0,
         b"toad",
@@ -110,12 +80,7 @@ const CERTAIN: &[Signature] = &[
 ];
 
 const IF_UNCLAIMED: &[Signature] = &[
-    at(
-        0,
-        b"PK\x03\x04",
-        "a zip archive without arrays or a PyTorch checkpoint in it",
-        UNPACK,
-    ),
+    at(0, b"PK\x03\x04", "a zip archive without arrays or a PyTorch checkpoint in it", UNPACK),
     at(0, b"PK\x05\x06", "an empty zip archive", NOT_WEIGHTS),
     at(257, b"ustar", "a tar archive", UNPACK),
     at(
@@ -145,10 +110,7 @@ const IF_UNCLAIMED: &[Signature] = &[
 ];
 
 fn find<'a>(table: &'a [Signature], head: &[u8]) -> Option<&'a Signature> {
-    let fits = |s: &&Signature| {
-        head.get(s.offset..)
-            .is_some_and(|rest| rest.starts_with(s.magic))
-    };
+    let fits = |s: &&Signature| head.get(s.offset..).is_some_and(|rest| rest.starts_with(s.magic));
     table.iter().find(fits)
 }
 
@@ -172,10 +134,6 @@ pub(super) fn weights_or_stand_in(head: &[u8]) -> bool {
         || (head.first() == Some(&0x80) && head.get(1).is_some_and(|v| (2..=5).contains(v)))
         || begins(b"version https://git-lfs")
         || text.starts_with(b"<")
-        || [&b"lmgg"[..], b"fmgg", b"tjgg"]
-            .iter()
-            .any(|magic| begins(magic))
-        || head
-            .get(257..)
-            .is_some_and(|rest| rest.starts_with(b"ustar"))
+        || [&b"lmgg"[..], b"fmgg", b"tjgg"].iter().any(|magic| begins(magic))
+        || head.get(257..).is_some_and(|rest| rest.starts_with(b"ustar"))
 }

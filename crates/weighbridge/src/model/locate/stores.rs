@@ -52,9 +52,7 @@ impl Stores {
 
     fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
         let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
-        let home = set("HOME")
-            .or_else(|| set("USERPROFILE"))
-            .map(PathBuf::from);
+        let home = set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from);
         let folder = |name: &str| set(name).map(|value| below_home(value.into(), home.as_ref()));
         let caches =
             folder("XDG_CACHE_HOME").or_else(|| home.as_ref().map(|home| home.join(".cache")));
@@ -63,14 +61,9 @@ impl Stores {
             .or_else(|| folder("HUGGINGFACE_HUB_CACHE"))
             .or_else(|| folder("HF_HOME").map(|home| home.join("hub")))
             .or_else(|| caches.map(|caches| caches.join("huggingface").join("hub")));
-        let ollama = folder("OLLAMA_MODELS").or_else(|| {
-            home.as_ref()
-                .map(|home| home.join(".ollama").join("models"))
-        });
-        Self {
-            hugging_face,
-            ollama,
-        }
+        let ollama = folder("OLLAMA_MODELS")
+            .or_else(|| home.as_ref().map(|home| home.join(".ollama").join("models")));
+        Self { hugging_face, ollama }
     }
 }
 
@@ -88,10 +81,7 @@ mod tests {
 
     fn stores(variables: &[(&str, &str)]) -> Stores {
         Stores::from_lookup(|name| {
-            variables
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| value.into())
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
         })
     }
 
@@ -112,10 +102,7 @@ mod tests {
     fn empty_variables_are_not_set() {
         let found = stores(&[("HOME", "/h"), ("OLLAMA_MODELS", "")]);
         assert_eq!(found.ollama, Some(PathBuf::from("/h/.ollama/models")));
-        assert_eq!(
-            stores(&[("OLLAMA_MODELS", "/o")]).ollama,
-            Some(PathBuf::from("/o"))
-        );
+        assert_eq!(stores(&[("OLLAMA_MODELS", "/o")]).ollama, Some(PathBuf::from("/o")));
         assert_eq!(stores(&[]), Stores::none());
     }
 }

@@ -28,9 +28,8 @@ pub(in crate::model) fn certain_stranger(input: &Input) -> Result<Option<Error>>
             &owned
         }
     };
-    let text = start
-        .first()
-        .is_none_or(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    let text =
+        start.first().is_none_or(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     let blank = start.iter().all(|&byte| byte == 0);
     if !text
         && !blank
@@ -50,20 +49,13 @@ pub(in crate::model) fn name_stranger(input: &Input) -> Error {
         Err(error) => return error,
     };
     let error = certain(&head, input).or_else(|| guessed(&head, input.name()));
-    hint_of_name(
-        error.unwrap_or_else(|| unknown(&head, input.name())),
-        input.name(),
-    )
+    hint_of_name(error.unwrap_or_else(|| unknown(&head, input.name())), input.name())
 }
 
 /// The first bytes of a file on disk.
 pub(super) fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
-    File::open(path)
-        .ok()?
-        .take(HEAD as u64)
-        .read_to_end(&mut head)
-        .ok()?;
+    File::open(path).ok()?.take(HEAD as u64).read_to_end(&mut head).ok()?;
     Some(head)
 }
 
@@ -93,10 +85,7 @@ fn lfs_pointer(head: &[u8]) -> Option<Error> {
     }
     let text = String::from_utf8_lossy(head);
     let value = |key: &str| {
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(key))
-            .map(str::trim);
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         line.map_or_else(|| "unknown".to_owned(), |value| shortened(value, 80))
     };
     let message = format!(
@@ -126,11 +115,7 @@ fn zeros(head: &[u8], len: Option<u64>) -> Option<Error> {
 
 /// An HTML page, or the XML a storage service answers with.
 fn page(head: &[u8]) -> Option<Error> {
-    let marked = head
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(head)
-        .trim_ascii_start()
-        .first()
+    let marked = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start().first()
         == Some(&b'<');
     if !marked {
         return None;
@@ -154,9 +139,8 @@ fn page(head: &[u8]) -> Option<Error> {
     }
     if lower.starts_with("<?xml") || lower.starts_with("<error>") {
         let code = between(start, &lower, "<code>", "</code>");
-        let says = code.map_or_else(String::new, |code| {
-            format!(" that says {}", shortened(code, 80))
-        });
+        let says =
+            code.map_or_else(String::new, |code| format!(" that says {}", shortened(code, 80)));
         let message = format!("this is an XML answer of a server{says}, not weights");
         return Some(
             Error::malformed(message)
@@ -175,10 +159,7 @@ fn between<'a>(text: &'a str, lower: &str, from: &str, to: &str) -> Option<&'a s
 
 /// The text a server sent instead of the file.
 fn download_error(head: &[u8]) -> Option<Error> {
-    if head
-        .get(..4.min(head.len()))
-        .is_some_and(|start| !start.is_ascii())
-    {
+    if head.get(..4.min(head.len())).is_some_and(|start| !start.is_ascii()) {
         return None;
     }
     const SAID: &[&str] = &[
@@ -199,19 +180,14 @@ fn download_error(head: &[u8]) -> Option<Error> {
     let text = std::str::from_utf8(head).ok()?.trim();
     let lower = text.to_ascii_lowercase();
     let json = lower.starts_with('{')
-        && ["\"error\"", "\"message\"", "\"detail\""]
-            .iter()
-            .any(|key| {
-                // The first key of the object, not any word in a long document.
-                lower[1..].trim_start().starts_with(key)
-            });
+        && ["\"error\"", "\"message\"", "\"detail\""].iter().any(|key| {
+            // The first key of the object, not any word in a long document.
+            lower[1..].trim_start().starts_with(key)
+        });
     if !json && !SAID.iter().any(|said| lower.starts_with(said)) {
         return None;
     }
-    let message = format!(
-        "this is a server's message saved as weights: {}",
-        shortened(text, 120)
-    );
+    let message = format!("this is a server's message saved as weights: {}", shortened(text, 120));
     Some(
         Error::malformed(message).hint(
             "the download failed; check the address and the access token, then fetch it again",
@@ -221,11 +197,7 @@ fn download_error(head: &[u8]) -> Option<Error> {
 
 /// What no signature tells, but the name and the look of the bytes do.
 fn guessed(head: &[u8], name: &Path) -> Option<Error> {
-    let file = name
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let file = name.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let unread = |what: &str, hint: &str| {
         Some(Error::unsupported(format!("this is {what}, which weigh does not read")).hint(hint))
     };
@@ -276,37 +248,23 @@ fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
     }
     let start = valid.trim_start();
     let kind = match &*extension(file) {
-        "json" => (
-            "a JSON document",
-            "open the folder it lies in, or the weights beside it",
-        ),
+        "json" => ("a JSON document", "open the folder it lies in, or the weights beside it"),
         "py" => ("Python source code", "open the weights that it loads"),
-        "md" | "txt" => (
-            "a text document",
-            "open the folder it lies in, or the weights beside it",
-        ),
-        _ if start.starts_with(['{', '[']) => (
-            "a JSON document",
-            "open the folder it lies in, or the weights beside it",
-        ),
+        "md" | "txt" => ("a text document", "open the folder it lies in, or the weights beside it"),
+        _ if start.starts_with(['{', '[']) => {
+            ("a JSON document", "open the folder it lies in, or the weights beside it")
+        }
         _ if start.starts_with("import ") || start.starts_with("from ") => {
             ("Python source code", "open the weights that it loads")
         }
-        _ => (
-            "readable text",
-            "look at it: it may be the message of a failed download",
-        ),
+        _ => ("readable text", "look at it: it may be the message of a failed download"),
     };
     Some(kind)
 }
 
 /// Nothing fits: what the name promises, and what is there instead.
 fn unknown(head: &[u8], name: &Path) -> Error {
-    let first: Vec<String> = head
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let first: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let promise = match &*extension(&name.to_string_lossy()) {
         "gguf" => Some("a GGUF file, which begins with `GGUF`"),
         "safetensors" => {
@@ -323,20 +281,14 @@ fn unknown(head: &[u8], name: &Path) -> Error {
     let text: String = head
         .iter()
         .take(8)
-        .map(|&b| {
-            if b.is_ascii_graphic() || b == b' ' {
-                b as char
-            } else {
-                '.'
-            }
-        })
+        .map(|&b| if b.is_ascii_graphic() || b == b' ' { b as char } else { '.' })
         .collect();
     let bytes = format!("{} ({})", first.join(" "), escaped(&text));
     match promise {
-        Some(promise) => Error::malformed(format!(
-            "its name promises {promise}; its first bytes are {bytes}"
-        ))
-        .hint("the file is damaged or misnamed; fetch it again"),
+        Some(promise) => {
+            Error::malformed(format!("its name promises {promise}; its first bytes are {bytes}"))
+                .hint("the file is damaged or misnamed; fetch it again")
+        }
         None => Error::unsupported(format!(
             "no weight format begins like this; its first bytes are {bytes}"
         ))
@@ -350,10 +302,7 @@ fn hint_of_name(error: Error, name: &Path) -> Error {
     if !UNFINISHED.contains(&&*ending) {
         return error;
     }
-    let message = format!(
-        "this is an unfinished download (.{ending}); {}",
-        error.message()
-    );
+    let message = format!("this is an unfinished download (.{ending}); {}", error.message());
     Error::malformed(message).hint("let the download finish, or start it again")
 }
 
@@ -373,17 +322,9 @@ mod tests {
         let mut tar = vec![b'a'; 257];
         tar.extend(b"ustar");
         let cases: &[(&[u8], &str, &str)] = &[
-            (
-                lfs,
-                "model.safetensors",
-                "stands for 4976698672 bytes, sha256:4d7a",
-            ),
+            (lfs, "model.safetensors", "stands for 4976698672 bytes, sha256:4d7a"),
             (b"", "model.gguf", "empty (0 bytes)"),
-            (
-                &[0; 64],
-                "model.gguf",
-                "the first 64 of 64 bytes are all zero",
-            ),
+            (&[0; 64], "model.gguf", "the first 64 of 64 bytes are all zero"),
             (
                 b"<!DOCTYPE html><html><title>Sign in</title>",
                 "m.bin",
@@ -395,21 +336,13 @@ mod tests {
                 "m.bin",
                 "says AccessDenied",
             ),
-            (
-                b"{\"error\":\"Repository not found\"}",
-                "m.bin",
-                "a server's message",
-            ),
+            (b"{\"error\":\"Repository not found\"}", "m.bin", "a server's message"),
             (
                 b"Entry not found",
                 "m.safetensors",
                 "a server's message saved as weights: Entry not found",
             ),
-            (
-                b"Invalid username or password.",
-                "m.safetensors",
-                "a server's message",
-            ),
+            (b"Invalid username or password.", "m.safetensors", "a server's message"),
             (b"\x89HDF\r\n\x1a\n....", "model.h5", "HDF5"),
             (b"\x1f\x8b\x08....", "m.tgz", "gzip"),
             (&tar, "m.tar", "tar archive"),
@@ -427,23 +360,11 @@ mod tests {
                 "model.gguf",
                 "promises a GGUF file, which begins with `GGUF`; its first bytes are 01 02 03 ff",
             ),
-            (
-                b"\x01\x02\x03\xff",
-                "thing",
-                "no weight format begins like this",
-            ),
-            (
-                b"\x01\x02\x03\xff",
-                "m.safetensors.incomplete",
-                "unfinished download (.incomplete)",
-            ),
+            (b"\x01\x02\x03\xff", "thing", "no weight format begins like this"),
+            (b"\x01\x02\x03\xff", "m.safetensors.incomplete", "unfinished download (.incomplete)"),
         ];
         for (bytes, name, expected) in cases {
-            assert!(
-                message(bytes, name).contains(expected),
-                "{name}: {}",
-                message(bytes, name)
-            );
+            assert!(message(bytes, name).contains(expected), "{name}: {}", message(bytes, name));
         }
     }
 
@@ -456,11 +377,7 @@ mod tests {
     #[test]
     fn samples_are_no_strangers() {
         let header = b"\x40\0\0\0\0\0\0\0{\"a\":";
-        assert!(
-            certain_stranger(&Input::from_bytes(header.to_vec(), "a"))
-                .unwrap()
-                .is_none()
-        );
+        assert!(certain_stranger(&Input::from_bytes(header.to_vec(), "a")).unwrap().is_none());
         assert!(
             certain_stranger(&Input::from_bytes(b"GGUF\x03\0\0\0".to_vec(), "a"))
                 .unwrap()

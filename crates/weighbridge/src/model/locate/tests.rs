@@ -10,11 +10,7 @@ fn found(files: &[&str], place: &str) -> crate::Result<Vec<Located>> {
     for file in files {
         std::fs::write(dir.path().join(file), "GGUF").unwrap();
     }
-    locate(
-        &dir.path().join(place),
-        Some(&Stores::none()),
-        &Limits::default(),
-    )
+    locate(&dir.path().join(place), Some(&Stores::none()), &Limits::default())
 }
 
 fn names(model: &Located) -> Vec<String> {
@@ -24,17 +20,10 @@ fn names(model: &Located) -> Vec<String> {
 
 #[test]
 fn a_split_gguf_by_any_of_its_parts() {
-    let parts = [
-        "m-00001-of-00003.gguf",
-        "m-00002-of-00003.gguf",
-        "m-00003-of-00003.gguf",
-    ];
+    let parts = ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"];
     for place in parts.iter().chain(&[""]) {
         let models = found(&[parts[0], parts[1], parts[2]], place).unwrap();
-        assert_eq!(
-            (models.len(), names(&models[0])),
-            (1, parts.map(str::to_owned).to_vec())
-        );
+        assert_eq!((models.len(), names(&models[0])), (1, parts.map(str::to_owned).to_vec()));
     }
     let models = found(&[parts[2], "other-00001-of-00002.gguf"], parts[2]).unwrap();
     assert_eq!(names(&models[0]), [parts[2]]);
@@ -55,11 +44,7 @@ fn each_gguf_is_a_model_and_a_projector_goes_with_one() {
     assert_eq!(with.len(), 2);
     let one = only(with, Path::new("x")).unwrap();
     assert_eq!(names(&one), ["a-Q4.gguf"]);
-    assert!(
-        one.notes[0].contains("mmproj-a.gguf (a multimodal projector)"),
-        "{:?}",
-        one.notes
-    );
+    assert!(one.notes[0].contains("mmproj-a.gguf (a multimodal projector)"), "{:?}", one.notes);
 }
 
 #[test]
@@ -73,21 +58,11 @@ fn other_formats_in_a_directory() {
         all(&["weights.00.safetensors", "weights.01.safetensors"]),
         [["weights.00.safetensors", "weights.01.safetensors"]]
     );
-    assert_eq!(
-        all(&["consolidated.00.pth", "consolidated.01.pth"]).len(),
-        2
-    );
-    assert_eq!(
-        all(&["pytorch_model.bin", "other.pt"]),
-        [["pytorch_model.bin"]]
-    );
+    assert_eq!(all(&["consolidated.00.pth", "consolidated.01.pth"]).len(), 2);
+    assert_eq!(all(&["pytorch_model.bin", "other.pt"]), [["pytorch_model.bin"]]);
     assert_eq!(all(&["x.apr"]), [["x.apr"]]);
     assert_eq!(
-        all(&[
-            "model-00000-of-00002.safetensors",
-            "model-00001-of-00002.safetensors"
-        ])[0]
-            .len(),
+        all(&["model-00000-of-00002.safetensors", "model-00001-of-00002.safetensors"])[0].len(),
         2
     );
 }

@@ -69,8 +69,14 @@ pub(super) fn bid_for(
 }
 
 /// AWQ packs along the outputs: eight times the packed columns are the scales' columns.
-fn looks_like_awq(qweight: &TensorInfo, scales: Option<Found<'_>>, groups: Option<Found<'_>>) -> bool {
-    let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), scales) else { return false };
+fn looks_like_awq(
+    qweight: &TensorInfo,
+    scales: Option<Found<'_>>,
+    groups: Option<Found<'_>>,
+) -> bool {
+    let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), scales) else {
+        return false;
+    };
     groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
 }
 
@@ -104,10 +110,15 @@ fn layout_of(
     }
     let scale_type = match scales.stored {
         StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
-        ref other => return Err(format!("scales are {}, a float type is expected", other.name())),
+        ref other => {
+            return Err(format!("scales are {}, a float type is expected", other.name()));
+        }
     };
     if outputs == 0 || outputs % 8 != 0 || words == 0 || group_count == 0 {
-        return Err(format!("qweight {:?} and scales {:?} do not fit", qweight.shape, scales.shape));
+        return Err(format!(
+            "qweight {:?} and scales {:?} do not fit",
+            qweight.shape, scales.shape
+        ));
     }
     if zeros.shape[..] != [group_count, outputs / 8] || zeros.stored != DType::I32.into() {
         return Err(format!(
@@ -138,11 +149,9 @@ fn layout_of(
 
 fn check_groups(groups: Option<Found<'_>>, inputs: u64) -> Result<(), String> {
     match groups {
-        Some((_, g)) if g.shape[..] != [inputs] || g.stored != DType::I32.into() => Err(format!(
-            "g_idx is {} {:?}, expected I32 [{inputs}]",
-            g.stored.name(),
-            g.shape
-        )),
+        Some((_, g)) if g.shape[..] != [inputs] || g.stored != DType::I32.into() => {
+            Err(format!("g_idx is {} {:?}, expected I32 [{inputs}]", g.stored.name(), g.shape))
+        }
         _ => Ok(()),
     }
 }

@@ -75,8 +75,20 @@ impl Recipe for Packed4 {
             stride,
         };
         slabs.push(columns(0, rows.start * 4, count * 4, inputs / 8, outputs * 4));
-        slabs.push(columns(1, zero_start * 4, (zero_end - zero_start) * 4, groups, outputs / 8 * 4));
-        slabs.push(columns(2, rows.start * scale_bytes, count * scale_bytes, groups, outputs * scale_bytes));
+        slabs.push(columns(
+            1,
+            zero_start * 4,
+            (zero_end - zero_start) * 4,
+            groups,
+            outputs / 8 * 4,
+        ));
+        slabs.push(columns(
+            2,
+            rows.start * scale_bytes,
+            count * scale_bytes,
+            groups,
+            outputs * scale_bytes,
+        ));
         if self.has_groups {
             slabs.push(Slab::whole(3, 0, inputs * 4));
         }

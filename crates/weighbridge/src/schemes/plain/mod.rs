@@ -22,7 +22,9 @@ pub const NAME: &str = "plain";
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     match info.stored.element() {
-        Some(dtype) if reader(dtype).is_some() => Ok(Plain { dtype, columns: columns(&info.shape) }),
+        Some(dtype) if reader(dtype).is_some() => {
+            Ok(Plain { dtype, columns: columns(&info.shape) })
+        }
         Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
         None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
     }
@@ -31,7 +33,8 @@ pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
 /// Elements of one row: all dimensions but the outermost.
 #[must_use]
 pub fn columns(shape: &[u64]) -> u64 {
-    shape.get(1..).unwrap_or_default().iter().product()
+    // A tensor without elements may have dimensions whose product fits nowhere.
+    shape.get(1..).unwrap_or_default().iter().fold(1, |product, &dim| dim.saturating_mul(product))
 }
 
 /// Elements that stand alone.
@@ -50,7 +53,8 @@ impl Recipe for Plain {
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
         if same_type_copy(self.dtype, bytes, &out) {
-            return Ok(copy_bytes(bytes, out));
+            copy_bytes(bytes, out);
+            return Ok(());
         }
         let Some(read) = reader(self.dtype) else {
             return Err(Error::unsupported(format!("{} has no meaning as a number", self.dtype)));

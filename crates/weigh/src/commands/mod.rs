@@ -1,0 +1,44 @@
+//! The verbs, one file each, and what they have in common: the exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::args::Command;
+use crate::terminal;
+
+mod completions;
+mod inspect;
+
+/// How a command ended, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Done,
+    Found,
+    Failed,
+}
+
+/// Runs a command.
+pub(crate) fn run(command: Command) -> ExitCode {
+    let outcome = match command {
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Completions { shell } => completions::run(shell),
+    };
+    ExitCode::from(match outcome {
+        Outcome::Done => 0,
+        Outcome::Found => 1,
+        Outcome::Failed => 2,
+    })
+}
+
+/// What a failed write to standard output means: whoever reads may stop reading, that is no
+/// error; a full disk is.
+fn after_write(written: io::Result<()>, outcome: Outcome) -> Outcome {
+    match written {
+        Ok(()) => outcome,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => outcome,
+        Err(error) => {
+            terminal::report(&weighbridge::Error::io(error, "cannot write to standard output"));
+            Outcome::Failed
+        }
+    }
+}

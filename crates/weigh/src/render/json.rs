@@ -1,0 +1,97 @@
+//! JSON that is safe to look at.
+//!
+//! JSON must escape control characters below 32 only. Names from a file can hold others that
+//! move a terminal's cursor or turn the reading direction; these are written as `\uXXXX`, which
+//! means the same to every parser.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter, PrettyFormatter};
+use weighbridge::text::is_harmless;
+
+/// Writes a value, indented, with a newline at the end.
+pub(crate) fn json<T: Serialize + ?Sized>(out: &mut dyn Write, value: &T) -> io::Result<()> {
+    let formatter = Safe(PrettyFormatter::new());
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, formatter))?;
+    writeln!(out)
+}
+
+struct Safe(PrettyFormatter<'static>);
+
+impl Formatter for Safe {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| !is_harmless(*c)) {
+            out.write_all(&rest.as_bytes()[..at])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        c: CharEscape,
+    ) -> io::Result<()> {
+        self.0.write_char_escape(out, c)
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json;
+
+    #[test]
+    fn marks_are_spelled_out_and_mean_the_same() {
+        let text = "a\u{9b}2J\u{202e}b\u{e0041}\n\u{7f}é";
+        let mut out = Vec::new();
+        json(&mut out, text).unwrap();
+        let written = String::from_utf8(out).unwrap();
+        assert_eq!(written, "\"a\\u009b2J\\u202eb\\udb40\\udc41\\n\\u007fé\"\n");
+        assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+    }
+}

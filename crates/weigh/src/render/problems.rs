@@ -1,0 +1,86 @@
+//! What is wrong with a model, kind by kind.
+//!
+//! Many tensors may suffer from the same thing; it is said once, with their names below it.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use weighbridge::catalog::Finding;
+use weighbridge::text::escaped;
+
+use super::units::{grouped, plural};
+use super::wrap::wrapped;
+use super::{ALARM, LABEL, Page};
+
+/// Findings that say the same: kind, message, the tensors it is said of.
+struct Group<'a> {
+    kind: &'static str,
+    message: &'a str,
+    tensors: Vec<&'a str>,
+}
+
+pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> io::Result<()> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {ALARM}{}{ALARM:#}", plural(problems.len() as u64, "problem"))?;
+    let groups = grouped_by_message(problems);
+    let mut kinds: Vec<&'static str> = Vec::new();
+    for group in &groups {
+        if !kinds.contains(&group.kind) {
+            kinds.push(group.kind);
+        }
+    }
+    for kind in kinds {
+        writeln!(out, "  {ALARM}{kind}{ALARM:#}")?;
+        let all: Vec<_> = groups.iter().filter(|group| group.kind == kind).collect();
+        let shown = page.shown(all.len());
+        for group in &all[..shown] {
+            write_group(out, page, group)?;
+        }
+        more(out, 4, all.len() - shown)?;
+    }
+    Ok(())
+}
+
+fn grouped_by_message(problems: &[Finding]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known = HashMap::new();
+    for finding in problems {
+        let (kind, message) = (finding.kind, finding.message.as_str());
+        let index = *known.entry((kind, message)).or_insert_with(|| {
+            groups.push(Group { kind, message, tensors: Vec::new() });
+            groups.len() - 1
+        });
+        groups[index].tensors.extend(finding.tensor.as_deref());
+    }
+    groups
+}
+
+fn write_group(out: &mut dyn Write, page: &Page, group: &Group<'_>) -> io::Result<()> {
+    let message = escaped(group.message);
+    write!(out, "    ")?;
+    match &group.tensors[..] {
+        [] => wrapped(out, page.width, 6, 4, &message),
+        [tensor] => wrapped(out, page.width, 6, 4, &format!("{}: {message}", escaped(tensor))),
+        tensors => {
+            let count = plural(tensors.len() as u64, "tensor");
+            wrapped(out, page.width, 6, 4, &format!("{count}: {message}"))?;
+            let shown = page.shown(tensors.len());
+            for tensor in &tensors[..shown] {
+                writeln!(out, "      {}", escaped(tensor))?;
+            }
+            more(out, 6, tensors.len() - shown)
+        }
+    }
+}
+
+fn more(out: &mut dyn Write, indent: usize, rest: usize) -> io::Result<()> {
+    match rest {
+        0 => Ok(()),
+        rest => {
+            let rest = grouped(rest as u64);
+            writeln!(out, "{:indent$}{LABEL}and {rest} more, see --verbose or --json{LABEL:#}", "")
+        }
+    }
+}

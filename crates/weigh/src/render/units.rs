@@ -1,0 +1,83 @@
+//! Numbers as people read them.
+
+/// `118.4 KiB`; below a kibibyte, `300 B`.
+pub(super) fn bytes(value: u64) -> String {
+    match scaled(value, 1024.0, &["", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]) {
+        Some(text) => text,
+        None => format!("{value} B"),
+    }
+}
+
+/// `118.4 KiB (121,216 bytes)`.
+pub(super) fn bytes_exactly(value: u64) -> String {
+    match value {
+        0..1024 => plural(value, "byte"),
+        _ => format!("{} ({} bytes)", bytes(value), grouped(value)),
+    }
+}
+
+/// `8.03 B`; below a thousand, the number.
+pub(super) fn count(value: u64) -> String {
+    scaled(value, 1000.0, &["", "K", "M", "B", "T", "P", "E"]).unwrap_or_else(|| value.to_string())
+}
+
+/// `8.03 B (8,030,261,248)`.
+pub(super) fn count_exactly(value: u64) -> String {
+    match value {
+        0..1000 => count(value),
+        _ => format!("{} ({})", count(value), grouped(value)),
+    }
+}
+
+/// `8,030,261,248`.
+pub(super) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn plural(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// Three or four significant digits and a unit; `None` while the first unit will do.
+#[allow(clippy::cast_precision_loss)] // Three digits are shown.
+fn scaled(value: u64, step: f64, units: &[&str]) -> Option<String> {
+    let mut scaled = value as f64;
+    let mut unit = 0;
+    // What would be rounded up to a whole step belongs to the next unit.
+    while scaled >= step - 0.05 && unit + 1 < units.len() {
+        scaled /= step;
+        unit += 1;
+    }
+    let digits = if scaled < 10.0 { 2 } else { 1 };
+    (unit > 0).then(|| format!("{scaled:.digits$} {}", units[unit]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_counts() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes_exactly(1), "1 byte");
+        assert_eq!(bytes(1024), "1.00 KiB");
+        assert_eq!(bytes((1 << 20) - 1), "1.00 MiB");
+        assert_eq!(bytes(u64::MAX), "16.0 EiB");
+        assert_eq!(bytes_exactly(121_216), "118.4 KiB (121,216 bytes)");
+        assert_eq!(count(999), "999");
+        assert_eq!(count_exactly(8_030_261_248), "8.03 B (8,030,261,248)");
+        assert_eq!(count(999_999), "1.00 M");
+        assert_eq!(plural(1, "file"), "1 file");
+        assert_eq!(plural(1200, "file"), "1,200 files");
+    }
+}

@@ -1,0 +1,82 @@
+//! Fitting text to a terminal.
+
+use std::io::{self, Write};
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Narrower than this nothing can be laid out; let the terminal break the lines.
+const LEAST: usize = 40;
+
+/// Writes text whose first line starts at column `column`; further lines are indented by
+/// `indent`. Words longer than a line are not broken.
+pub(super) fn wrapped(
+    out: &mut dyn Write,
+    width: Option<usize>,
+    indent: usize,
+    mut column: usize,
+    text: &str,
+) -> io::Result<()> {
+    let width = match width {
+        Some(width) if width >= LEAST => width,
+        _ => return writeln!(out, "{text}"),
+    };
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 && column + 1 + word.width() > width {
+            write!(out, "\n{:indent$}", "")?;
+            column = indent;
+        } else if index > 0 {
+            write!(out, " ")?;
+            column += 1;
+        }
+        write!(out, "{word}")?;
+        column += word.width();
+    }
+    writeln!(out)
+}
+
+/// Takes the middle out of a text that is wider than `width`.
+pub(super) fn squeezed(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let head: String = take(text.chars(), room - room / 2);
+    let tail: String = take(text.chars().rev(), room / 2);
+    format!("{head}…{}", tail.chars().rev().collect::<String>())
+}
+
+fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= width
+    };
+    chars.take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrap(width: Option<usize>, text: &str) -> String {
+        let mut out = Vec::new();
+        wrapped(&mut out, width, 2, 0, text).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn words_move_to_the_next_line() {
+        let text = "a".repeat(30) + " bb " + &"c".repeat(20);
+        assert_eq!(wrap(Some(40), &text), format!("{} bb\n  {}\n", "a".repeat(30), "c".repeat(20)));
+        assert_eq!(wrap(None, &text), format!("{text}\n"));
+        assert_eq!(wrap(Some(5), &text), format!("{text}\n"));
+    }
+
+    #[test]
+    fn the_middle_goes() {
+        assert_eq!(squeezed("model.layers.0.weight", 21), "model.layers.0.weight");
+        assert_eq!(squeezed("model.layers.0.weight", 11), "model…eight");
+        assert_eq!(squeezed("重重重重", 5), "重…重");
+        assert_eq!(squeezed("abc", 0), "…");
+    }
+}

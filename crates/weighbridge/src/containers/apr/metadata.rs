@@ -1,0 +1,391 @@
+//! Metadata as a JSON object: every value charged, long arrays left in the file, and of a key
+//! that occurs twice the last value, as the format's own reader takes it.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::catalog::{ArrayRef, Finding, Metadata, Value};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::Budget;
+use crate::text::escaped;
+
+/// Arrays up to this length are part of the report; longer ones (a vocabulary) are read on demand.
+const SHORT: u64 = 64;
+
+/// The metadata of a file, and what is wrong with it.
+#[derive(Default)]
+pub(super) struct Read {
+    pub(super) metadata: Metadata,
+    pub(super) finding: Option<Finding>,
+    pub(super) repeated: Vec<Box<str>>,
+}
+
+/// Reads the object in `json`, which starts at byte `at` of the file. Broken JSON is a finding:
+/// tensors can be listed without it.
+pub(super) fn read(json: &[u8], at: u64, budget: &Budget) -> Result<Read> {
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let mut failure = None;
+    let object = Object { json, at, budget, failure: &mut failure };
+    let done = object.deserialize(&mut reader).and_then(|all| reader.end().map(|()| all));
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    match done {
+        Ok(entries) => {
+            let (entries, repeated) = last_wins(entries);
+            let mut metadata = Metadata::default();
+            entries.into_iter().for_each(|(key, value)| metadata.push(key, value));
+            Ok(Read { metadata, finding: None, repeated })
+        }
+        Err(error) => {
+            let message = format!(
+                "the metadata is not a JSON object and is not shown: {}",
+                escaped(&error.to_string())
+            );
+            let finding = Some(Finding::general("metadata", message));
+            Ok(Read { finding, ..Read::default() })
+        }
+    }
+}
+
+/// The elements of an array that [`read`] left in the file, in metadata that ends at byte `end`.
+pub(super) fn array(
+    input: &Input,
+    array: &ArrayRef,
+    end: u64,
+    budget: &Budget,
+) -> Result<Vec<Value>> {
+    let outside = || Error::usage("no such array in this file's metadata").at(array.offset);
+    let len = end.checked_sub(array.offset).ok_or_else(outside)?;
+    let json = input.cow(array.offset, len, budget, "a metadata array")?;
+    let mut failure = None;
+    let tree = Tree { budget, depth: 0, failure: &mut failure };
+    let value = tree.deserialize(&mut serde_json::Deserializer::from_slice(&json));
+    match (failure, value) {
+        (Some(error), _) => Err(error),
+        (None, Ok(Value::List(values))) => Ok(values),
+        _ => Err(outside()),
+    }
+}
+
+/// Keeps the last value of every key in the place of the first; returns the keys that repeat.
+pub(super) fn last_wins(mut entries: Entries) -> (Entries, Vec<Box<str>>) {
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    // Stable: equal keys stay in the order of the file.
+    order.sort_by(|&a, &b| key(&entries, a).cmp(key(&entries, b)));
+    let mut repeated = Vec::new();
+    let mut superseded = vec![false; entries.len()];
+    let groups = order.chunk_by(|&a, &b| key(&entries, a) == key(&entries, b));
+    let groups: Vec<&[usize]> = groups.filter(|group| group.len() > 1).collect();
+    for group in groups {
+        let (Some(&first), Some(&last)) = (group.first(), group.last()) else {
+            continue;
+        };
+        repeated.push(key(&entries, first).into());
+        let value = entries.get_mut(last).map(|(_, value)| std::mem::replace(value, Value::Null));
+        if let (Some((_, slot)), Some(value)) = (entries.get_mut(first), value) {
+            *slot = value;
+        }
+        for &index in group.iter().skip(1) {
+            superseded.get_mut(index).into_iter().for_each(|gone| *gone = true);
+        }
+    }
+    if !repeated.is_empty() {
+        let mut gone = superseded.into_iter();
+        entries.retain(|_| !gone.next().unwrap_or(false));
+    }
+    (entries, repeated)
+}
+
+type Entries = Vec<(Box<str>, Value)>;
+
+fn key(entries: &Entries, index: usize) -> &str {
+    entries.get(index).map_or("", |(key, _)| key)
+}
+
+/// The outer object.
+struct Object<'a> {
+    json: &'a [u8],
+    at: u64,
+    budget: &'a Budget,
+    failure: &'a mut Option<Error>,
+}
+
+impl Object<'_> {
+    /// One member: a long array stays where it is.
+    fn member<E: serde::de::Error>(&mut self, raw: &RawValue) -> Result<Value, E> {
+        let text = raw.get();
+        if text.starts_with('[') {
+            let (len, element) = Count.deserialize(&mut reader(text)).map_err(E::custom)?;
+            if len > SHORT {
+                let inside = text.as_ptr().addr().wrapping_sub(self.json.as_ptr().addr());
+                let offset = self.at.saturating_add(inside as u64);
+                return Ok(Value::Array(ArrayRef { element: element.into(), len, offset }));
+            }
+        }
+        let tree = Tree { budget: self.budget, depth: 1, failure: self.failure };
+        tree.deserialize(&mut reader(text)).map_err(E::custom)
+    }
+}
+
+fn reader(text: &str) -> serde_json::Deserializer<serde_json::de::StrRead<'_>> {
+    serde_json::Deserializer::from_str(text)
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = Entries;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entries, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Entries;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Entries, A::Error> {
+        let mut entries = Entries::new();
+        while let Some(key) = map.next_key::<String>()? {
+            charge(self.budget, self.failure, key.len())?;
+            let raw = map.next_value::<&RawValue>()?;
+            let value = self.member(raw)?;
+            entries.push((key.into(), value));
+        }
+        Ok(entries)
+    }
+}
+
+/// Any value, charged as it grows.
+struct Tree<'a> {
+    budget: &'a Budget,
+    depth: u32,
+    failure: &'a mut Option<Error>,
+}
+
+impl Tree<'_> {
+    fn inner(&mut self) -> Tree<'_> {
+        Tree {
+            budget: self.budget,
+            depth: self.depth.saturating_add(1),
+            failure: &mut *self.failure,
+        }
+    }
+
+    fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        keep(self.budget.depth(self.depth, "the metadata"), self.failure)
+    }
+}
+
+/// Charges one value with `text` bytes of its own.
+fn charge<E: serde::de::Error>(
+    budget: &Budget,
+    failure: &mut Option<Error>,
+    text: usize,
+) -> Result<(), E> {
+    let bytes = (size_of::<(Box<str>, Value)>() as u64).saturating_add(text as u64);
+    let charged = budget.items(1, "the metadata");
+    keep(charged.and_then(|()| budget.charge(bytes, "the metadata")), failure)
+}
+
+/// Carries our own error past serde, which only knows text.
+fn keep<E: serde::de::Error>(result: Result<()>, failure: &mut Option<Error>) -> Result<(), E> {
+    result.map_err(|error| {
+        *failure = Some(error);
+        E::custom("over a limit")
+    })
+}
+
+impl<'de> DeserializeSeed<'de> for Tree<'_> {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tree<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Unsigned(64, value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Signed(64, value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::F64(value))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        charge(self.budget, self.failure, text.len())?;
+        Ok(Value::text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Value, A::Error> {
+        self.enter()?;
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element_seed(self.inner())? {
+            charge(self.budget, self.failure, 0)?;
+            values.push(value);
+        }
+        Ok(Value::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
+        self.enter()?;
+        let mut entries = Entries::new();
+        while let Some(key) = map.next_key::<String>()? {
+            charge(self.budget, self.failure, key.len())?;
+            let value = map.next_value_seed(self.inner())?;
+            entries.push((key.into(), value));
+        }
+        Ok(Value::Map(last_wins(entries).0))
+    }
+}
+
+/// Walks over an array: its length and the type of its elements.
+struct Count;
+
+impl<'de> DeserializeSeed<'de> for Count {
+    type Value = (u64, &'static str);
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Count {
+    type Value = (u64, &'static str);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut len = 0u64;
+        let mut element = None;
+        while let Some(Kind(kind)) = seq.next_element()? {
+            len = len.saturating_add(1);
+            element = match element {
+                Some(before) if before != kind => Some("mixed"),
+                _ => Some(kind),
+            };
+        }
+        Ok((len, element.unwrap_or("null")))
+    }
+}
+
+/// The type of a value that is passed over.
+struct Kind(&'static str);
+
+impl<'de> serde::Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Kinds;
+        impl<'de> Visitor<'de> for Kinds {
+            type Value = Kind;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+            fn visit_unit<E>(self) -> Result<Kind, E> {
+                Ok(Kind("null"))
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Kind, E> {
+                Ok(Kind("bool"))
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Kind, E> {
+                Ok(Kind("integer"))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Kind, E> {
+                Ok(Kind("integer"))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Kind, E> {
+                Ok(Kind("number"))
+            }
+            fn visit_str<E>(self, _: &str) -> Result<Kind, E> {
+                Ok(Kind("string"))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Kind("array"))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Kind, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Kind("object"))
+            }
+        }
+        deserializer.deserialize_any(Kinds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+    use crate::limits::Limits;
+
+    fn budget() -> Budget {
+        Budget::new(Limits::default())
+    }
+
+    #[test]
+    fn the_last_of_equal_keys_wins_in_the_place_of_the_first() {
+        let json = br#"{"a":1,"b":{"x":1,"x":-2},"a":"two","c":null,"a":[3.5]}"#;
+        let read = read(json, 64, &budget()).unwrap();
+        let keys: Vec<&str> = read.metadata.iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["a", "b", "c"]);
+        assert_eq!(read.metadata.get("a"), Some(&Value::List(vec![Value::F64(3.5)])));
+        let inner = vec![("x".into(), Value::Signed(64, -2))];
+        assert_eq!(read.metadata.get("b"), Some(&Value::Map(inner)));
+        assert_eq!(read.repeated, ["a".into()]);
+    }
+
+    #[test]
+    fn broken_metadata_is_a_finding_and_costs_are_limited() {
+        for json in ["", "[]", "{\"a\":}", "{} x", "{\"a\":\"\u{1}\"}", "nul"] {
+            let read = read(json.as_bytes(), 64, &budget()).unwrap();
+            assert_eq!(read.finding.map(|f| f.kind), Some("metadata"), "{json}");
+            assert!(read.metadata.is_empty());
+        }
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100));
+        let error = read(deep.as_bytes(), 64, &budget()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let deeper = format!("{{\"a\":{}", "[".repeat(100_000));
+        assert!(read(deeper.as_bytes(), 64, &budget()).unwrap().finding.is_some());
+        let few = Budget::new(Limits::default().max_items(3));
+        let error = read(br#"{"a":[1,2,3,4,5]}"#, 64, &few).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+    }
+
+    #[test]
+    fn a_long_array_stays_in_the_file() {
+        let words: Vec<String> = (0..100).map(|i| format!("\"w{i}\"")).collect();
+        let json = format!("{{\"v\": [{}], \"n\":1}}", words.join(","));
+        let read = read(json.as_bytes(), 64, &budget()).unwrap();
+        let Some(Value::Array(reference)) = read.metadata.get("v") else { panic!() };
+        assert_eq!((&*reference.element, reference.len, reference.offset), ("string", 100, 70));
+        let file = [vec![0; 64], json.into_bytes()].concat();
+        let end = file.len() as u64;
+        let input = Input::from_bytes(file, "x.apr");
+        let values = array(&input, reference, end, &budget()).unwrap();
+        assert_eq!(values.len(), 100);
+        assert_eq!(values[99].as_str(), Some("w99"));
+    }
+}

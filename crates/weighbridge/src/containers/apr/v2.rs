@@ -1,0 +1,286 @@
+//! Version 2: the header, and what its flags mean for the rest.
+//!
+//! ```text
+//! 0   `APR\0` (or `APR2`)             20  u32 LE  length of the metadata
+//! 4   u8 u8   version, 2.0            24  u64 LE  offset of the tensor index
+//! 6   u16 LE  flags                   32  u64 LE  offset of the data
+//! 8   u32 LE  number of tensors       40  u32 LE  CRC-32 of bytes 0..40 and 44..64
+//! 12  u64 LE  offset of the metadata  44  zeros
+//! ```
+//!
+//! Metadata, index and every tensor are padded to 64 bytes, and a CRC-32 of all before ends the
+//! file; it is not checked here, since that would read all data.
+
+use crate::catalog::{Catalog, Finding, Value};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::Budget;
+
+use super::{checks, index, json_index, metadata};
+
+const HEADER: usize = 64;
+const ALIGN: u64 = 64;
+
+const LZ4: u16 = 0x0001;
+const ZSTD: u16 = 0x0002;
+const ENCRYPTED: u16 = 0x0004;
+const SIGNED: u16 = 0x0008;
+const SHARDED: u16 = 0x0010;
+const COLUMN_MAJOR: u16 = 0x0800;
+const UNKNOWN_FLAGS: u16 = 0xf000;
+
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+struct Header {
+    version: (u8, u8),
+    flags: u16,
+    tensors: u32,
+    metadata: u64,
+    metadata_len: u64,
+    index: u64,
+    data: u64,
+    stored_sum: u32,
+    sum: u32,
+}
+
+impl Header {
+    fn read(input: &Input) -> Result<Self> {
+        let mut bytes = [0; HEADER];
+        input.read_at(0, &mut bytes).map_err(|e| e.hint("an APR header takes 64 bytes"))?;
+        Ok(Self::of(&bytes))
+    }
+
+    fn of(bytes: &[u8; HEADER]) -> Self {
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(bytes.get(..40).unwrap_or_default());
+        sum.update(bytes.get(44..).unwrap_or_default());
+        let [_, _, _, _, major, minor, ..] = *bytes;
+        Self {
+            version: (major, minor),
+            flags: u16::from_le_bytes(field(bytes, 6)),
+            tensors: u32::from_le_bytes(field(bytes, 8)),
+            metadata: u64::from_le_bytes(field(bytes, 12)),
+            metadata_len: u32::from_le_bytes(field(bytes, 20)).into(),
+            index: u64::from_le_bytes(field(bytes, 24)),
+            data: u64::from_le_bytes(field(bytes, 32)),
+            stored_sum: u32::from_le_bytes(field(bytes, 40)),
+            sum: sum.finalize(),
+        }
+    }
+
+    /// One writer leaves the checksum at zero.
+    fn has_no_sum(&self) -> bool {
+        self.stored_sum == 0 && self.sum != 0
+    }
+}
+
+fn field<const N: usize>(bytes: &[u8; HEADER], at: usize) -> [u8; N] {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
+}
+
+/// Opens a file; `old` ones have the magic `APR2` and the first list of types.
+pub(super) fn open(input: &Input, budget: &Budget, old: bool) -> Result<Catalog> {
+    refuse_wrapper(input)?;
+    let header = Header::read(input)?;
+    let mut catalog = Catalog::default();
+    check_header(&header, &mut catalog);
+    if header.flags & COLUMN_MAJOR != 0 {
+        return Err(Error::unsupported(
+            "the file says its tensors are column-major, which APR readers must refuse",
+        )
+        .at(6)
+        .hint("write it again with a current version of aprender"));
+    }
+    check_compression(input, &header, &mut catalog)?;
+    let json = input.cow(header.metadata, header.metadata_len, budget, "the metadata")?;
+    checks::take_metadata(metadata::read(&json, header.metadata, budget)?, &mut catalog);
+    note_flags(&header, &mut catalog);
+    let kind = read_index(input, &header, old, budget, &mut catalog)?;
+    let (major, minor) = header.version;
+    let magic = if old { " (APR2, aprender 0.20 to 0.24)" } else { "" };
+    catalog.detail = Some(format!("v{major}.{minor}{magic}{kind}"));
+    checks::tensors(&mut catalog);
+    checks::end_of_file(input, header.data, ALIGN, &mut catalog);
+    Ok(catalog)
+}
+
+/// Where the metadata ends.
+pub(super) fn metadata_end(input: &Input) -> Result<u64> {
+    let header = Header::read(input)?;
+    Ok(header.metadata.saturating_add(header.metadata_len))
+}
+
+/// A compressed `APR1` file begins like a version 2 file: magic, compression, u32 length, data.
+/// Its data gives it away: LZ4 repeats the length, zstd has a magic of its own.
+fn refuse_wrapper(input: &Input) -> Result<()> {
+    let head = input.head(HEADER)?;
+    let Some([_, _, _, 0, method, a, b, c, d, data @ ..]) = head.first_chunk::<13>() else {
+        return Ok(());
+    };
+    let name = match method {
+        1 if data == &[*a, *b, *c, *d] => "LZ4",
+        2 if *data == ZSTD_MAGIC => "zstd",
+        _ => return Ok(()),
+    };
+    let header = head.first_chunk::<HEADER>().map(Header::of);
+    match header {
+        Some(header) if header.sum == header.stored_sum || header.metadata == ALIGN => Ok(()),
+        _ => Err(Error::unsupported(format!(
+            "an APR1 file compressed as a whole with {name}, which is not read"
+        ))
+        .at(4)
+        .hint("decompress it with the version of aprender that wrote it (0.25)")),
+    }
+}
+
+fn check_header(header: &Header, catalog: &mut Catalog) {
+    if header.has_no_sum() {
+        catalog.notes.push(
+            "the header has no checksum (it is zero), as in files written by realizar".to_owned(),
+        );
+    } else if header.sum != header.stored_sum {
+        let message = format!(
+            "the header's checksum is {:08x}, its bytes give {:08x}: the header was damaged or edited",
+            header.stored_sum, header.sum
+        );
+        catalog.findings.push(Finding::general("checksum", message));
+    }
+    if header.version.0 != 2 {
+        let (major, minor) = header.version;
+        let message = format!("the header says version {major}.{minor}; it is read as version 2");
+        catalog.findings.push(Finding::general("version", message));
+    }
+    if header.data % ALIGN != 0 {
+        catalog.notes.push(format!("the data starts at byte {}, no multiple of 64", header.data));
+    }
+}
+
+/// The canonical writer sets a compression flag and compresses nothing; another one compresses
+/// all that follows the header.
+fn check_compression(input: &Input, header: &Header, catalog: &mut Catalog) -> Result<()> {
+    let name = match header.flags & (LZ4 | ZSTD) {
+        0 => return Ok(()),
+        LZ4 => "LZ4",
+        ZSTD => "zstd",
+        _ => "LZ4 and zstd",
+    };
+    let mut first = [0];
+    let raw = header.metadata_len == 0
+        || (input.read_at(header.metadata, &mut first).is_ok() && first == *b"{");
+    if !raw {
+        return Err(Error::unsupported(format!(
+            "all that follows the header is compressed with {name}, which is not read"
+        ))
+        .at(HEADER as u64)
+        .hint("write it again without compression"));
+    }
+    catalog.notes.push(format!(
+        "the header's flags say {name}, but nothing is compressed: its writer only sets the flag"
+    ));
+    Ok(())
+}
+
+fn note_flags(header: &Header, catalog: &mut Catalog) {
+    if header.flags & ENCRYPTED != 0 {
+        let message = "the header's flags say that the file is encrypted; version 2 defines no encryption, so its values are not read";
+        catalog.findings.push(Finding::general("encrypted", message));
+        catalog.unsafe_to_read = Some(message.to_owned());
+    }
+    if header.flags & SIGNED != 0 {
+        let message = "the header's flags say that the file is signed; version 2 defines no signature, so nothing was verified";
+        catalog.findings.push(Finding::general("signed", message));
+    }
+    if header.flags & UNKNOWN_FLAGS != 0 {
+        let flags = header.flags & UNKNOWN_FLAGS;
+        catalog.notes.push(format!("the header has flags without a known meaning: {flags:#06x}"));
+    }
+    if header.flags & SHARDED != 0 {
+        let shard = catalog.metadata.get("sharding").and_then(shard_of);
+        catalog.notes.push(match shard {
+            Some((index, count)) => format!("this is shard {index} of {count}, counted from 0: the other tensors are in other files"),
+            None => "this is one shard of several: the other tensors are in other files".to_owned(),
+        });
+    }
+}
+
+fn shard_of(sharding: &Value) -> Option<(u64, u64)> {
+    let Value::Map(entries) = sharding else {
+        return None;
+    };
+    let number = |key: &str| entries.iter().find(|(name, _)| &**name == key)?.1.as_u64();
+    Some((number("shard_index")?, number("shard_count")?))
+}
+
+/// Reads either kind of index; returns what to add to the description of the format.
+fn read_index(
+    input: &Input,
+    header: &Header,
+    old: bool,
+    budget: &Budget,
+    catalog: &mut Catalog,
+) -> Result<&'static str> {
+    if is_json_index(input, header) {
+        let len = header.data.saturating_sub(header.index);
+        let json = input.cow(header.index, len, budget, "the tensor index")?;
+        let used = json_index::read(&json, header.index, header.data, budget, catalog)?;
+        note_index_end(header.index.saturating_add(used), header, catalog);
+        return Ok(", JSON index");
+    }
+    let place = index::Span {
+        start: header.index,
+        count: header.tensors,
+        data: header.data,
+        old_types: old,
+    };
+    let seen = index::read(input, &place, budget, catalog)?;
+    note_index_end(seen.end, header, catalog);
+    note_index(&seen, header, catalog);
+    Ok("")
+}
+
+/// `[{` or `[]` as the length of a name would be far beyond the 256 bytes names may have.
+fn is_json_index(input: &Input, header: &Header) -> bool {
+    let mut start = [0; 2];
+    header.tensors > 0
+        && input.read_at(header.index, &mut start).is_ok()
+        && (start == *b"[{" || start == *b"[]")
+}
+
+fn note_index_end(end: u64, header: &Header, catalog: &mut Catalog) {
+    if end > header.data {
+        let message = format!(
+            "the tensor index ends at byte {end}, but the data is said to start before, at byte {}",
+            header.data
+        );
+        catalog.findings.push(Finding::general("overlap", message));
+    }
+}
+
+fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
+    if let Some(name) = &seen.unsorted {
+        let message = format!(
+            "the tensor index is not sorted by name, from `{}` on; the format's own reader refuses that",
+            crate::text::escaped(name)
+        );
+        match header.has_no_sum() {
+            true => catalog.notes.push(message),
+            false => catalog.findings.push(Finding::general("unsorted", message)),
+        }
+    }
+    if seen.cut_names > 0 {
+        catalog.notes.push(format!(
+            "{} names are exactly 256 bytes long: the writer cuts longer ones without a word",
+            seen.cut_names
+        ));
+    }
+    for ((id, name), count) in &seen.foreign {
+        let also = match (id, &**name) {
+            (8, "APR_Q4") => "; some writers meant Q4_K by it, which can have the same size",
+            (9, "APR_Q8") => "; ggml means Q8_1 by it, which has another size but for 32 elements",
+            _ => "",
+        };
+        catalog.notes.push(format!(
+            "type number {id} is read as {name} by the size of the tensors ({count}): the file uses an older or foreign list of types{also}"
+        ));
+    }
+}

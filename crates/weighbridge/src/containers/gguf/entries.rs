@@ -1,0 +1,202 @@
+//! Metadata entries: keys and single values are read, arrays are walked over.
+
+use std::collections::HashSet;
+
+use crate::catalog::{ArrayRef, Catalog, Finding, Value};
+use crate::error::{Error, Result};
+use crate::text::escaped;
+
+use super::check::report;
+use super::reader::{Kind, Reader};
+
+/// What one entry costs beside its texts.
+const RECORD: u64 = size_of::<(Box<str>, Value)>() as u64;
+
+/// Arrays in arrays are walked by recursion, so their depth has an end whatever the limits say.
+const MAX_NESTING: u32 = 256;
+
+/// Reads `count` entries into the catalog.
+pub(super) fn read(reader: &mut Reader<'_>, count: u64, catalog: &mut Catalog) -> Result<()> {
+    let least = reader.prefix_bytes().saturating_add(5);
+    reader.expect_items(count, least, "the list of metadata entries")?;
+    reader.budget.items(count, "the list of metadata entries")?;
+    let mut entries = Vec::new();
+    for _ in 0..count {
+        reader.budget.charge(RECORD, "the list of metadata entries")?;
+        let key = reader.string("a metadata key")?;
+        let value = value(reader).map_err(|e| in_key(e, &key))?;
+        entries.push((key, value));
+    }
+    keep_first(reader, entries, catalog)
+}
+
+/// Errors have no place for a key of their own.
+fn in_key(error: Error, key: &str) -> Error {
+    error.hint(format!("this is in the value of metadata key `{}`", escaped(key)))
+}
+
+/// Of several entries with one key the first counts.
+fn keep_first(
+    reader: &Reader<'_>,
+    entries: Vec<(Box<str>, Value)>,
+    catalog: &mut Catalog,
+) -> Result<()> {
+    let mut keys = HashSet::<_, foldhash::fast::RandomState>::default();
+    let first: Vec<bool> = entries.iter().map(|(key, _)| keys.insert(&**key)).collect();
+    drop(keys);
+    for ((key, value), first) in entries.into_iter().zip(first) {
+        if first {
+            catalog.metadata.push(key, value);
+        } else {
+            let message =
+                format!("metadata key `{}` occurs again; the first value is used", escaped(&key));
+            report(
+                &mut catalog.findings,
+                reader.budget,
+                Finding::general("duplicate-key", message),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn value(reader: &mut Reader<'_>) -> Result<Value> {
+    match Kind::read(reader)? {
+        Kind::Array => array(reader).map(Value::Array),
+        kind => single(reader, kind),
+    }
+}
+
+/// A value that is not an array.
+fn single(reader: &mut Reader<'_>, kind: Kind) -> Result<Value> {
+    const WHAT: &str = "a metadata value";
+    let cursor = &mut reader.cursor;
+    Ok(match kind {
+        Kind::U8 => Value::Unsigned(8, cursor.u8(WHAT)?.into()),
+        Kind::I8 => Value::Signed(8, cursor.i8(WHAT)?.into()),
+        Kind::U16 => Value::Unsigned(16, cursor.u16(WHAT)?.into()),
+        Kind::I16 => Value::Signed(16, cursor.i16(WHAT)?.into()),
+        Kind::U32 => Value::Unsigned(32, cursor.u32(WHAT)?.into()),
+        Kind::I32 => Value::Signed(32, cursor.i32(WHAT)?.into()),
+        Kind::U64 => Value::Unsigned(64, cursor.u64(WHAT)?),
+        Kind::I64 => Value::Signed(64, cursor.i64(WHAT)?),
+        Kind::F32 => Value::F32(cursor.f32(WHAT)?),
+        Kind::F64 => Value::F64(cursor.f64(WHAT)?),
+        Kind::Bool => Value::Bool(cursor.u8(WHAT)? != 0),
+        Kind::String => Value::Text(reader.string(WHAT)?),
+        Kind::Array => return Err(Error::usage("an array is not a single value")),
+    })
+}
+
+/// Walks over an array and notes where it is.
+fn array(reader: &mut Reader<'_>) -> Result<ArrayRef> {
+    let (kind, len) = array_head(reader)?;
+    let offset = reader.cursor.position();
+    let element = skip(reader, kind, len, 1)?;
+    Ok(ArrayRef { element: element.name().into(), len, offset })
+}
+
+fn array_head(reader: &mut Reader<'_>) -> Result<(Kind, u64)> {
+    let kind = Kind::read(reader)?;
+    let len = reader.length("an array's length")?;
+    let least = least_bytes(reader, kind);
+    reader.expect_items(len, least, "a metadata array")?;
+    Ok((kind, len))
+}
+
+/// The fewest bytes one value of a kind can take.
+fn least_bytes(reader: &Reader<'_>, kind: Kind) -> u64 {
+    let prefix = reader.prefix_bytes();
+    match kind {
+        Kind::String => prefix,
+        Kind::Array => prefix.saturating_add(4),
+        kind => kind.width().unwrap_or(1),
+    }
+}
+
+/// What the elements of an array are: `kind` inside `nesting` further arrays.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Element {
+    /// The innermost kind; none where arrays differ.
+    kind: Option<Kind>,
+    nesting: u32,
+}
+
+impl Element {
+    fn name(self) -> String {
+        let mut name = self.kind.map_or("mixed", Kind::name).to_owned();
+        for _ in 0..self.nesting {
+            name = format!("array[{name}]");
+        }
+        name
+    }
+}
+
+/// Walks over `len` elements of a kind.
+fn skip(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Element> {
+    const WHAT: &str = "a metadata array";
+    if let Some(width) = kind.width() {
+        reader.cursor.skip(len.saturating_mul(width), WHAT)?;
+        return Ok(Element { kind: Some(kind), nesting: 0 });
+    }
+    // A bound on time, not on memory: nothing is kept of what is walked over.
+    reader.budget.items(len, "the elements of metadata arrays")?;
+    if kind == Kind::String {
+        let prefix = reader.prefix();
+        reader.cursor.skip_strings(len, prefix, "a string in a metadata array")?;
+        return Ok(Element { kind: Some(kind), nesting: 0 });
+    }
+    check_depth(reader, depth)?;
+    let mut all: Option<Element> = None;
+    for _ in 0..len {
+        let (kind, len) = array_head(reader)?;
+        let inner = skip(reader, kind, len, depth.saturating_add(1))?;
+        all = match all {
+            None => Some(inner),
+            Some(same) if same == inner => all,
+            Some(_) => Some(Element { kind: None, nesting: 0 }),
+        };
+    }
+    Ok(match all {
+        Some(inner) => Element { nesting: inner.nesting.saturating_add(1), ..inner },
+        None => Element { kind: Some(Kind::Array), nesting: 0 },
+    })
+}
+
+fn check_depth(reader: &Reader<'_>, depth: u32) -> Result<()> {
+    let at = reader.cursor.position();
+    reader.budget.depth(depth, "arrays inside arrays").map_err(|e| e.at(at))?;
+    match depth > MAX_NESTING {
+        true => Err(Error::limit(format!("arrays nest deeper than {MAX_NESTING} levels")).at(at)),
+        false => Ok(()),
+    }
+}
+
+/// Reads the elements of an array that was walked over.
+pub(super) fn elements(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Vec<Value>> {
+    let Some(kind) = Kind::from_name(&array.element) else {
+        return Err(Error::usage(format!("`{}` is not a GGUF type", escaped(&array.element))));
+    };
+    reader.cursor.seek(array.offset);
+    let least = least_bytes(reader, kind);
+    reader.expect_items(array.len, least, "a metadata array")?;
+    list(reader, kind, array.len, 1)
+}
+
+fn list(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Vec<Value>> {
+    const WHAT: &str = "the elements of a metadata array";
+    check_depth(reader, depth)?;
+    reader.budget.items(len, WHAT)?;
+    reader.budget.charge(len.saturating_mul(size_of::<Value>() as u64), WHAT)?;
+    let mut values = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+    for _ in 0..len {
+        values.push(match kind {
+            Kind::Array => {
+                let (kind, len) = array_head(reader)?;
+                Value::List(list(reader, kind, len, depth.saturating_add(1))?)
+            }
+            kind => single(reader, kind)?,
+        });
+    }
+    Ok(values)
+}

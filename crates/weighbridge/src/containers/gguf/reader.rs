@@ -1,0 +1,167 @@
+//! The header's own words: lengths as wide as the version has them, strings, value types.
+
+use crate::cursor::{Cursor, Endian, Prefix};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::Budget;
+
+/// The first bytes of every file.
+pub(super) const MAGIC: &[u8] = b"GGUF";
+
+/// A cursor that knows the version and the byte order, and keeps the account.
+pub(super) struct Reader<'a> {
+    /// Where it is.
+    pub(super) cursor: Cursor<'a>,
+    /// What may be spent.
+    pub(super) budget: &'a Budget,
+    version: u32,
+    file_len: Option<u64>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads magic and version; what follows is next.
+    pub(super) fn new(input: &'a Input, budget: &'a Budget) -> Result<Self> {
+        let mut cursor = Cursor::new(input, 0, Endian::Little);
+        if cursor.take(MAGIC.len(), "the magic")? != MAGIC {
+            return Err(Error::malformed("a GGUF file begins with `GGUF`").at(0));
+        }
+        let mut version = cursor.u32("the version")?;
+        // Read the wrong way round, a small number has only its high bytes set.
+        if version & 0xffff == 0 {
+            version = version.swap_bytes();
+            cursor.set_endian(Endian::Big);
+        }
+        match version {
+            1..=3 => Ok(Self { cursor, budget, version, file_len: input.len() }),
+            0 => Err(Error::malformed("version 0 of GGUF never was").at(4)),
+            _ => Err(Error::unsupported(format!(
+                "version {version} of GGUF is not known, versions 1 to 3 are"
+            ))
+            .at(4)),
+        }
+    }
+
+    /// The format's version.
+    pub(super) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The byte order of all numbers.
+    pub(super) fn endian(&self) -> Endian {
+        self.cursor.endian()
+    }
+
+    /// The length of the file, unless it is a stream.
+    pub(super) fn file_len(&self) -> Option<u64> {
+        self.file_len
+    }
+
+    /// How wide lengths and counts are.
+    pub(super) fn prefix(&self) -> Prefix {
+        match self.version {
+            1 => Prefix::Four,
+            _ => Prefix::Eight,
+        }
+    }
+
+    /// The same in bytes.
+    pub(super) fn prefix_bytes(&self) -> u64 {
+        match self.prefix() {
+            Prefix::Four => 4,
+            Prefix::Eight => 8,
+        }
+    }
+
+    /// A length, count or dimension.
+    pub(super) fn length(&mut self, what: &str) -> Result<u64> {
+        match self.prefix() {
+            Prefix::Four => self.cursor.u32(what).map(u64::from),
+            Prefix::Eight => self.cursor.u64(what),
+        }
+    }
+
+    /// A string, charged to the account. What is not UTF-8 becomes replacement characters.
+    pub(super) fn string(&mut self, what: &str) -> Result<Box<str>> {
+        let len = self.length(what)?;
+        self.cursor.expect(len, what)?;
+        self.budget.charge(len, what)?;
+        let len = usize::try_from(len).map_err(|_| Error::limit("a string beyond all memory"))?;
+        let bytes = self.cursor.take(len, what)?;
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(_) => {
+                // Each byte may become a replacement character of three.
+                self.budget.charge((len as u64).saturating_mul(2), what)?;
+                Ok(String::from_utf8_lossy(bytes).into())
+            }
+        }
+    }
+
+    /// Makes sure that `count` things of at least `least` bytes can follow at all.
+    pub(super) fn expect_items(&self, count: u64, least: u64, what: &str) -> Result<()> {
+        self.cursor.expect(count.saturating_mul(least), what)
+    }
+}
+
+/// The type of a metadata value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    F32,
+    Bool,
+    String,
+    Array,
+    U64,
+    I64,
+    F64,
+}
+
+/// Every kind by its number: name and width in bytes, zero where that varies.
+const KINDS: [(Kind, &str, u64); 13] = [
+    (Kind::U8, "u8", 1),
+    (Kind::I8, "i8", 1),
+    (Kind::U16, "u16", 2),
+    (Kind::I16, "i16", 2),
+    (Kind::U32, "u32", 4),
+    (Kind::I32, "i32", 4),
+    (Kind::F32, "f32", 4),
+    (Kind::Bool, "bool", 1),
+    (Kind::String, "string", 0),
+    (Kind::Array, "array", 0),
+    (Kind::U64, "u64", 8),
+    (Kind::I64, "i64", 8),
+    (Kind::F64, "f64", 8),
+];
+
+impl Kind {
+    /// The next value's type.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let at = reader.cursor.position();
+        let id = reader.cursor.u32("a value's type")?;
+        let row = usize::try_from(id).ok().and_then(|id| KINDS.get(id));
+        row.map(|row| row.0).ok_or_else(|| {
+            Error::malformed(format!("value type {id} is not known, types 0 to 12 are")).at(at)
+        })
+    }
+
+    /// The kind of that name; `array[..]` is an array whatever is in it.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let name = name.split('[').next()?;
+        KINDS.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// Its name in reports.
+    pub(super) fn name(self) -> &'static str {
+        KINDS.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)
+    }
+
+    /// Its width, where all values have the same.
+    pub(super) fn width(self) -> Option<u64> {
+        KINDS.iter().find(|row| row.0 == self).map(|row| row.2).filter(|&width| width > 0)
+    }
+}

@@ -1,0 +1,166 @@
+//! The list of tensors, and where each one's bytes are.
+
+use crate::catalog::{Catalog, Finding, Place, Run, Shape, TensorInfo};
+use crate::error::{Error, Result};
+
+use super::check::report;
+use super::reader::Reader;
+use super::types::{self, Dialect, Extent, Size};
+
+/// What one listed tensor costs beside its name.
+const RECORD: u64 = size_of::<TensorInfo>() as u64;
+
+/// ggml has four dimensions; other writers may go further, garbage goes much further.
+const MAX_RANK: u32 = 8;
+
+/// More elements than any storage holds, few enough that their bits can still be counted.
+const MAX_ELEMENTS: u64 = 1 << 56;
+
+/// Reads `count` tensors into the catalog. The cursor ends behind the list.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    count: u64,
+    alignment: u64,
+    catalog: &mut Catalog,
+) -> Result<()> {
+    const WHAT: &str = "the list of tensors";
+    let least = reader.prefix_bytes().saturating_add(16);
+    reader.expect_items(count, least, WHAT)?;
+    reader.budget.items(count, WHAT)?;
+    reader.budget.charge(count.saturating_mul(RECORD), WHAT)?;
+    let mut list = List { dialect: Dialect::of(&catalog.metadata), unknown: Vec::new() };
+    // A stream's length is not known, so its count is not believed.
+    catalog.tensors.reserve(usize::try_from(count).unwrap_or(0).min(4096));
+    for _ in 0..count {
+        let name = reader.string("a tensor's name")?;
+        list.tensor(reader, &name, catalog).map_err(|e| e.in_tensor(&name))?;
+    }
+    let data_start =
+        reader.cursor.position().checked_next_multiple_of(alignment).ok_or_else(|| {
+            Error::malformed(format!("alignment {alignment} leads past all files"))
+        })?;
+    place(catalog, data_start)?;
+    fill_unknown(catalog, &list.unknown, reader.file_len());
+    Ok(())
+}
+
+/// What is known while the list is read.
+struct List {
+    dialect: Dialect,
+    /// Tensors whose size their type does not tell.
+    unknown: Vec<usize>,
+}
+
+impl List {
+    fn tensor(&mut self, reader: &mut Reader<'_>, name: &str, catalog: &mut Catalog) -> Result<()> {
+        let at = reader.cursor.position();
+        let shape = shape(reader).map_err(|e| e.at(at))?;
+        let id = reader.cursor.u32("a tensor's type")?;
+        let offset = reader.cursor.u64("a tensor's offset")?;
+        let extent = extent(&shape).map_err(|e| e.at(at))?;
+        let resolved = types::resolve(id, extent, self.dialect, reader.endian());
+        let mut refused = resolved.refused;
+        let bytes = match resolved.size {
+            Size::Bytes(bytes) => bytes,
+            Size::TooLarge => return Err(too_large(&shape).at(at)),
+            Size::Unknown(reason) => {
+                self.unknown.push(catalog.tensors.len());
+                refused = Some(reason);
+                0
+            }
+            Size::BadShape(reason) => {
+                self.unknown.push(catalog.tensors.len());
+                let finding = Finding::of(name, "bad-shape", reason.clone());
+                report(&mut catalog.findings, reader.budget, finding)?;
+                refused = Some(reason);
+                0
+            }
+        };
+        let mut place = Place::at(offset);
+        place.swap = resolved.swap;
+        let stored = resolved.stored;
+        let refused = refused.map(Into::into);
+        catalog.tensors.push(TensorInfo {
+            name: name.into(),
+            shape,
+            stored,
+            bytes,
+            place,
+            refused,
+        });
+        Ok(())
+    }
+}
+
+/// Dimensions, turned so that the outermost comes first.
+fn shape(reader: &mut Reader<'_>) -> Result<Shape> {
+    let rank = reader.cursor.u32("a tensor's rank")?;
+    if rank > MAX_RANK {
+        return Err(Error::malformed(format!("{rank} dimensions, at most {MAX_RANK} are read")));
+    }
+    let mut shape = Shape::new();
+    for _ in 0..rank {
+        shape.push(reader.length("a tensor's dimension")?);
+    }
+    shape.reverse();
+    Ok(shape)
+}
+
+fn extent(shape: &[u64]) -> Result<Extent> {
+    // A zero must not hide that the other dimensions are absurd.
+    let full = shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)));
+    let Some(full) = full.filter(|&full| full <= MAX_ELEMENTS) else {
+        return Err(too_large(shape));
+    };
+    let elements = if shape.contains(&0) { 0 } else { full };
+    Ok(Extent { elements, columns: shape.last().copied().unwrap_or(1) })
+}
+
+fn too_large(shape: &[u64]) -> Error {
+    Error::malformed(format!("its shape {shape:?} is too large"))
+}
+
+/// Turns offsets from the start of the data into offsets from the start of the file.
+fn place(catalog: &mut Catalog, data_start: u64) -> Result<()> {
+    for tensor in &mut catalog.tensors {
+        let Run::At(offset) = &mut tensor.place.run else {
+            continue;
+        };
+        let end = data_start.checked_add(*offset).and_then(|start| start.checked_add(tensor.bytes));
+        if end.is_none() {
+            let message = format!("its offset {offset} is too large");
+            return Err(Error::malformed(message).in_tensor(&tensor.name));
+        }
+        *offset = data_start.saturating_add(*offset);
+    }
+    Ok(())
+}
+
+/// A tensor of unknown size ends where the next one starts, or with the file.
+fn fill_unknown(catalog: &mut Catalog, unknown: &[usize], file_len: Option<u64>) {
+    if unknown.is_empty() {
+        return;
+    }
+    let mut starts: Vec<u64> = catalog.tensors.iter().map(start).collect();
+    starts.sort_unstable();
+    for &index in unknown {
+        let Some(tensor) = catalog.tensors.get_mut(index) else {
+            continue;
+        };
+        let from = start(tensor);
+        let next = starts.get(starts.partition_point(|&start| start <= from)).copied();
+        let end = match (next, file_len) {
+            (Some(next), Some(len)) => next.min(len),
+            (next, len) => next.or(len).unwrap_or(from),
+        };
+        tensor.bytes = end.saturating_sub(from);
+    }
+}
+
+/// Where a tensor's bytes start.
+pub(super) fn start(tensor: &TensorInfo) -> u64 {
+    match tensor.place.run {
+        Run::At(start) => start,
+        _ => 0,
+    }
+}

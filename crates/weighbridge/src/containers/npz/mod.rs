@@ -1,0 +1,172 @@
+//! numpy's files: NPY, one array, and NPZ, a zip archive of them.
+//!
+//! ```text
+//! NPY   \x93NUMPY, version, length, a Python dictionary of type, order and shape, the elements
+//! NPZ   zip archive, each member an NPY file, stored or deflated, named `NAME.npy`
+//! ```
+//!
+//! An NPY array of text, records, dates or objects is listed and refused on reading. In an NPZ
+//! everything is settled member by member: one that cannot be read, for its compression or for
+//! its header, takes no other with it. Members that are not arrays are named in the notes.
+
+use crate::catalog::{Catalog, Finding, Run};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::{Budget, Limits};
+
+use super::zip::{self, Archive};
+use super::{Container, Opening, Probe, Recognition};
+
+mod archive;
+mod array;
+mod header;
+mod literal;
+mod types;
+
+use array::Room;
+use header::{Header, MAGIC, Parsed, USUAL};
+
+/// One array in a file of its own.
+pub struct Npy;
+
+impl Container for Npy {
+    fn name(&self) -> &'static str {
+        "npy"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npy"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        match probe.head.starts_with(MAGIC) {
+            true => Recognition::Certain,
+            false => Recognition::No,
+        }
+    }
+
+    fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
+        let header = read_header(input, opening.budget)?;
+        // A pickle's or a record's length is not in the header: a stream must be read to its end.
+        let end = match header.kind.bytes {
+            Some(_) => input.len(),
+            None => input.whole_len().ok(),
+        };
+        let room = Room { run: Run::At(0), bytes: end.map(|end| end.saturating_sub(header.len)) };
+        let tensor = array::tensor(opening.stem, &header, &room)?;
+        let mut catalog = Catalog {
+            declared_len: header.len.checked_add(tensor.bytes),
+            detail: Some(detail(&header)),
+            ..Catalog::default()
+        };
+        if header.kind.assumed {
+            catalog.notes.push(ASSUMED.to_owned());
+        }
+        array::check_room(&tensor, &header, &room, &mut catalog);
+        array::push(&mut catalog, tensor, opening.budget)?;
+        if let Some(end) = end {
+            note_short(&mut catalog, end);
+        }
+        Ok(catalog)
+    }
+}
+
+const ASSUMED: &str =
+    "numpy has no bfloat16 and records `V2`, two bytes without a meaning; it is read as BF16";
+
+fn read_header(input: &Input, budget: &Budget) -> Result<Header> {
+    let mut head = input.head(USUAL)?;
+    loop {
+        match header::parse(&head, budget)? {
+            Parsed::Whole(header) => return Ok(header),
+            Parsed::Needs(len) => {
+                budget.charge(len as u64, "the array header")?;
+                head = input.head(len)?;
+                if head.len() < len {
+                    return Err(Error::malformed(format!(
+                        "the array header takes {len} bytes, but the file ends at byte {}",
+                        head.len()
+                    ))
+                    .at(head.len() as u64)
+                    .hint("the file was cut short; fetch it again"));
+                }
+            }
+        }
+    }
+}
+
+fn detail(header: &Header) -> String {
+    let (major, minor) = header.version;
+    let order = if header.fortran { ", fortran order" } else { "" };
+    let endian = if header.kind.big_endian { ", big-endian" } else { "" };
+    format!("npy v{major}.{minor}{order}{endian}")
+}
+
+/// What is refused may be cut short all the same.
+fn note_short(catalog: &mut Catalog, end: u64) {
+    super::note_truncation(catalog, end);
+    let short = catalog.tensors.iter().filter(|tensor| tensor.refused.is_some());
+    let messages: Vec<_> = short
+        .filter_map(|tensor| {
+            let Run::At(start) = tensor.place.run else {
+                return None;
+            };
+            let missing = start.saturating_add(tensor.bytes).checked_sub(end).filter(|n| *n > 0)?;
+            let message = format!("{missing} of its {} bytes are missing", tensor.bytes);
+            Some(Finding::of(&tensor.name, "truncated", message))
+        })
+        .collect();
+    catalog.findings.extend(messages);
+}
+
+/// An archive of arrays.
+pub struct Npz;
+
+impl Container for Npz {
+    fn name(&self) -> &'static str {
+        "npz"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["npz"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let named = probe.input.name().extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+        if !zip::looks_like_zip(probe.head) && !named {
+            return Recognition::No;
+        }
+        if let Some(answer) = glimpse(probe.head) {
+            return answer;
+        }
+        let budget = Budget::new(Limits::default());
+        match (Archive::open(probe.input, &budget), named) {
+            (Ok(archive), _) => archive::recognize(&archive, named),
+            // Worth an error about the archive, if it starts like one.
+            (Err(_), true) if zip::looks_like_zip(probe.head) => Recognition::Likely,
+            (Err(_), _) => Recognition::No,
+        }
+    }
+
+    fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
+        archive::open(input, opening.budget)
+    }
+}
+
+/// An answer from the first bytes alone, which spares reading the directory twice.
+fn glimpse(head: &[u8]) -> Option<Recognition> {
+    let mut array = None;
+    for member in zip::first_members(head) {
+        if archive::is_pickle(member.name) {
+            return Some(Recognition::No);
+        }
+        let stored = member.method == zip::Method::STORED;
+        if stored && member.name.ends_with(b".npy") && member.data.starts_with(MAGIC) {
+            array = Some(Recognition::Certain);
+        }
+    }
+    array
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! numpy's type strings: byte order, kind, bytes (`<f4`), and what is behind them.
+
+use crate::dtype::{DType, StoredType};
+
+/// An element type as numpy names it.
+pub(super) struct Type {
+    pub(super) stored: StoredType,
+    /// Bytes of one element, where that is known.
+    pub(super) bytes: Option<u64>,
+    /// Highest byte first.
+    pub(super) big_endian: bool,
+    /// `V2`, which says "two bytes" and is taken to be bfloat16.
+    pub(super) assumed: bool,
+    /// Why its values cannot be read.
+    pub(super) refused: Option<Box<str>>,
+}
+
+/// The type behind a string such as `<f4`.
+pub(super) fn simple(descr: &str) -> Type {
+    let (order, rest) = match descr.as_bytes().first() {
+        Some(b'<' | b'>' | b'=' | b'|') => descr.split_at(1),
+        _ => ("=", descr),
+    };
+    let kind = rest.chars().next().unwrap_or(' ');
+    let width = rest.get(kind.len_utf8()..).unwrap_or_default();
+    let dtype = match (kind, width) {
+        ('b', "1") => DType::Bool,
+        ('i', "1") => DType::I8,
+        ('i', "2") => DType::I16,
+        ('i', "4") => DType::I32,
+        ('i', "8") => DType::I64,
+        ('u', "1") => DType::U8,
+        ('u', "2") => DType::U16,
+        ('u', "4") => DType::U32,
+        ('u', "8") => DType::U64,
+        ('f', "2") => DType::F16,
+        ('f', "4") => DType::F32,
+        ('f', "8") => DType::F64,
+        ('c', "8") => DType::C64,
+        ('c', "16") => DType::C128,
+        ('V', "2") => DType::BF16,
+        _ => return foreign(descr, kind, width),
+    };
+    Type {
+        stored: dtype.into(),
+        bytes: Some(u64::from(dtype.bits() / 8)),
+        big_endian: order == ">",
+        assumed: kind == 'V',
+        refused: None,
+    }
+}
+
+/// A list of fields, shown as it is written.
+pub(super) fn structured(descr: &str) -> Type {
+    refused(descr, None, "a structured array holds records, not numbers".into())
+}
+
+/// Types that are listed and not read.
+fn foreign(descr: &str, kind: char, width: &str) -> Type {
+    let number = width.parse::<u64>().ok();
+    let (name, bytes, reason) = match (kind, width) {
+        ('V', "1") => (
+            "V1",
+            Some(1),
+            "numpy does not record the kind of an 8-bit float: `V1` is what ml_dtypes' float8_e4m3fn, \
+             float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu and others become, or any byte at all",
+        ),
+        ('f', "1") => (
+            descr,
+            Some(1),
+            "ml_dtypes writes float8_e5m2 as `f1`, which numpy itself does not load; it cannot be told \
+             from another 8-bit float",
+        ),
+        ('f' | 'c', _) => (
+            descr,
+            number,
+            "a long double depends on the machine that wrote it; save it as float64 to have it read",
+        ),
+        ('V', _) => (descr, number, "a record of bytes has no numbers to offer"),
+        ('S' | 'a', _) => (descr, number, "an array of byte strings has no numbers to offer"),
+        ('U', _) => (
+            descr,
+            number.and_then(|n| n.checked_mul(4)),
+            "an array of text has no numbers to offer",
+        ),
+        ('M' | 'm', _) => (descr, Some(8), "dates and times are not read as numbers"),
+        ('O', _) => (
+            descr,
+            None,
+            "an object array is a pickle, which runs code when numpy loads it; it is not read",
+        ),
+        _ => (descr, None, "this numpy type is not known to this version"),
+    };
+    refused(name, bytes, reason.into())
+}
+
+fn refused(name: &str, bytes: Option<u64>, reason: Box<str>) -> Type {
+    let stored = StoredType::opaque(name);
+    Type { stored, bytes, big_endian: false, assumed: false, refused: Some(reason) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let cases = [
+            ("<f4", "F32", Some(4), false),
+            (">c16", "C128", Some(16), true),
+            ("=i8", "I64", Some(8), false),
+            ("u2", "U16", Some(2), false),
+            ("|b1", "BOOL", Some(1), false),
+            ("<V2", "BF16", Some(2), false),
+            ("|V2", "BF16", Some(2), false),
+        ];
+        for (descr, name, bytes, big) in cases {
+            let kind = simple(descr);
+            assert_eq!(
+                (kind.stored.name(), kind.bytes, kind.big_endian),
+                (name, bytes, big),
+                "{descr}"
+            );
+            assert!(kind.refused.is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_refused_by_name() {
+        let cases = [
+            ("|V1", "V1", Some(1), "float8_e4m3fn"),
+            ("<V1", "V1", Some(1), "float8_e4m3fn"),
+            ("<f1", "<f1", Some(1), "float8_e5m2"),
+            ("<f16", "<f16", Some(16), "long double"),
+            ("<U6", "<U6", Some(24), "text"),
+            ("<M8[ns]", "<M8[ns]", Some(8), "dates"),
+            ("|O", "|O", None, "pickle"),
+            ("|V12", "|V12", Some(12), "record"),
+            ("<U9999999999999999999", "<U9999999999999999999", None, "text"),
+            ("", "", None, "not known"),
+            ("é", "é", None, "not known"),
+        ];
+        for (descr, name, bytes, reason) in cases {
+            let kind = simple(descr);
+            assert_eq!((kind.stored.name(), kind.bytes), (name, bytes), "{descr}");
+            assert!(kind.refused.unwrap().contains(reason), "{descr}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The header in front of each member's data.
+//!
+//! ```text
+//! 0  PK\3\4     14  crc                26  u16 length of the name
+//! 4  version    18  u32 compressed     28  u16 length of the extra fields
+//! 6  flags      22  u32 size           30  name, extra fields, then the data
+//! 8  method     (10 time, 12 date)
+//! ```
+//!
+//! Its extra fields differ from the directory's: writers pad here to align the data, so only this
+//! header knows where the data starts.
+
+use smallvec::SmallVec;
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+
+use super::Method;
+use super::fields::{extra_field, u16_at, u32_at, u64_at};
+
+/// Opens every local header.
+pub(super) const SIGNATURE: &[u8; 4] = b"PK\x03\x04";
+
+/// The part of fixed length.
+pub(super) const FIXED: usize = 30;
+
+/// Sizes follow the data.
+pub(super) const STREAMED: u16 = 0x0008;
+
+/// One local header.
+pub(super) struct Local {
+    pub(super) flags: u16,
+    pub(super) method: Method,
+    pub(super) crc: u32,
+    pub(super) compressed: u64,
+    pub(super) size: u64,
+    pub(super) name: SmallVec<[u8; 96]>,
+    extra_len: usize,
+    /// Where the data starts.
+    pub(super) data: u64,
+}
+
+impl Local {
+    /// Reads the header at `at`, whose name is probably `name_len` bytes long.
+    ///
+    /// Sizes are those of the fixed part: see [`read_sizes`](Self::read_sizes).
+    pub(super) fn read(input: &Input, at: u64, name_len: usize) -> Result<Self> {
+        let mut buffer = SmallVec::<[u8; 128]>::new();
+        let guess = FIXED.saturating_add(name_len);
+        // A member at the very end of a damaged file may be shorter than the guess.
+        let fits = input.len().is_none_or(|len| at.saturating_add(guess as u64) <= len);
+        let fixed = look(input, at, if fits { guess } else { FIXED }, &mut buffer)?;
+        if !fixed.starts_with(SIGNATURE) {
+            return Err(
+                Error::malformed("no archive member starts here, as its directory says").at(at)
+            );
+        }
+        let len = usize::from(u16_at(fixed, 26));
+        let mut header = Self {
+            flags: u16_at(fixed, 6),
+            method: Method(u16_at(fixed, 8)),
+            crc: u32_at(fixed, 14),
+            compressed: u32_at(fixed, 18).into(),
+            size: u32_at(fixed, 22).into(),
+            name: SmallVec::new(),
+            extra_len: usize::from(u16_at(fixed, 28)),
+            data: at,
+        };
+        let name = fixed.get(FIXED..FIXED.saturating_add(len)).map(SmallVec::from_slice);
+        header.name = match name {
+            Some(name) => name,
+            None => {
+                let from = at.saturating_add(FIXED as u64);
+                SmallVec::from_slice(look(input, from, len, &mut buffer)?)
+            }
+        };
+        let rest = FIXED.saturating_add(len).saturating_add(header.extra_len);
+        header.data = at.saturating_add(rest as u64);
+        Ok(header)
+    }
+
+    /// Takes sizes too large for the fixed part from the zip64 field.
+    pub(super) fn read_sizes(&mut self, input: &Input) -> Result<()> {
+        const LARGE: u64 = u32::MAX as u64;
+        if self.size != LARGE && self.compressed != LARGE {
+            return Ok(());
+        }
+        let mut buffer = SmallVec::<[u8; 128]>::new();
+        let from = self.data.saturating_sub(self.extra_len as u64);
+        let extra = look(input, from, self.extra_len, &mut buffer)?;
+        let Some(mut wide) = extra_field(extra, 1) else {
+            return Ok(());
+        };
+        for value in [&mut self.size, &mut self.compressed] {
+            if *value == LARGE && wide.len() >= 8 {
+                *value = u64_at(wide, 0);
+                wide = wide.get(8..).unwrap_or_default();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A few bytes, lent where possible.
+fn look<'b>(
+    input: &'b Input,
+    at: u64,
+    len: usize,
+    buffer: &'b mut SmallVec<[u8; 128]>,
+) -> Result<&'b [u8]> {
+    let start = usize::try_from(at).ok();
+    let lent = input.lent().and_then(|all| all.get(start?..start?.checked_add(len)?));
+    if let Some(bytes) = lent {
+        return Ok(bytes);
+    }
+    buffer.resize(len, 0);
+    input.read_at(at, buffer)?;
+    Ok(buffer)
+}
+
+/// Whether a file's first bytes open a zip archive.
+pub(crate) fn looks_like_zip(head: &[u8]) -> bool {
+    head.starts_with(SIGNATURE) || head.starts_with(super::end::SIGNATURE)
+}
+
+/// A member seen in the first bytes of a file, for recognising what an archive is for.
+pub(crate) struct Glimpse<'a> {
+    /// Its name, as the file spells it.
+    pub(crate) name: &'a [u8],
+    /// How it is compressed.
+    pub(crate) method: Method,
+    /// What of its data is in view.
+    pub(crate) data: &'a [u8],
+}
+
+/// The members at the start of a file, as far as `head` reaches and their sizes are known.
+pub(crate) fn first_members(head: &[u8]) -> impl Iterator<Item = Glimpse<'_>> {
+    let mut rest = Some(head);
+    std::iter::from_fn(move || {
+        let bytes =
+            rest.take().filter(|bytes| bytes.starts_with(SIGNATURE) && bytes.len() > FIXED)?;
+        let name_end = FIXED.checked_add(usize::from(u16_at(bytes, 26)))?;
+        let name = bytes.get(FIXED..name_end)?;
+        let data = name_end.checked_add(usize::from(u16_at(bytes, 28)))?;
+        let data = bytes.get(data..).unwrap_or_default();
+        let size = u32_at(bytes, 18);
+        if u16_at(bytes, 6) & STREAMED == 0 && size != u32::MAX {
+            rest = usize::try_from(size).ok().and_then(|size| data.get(size..));
+        }
+        Some(Glimpse { name, method: Method(u16_at(bytes, 8)), data })
+    })
+}

@@ -1,0 +1,50 @@
+//! Compression methods by number.
+
+use std::fmt;
+
+/// How a member's data is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Method(pub(crate) u16);
+
+impl Method {
+    pub(crate) const STORED: Self = Self(0);
+    pub(crate) const DEFLATED: Self = Self(8);
+
+    /// Whether this version can read it.
+    pub(crate) fn is_readable(self) -> bool {
+        matches!(self, Self::STORED | Self::DEFLATED)
+    }
+
+    fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "nothing (stored)",
+            1 => "shrink",
+            2..=5 => "reduce",
+            6 => "implode",
+            8 => "deflate",
+            9 => "deflate64",
+            10 | 18 => "terse",
+            12 => "bzip2",
+            14 => "lzma",
+            16 => "cmpsc",
+            19 => "lz77",
+            20 | 93 => "zstd",
+            94 => "mp3",
+            95 => "xz",
+            96 => "jpeg",
+            97 => "wavpack",
+            98 => "ppmd",
+            99 => "aes encryption",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "method {}, which has no name", self.0),
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Zip archives, as far as weight files need them: plumbing for NPZ and PyTorch.
+//!
+//! ```text
+//! [anything]            llamafile and other self-extracting files put a program first
+//! local header, data    per member: PK\3\4, 26 bytes, name, extra (padding), then the data
+//! ..                    a streamed member has its sizes after the data: PK\7\8 crc sizes
+//! directory             per member: PK\1\2, 42 bytes, name, extra (zip64 sizes), comment
+//! zip64 end record      PK\6\6 .. and its locator PK\6\7, in archives that need or want them
+//! end record            PK\5\6, 18 bytes, comment of up to 64 KiB
+//! ```
+//!
+//! The directory is authoritative and is read in one piece; a local header is read only when
+//! somebody asks where a member's data starts, since most of what is in an archive is never asked
+//! for. A file whose end was never downloaded has no directory: then the local headers are walked
+//! from the front ([`recover`]).
+//!
+//! This is own code because of what weight files ask for together: the directory lent from a map,
+//! no allocation per member (small PyTorch files are opened by the thousand), every length held
+//! to a [`Budget`], prefixed archives, and the walk over half an archive. The archive crates read
+//! well, but each offers only some of these.
+//!
+//! Checksums are not checked: good files with wrong ones exist, and checking means reading.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::catalog::{self, Catalog, Finding, Run};
+use crate::error::{Error, Result};
+use crate::inflate::Inflater;
+use crate::input::Input;
+use crate::limits::Budget;
+use crate::text::{escaped, shortened};
+
+mod check;
+mod directory;
+mod end;
+mod fields;
+mod local;
+mod method;
+mod recover;
+
+pub(crate) use local::{first_members, looks_like_zip};
+pub(crate) use method::Method;
+
+/// An archive's list of members, bound to the input it was read from.
+pub(crate) struct Archive<'a> {
+    input: &'a Input,
+    members: Vec<Member>,
+    /// All names one after the other: one block of memory, however many members there are.
+    names: String,
+    /// Hash of the name and place in `members`, sorted: finds members and duplicates.
+    index: Vec<(u64, u32)>,
+    hasher: foldhash::fast::RandomState,
+    /// Member data cannot go beyond this byte.
+    data_end: u64,
+    /// Bytes before the archive proper.
+    prefix: u64,
+    recovered: bool,
+    has_duplicates: bool,
+    findings: Vec<Finding>,
+}
+
+/// One member, as the directory describes it.
+#[derive(Debug)]
+pub(crate) struct Member {
+    name: Range<usize>,
+    /// Length of the name in the file.
+    name_len: u16,
+    /// How its data is compressed.
+    pub(crate) method: Method,
+    flags: u16,
+    /// Bytes in the file.
+    pub(crate) compressed: u64,
+    /// Bytes of its contents; zero where an incomplete member does not say.
+    pub(crate) size: u64,
+    /// The checksum it claims; not checked.
+    #[allow(dead_code)]
+    pub(crate) crc: u32,
+    /// Where its local header is in the file.
+    header: u64,
+    state: State,
+}
+
+/// Whether the data of a member can be where the directory says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Whole,
+    /// Shares bytes with another member.
+    Overlaps,
+    /// Would run into the directory or past the end.
+    Outside,
+    /// The file ends inside it (found by the walk only).
+    Incomplete,
+}
+
+const ENCRYPTED: u16 = 0x2041;
+
+impl Member {
+    /// Whether the file ends before this member's data does.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.state == State::Incomplete
+    }
+
+    /// Whether its contents cannot be read without a password.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.flags & ENCRYPTED != 0 || self.method == Method(99)
+    }
+
+    /// Why its contents cannot be read, where they cannot.
+    pub(crate) fn refusal(&self) -> Option<Cow<'static, str>> {
+        match self.state {
+            _ if self.is_encrypted() => Some("its archive member is encrypted".into()),
+            State::Overlaps => Some("its archive member shares bytes with another".into()),
+            State::Outside => Some("its archive member would run past the archive's data".into()),
+            _ if self.method.is_readable() => None,
+            _ => Some(format!("its archive member is compressed with {}", self.method).into()),
+        }
+    }
+
+    fn check_readable(&self) -> Result<()> {
+        match self.refusal() {
+            None => Ok(()),
+            Some(why) => Err(Error::unsupported(why).at(self.header).hint(
+                "stored and deflated members can be read; repack the archive with one of these",
+            )),
+        }
+    }
+}
+
+impl<'a> Archive<'a> {
+    /// Reads the directory, or walks the local headers where there is none.
+    pub(crate) fn open(input: &'a Input, budget: &Budget) -> Result<Self> {
+        let len = input.whole_len()?;
+        let mut archive = Self {
+            input,
+            members: Vec::new(),
+            names: String::new(),
+            index: Vec::new(),
+            hasher: foldhash::fast::RandomState::default(),
+            data_end: len,
+            prefix: 0,
+            recovered: false,
+            has_duplicates: false,
+            findings: Vec::new(),
+        };
+        match end::find(input, len)? {
+            Some(end) => directory::read(&mut archive, &end, budget)?,
+            None => recover::walk(&mut archive, len, budget)?,
+        }
+        check::members(&mut archive, budget)?;
+        Ok(archive)
+    }
+
+    /// All members, in the directory's order.
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// A member's name; bytes that are not UTF-8 are replaced.
+    pub(crate) fn name(&self, member: &Member) -> &str {
+        self.names.get(member.name.clone()).unwrap_or_default()
+    }
+
+    /// The member of that name. Of several the last one counts, as in Python's reader.
+    pub(crate) fn find(&self, name: &str) -> Option<&Member> {
+        use std::hash::BuildHasher;
+        let hash = self.hasher.hash_one(name);
+        let after = self.index.partition_point(|&(known, _)| known <= hash);
+        let candidates =
+            self.index.get(..after)?.iter().rev().take_while(|&&(known, _)| known == hash);
+        candidates
+            .filter_map(|&(_, at)| self.members.get(at as usize))
+            .find(|member| self.name(member) == name)
+    }
+
+    /// Whether another member further on has the same name, so that this one is hidden.
+    pub(crate) fn is_hidden(&self, member: &Member) -> bool {
+        let last = || self.find(self.name(member));
+        self.has_duplicates && last().is_some_and(|last| !std::ptr::eq(last, member))
+    }
+
+    /// Whether the directory was missing and the list comes from a walk over the file.
+    pub(crate) fn is_recovered(&self) -> bool {
+        self.recovered
+    }
+
+    /// Moves what is odd about the archive into a catalog.
+    pub(crate) fn report(&mut self, catalog: &mut Catalog) {
+        catalog.findings.append(&mut self.findings);
+        if self.prefix > 0 {
+            catalog.notes.push(format!("{} bytes precede the archive", self.prefix));
+        }
+    }
+
+    /// Where a member's data starts in the file.
+    pub(crate) fn data_offset(&self, member: &Member) -> Result<u64> {
+        member.check_readable().map_err(|e| e.in_file(self.input.name()))?;
+        let name = self.name(member);
+        let header = local::Local::read(self.input, member.header, name.len())?;
+        if header.name.as_slice() != name.as_bytes()
+            && String::from_utf8_lossy(&header.name) != name
+        {
+            return Err(Error::malformed(format!(
+                "the directory calls the member here `{}`, its own header `{}`",
+                shortened(name, 80),
+                shortened(&String::from_utf8_lossy(&header.name), 80)
+            ))
+            .at(member.header));
+        }
+        let end = header.data.checked_add(member.compressed);
+        if !member.is_incomplete() && end.is_none_or(|end| end > self.data_end) {
+            return Err(Error::malformed(format!(
+                "the {} bytes of member `{}` would run past byte {}, where the archive's data ends",
+                member.compressed,
+                shortened(name, 80),
+                self.data_end
+            ))
+            .at(header.data));
+        }
+        Ok(header.data)
+    }
+
+    /// Where a tensor in a member starts: in the file where it is stored, otherwise inside a
+    /// compressed member that is added to the catalog.
+    pub(crate) fn run_of(&self, member: &Member, catalog: &mut Catalog) -> Result<Run> {
+        let start = self.data_offset(member)?;
+        match member.method {
+            Method::STORED => Ok(Run::At(start)),
+            _ => {
+                let index = u32::try_from(catalog.members.len())
+                    .map_err(|_| Error::limit("more compressed members than can be counted"))?;
+                catalog.members.push(self.compressed(member, start));
+                Ok(Run::Inside { member: index, offset: 0 })
+            }
+        }
+    }
+
+    fn compressed(&self, member: &Member, start: u64) -> catalog::Member {
+        let here = self.data_end.saturating_sub(start);
+        let (compressed, size) = match member.state {
+            // A streamed member's size would have stood behind its data.
+            State::Incomplete if member.size == 0 => (member.compressed.min(here), u64::MAX),
+            State::Incomplete => (member.compressed.min(here), member.size),
+            _ => (member.compressed, member.size),
+        };
+        catalog::Member { offset: start, compressed, size }
+    }
+
+    /// All contents of a (small) member; `what` names them in messages.
+    pub(crate) fn contents(
+        &self,
+        member: &Member,
+        budget: &Budget,
+        what: &str,
+    ) -> Result<Cow<'a, [u8]>> {
+        let start = self.data_offset(member)?;
+        if member.is_incomplete() {
+            return Err(Error::malformed(format!("{what} is cut short: the file ends inside it"))
+                .at(start)
+                .hint("fetch the file again"));
+        }
+        if member.method == Method::STORED {
+            return self.input.cow(start, self.stored_size(member)?, budget, what);
+        }
+        budget.ratio(member.compressed, member.size, what)?;
+        budget.charge(member.size, what)?;
+        let size = usize::try_from(member.size).map_err(|_| Error::limit(what))?;
+        let mut contents = vec![0; size];
+        Inflater::new(&self.compressed(member, start)).read_at(self.input, 0, &mut contents)?;
+        Ok(Cow::Owned(contents))
+    }
+
+    /// The first `len` bytes of a member's contents, or all if there are fewer.
+    pub(crate) fn start_of<'b>(
+        &'b self,
+        member: &Member,
+        len: usize,
+        scratch: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8]> {
+        let start = self.data_offset(member)?;
+        let here = self.data_end.saturating_sub(start);
+        if member.method == Method::STORED {
+            let most = self.stored_size(member)?.min(here);
+            let len = usize::try_from(most).unwrap_or(usize::MAX).min(len);
+            return self.input.view(start, len, scratch);
+        }
+        let inside = self.compressed(member, start);
+        let mut len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
+        loop {
+            scratch.resize(len, 0);
+            match Inflater::new(&inside).read_at(self.input, 0, scratch) {
+                Ok(()) => return Ok(scratch),
+                // How much of a half-downloaded member can be had is found out by trying.
+                Err(_) if member.is_incomplete() && len > 16 => len = len.saturating_sub(len / 16),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Stored data is its contents, so the two sizes must agree.
+    fn stored_size(&self, member: &Member) -> Result<u64> {
+        if member.size != member.compressed {
+            return Err(Error::malformed(format!(
+                "member `{}` is stored uncompressed, but its sizes differ: {} and {} bytes",
+                escaped(self.name(member)),
+                member.compressed,
+                member.size
+            ))
+            .at(member.header));
+        }
+        Ok(member.size)
+    }
+
+    /// Takes up one member; the caller has charged for it.
+    fn push(&mut self, name: &[u8], mut member: Member) {
+        let start = self.names.len();
+        match std::str::from_utf8(name) {
+            Ok(name) => self.names.push_str(name),
+            Err(_) => self.names.push_str(&String::from_utf8_lossy(name)),
+        }
+        member.name = start..self.names.len();
+        self.members.push(member);
+    }
+}
+
+/// What one listed member costs beside its name.
+const RECORD: u64 = (size_of::<Member>() + size_of::<(u64, u32)>()) as u64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! Bytes as a zip archive.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| weighbridge_fuzz::exercise(bytes, "x.npz"));

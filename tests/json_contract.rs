@@ -1,0 +1,165 @@
+//! The JSON that `weigh inspect --json --tensors` promises: every field, with its type.
+//!
+//! All samples are taken as they are found, so a new one is checked without new code here.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value as Json;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn inspect(models: &[PathBuf], flags: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    command.args(["inspect", "--json"]).args(flags).args(models);
+    command.output().unwrap()
+}
+
+/// Everything in the folders of `tests/files` that an expectation lies beside.
+fn samples() -> Vec<PathBuf> {
+    let mut found = vec![root().join("samples/tiny-llama-gptq")];
+    for folder in std::fs::read_dir(root().join("tests/files")).unwrap() {
+        let Ok(entries) = std::fs::read_dir(folder.unwrap().path()) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            let text = path.to_string_lossy();
+            let model = text.strip_suffix(".expect.json").map(PathBuf::from);
+            found.extend(model.filter(|model| model.exists()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_sample_keeps_the_contract() {
+    let samples = samples();
+    let output = inspect(&samples, &["--tensors"]);
+    let all: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let all = all.as_array().expect("several models give an array");
+    assert!(all.len() >= 10, "{}", String::from_utf8_lossy(&output.stderr));
+    for report in all.iter().filter(|report| report["files"] != serde_json::json!([])) {
+        check_report(report);
+    }
+    let opened = |extension: &str| {
+        let format = |report: &&Json| report["format"] == extension;
+        all.iter().filter(format).count()
+    };
+    let written = samples.iter().filter(|p| p.extension().is_some_and(|e| e == "safetensors"));
+    assert!(opened("safetensors") >= written.count());
+}
+
+#[test]
+fn one_model_is_an_object_and_an_error_is_nothing() {
+    let model = root().join("samples/tiny-llama-gptq");
+    let output = inspect(std::slice::from_ref(&model), &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let report: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report.is_object() && report.get("tensors").is_none());
+    let nowhere = root().join("nowhere");
+    let output = inspect(std::slice::from_ref(&nowhere), &[]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    // The shape depends on what was asked for, not on what went wrong.
+    let output = inspect(&[model, nowhere], &[]);
+    let reports: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), reports.as_array().map(Vec::len)), (Some(2), Some(1)));
+}
+
+fn check_report(report: &Json) {
+    let path = text(report, "path");
+    let format = text(report, "format");
+    assert!(
+        ["safetensors", "gguf", "npz", "npy", "pth", "apr"].contains(&format),
+        "{path}: {format}"
+    );
+    for name in ["file_bytes", "stored_tensors", "weights", "parameters"] {
+        number(report, name);
+    }
+    let bits = &report["bits_per_weight"];
+    assert!(bits.is_f64() || (bits.is_null() && report["parameters"] == 0), "{path}: {bits}");
+    for name in ["auto", "bf16", "f16", "f32"] {
+        number(&report["decoded_bytes"], name);
+    }
+    let mut bytes = 0;
+    for file in list(report, "files") {
+        text(file, "path");
+        bytes += number(file, "bytes");
+    }
+    assert_eq!(bytes, number(report, "file_bytes"), "{path}");
+    check_schemes(report);
+    for dropped in list(report, "dropped") {
+        text(dropped, "name");
+        text(dropped, "reason");
+    }
+    for problem in list(report, "problems") {
+        assert!(problem["tensor"].is_string() || problem["tensor"].is_null(), "{problem}");
+        let kind = text(problem, "kind");
+        assert!(kind.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        assert!(!text(problem, "message").is_empty());
+    }
+    assert!(report["metadata"].is_object(), "{path}");
+    check_tensors(report);
+}
+
+fn check_schemes(report: &Json) {
+    let (mut weights, mut parameters) = (0, 0);
+    for scheme in list(report, "schemes") {
+        text(scheme, "scheme");
+        text(scheme, "variant");
+        weights += number(scheme, "weights");
+        parameters += number(scheme, "parameters");
+        number(scheme, "bytes");
+    }
+    assert_eq!(weights, number(report, "weights"));
+    assert_eq!(parameters, number(report, "parameters"));
+    let dtypes = report["dtypes"].as_object().expect("dtypes");
+    let stored: u64 = dtypes.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(stored, number(report, "stored_tensors"));
+}
+
+fn check_tensors(report: &Json) {
+    let tensors = list(report, "tensors");
+    assert_eq!(tensors.len() as u64, number(report, "weights"));
+    let mut parts = list(report, "dropped").len() as u64;
+    for tensor in tensors {
+        for name in ["name", "scheme", "variant"] {
+            text(tensor, name);
+        }
+        assert!(tensor["native"].is_string() || tensor["native"].is_null(), "{tensor}");
+        number(tensor, "parameters");
+        check_shape(tensor);
+        let mut bytes = 0;
+        for part in list(tensor, "parts") {
+            for name in ["name", "role", "dtype", "file"] {
+                text(part, name);
+            }
+            assert!(part["offset"].is_u64() || part["offset"].is_null(), "{part}");
+            check_shape(part);
+            bytes += number(part, "bytes");
+            parts += 1;
+        }
+        assert_eq!(bytes, number(tensor, "bytes"), "{tensor}");
+    }
+    // The ledger: every stored tensor is part of one weight, or dropped.
+    assert_eq!(parts, number(report, "stored_tensors"), "{}", report["path"]);
+}
+
+fn check_shape(owner: &Json) {
+    assert!(list(owner, "shape").iter().all(Json::is_u64), "{owner}");
+}
+
+fn text<'a>(owner: &'a Json, name: &str) -> &'a str {
+    owner[name].as_str().unwrap_or_else(|| panic!("{name} is no text in {owner}"))
+}
+
+fn number(owner: &Json, name: &str) -> u64 {
+    owner[name].as_u64().unwrap_or_else(|| panic!("{name} is no whole number in {owner}"))
+}
+
+fn list<'a>(owner: &'a Json, name: &str) -> &'a [Json] {
+    owner[name].as_array().unwrap_or_else(|| panic!("{name} is no list in {owner}"))
+}
