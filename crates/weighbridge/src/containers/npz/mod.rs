@@ -63,11 +63,22 @@ impl Container for Npy {
             catalog.notes.push(ASSUMED.to_owned());
         }
         array::check_room(&tensor, &header, &room, &mut catalog);
+        note_next(&mut catalog, input);
         array::push(&mut catalog, tensor, opening.budget)?;
         if let Some(end) = end {
             note_short(&mut catalog, end);
         }
         Ok(catalog)
+    }
+}
+
+/// `numpy.save` called again on an open file puts one array behind the other.
+fn note_next(catalog: &mut Catalog, input: &Input) {
+    let mut magic = [0; MAGIC.len()];
+    let next = catalog.declared_len.filter(|_| !catalog.findings.is_empty());
+    if next.is_some_and(|next| input.read_at(next, &mut magic).is_ok()) && magic == *MAGIC {
+        let note = "another array follows the first; only the first is listed";
+        catalog.notes.push(note.to_owned());
     }
 }
 

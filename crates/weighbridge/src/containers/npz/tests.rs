@@ -84,6 +84,8 @@ fn an_array_must_fit_its_file() {
     let open = |data: &[u8]| open(&Npy, &array("<i2", "False", "(3,)", data)).unwrap();
     assert!(kinds(&open(&[0; 6])).is_empty());
     assert_eq!(kinds(&open(&[0; 7])), ["trailing-bytes"]);
+    let two = open(&[&[0; 6][..], &array("<i2", "False", "(3,)", &[0; 6])].concat());
+    assert!(two.catalog().notes[0].contains("another array"));
     let short = open(&[0; 5]);
     assert_eq!(kinds(&short), ["truncated"]);
     assert!(values(&short, 0).is_err());

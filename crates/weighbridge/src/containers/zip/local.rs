@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::text::shortened;
 
 use super::Method;
 use super::fields::{extra_field, u16_at, u32_at, u64_at};
@@ -41,15 +42,12 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Reads the header at `at`, whose name is probably `name_len` bytes long.
+    /// Reads the header at `at`.
     ///
     /// Sizes are those of the fixed part: see [`read_sizes`](Self::read_sizes).
-    pub(super) fn read(input: &Input, at: u64, name_len: usize) -> Result<Self> {
+    pub(super) fn read(input: &Input, at: u64) -> Result<Self> {
         let mut buffer = SmallVec::<[u8; 128]>::new();
-        let guess = FIXED.saturating_add(name_len);
-        // A member at the very end of a damaged file may be shorter than the guess.
-        let fits = input.len().is_none_or(|len| at.saturating_add(guess as u64) <= len);
-        let fixed = look(input, at, if fits { guess } else { FIXED }, &mut buffer)?;
+        let fixed = look(input, at, FIXED, &mut buffer)?;
         if !fixed.starts_with(SIGNATURE) {
             return Err(
                 Error::malformed("no archive member starts here, as its directory says").at(at)
@@ -66,14 +64,8 @@ impl Local {
             extra_len: usize::from(u16_at(fixed, 28)),
             data: at,
         };
-        let name = fixed.get(FIXED..FIXED.saturating_add(len)).map(SmallVec::from_slice);
-        header.name = match name {
-            Some(name) => name,
-            None => {
-                let from = at.saturating_add(FIXED as u64);
-                SmallVec::from_slice(look(input, from, len, &mut buffer)?)
-            }
-        };
+        let from = at.saturating_add(FIXED as u64);
+        header.name = SmallVec::from_slice(look(input, from, len, &mut buffer)?);
         let rest = FIXED.saturating_add(len).saturating_add(header.extra_len);
         header.data = at.saturating_add(rest as u64);
         Ok(header)
@@ -99,6 +91,38 @@ impl Local {
         }
         Ok(())
     }
+}
+
+/// Where the data of the member at `at` starts, whose header should bear this name.
+///
+/// The name is compared in place: this is asked for every tensor of an archive.
+pub(super) fn data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
+    let mut buffer = SmallVec::<[u8; 128]>::new();
+    let record = look(input, at, FIXED.saturating_add(name.len()), &mut buffer);
+    let record = record.unwrap_or_default();
+    let len = usize::from(u16_at(record, 26));
+    let same = record.starts_with(SIGNATURE) && record.get(FIXED..) == Some(name.as_bytes());
+    if !same || len != name.len() {
+        return odd_data_start(input, at, name);
+    }
+    let rest = FIXED.saturating_add(len).saturating_add(u16_at(record, 28).into());
+    Ok(at.saturating_add(rest as u64))
+}
+
+/// The same for a name that is not UTF-8, and the error for a header that is not there.
+#[cold]
+fn odd_data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
+    let header = Local::read(input, at)?;
+    let own = String::from_utf8_lossy(&header.name);
+    if own != name {
+        return Err(Error::malformed(format!(
+            "the directory calls the member here `{}`, its own header `{}`",
+            shortened(name, 80),
+            shortened(&own, 80)
+        ))
+        .at(at));
+    }
+    Ok(header.data)
 }
 
 /// A few bytes, lent where possible.

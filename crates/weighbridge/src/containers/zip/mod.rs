@@ -196,18 +196,8 @@ impl<'a> Archive<'a> {
     pub(crate) fn data_offset(&self, member: &Member) -> Result<u64> {
         member.check_readable().map_err(|e| e.in_file(self.input.name()))?;
         let name = self.name(member);
-        let header = local::Local::read(self.input, member.header, name.len())?;
-        if header.name.as_slice() != name.as_bytes()
-            && String::from_utf8_lossy(&header.name) != name
-        {
-            return Err(Error::malformed(format!(
-                "the directory calls the member here `{}`, its own header `{}`",
-                shortened(name, 80),
-                shortened(&String::from_utf8_lossy(&header.name), 80)
-            ))
-            .at(member.header));
-        }
-        let end = header.data.checked_add(member.compressed);
+        let data = local::data_start(self.input, member.header, name)?;
+        let end = data.checked_add(member.compressed);
         if !member.is_incomplete() && end.is_none_or(|end| end > self.data_end) {
             return Err(Error::malformed(format!(
                 "the {} bytes of member `{}` would run past byte {}, where the archive's data ends",
@@ -215,9 +205,9 @@ impl<'a> Archive<'a> {
                 shortened(name, 80),
                 self.data_end
             ))
-            .at(header.data));
+            .at(data));
         }
-        Ok(header.data)
+        Ok(data)
     }
 
     /// Where a tensor in a member starts: in the file where it is stored, otherwise inside a

@@ -43,25 +43,24 @@ fn deflate(data: &[u8]) -> Vec<u8> {
 impl Writer {
     fn add(&mut self, name: &str, data: &[u8], how: How) -> &mut Self {
         let body = if how.deflated { deflate(data) } else { data.to_vec() };
-        let method = how.method.unwrap_or(if how.deflated { 8 } else { 0 });
-        let flags = how.flags | if how.streamed.is_some() { 0x0808 } else { 0 };
-        let (at, comp, size) = (self.bytes.len() as u32, body.len() as u32, data.len() as u32);
-        let (local_comp, local_size, local_extra) = match how {
+        let (comp, size) = (body.len() as u32, data.len() as u32);
+        self.add_entry(name, [comp, size], how);
+        let (local_comp, local_size, mut extra) = match how {
             How { streamed: Some(_), .. } => (0, 0, Vec::new()),
             How { zip64: true, .. } => (u32::MAX, u32::MAX, wide(&[size, comp])),
             _ => (comp, size, Vec::new()),
         };
-        let padding =
-            [&b"FB"[..], &(how.padding as u16).to_le_bytes(), &vec![b'Z'; how.padding]].concat();
-        let extra = [local_extra, if how.padding > 0 { padding } else { Vec::new() }].concat();
+        if how.padding > 0 {
+            extra.extend(
+                [b"FB", &shorts(&[how.padding as u16])[..], &vec![b'Z'; how.padding]].concat(),
+            );
+        }
         let out = &mut self.bytes;
         out.extend(b"PK\x03\x04\x14\0");
-        out.extend([flags, method, 0, 0].iter().flat_map(|v| v.to_le_bytes()));
-        out.extend([0, local_comp, local_size].iter().flat_map(|v| v.to_le_bytes()));
-        out.extend([name.len() as u16, extra.len() as u16].iter().flat_map(|v| v.to_le_bytes()));
-        out.extend(name.as_bytes());
-        out.extend(extra);
-        out.extend(body);
+        out.extend(shorts(&[how.flags(), how.method(), 0, 0]));
+        out.extend(longs(&[0, local_comp, local_size]));
+        out.extend(shorts(&[name.len() as u16, extra.len() as u16]));
+        out.extend([name.as_bytes(), &extra, &body].concat());
         if let Some(width) = how.streamed {
             out.extend(if how.unsigned { &b""[..] } else { b"PK\x07\x08" });
             out.extend([0; 4]);
@@ -69,22 +68,23 @@ impl Writer {
                 out.extend(&u64::from(value).to_le_bytes()[..width]);
             }
         }
-        let extra =
-            if how.zip64 { wide(&[size + how.lie, comp + how.lie, at]) } else { Vec::new() };
-        let numbers = if how.zip64 { [u32::MAX; 3] } else { [comp + how.lie, size + how.lie, at] };
+        self
+    }
+
+    fn add_entry(&mut self, name: &str, [comp, size]: [u32; 2], how: How) {
+        let numbers = [comp + how.lie, size + how.lie, self.bytes.len() as u32];
+        let (numbers, extra) = match how.zip64 {
+            true => ([u32::MAX; 3], wide(&[numbers[1], numbers[0], numbers[2]])),
+            false => (numbers, Vec::new()),
+        };
         let out = &mut self.directory;
         out.extend(b"PK\x01\x02\x14\0\x14\0");
-        out.extend([flags, method, 0, 0].iter().flat_map(|v| v.to_le_bytes()));
-        out.extend([0, numbers[0], numbers[1]].iter().flat_map(|v| v.to_le_bytes()));
-        out.extend(
-            [name.len() as u16, extra.len() as u16, 0, 0, 0].iter().flat_map(|v| v.to_le_bytes()),
-        );
-        out.extend(0u32.to_le_bytes());
-        out.extend(numbers[2].to_le_bytes());
-        out.extend(name.as_bytes());
-        out.extend(extra);
+        out.extend(shorts(&[how.flags(), how.method(), 0, 0]));
+        out.extend(longs(&[0, numbers[0], numbers[1]]));
+        out.extend(shorts(&[name.len() as u16, extra.len() as u16, 0, 0, 0]));
+        out.extend(longs(&[0, numbers[2]]));
+        out.extend([name.as_bytes(), &extra].concat());
         self.count += 1;
-        self
     }
 
     fn finish(&self, zip64: bool, comment: &[u8]) -> Vec<u8> {
@@ -110,6 +110,24 @@ impl Writer {
         out.extend(comment);
         out
     }
+}
+
+impl How {
+    fn flags(self) -> u16 {
+        self.flags | if self.streamed.is_some() { 0x0808 } else { 0 }
+    }
+
+    fn method(self) -> u16 {
+        self.method.unwrap_or(if self.deflated { 8 } else { 0 })
+    }
+}
+
+fn shorts(values: &[u16]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+fn longs(values: &[u32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
 fn wide(values: &[u32]) -> Vec<u8> {
@@ -341,4 +359,62 @@ fn open_and_read(bytes: &[u8]) {
         let _ = archive.start_of(member, 100, &mut Vec::new());
         let _ = archive.run_of(member, &mut Catalog::default());
     }
+}
+
+/// Every archive among the samples reads, and gives the same list after losing its end records.
+#[test]
+fn samples_with_and_without_their_end() {
+    let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/files");
+    let folders = ["pth", "npz"].map(|name| std::fs::read_dir(format!("{files}/{name}")).unwrap());
+    let mut count = 0;
+    for path in folders.into_iter().flatten().map(|entry| entry.unwrap().path()) {
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        let end = memchr::memmem::rfind(&bytes, end::SIGNATURE).unwrap_or(0);
+        if !looks_like_zip(&bytes) || end == 0 {
+            continue;
+        }
+        count += 1;
+        let input = Input::from_bytes(bytes.clone(), "whole");
+        let archive = Archive::open(&input, &budget()).unwrap();
+        let cut = Input::from_bytes(bytes[..end.saturating_sub(76)].to_vec(), "cut");
+        let recovered = Archive::open(&cut, &budget()).unwrap();
+        assert_eq!(archive.members().len(), recovered.members().len(), "{}", path.display());
+        for (a, b) in archive.members().iter().zip(recovered.members()) {
+            let about = |m: &Member| (m.header, m.compressed, m.size, m.method, m.state);
+            assert_eq!(about(a), about(b), "{}", path.display());
+            assert_eq!(archive.name(a), recovered.name(b));
+            let read = a.refusal().is_some() || archive.contents(a, &budget(), "it").is_ok();
+            assert!(read, "{}: {}", path.display(), archive.name(a));
+        }
+    }
+    assert!(count > 100, "the samples are missing");
+}
+
+#[test]
+fn wide_records_must_agree() {
+    let how = How { zip64: true, ..How::default() };
+    let mut writer = Writer::default();
+    writer.add("m", b"1234", how);
+    let good = writer.finish(true, b"");
+    // The narrow record names another number of members than the wide one.
+    let mut bytes = good.clone();
+    let at = good.len() - 12;
+    bytes[at..at + 2].copy_from_slice(&[9, 0]);
+    assert!(open_error(&bytes, Limits::default()).to_string().contains("disagree"));
+    // The locator is there, what it points to is not.
+    let mut bytes = good.clone();
+    let wide = good.len() - 22 - 20 - 56;
+    bytes[wide] = 0;
+    assert!(open_error(&bytes, Limits::default()).to_string().contains("locator"));
+    // A directory as large as the number allows, or a count to match.
+    for field in [32, 40, 48] {
+        let mut bytes = good.clone();
+        bytes[wide + field..wide + field + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(open_error(&bytes, Limits::default()).kind(), ErrorKind::Malformed);
+    }
+    // The zip64 field of the entry has room for one number of three.
+    let mut bytes = good.clone();
+    let entry = wide - 46 - 1 - 28;
+    bytes[entry + 46 + 1 + 2] = 8;
+    assert!(open_error(&bytes, Limits::default()).to_string().contains("zip64 field"));
 }
