@@ -803,6 +803,8 @@ def script():
             n.replace("/data", "/was_data", 1).replace("/constants", "/data", 1), d))
         found.seek(0)
         constants = common.expectation(list(torch.load(found, weights_only=False)), "constants")["tensors"]
+        for constant in constants:
+            constant["name"] = "constants." + constant["name"]
         if constants:
             extra["constants"] = constants
         if module is Loose:

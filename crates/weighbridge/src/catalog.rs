@@ -97,6 +97,14 @@ pub enum Run {
         /// Offset in its decompressed contents.
         offset: u64,
     },
+    /// At an offset of bytes that the header spelled out in another form, such as text, and that
+    /// were decoded with it; `index` counts in [`Catalog::held`].
+    Held {
+        /// Which bytes.
+        index: u32,
+        /// Offset in them.
+        offset: u64,
+    },
     /// There are none (a tensor without elements, or without data).
     Nowhere,
 }
@@ -128,6 +136,14 @@ pub enum Swap {
     None,
     /// Every so many bytes are reversed.
     Elements(u8),
+    /// Little-endian, but with the opposite sign: of every number of so many bytes, or of the
+    /// imaginary parts of complex numbers of twice as many.
+    Signs {
+        /// Bytes of a number.
+        width: u8,
+        /// Whether only imaginary parts are meant.
+        imaginary: bool,
+    },
     /// The numbers inside each block are reversed.
     Blocks(&'static Block),
 }
@@ -145,6 +161,8 @@ pub struct Catalog {
     pub notes: Vec<String>,
     /// Compressed members that tensors refer to.
     pub members: Vec<Member>,
+    /// Bytes that tensors refer to and that are nowhere in the file as such.
+    pub held: Vec<Box<[u8]>>,
     /// Where the file ends according to its header.
     pub declared_len: Option<u64>,
     /// The format's version and the like, for people ("v3, little-endian").

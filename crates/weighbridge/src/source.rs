@@ -232,6 +232,12 @@ impl Source {
             Swap::Elements(width) => {
                 out.chunks_exact_mut(usize::from(width)).for_each(<[u8]>::reverse);
             }
+            Swap::Signs { width, imaginary } => {
+                let step = usize::from(width).max(1) << u8::from(imaginary);
+                for number in out.chunks_exact_mut(step) {
+                    number[step - 1] ^= 0x80;
+                }
+            }
             Swap::Blocks(block) => {
                 for bytes in out.chunks_exact_mut(block.bytes as usize) {
                     for &(at, width, count) in block.words {
@@ -313,6 +319,13 @@ impl Source {
                 };
                 inflater.read_at(&self.input, base.saturating_add(offset), out)
             }
+            Run::Held { index, offset: base } => {
+                let held = self.catalog.held.get(index as usize);
+                let start = usize::try_from(base.saturating_add(offset)).ok();
+                let bytes = held.and_then(|all| all.get(start?..start?.checked_add(out.len())?));
+                out.copy_from_slice(bytes.ok_or_else(|| self.missing(tensor))?);
+                Ok(())
+            }
             Run::Nowhere => Err(Error::unsupported("the file holds no data for it")),
         }
     }
@@ -340,6 +353,7 @@ fn unit_bytes(tensor: &TensorInfo) -> u64 {
         (Order::Strided(_), _) => element(),
         (_, Swap::Blocks(block)) => block.bytes.into(),
         (_, Swap::Elements(width)) => u64::from(width).max(1),
+        (_, Swap::Signs { width, imaginary }) => u64::from(width).max(1) << u8::from(imaginary),
         (_, Swap::None) => 1,
     }
 }

@@ -46,7 +46,7 @@ fn shift(run: Run, by: u64) -> Option<Run> {
     Some(match run {
         Run::At(offset) => Run::At(offset.checked_add(by)?),
         Run::Inside { member, offset } => Run::Inside { member, offset: offset.checked_add(by)? },
-        Run::Nowhere => Run::Nowhere,
+        other @ (Run::Held { .. } | Run::Nowhere) => other,
     })
 }
 

@@ -1,0 +1,262 @@
+//! numpy arrays inside a pickle, and numpy's numbers.
+//!
+//! ```text
+//! _reconstruct(ndarray, (0,), b"b")  with the state  (1, shape, dtype, is_fortran, bytes)
+//! dtype("f4", False, True)           with the state  (3, "<", None, None, None, -1, -1, 0)
+//! scalar(dtype, bytes)
+//! ```
+//!
+//! Protocol 2 has no bytes: they are spelled `_codecs.encode("text", "latin1")`, each byte a
+//! character, and have to be unpacked; otherwise the array is where the pickle is.
+
+use crate::catalog::{Place, Run, Shape, Swap, Value};
+use crate::dtype::{DType, StoredType};
+use crate::error::Result;
+
+use super::draft::Draft;
+use super::geometry::{column_major, extent, sizes};
+use super::pickle::{Class, Id, Node, Span};
+use super::reader::Reader;
+
+/// The parts of an array.
+struct Parts {
+    shape: Id,
+    dtype: Id,
+    fortran: bool,
+    data: Id,
+}
+
+/// A numpy dtype.
+struct ArrayType {
+    stored: StoredType,
+    big_endian: bool,
+}
+
+impl Reader<'_, '_> {
+    /// The array that a node stands for, if it does.
+    pub(super) fn array(&mut self, id: Id) -> Result<Option<Draft>> {
+        let Some(parts) = self.array_parts(id) else { return Ok(None) };
+        let kind = self.array_type(parts.dtype);
+        let shape = sizes(self.heap, parts.shape).unwrap_or_default();
+        let (true, Some(dtype)) = (sizes(self.heap, parts.shape).is_some(), kind.stored.element())
+        else {
+            let why =
+                format!("arrays of `{}` cannot be read", crate::text::escaped(kind.stored.name()));
+            let draft = Draft::refused(shape, kind.stored, why);
+            return Ok(Some(Draft { is_array: true, ..draft }));
+        };
+        let draft = self.array_data(&parts, shape, dtype, kind.big_endian)?;
+        Ok(Some(Draft { is_array: true, ..draft }))
+    }
+
+    fn array_parts(&self, id: Id) -> Option<Parts> {
+        let heap = self.heap;
+        let Node::Object(index) = heap.node(id) else { return None };
+        let object = heap.object(index)?;
+        match heap.class_of(object.class)?.class {
+            Class::Array => {
+                let state = heap.tuple(object.state?)?;
+                let state = if state.len() == 5 { state.get(1..)? } else { state };
+                let &[shape, dtype, fortran, data] = state else { return None };
+                Some(Parts { shape, dtype, fortran: heap.int(fortran)? != 0, data })
+            }
+            Class::ArrayOverBuffer => {
+                let &[data, dtype, shape, ref order @ ..] = heap.tuple(object.args)? else {
+                    return None;
+                };
+                let fortran = order.first().is_some_and(|&order| heap.is_text(order, "F"));
+                Some(Parts { shape, dtype, fortran, data })
+            }
+            _ => None,
+        }
+    }
+
+    fn array_type(&self, id: Id) -> ArrayType {
+        let heap = self.heap;
+        let unknown = || ArrayType { stored: StoredType::opaque("UNKNOWN"), big_endian: false };
+        let Node::Object(index) = heap.node(id) else { return unknown() };
+        let Some(object) = heap.object(index) else { return unknown() };
+        let code = heap.tuple(object.args).and_then(|args| args.first().copied());
+        let Some(code) = code.and_then(|code| heap.text_of(code)) else { return unknown() };
+        let state = object.state.and_then(|state| heap.tuple(state)).unwrap_or_default();
+        let order = state.get(1).and_then(|&order| heap.text_of(order)).unwrap_or("|".into());
+        let structured = state.get(3).is_some_and(|&names| !matches!(heap.node(names), Node::None));
+        let stored = match plain_type(&code) {
+            Some(dtype) if !structured => dtype.into(),
+            _ => StoredType::opaque(crate::text::shortened(&format!("{order}{code}"), 40)),
+        };
+        ArrayType { stored, big_endian: order == ">" }
+    }
+
+    fn array_data(
+        &mut self,
+        parts: &Parts,
+        shape: Shape,
+        dtype: DType,
+        big_endian: bool,
+    ) -> Result<Draft> {
+        let stored = StoredType::from(dtype);
+        let unit = u64::from(dtype.bits() / 8).max(1);
+        let strides = if parts.fortran { column_major(&shape) } else { row_major(&shape) };
+        let measured = strides
+            .and_then(|strides| extent(&shape, &strides))
+            .and_then(|extent| Some((extent.elements.checked_mul(unit)?, extent.order)));
+        let Some((bytes, order)) = measured else {
+            return Ok(Draft::faulty(shape, stored, "out-of-bounds", "its shape is too large"));
+        };
+        if bytes == 0 {
+            return Ok(Draft { refused: None, ..Draft::refused(shape, stored, "") });
+        }
+        let Some((run, len)) = self.raw_bytes(parts.data)? else {
+            let why = "its bytes are not stored in a form that can be read";
+            return Ok(Draft { bytes, ..Draft::refused(shape, stored, why) });
+        };
+        if len != bytes {
+            let why = format!("its shape and type take {bytes} bytes, the pickle has {len}");
+            return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "malformed-tensor", why) });
+        }
+        let swap = match dtype.swap_width() {
+            width if width > 1 && big_endian => Swap::Elements(width),
+            _ => Swap::None,
+        };
+        let place = Place { run, order, swap };
+        Ok(Draft { bytes, place, refused: None, ..Draft::refused(shape, stored, "") })
+    }
+
+    /// Where bytes are, and how many.
+    fn raw_bytes(&mut self, id: Id) -> Result<Option<(Run, u64)>> {
+        let heap = self.heap;
+        match heap.node(id) {
+            Node::Bytes(span) | Node::String(span) => self.bytes_in_place(span).map(Some),
+            Node::Object(index) => {
+                let Some(object) = heap.object(index) else { return Ok(None) };
+                let class = heap.class_of(object.class).map(|global| global.class);
+                let first = heap.tuple(object.args).and_then(|args| args.first().copied());
+                match (class, first.map(|first| heap.node(first))) {
+                    (Some(Class::Encode | Class::Bytes), Some(Node::Text(span))) => {
+                        self.unpacked(span)
+                    }
+                    (Some(Class::Bytes), Some(Node::Bytes(span) | Node::String(span))) => {
+                        self.bytes_in_place(span).map(Some)
+                    }
+                    (Some(Class::Bytes), None) => Ok(Some((Run::Nowhere, 0))),
+                    _ => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn bytes_in_place(&mut self, span: Span) -> Result<(Run, u64)> {
+        let heap = self.heap;
+        let len = heap.bytes(span).len() as u64;
+        match (self.store.pickle_offset(), heap.offset(span)) {
+            (Some(base), Some(offset)) => Ok((Run::At(base.saturating_add(offset)), len)),
+            _ => self.hold(heap.bytes(span).into()),
+        }
+    }
+
+    /// Text whose characters are the bytes.
+    fn unpacked(&mut self, span: Span) -> Result<Option<(Run, u64)>> {
+        let heap = self.heap;
+        if heap.bytes(span).is_ascii() {
+            return self.bytes_in_place(span).map(Some);
+        }
+        self.budget.check_allocation(heap.bytes(span).len() as u64, "a numpy array in a pickle")?;
+        let Ok(text) = std::str::from_utf8(heap.bytes(span)) else { return Ok(None) };
+        let bytes: Option<Vec<u8>> =
+            text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+        match bytes {
+            Some(bytes) => self.hold(bytes.into()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps bytes that are nowhere in the file as such.
+    fn hold(&mut self, bytes: Box<[u8]>) -> Result<(Run, u64)> {
+        let len = bytes.len() as u64;
+        self.budget.charge(len, "a numpy array in a pickle")?;
+        let index = u32::try_from(self.catalog.held.len()).unwrap_or(u32::MAX);
+        self.catalog.held.push(bytes);
+        Ok((Run::Held { index, offset: 0 }, len))
+    }
+
+    /// The value of a numpy number.
+    pub(super) fn scalar(&self, args: &[Id]) -> Option<Value> {
+        let &[dtype, data] = args else { return None };
+        let kind = self.array_type(dtype);
+        let mut wide = [0u8; 8];
+        let bytes = self.few_bytes(data)?;
+        let len = bytes.len();
+        let slot = wide.get_mut(..len)?;
+        slot.copy_from_slice(&bytes);
+        if kind.big_endian {
+            slot.reverse();
+        }
+        let unsigned = u64::from_le_bytes(wide);
+        let shift = 64u32.saturating_sub(u32::try_from(len).ok()?.saturating_mul(8));
+        #[allow(clippy::cast_possible_wrap, clippy::arithmetic_side_effects)]
+        let signed = (unsigned << shift.min(63)) as i64 >> shift.min(63);
+        let short = u16::try_from(unsigned).unwrap_or(0);
+        Some(match (kind.stored.element()?, len) {
+            (DType::F64, 8) => Value::F64(f64::from_bits(unsigned)),
+            (DType::F32, 4) => Value::F32(f32::from_bits(u32::try_from(unsigned).ok()?)),
+            (DType::F16, 2) => Value::F32(half::f16::from_bits(short).to_f32()),
+            (DType::Bool, 1) => Value::Bool(unsigned != 0),
+            (DType::I8, 1) | (DType::I16, 2) | (DType::I32, 4) | (DType::I64, 8) => {
+                Value::Signed(64, signed)
+            }
+            (DType::U8, 1) | (DType::U16, 2) | (DType::U32, 4) | (DType::U64, 8) => {
+                Value::Unsigned(64, unsigned)
+            }
+            _ => return None,
+        })
+    }
+
+    /// At most eight bytes of a number.
+    fn few_bytes(&self, id: Id) -> Option<smallvec::SmallVec<[u8; 8]>> {
+        let heap = self.heap;
+        let span = match heap.node(id) {
+            Node::Bytes(span) | Node::String(span) => {
+                return (heap.bytes(span).len() <= 8).then(|| heap.bytes(span).into());
+            }
+            Node::Object(index) => {
+                let object = heap.object(index)?;
+                match heap.node(*heap.tuple(object.args)?.first()?) {
+                    Node::Text(span) => span,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let text = std::str::from_utf8(heap.bytes(span)).ok().filter(|text| text.len() <= 16)?;
+        text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
+    }
+}
+
+fn row_major(shape: &[u64]) -> Option<Shape> {
+    let mut strides = column_major(&shape.iter().rev().copied().collect::<Shape>())?;
+    strides.reverse();
+    Some(strides)
+}
+
+/// numpy's codes: the kind and the bytes.
+fn plain_type(code: &str) -> Option<DType> {
+    Some(match code {
+        "f2" => DType::F16,
+        "f4" => DType::F32,
+        "f8" => DType::F64,
+        "i1" => DType::I8,
+        "i2" => DType::I16,
+        "i4" => DType::I32,
+        "i8" => DType::I64,
+        "u1" => DType::U8,
+        "u2" => DType::U16,
+        "u4" => DType::U32,
+        "u8" => DType::U64,
+        "b1" => DType::Bool,
+        "c8" => DType::C64,
+        "c16" => DType::C128,
+        _ => return None,
+    })
+}

@@ -1,0 +1,146 @@
+//! Which part of a checkpoint is the model: a wrapper left off, or a branch asked for.
+
+use crate::catalog::Metadata;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+use super::expand::{Children, Key};
+use super::pickle::{Id, Node};
+use super::reader::Reader;
+use super::value::key_text;
+use super::walk::Trail;
+
+/// Keys that only say "here is the model".
+const WRAPPERS: [&str; 4] = ["state_dict", "model_state_dict", "model", "module"];
+
+/// Branches that an error message names.
+const SHOWN: usize = 20;
+
+impl Reader<'_, '_> {
+    /// Leaves off the wrapper where it alone holds tensors.
+    pub(super) fn unwrap(
+        &mut self,
+        root: Id,
+        first_tensor: usize,
+        trail: &mut Trail,
+    ) -> Result<()> {
+        let mut counted = trail.branches.iter().filter(|(_, counts)| *counts);
+        let Some(&(branch, _)) = counted.next() else { return Ok(()) };
+        if counted.any(|&(other, _)| other != branch) || !self.is_mapping(root) {
+            return Ok(());
+        }
+        let mut children = Children::new();
+        self.expand(root, &mut children)?;
+        let Some(&(Key::Node(key), value)) = children.get(branch as usize) else { return Ok(()) };
+        let Some(name) = self.heap.text_of(key).filter(|name| WRAPPERS.contains(&&**name)) else {
+            return Ok(());
+        };
+        if self.tensor(value)?.is_some() {
+            return Ok(());
+        }
+        let cut = name.len().saturating_add(1);
+        let tensors = self.catalog.tensors.iter_mut().skip(first_tensor);
+        for (tensor, _) in tensors.zip(&trail.branches).filter(|(_, (at, _))| *at == branch) {
+            if let Some(short) = tensor.name.get(cut..) {
+                tensor.name = short.into();
+            }
+        }
+        for finding in &mut self.catalog.findings {
+            let inside =
+                finding.tensor.as_ref().and_then(|t| t.strip_prefix(&*name)?.strip_prefix('.'));
+            if let Some(short) = inside.map(str::to_owned) {
+                finding.tensor = Some(short);
+            }
+        }
+        for found in trail.values.iter_mut().filter(|found| found.branch == branch) {
+            if let Some(short) = found.name.get(cut..).map(str::to_owned) {
+                found.name = short;
+            }
+        }
+        self.catalog
+            .notes
+            .push(format!("the tensors are all under `{name}`, which names leave off"));
+        Ok(())
+    }
+
+    fn is_mapping(&self, root: Id) -> bool {
+        match self.heap.node(root) {
+            Node::Dict(_) => true,
+            Node::Object(index) => self.heap.object(index).is_some_and(|object| {
+                let class = self.heap.class_of(object.class).map(|global| global.class);
+                class == Some(super::pickle::Class::Dict) || !object.entries.is_empty()
+            }),
+            _ => false,
+        }
+    }
+
+    /// The object that a dotted path leads to.
+    pub(super) fn follow(&self, root: Id, path: &str) -> Result<Id> {
+        let mut at = root;
+        let mut rest = path;
+        loop {
+            let children = self.named_children(at)?;
+            let fits = |name: &str| {
+                rest.strip_prefix(name).filter(|after| after.is_empty() || after.starts_with('.'))
+            };
+            let best = children
+                .iter()
+                .filter_map(|(name, id)| Some((name.len(), fits(name)?, *id)))
+                .max_by_key(|(len, ..)| *len);
+            match best {
+                None => return Err(no_branch(path, rest, &children)),
+                Some((_, "", id)) => return Ok(id),
+                Some((_, after, id)) => (rest, at) = (after.get(1..).unwrap_or_default(), id),
+            }
+        }
+    }
+
+    fn named_children(&self, id: Id) -> Result<Vec<(String, Id)>> {
+        let mut children = Children::new();
+        self.expand(id, &mut children)?;
+        let mut named = Vec::new();
+        let mut looked_into = 0usize;
+        let mut at = 0usize;
+        while let Some(&(key, child)) = children.get(at) {
+            at = at.saturating_add(1);
+            match key {
+                Key::Node(key) => named.push((key_text(self.heap, key).into_owned(), child)),
+                Key::Index(place) => named.push((place.to_string(), child)),
+                Key::Same if looked_into < 16 => {
+                    looked_into = looked_into.saturating_add(1);
+                    self.expand(child, &mut children)?;
+                }
+                Key::Same => {}
+            }
+        }
+        Ok(named)
+    }
+}
+
+fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
+    let mut names: Vec<_> =
+        children.iter().take(SHOWN).map(|(name, _)| format!("`{}`", shortened(name, 60))).collect();
+    if children.len() > SHOWN {
+        names.push(format!("{} more", children.len().saturating_sub(SHOWN)));
+    }
+    let place = match path
+        .len()
+        .checked_sub(rest.len().saturating_add(1))
+        .and_then(|end| path.get(..end))
+    {
+        Some(before) if !before.is_empty() => format!("below `{}`", shortened(before, 60)),
+        _ => "at the top".to_owned(),
+    };
+    let there = match names.is_empty() {
+        true => "there is nothing with a name".to_owned(),
+        false => format!("there are {}", names.join(", ")),
+    };
+    Error::usage(format!("the file has no branch `{}`: {place} {there}", shortened(path, 80)))
+}
+
+/// Moves what was found beside the tensors into the catalog.
+pub(super) fn keep_values(trail: Trail, metadata: &mut Metadata) {
+    for found in trail.values {
+        metadata.push(found.name, found.value);
+    }
+}

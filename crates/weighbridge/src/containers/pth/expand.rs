@@ -1,0 +1,173 @@
+//! What is inside an object, and under which names.
+
+use crate::error::Result;
+
+use super::pickle::{Class, Id, Node, Object, grow};
+use super::reader::Reader;
+
+/// The name of something inside an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Key {
+    /// A dict key or an attribute.
+    Node(Id),
+    /// A position.
+    Index(u32),
+    /// None of its own: it goes by the name of the object.
+    Same,
+}
+
+/// Things to visit, by name.
+pub(super) type Children = Vec<(Key, Id)>;
+
+/// Up to this many keys are compared each with each.
+const FEW: usize = 12;
+
+impl Reader<'_, '_> {
+    /// Adds what is inside a node.
+    pub(super) fn expand(&self, id: Id, out: &mut Children) -> Result<()> {
+        let heap = self.heap;
+        match heap.node(id) {
+            Node::List(seq) | Node::Set(seq) => self.positions(heap.items(seq), out),
+            Node::Tuple { .. } => {
+                self.positions(heap.tuple(id).unwrap_or_default().iter().copied(), out)
+            }
+            Node::Dict(_) => self.keyed(id, out),
+            Node::Object(index) => match heap.object(index) {
+                Some(object) => self.expand_object(id, object, out),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn expand_object(&self, id: Id, object: &Object, out: &mut Children) -> Result<()> {
+        let heap = self.heap;
+        let args = heap.tuple(object.args).unwrap_or_default();
+        match heap.class_of(object.class).map(|global| global.class) {
+            Some(Class::Dict) => return self.keyed(id, out),
+            Some(Class::Size | Class::Device | Class::Scalar | Class::Encode | Class::Bytes) => {
+                return Ok(());
+            }
+            Some(Class::List) => {
+                if let Some(&first) = args.first() {
+                    grow(out, (Key::Same, first), self.budget)?;
+                }
+                return self.positions(heap.items(object.items), out);
+            }
+            Some(Class::Reconstructor) => {
+                // (class, base, state of the base)
+                if let Some(&base) = args.get(2) {
+                    grow(out, (Key::Same, base), self.budget)?;
+                }
+            }
+            _ => {
+                if let Some(state) = object.state
+                    && let Some(module) = self.module(state)
+                {
+                    return self.expand_module(&module, out);
+                }
+                self.positions(args.iter().copied(), out)?;
+            }
+        }
+        self.expand_rest(object, out)
+    }
+
+    /// What was put into an object after it was made.
+    fn expand_rest(&self, object: &Object, out: &mut Children) -> Result<()> {
+        self.positions(self.heap.items(object.items), out)?;
+        for (key, value) in self.heap.pairs(object.entries) {
+            grow(out, (Key::Node(key), value), self.budget)?;
+        }
+        for part in [object.kwargs, object.state].into_iter().flatten() {
+            self.expand_state(part, out)?;
+        }
+        Ok(())
+    }
+
+    /// Attributes: a dict, or a pair of dicts where the class has slots.
+    fn expand_state(&self, state: Id, out: &mut Children) -> Result<()> {
+        let heap = self.heap;
+        let attributes = |id: Id| matches!(heap.node(id), Node::Dict(_) | Node::None);
+        match heap.node(state) {
+            Node::Dict(_) => self.keyed(state, out),
+            Node::Tuple { .. } => match heap.tuple(state) {
+                Some(&[dict, slots]) if attributes(dict) && attributes(slots) => {
+                    self.keyed(dict, out)?;
+                    self.keyed(slots, out)
+                }
+                _ => grow(out, (Key::Same, state), self.budget),
+            },
+            _ => grow(out, (Key::Same, state), self.budget),
+        }
+    }
+
+    fn positions(&self, items: impl Iterator<Item = Id>, out: &mut Children) -> Result<()> {
+        for (place, item) in items.enumerate() {
+            let place = u32::try_from(place).unwrap_or(u32::MAX);
+            grow(out, (Key::Index(place), item), self.budget)?;
+        }
+        Ok(())
+    }
+
+    /// The entries of a dict; of a key given twice the last value counts, as in Python.
+    fn keyed(&self, id: Id, out: &mut Children) -> Result<()> {
+        let from = out.len();
+        if let Node::Dict(seq) = self.heap.node(id) {
+            for (key, value) in self.heap.pairs(seq) {
+                grow(out, (Key::Node(key), value), self.budget)?;
+            }
+        } else {
+            let mut pairs = Vec::new();
+            self.pairs_of(id, &mut pairs)?;
+            for (key, value) in pairs {
+                grow(out, (Key::Node(key), value), self.budget)?;
+            }
+        }
+        self.drop_overwritten(from, out);
+        Ok(())
+    }
+
+    fn drop_overwritten(&self, from: usize, out: &mut Children) {
+        let added = out.get_mut(from..).unwrap_or_default();
+        let mut kept = 0usize;
+        let mut seen =
+            std::collections::HashMap::<&[u8], usize, foldhash::fast::RandomState>::default();
+        let many = added.len() > FEW;
+        for at in 0..added.len() {
+            let Some(&(key, value)) = added.get(at) else { break };
+            let earlier = match self.key_bytes(key) {
+                None => None,
+                Some(bytes) if many => match seen.entry(bytes) {
+                    std::collections::hash_map::Entry::Occupied(entry) => Some(*entry.get()),
+                    std::collections::hash_map::Entry::Vacant(entry) => {
+                        entry.insert(kept);
+                        None
+                    }
+                },
+                Some(bytes) => added
+                    .get(..kept)
+                    .unwrap_or_default()
+                    .iter()
+                    .position(|&(other, _)| self.key_bytes(other) == Some(bytes)),
+            };
+            match earlier.and_then(|earlier| added.get_mut(earlier)) {
+                Some(slot) => slot.1 = value,
+                None => {
+                    if let Some(slot) = added.get_mut(kept) {
+                        *slot = (key, value);
+                    }
+                    kept = kept.saturating_add(1);
+                }
+            }
+        }
+        out.truncate(from.saturating_add(kept));
+    }
+
+    fn key_bytes(&self, key: Key) -> Option<&[u8]> {
+        let Key::Node(key) = key else { return None };
+        match self.heap.node(key) {
+            Node::Text(span) | Node::String(span) => Some(self.heap.bytes(span)),
+            _ => None,
+        }
+    }
+}

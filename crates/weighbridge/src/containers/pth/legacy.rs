@@ -1,0 +1,205 @@
+//! Files without an archive: torch 0.1.10 to 1.5, and later on request; and bare pickles.
+//!
+//! ```text
+//! pickle   0x1950a86a20f9469cfc6c
+//! pickle   1001, the version
+//! pickle   {"protocol_version", "little_endian", "type_sizes"}
+//! pickle   the object; storages in it are persistent ids
+//! pickle   [key, ..] in the order of the storages
+//! storage  i64 LE elements, then the elements          one for each key
+//! ```
+//!
+//! `little_endian` speaks of the machine; storages are little-endian whatever it says.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::catalog::{Catalog, Run};
+use crate::error::Result;
+use crate::input::Input;
+use crate::limits::Budget;
+
+use super::super::Opening;
+use super::pickle::{Extent, Heap, Node, Program, extent, run};
+use super::storage::{Located, Missing, Store, storage_id};
+use super::{list, report};
+
+/// The number that opens a file, lowest byte first.
+pub(super) const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
+
+/// The same as protocols 0 and 1 spell it.
+pub(super) const MAGIC_TEXT: &[u8] = b"119547037146038801333356";
+
+/// What is read at first where bytes cannot be lent.
+const FIRST_READ: u64 = 16 << 10;
+
+/// Reads a file of pickles in a row, or a single pickle.
+pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
+    let mut catalog = Catalog::default();
+    let mut tape = Tape { input, at: 0, len: input.whole_len()?, budget: opening.budget };
+    let (bytes, base) = tape.next()?;
+    let first = run(&bytes, base, opening.budget)?;
+    report::globals(&first.heap, opening, &mut catalog)?;
+    if !is_magic(&first) {
+        catalog.detail = Some("a pickle".to_owned());
+        let mut store = LegacyStore { places: HashMap::default(), pickle: base };
+        let mut catalog = list(&first, &mut store, "", opening, catalog)?;
+        report::relations(&mut catalog);
+        return Ok(catalog);
+    }
+    catalog.detail = Some("the format before torch 1.6".to_owned());
+    tape.advance(&first);
+    // The version and facts about the machine: of no use, but an attack may be hidden there.
+    for _ in 0..2 {
+        let (bytes, base) = tape.next()?;
+        let program = run(&bytes, base, opening.budget)?;
+        report::globals(&program.heap, opening, &mut catalog)?;
+        tape.advance(&program);
+    }
+    let (bytes, base) = tape.next()?;
+    let program = run(&bytes, base, opening.budget)?;
+    tape.advance(&program);
+    let mut store = LegacyStore { places: HashMap::default(), pickle: base };
+    if program.root.is_some() {
+        let (bytes, start) = tape.next()?;
+        let keys = run(&bytes, start, opening.budget)?;
+        report::globals(&keys.heap, opening, &mut catalog)?;
+        tape.advance(&keys);
+        store.find_storages(&program.heap, &keys, &tape)?;
+    }
+    let mut catalog = list(&program, &mut store, "", opening, catalog)?;
+    report::relations(&mut catalog);
+    Ok(catalog)
+}
+
+fn is_magic(program: &Program<'_>) -> bool {
+    let heap = &program.heap;
+    match program.root.map(|root| heap.node(root)) {
+        Some(Node::Big(span)) => heap.bytes(span) == MAGIC,
+        Some(Node::BigText(span)) => heap.bytes(span).starts_with(MAGIC_TEXT),
+        _ => false,
+    }
+}
+
+/// Pickles one after the other.
+struct Tape<'a> {
+    input: &'a Input,
+    at: u64,
+    len: u64,
+    budget: &'a Budget,
+}
+
+impl<'a> Tape<'a> {
+    /// The next pickle, perhaps with more behind it, and where it starts.
+    fn next(&self) -> Result<(Cow<'a, [u8]>, u64)> {
+        let rest = self.len.saturating_sub(self.at);
+        if self.input.lent().is_some() {
+            return Ok((self.input.cow(self.at, rest, self.budget, "the pickle")?, self.at));
+        }
+        let mut bytes = Vec::new();
+        let mut scanned = 0;
+        let mut wanted = rest.min(FIRST_READ);
+        loop {
+            let have = bytes.len();
+            let more = wanted.saturating_sub(have as u64);
+            self.budget.check_allocation(wanted, "the pickle")?;
+            self.budget.charge(more, "the pickle")?;
+            bytes.resize(usize::try_from(wanted).unwrap_or(usize::MAX), 0);
+            let at = self.at.saturating_add(have as u64);
+            self.input.read_at(at, bytes.get_mut(have..).unwrap_or_default())?;
+            match extent(&bytes, scanned) {
+                Extent::More(at) if wanted < rest => scanned = at,
+                Extent::Ends(end) => {
+                    bytes.truncate(end);
+                    break;
+                }
+                _ => break,
+            }
+            wanted = wanted.saturating_mul(2).min(rest);
+        }
+        Ok((Cow::Owned(bytes), self.at))
+    }
+
+    fn advance(&mut self, program: &Program<'_>) {
+        self.at = self.at.saturating_add(program.end as u64);
+    }
+}
+
+/// Storages behind the pickles.
+struct LegacyStore {
+    /// Key to first byte and length, as far as the file goes.
+    places: HashMap<Box<[u8]>, (u64, u64), RandomState>,
+    pickle: u64,
+}
+
+impl LegacyStore {
+    /// Walks over the storages in the order of the keys.
+    fn find_storages(
+        &mut self,
+        heap: &Heap<'_>,
+        keys: &Program<'_>,
+        tape: &Tape<'_>,
+    ) -> Result<()> {
+        let Some(Node::List(list)) = keys.root.map(|root| keys.heap.node(root)) else {
+            return Ok(());
+        };
+        let sizes = storage_sizes(heap, tape.budget)?;
+        let mut at = tape.at;
+        for key in keys.heap.items(list) {
+            let (Node::Text(key) | Node::String(key)) = keys.heap.node(key) else { break };
+            let key = keys.heap.bytes(key);
+            // Without the size of its elements, a storage cannot be stepped over.
+            let Some(&(unit, claimed)) = sizes.get(key) else { break };
+            let start = at.saturating_add(8);
+            let mut count = [0; 8];
+            let elements = match start <= tape.len {
+                true => {
+                    tape.input.read_at(at, &mut count)?;
+                    u64::from_le_bytes(count)
+                }
+                // Cut short: what the pickle says is what should be here.
+                false => claimed,
+            };
+            let Some(bytes) = elements.checked_mul(unit) else { break };
+            let Some(end) = start.checked_add(bytes) else { break };
+            tape.budget.items(1, "storages")?;
+            tape.budget.charge((key.len() as u64).saturating_add(48), "storages")?;
+            let here = tape.len.saturating_sub(start).min(bytes);
+            self.places.insert(key.into(), (start, here));
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+type Sizes<'h> = HashMap<&'h [u8], (u64, u64), RandomState>;
+
+/// Bytes of an element and number of elements of each storage in a pickle.
+fn storage_sizes<'h>(heap: &'h Heap<'_>, budget: &Budget) -> Result<Sizes<'h>> {
+    let mut sizes = Sizes::default();
+    for id in 0..u32::try_from(heap.len()).unwrap_or(u32::MAX) {
+        let Some(storage) = storage_id(heap, id) else { continue };
+        if sizes.insert(storage.key, (storage.unit(), storage.len)).is_none() {
+            budget.charge(48, "storages")?;
+        }
+    }
+    Ok(sizes)
+}
+
+impl Store for LegacyStore {
+    fn locate(&mut self, key: &[u8], _: &mut Catalog) -> Result<Result<Located, Missing>> {
+        Ok(match self.places.get(key) {
+            Some(&(start, available)) => Ok(Located { run: Run::At(start), available }),
+            None => Err(Missing {
+                kind: "truncated",
+                reason: "the file has no storage for it: it was cut short or is damaged".to_owned(),
+            }),
+        })
+    }
+
+    fn pickle_offset(&self) -> Option<u64> {
+        Some(self.pickle)
+    }
+}

@@ -1,0 +1,89 @@
+//! One pickle, the file it came from, and the catalog being made of them.
+
+use crate::catalog::{Catalog, Finding, TensorInfo};
+use crate::error::Result;
+use crate::limits::Budget;
+
+use super::draft::Draft;
+use super::pickle::{Heap, Id, Node};
+use super::storage::Store;
+
+/// Turns the objects of one pickle into catalog entries.
+pub(super) struct Reader<'h, 'p> {
+    pub(super) heap: &'h Heap<'p>,
+    pub(super) store: &'h mut dyn Store,
+    pub(super) budget: &'h Budget,
+    pub(super) catalog: Catalog,
+}
+
+/// What one listed tensor costs beside its name.
+const RECORD: u64 = size_of::<TensorInfo>() as u64;
+
+impl Reader<'_, '_> {
+    /// Puts a tensor into the catalog.
+    pub(super) fn list(&mut self, name: &str, draft: Draft) -> Result<()> {
+        self.budget.items(1, "the list of tensors")?;
+        self.budget.charge(RECORD.saturating_add(name.len() as u64), "the list of tensors")?;
+        if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
+            self.budget.charge(reason.len() as u64, "the list of problems")?;
+            self.catalog.findings.push(Finding::of(name, kind, reason.to_string()));
+        }
+        self.catalog.tensors.push(TensorInfo {
+            name: name.into(),
+            shape: draft.shape,
+            stored: draft.stored,
+            bytes: draft.bytes,
+            place: draft.place,
+            refused: draft.refused,
+        });
+        Ok(())
+    }
+
+    /// Pairs of anything that behaves like a dict, in order; of a key given twice the last value.
+    pub(super) fn pairs_of(&self, id: Id, out: &mut Vec<(Id, Id)>) -> Result<()> {
+        let heap = self.heap;
+        match heap.node(id) {
+            Node::Dict(seq) => self.extend_pairs(heap.pairs(seq), out),
+            Node::Object(index) => {
+                let Some(object) = heap.object(index) else { return Ok(()) };
+                for &argument in heap.tuple(object.args).unwrap_or_default() {
+                    self.argument_pairs(argument, out)?;
+                }
+                self.extend_pairs(heap.pairs(object.entries), out)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `OrderedDict([(key, value), ..])`, `Counter({key: value, ..})`.
+    fn argument_pairs(&self, argument: Id, out: &mut Vec<(Id, Id)>) -> Result<()> {
+        let heap = self.heap;
+        let (Node::List(seq) | Node::Dict(seq)) = heap.node(argument) else { return Ok(()) };
+        if let Node::Dict(_) = heap.node(argument) {
+            return self.extend_pairs(heap.pairs(seq), out);
+        }
+        let pairs = heap.items(seq).filter_map(|item| match heap.node(item) {
+            Node::Tuple { .. } => match heap.tuple(item)? {
+                &[key, value] => Some((key, value)),
+                _ => None,
+            },
+            Node::List(inner) => {
+                let mut items = heap.items(inner);
+                Some((items.next()?, items.next()?)).filter(|_| items.next().is_none())
+            }
+            _ => None,
+        });
+        self.extend_pairs(pairs, out)
+    }
+
+    fn extend_pairs(
+        &self,
+        pairs: impl Iterator<Item = (Id, Id)>,
+        out: &mut Vec<(Id, Id)>,
+    ) -> Result<()> {
+        for pair in pairs {
+            super::pickle::grow(out, pair, self.budget)?;
+        }
+        Ok(())
+    }
+}

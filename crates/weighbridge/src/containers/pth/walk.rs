@@ -1,0 +1,245 @@
+//! The way through the objects of a pickle: every tensor by its dotted name.
+//!
+//! Objects may contain each other in circles and may be shared; nothing here recurses. An object
+//! that is being visited is not entered again below itself. A graph so tangled that this alone
+//! would take for ever is finished by entering each object only once. A tensor nested deeper than
+//! the limit is an error; anything else down there is passed over.
+
+use crate::catalog::Value;
+use crate::error::Result;
+
+use super::expand::{Children, Key};
+use super::pickle::{Id, Node, grow};
+use super::reader::Reader;
+use super::value::key_text;
+
+/// So many metadata entries are kept.
+const MAX_VALUES: u64 = 1000;
+
+/// Objects entered before the walk becomes strict about entering each once.
+const FREE_VISITS: u64 = 1 << 20;
+
+const ON_PATH: u8 = 1;
+const SEEN: u8 = 2;
+/// Nothing below it was a tensor.
+const BARREN: u8 = 4;
+/// Nothing below it was worth anything.
+const EMPTY: u8 = 8;
+
+struct Frame {
+    node: Id,
+    next: usize,
+    end: usize,
+    name_len: usize,
+    depth: u32,
+    tensors: usize,
+    values: u64,
+    /// Something below was left out because it is above.
+    circular: bool,
+}
+
+/// A metadata entry and the branch of the top object it is in.
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) value: Value,
+    pub(super) branch: u32,
+}
+
+/// What the walk gave beside the tensors in the catalog.
+#[derive(Default)]
+pub(super) struct Trail {
+    /// For each tensor of this walk: its branch of the top object, and whether it counts.
+    pub(super) branches: Vec<(u32, bool)>,
+    pub(super) values: Vec<Found>,
+    values_seen: u64,
+}
+
+struct Walk<'w, 'h, 'p> {
+    reader: &'w mut Reader<'h, 'p>,
+    stem: &'w str,
+    frames: Vec<Frame>,
+    todo: Children,
+    flags: Vec<u8>,
+    name: String,
+    visits: u64,
+    trail: Trail,
+}
+
+/// Lists everything below `root`; a tensor without a name gets `stem`.
+pub(super) fn walk(
+    reader: &mut Reader<'_, '_>,
+    root: Id,
+    prefix: &str,
+    stem: &str,
+) -> Result<Trail> {
+    let nodes = reader.heap.len();
+    reader.budget.charge(nodes as u64, "the objects of a pickle")?;
+    let mut walk = Walk {
+        reader,
+        stem,
+        frames: Vec::new(),
+        todo: Vec::new(),
+        flags: vec![0; nodes],
+        name: prefix.to_owned(),
+        visits: 0,
+        trail: Trail::default(),
+    };
+    walk.visit(root, u32::from(!prefix.is_empty()), 0)?;
+    while walk.step()? {}
+    let trail = walk.trail;
+    note_losses(reader, &trail);
+    Ok(trail)
+}
+
+fn note_losses(reader: &mut Reader<'_, '_>, trail: &Trail) {
+    if trail.values_seen > MAX_VALUES {
+        let more = trail.values_seen.saturating_sub(MAX_VALUES);
+        reader.catalog.notes.push(format!("{more} more values beside the tensors are not shown"));
+    }
+}
+
+impl Walk<'_, '_, '_> {
+    /// Visits the next thing on the list; false when there is none.
+    fn step(&mut self) -> Result<bool> {
+        let Some(frame) = self.frames.last_mut() else { return Ok(false) };
+        if frame.next == frame.end {
+            self.leave();
+            return Ok(true);
+        }
+        let at = frame.next;
+        frame.next = at.saturating_add(1);
+        let (name_len, mut depth) = (frame.name_len, frame.depth);
+        let Some(&(key, id)) = self.todo.get(at) else { return Ok(true) };
+        self.name.truncate(name_len);
+        if !matches!(key, Key::Same) {
+            // Nothing is listed deeper than the limit, so names need not be made there.
+            if !self.is_too_deep(depth) {
+                self.push_key(key, depth > 0)?;
+            }
+            depth = depth.saturating_add(1);
+        }
+        let top = self.frames.first().map_or(0, |top| top.next.saturating_sub(1));
+        let branch = u32::try_from(top).unwrap_or(u32::MAX);
+        self.visit(id, depth, branch)?;
+        Ok(true)
+    }
+
+    fn is_too_deep(&self, depth: u32) -> bool {
+        depth > self.reader.budget.limits().max_depth
+    }
+
+    fn push_key(&mut self, key: Key, dotted: bool) -> Result<()> {
+        let heap = self.reader.heap;
+        if dotted {
+            self.name.push('.');
+        }
+        match key {
+            Key::Node(key) => {
+                let text = key_text(heap, key);
+                let len = self.name.len().saturating_add(text.len());
+                self.reader.budget.check_allocation(len as u64, "a tensor's name")?;
+                self.name.push_str(&text);
+            }
+            Key::Index(place) => {
+                use std::fmt::Write as _;
+                let _ = write!(self.name, "{place}");
+            }
+            Key::Same => {}
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, id: Id, depth: u32, branch: u32) -> Result<()> {
+        let node = self.reader.heap.node(id);
+        if let Node::Object(_) = node
+            && let Some(draft) = self.reader.tensor(id)?
+        {
+            self.reader
+                .budget
+                .depth(depth, "a tensor in nested objects")
+                .map_err(|e| e.hint("raise max_depth (--max-depth) if this file is trusted"))?;
+            grow(&mut self.trail.branches, (branch, !draft.is_array), self.reader.budget)?;
+            let inner = draft.inner;
+            let name = if self.name.is_empty() { self.stem } else { &self.name };
+            self.reader.list(name, draft)?;
+            return match inner {
+                Some(inner) => self.enter(inner, depth),
+                None => Ok(()),
+            };
+        }
+        match self.reader.value(id) {
+            Some(_) if self.is_too_deep(depth) => Ok(()),
+            Some(value) => self.keep(value, branch),
+            None => self.enter(id, depth),
+        }
+    }
+
+    fn keep(&mut self, value: Value, branch: u32) -> Result<()> {
+        self.trail.values_seen = self.trail.values_seen.saturating_add(1);
+        if self.trail.values_seen > MAX_VALUES {
+            return Ok(());
+        }
+        let name = if self.name.is_empty() { self.stem } else { &self.name };
+        let text = value.as_str().map_or(0, str::len);
+        let size = size_of::<Found>().saturating_add(name.len()).saturating_add(text);
+        self.reader.budget.charge(size as u64, "metadata")?;
+        self.trail.values.push(Found { name: name.to_owned(), value, branch });
+        Ok(())
+    }
+
+    fn enter(&mut self, id: Id, depth: u32) -> Result<()> {
+        let heap = self.reader.heap;
+        let is_container = matches!(
+            heap.node(id),
+            Node::List(_) | Node::Set(_) | Node::Tuple { .. } | Node::Dict(_) | Node::Object(_)
+        );
+        let Some(flags) = self.flags.get_mut(id as usize).filter(|_| is_container) else {
+            return Ok(());
+        };
+        if *flags & ON_PATH != 0 {
+            if let Some(frame) = self.frames.last_mut() {
+                frame.circular = true;
+            }
+            return Ok(());
+        }
+        let full = self.trail.values_seen > MAX_VALUES;
+        let tired = self.visits > FREE_VISITS;
+        if *flags & EMPTY != 0 || (full && *flags & BARREN != 0) || (tired && *flags & SEEN != 0) {
+            return Ok(());
+        }
+        *flags |= ON_PATH | SEEN;
+        self.visits = self.visits.saturating_add(1);
+        let next = self.todo.len();
+        self.reader.expand(id, &mut self.todo)?;
+        let frame = Frame {
+            node: id,
+            next,
+            end: self.todo.len(),
+            name_len: self.name.len(),
+            depth,
+            tensors: self.reader.catalog.tensors.len(),
+            values: self.trail.values_seen,
+            circular: false,
+        };
+        grow(&mut self.frames, frame, self.reader.budget)
+    }
+
+    fn leave(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        let start = self.frames.last().map_or(0, |frame| frame.end);
+        self.todo.truncate(start);
+        let barren = frame.tensors == self.reader.catalog.tensors.len();
+        if let Some(flags) = self.flags.get_mut(frame.node as usize) {
+            *flags &= !ON_PATH;
+            if barren && !frame.circular {
+                *flags |= BARREN;
+                if frame.values == self.trail.values_seen {
+                    *flags |= EMPTY;
+                }
+            }
+        }
+        if let (true, Some(parent)) = (frame.circular, self.frames.last_mut()) {
+            parent.circular = true;
+        }
+    }
+}
