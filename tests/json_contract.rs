@@ -42,7 +42,7 @@ fn every_sample_keeps_the_contract() {
     let all: Json = serde_json::from_slice(&output.stdout).unwrap();
     let all = all.as_array().expect("several models give an array");
     assert!(all.len() >= 10, "{}", String::from_utf8_lossy(&output.stderr));
-    for report in all.iter().filter(|report| report["files"] != serde_json::json!([])) {
+    for report in all {
         check_report(report);
     }
     let opened = |extension: &str| {

@@ -1,75 +1,12 @@
 //! From what is typed to the files of a model: each rule on a little directory of its own.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-use weighbridge::{Error, Limits, Model, OpenOptions, Stores};
+use weighbridge::{Limits, Model, OpenOptions, Stores};
 
-fn samples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/safetensors")
-}
-
-/// A directory of sample files: `(name in it, sample)`; other texts are written as they are.
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for (name, content) in files {
-        put(dir.path(), name, content);
-    }
-    dir
-}
-
-fn put(dir: &Path, name: &str, content: &str) {
-    let path = dir.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    match content.strip_prefix("sample:") {
-        Some(sample) => drop(fs::copy(samples().join(sample), path).unwrap()),
-        None => fs::write(path, content).unwrap(),
-    }
-}
-
-const ONE: &str = "sample:shapes.safetensors";
-const TWO: &str = "sample:metadata.safetensors";
-const S1: &str = "sample:sharded/model-00001-of-00003.safetensors";
-const S2: &str = "sample:sharded/model-00002-of-00003.safetensors";
-const S3: &str = "sample:sharded/model-00003-of-00003.safetensors";
-const INDEX: &str = "sample:sharded/model.safetensors.index.json";
-const LFS: &str =
-    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 4976698672\n";
-
-fn options() -> OpenOptions {
-    OpenOptions::new().stores(Stores::none())
-}
-
-fn open(path: impl AsRef<Path>) -> Model {
-    options().open(path).unwrap()
-}
-
-fn fails(path: impl AsRef<Path>) -> Error {
-    options().open(path).err().expect("this must not open")
-}
-
-/// The names of a model's files.
-fn files(model: &Model) -> Vec<String> {
-    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    model.sources().iter().map(|source| name(source.input().name())).collect()
-}
-
-fn kinds(model: &Model) -> Vec<&'static str> {
-    model.findings().iter().map(|finding| finding.kind).collect()
-}
-
-/// Everything an error has to say.
-fn all(error: &Error) -> String {
-    format!("{error}\nhint: {}", error.hint_text().unwrap_or("none"))
-}
-
-#[track_caller]
-fn says(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "`{word}` is missing in:\n{text}");
-    }
-}
+#[path = "common/folders.rs"]
+mod folders;
+use folders::*;
 
 #[test]
 fn one_file_with_its_configs() {
@@ -365,11 +302,12 @@ fn a_pointer_among_the_shards_is_named() {
 
 #[test]
 fn unfinished_downloads_are_shown_as_far_as_they_go() {
-    let dir = folder(&[
-        ("model.safetensors.incomplete", ONE),
-        ("a.safetensors", ONE),
-        ("a.safetensors.aria2", "x"),
-    ]);
+    let header = r#"{"a":{"dtype":"U8","shape":[100000],"data_offsets":[0,100000]}}"#;
+    let mut large = (header.len() as u64).to_le_bytes().to_vec();
+    large.extend(header.as_bytes());
+    large.resize(large.len() + 100_000, 0);
+    let dir = folder(&[("model.safetensors.incomplete", ONE), ("a.safetensors.aria2", "x")]);
+    std::fs::write(dir.path().join("a.safetensors"), large).unwrap();
     for name in ["model.safetensors.incomplete", "a.safetensors"] {
         let model = open(dir.path().join(name));
         assert_eq!(kinds(&model), ["incomplete-download"]);
@@ -406,72 +344,6 @@ fn nothing_there() {
 }
 
 #[cfg(unix)]
-fn cached(hub: &Path, repository: &str, commit: &str, files: &[(&str, &str)]) {
-    let place = hub.join(format!("models--{}", repository.replace('/', "--")));
-    for (number, (name, content)) in files.iter().enumerate() {
-        let blob = format!("blobs/{commit}{number}");
-        put(&place, &blob, content);
-        let link = place.join("snapshots").join(commit).join(name);
-        fs::create_dir_all(link.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(place.join(blob), link).unwrap();
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn names_in_the_hugging_face_cache() {
-    let dir = tempfile::tempdir().unwrap();
-    let hub = dir.path().join("hub");
-    cached(
-        &hub,
-        "org/name",
-        "aaaa1111",
-        &[("model.safetensors", ONE), ("config.json", "{}"), ("sub/x.safetensors", TWO)],
-    );
-    cached(&hub, "org/name", "bbbb2222", &[("model.safetensors", TWO)]);
-    cached(&hub, "gpt2", "cccc", &[("model.safetensors", ONE)]);
-    cached(&hub, "one/twin", "dddd", &[("model.safetensors", ONE)]);
-    cached(&hub, "two/twin", "eeee", &[("config.json", "{}")]);
-    put(&hub, "models--org--name/refs/main", "aaaa1111\n");
-    put(&hub, "models--org--name/refs/refs/pr/1", "bbbb2222");
-    put(&hub, "models--two--twin/refs/main", "eeee");
-    let options = OpenOptions::new().stores(Stores::none().hugging_face(&hub));
-    let place = |name: &str| {
-        options.open(name).unwrap().path().strip_prefix(&hub).unwrap().to_str().unwrap().to_owned()
-    };
-    for (name, expected) in [
-        ("org/name", "models--org--name/snapshots/aaaa1111"),
-        ("name", "models--org--name/snapshots/aaaa1111"),
-        ("org/name@refs/pr/1", "models--org--name/snapshots/bbbb2222"),
-        ("org/name@bbbb2222", "models--org--name/snapshots/bbbb2222"),
-        ("name@bbbb", "models--org--name/snapshots/bbbb2222"),
-        ("org/name/sub/x.safetensors", "models--org--name/snapshots/aaaa1111/sub/x.safetensors"),
-        ("gpt2", "models--gpt2/snapshots/cccc"),
-        ("one/twin", "models--one--twin/snapshots/dddd"),
-    ] {
-        assert_eq!(place(name), expected, "{name}");
-    }
-    let model = options.open("org/name").unwrap();
-    assert_eq!(files(&model), ["model.safetensors"]);
-    assert_eq!(model.configs().len(), 1);
-    says(&model.notes()[0], &["`org/name` was found", "revision main (aaaa1111)"]);
-
-    let text = |name: &str| all(&options.open(name).err().unwrap());
-    says(&text("twin"), &["several cached repositories", "one/twin, two/twin"]);
-    says(
-        &text("org/name@v9"),
-        &["revision v9 is not in the cache, which holds aaaa1111, bbbb2222"],
-    );
-    says(&text("two/twin"), &["no weights are here; it holds config.json"]);
-    says(&text("org/name/y.gguf"), &["does not hold y.gguf", "hf download org/name"]);
-    for hostile in ["org/name@../../x", "../hub", "org/../name"] {
-        says(&text(hostile), &["no such file"]);
-    }
-    put(&hub, "models--org--name/refs/main", "../../elsewhere");
-    says(&text("org/name"), &["whose files are not in the cache"]);
-}
-
-#[cfg(unix)]
 #[test]
 fn links_that_lead_nowhere() {
     let dir = folder(&[("model-00001-of-00002.safetensors", S1)]);
@@ -484,99 +356,6 @@ fn links_that_lead_nowhere() {
     );
     let error = all(&fails(dir.path().join("model-00002-of-00002.safetensors")));
     says(&error, &["a link to /gone"]);
-}
-
-const MANIFEST: &str = "manifests/registry.ollama.ai/library";
-
-fn digest(number: usize) -> String {
-    format!("{number:064x}")
-}
-
-fn layer(kind: &str, number: usize, name: &str) -> String {
-    format!(
-        r#"{{"mediaType": "application/vnd.ollama.image.{kind}", "digest": "sha256:{}", "name": "{name}"}}"#,
-        digest(number)
-    )
-}
-
-fn manifest(layers: &[String]) -> String {
-    format!(
-        r#"{{"schemaVersion": 2, "config": {{"digest": "x"}}, "layers": [{}]}}"#,
-        layers.join(",")
-    )
-}
-
-#[test]
-fn names_in_the_ollama_store() {
-    let store = tempfile::tempdir().unwrap();
-    let blob = |number: usize, content: &str| {
-        put(store.path(), &format!("blobs/sha256-{}", digest(number)), content)
-    };
-    let name = |name: &str, layers: &[String]| {
-        put(store.path(), &format!("{MANIFEST}/{name}"), &manifest(layers))
-    };
-    (1..4).zip([S1, S2, S3]).for_each(|(number, content)| blob(number, content));
-    blob(4, r#"{"model_type": "llama"}"#);
-    let tensor = |number| layer("tensor", number, "a.weight");
-    name(
-        "tiny/latest",
-        &[
-            tensor(1),
-            tensor(2),
-            tensor(3),
-            layer("json", 4, "config.json"),
-            layer("license", 9, ""),
-        ],
-    );
-    name("tiny/holes", &[tensor(1), layer("tensor", 7, "gone.weight")]);
-    name("one/latest", &[layer("model", 1, ""), layer("projector", 2, "")]);
-    name("bad/latest", &[layer("model", 8, "")]);
-    name("cloud/latest", &[layer("license", 9, "")]);
-    name(
-        "parts/latest",
-        &[
-            layer("tensor", 1, "unet/a"),
-            layer("tensor", 2, "vae/b"),
-            layer("json", 4, "vae/config.json"),
-        ],
-    );
-    name(
-        "evil/latest",
-        &[r#"{"mediaType": "application/vnd.ollama.image.model", "digest": "../../x"}"#.into()],
-    );
-    let options = OpenOptions::new().stores(Stores::none().ollama(store.path()));
-    let text = |name: &str| all(&options.open(name).err().unwrap());
-
-    let tiny = options.open("ollama:tiny").unwrap();
-    assert_eq!((tiny.sources().len(), tiny.configs().len(), kinds(&tiny)), (3, 1, vec![]));
-    assert_eq!(tiny.path(), Path::new("ollama:tiny"));
-    let holes = options.open("ollama:library/tiny:holes").unwrap();
-    assert_eq!(holes.findings()[0].tensor.as_deref(), Some("gone.weight"));
-    says(&holes.findings()[0].message, &[&digest(7), "is missing"]);
-
-    let one = options.open("ollama:one:latest").unwrap();
-    assert_eq!(one.sources().len(), 1);
-    says(&one.notes()[0], &["a multimodal projector", &digest(2)]);
-    assert_eq!(options.open_all("ollama:one").unwrap().len(), 2);
-
-    let parts = options.open_all("ollama:parts").unwrap();
-    assert_eq!(
-        parts.iter().map(|p| (p.path().to_str().unwrap(), p.configs().len())).collect::<Vec<_>>(),
-        [("ollama:parts/unet", 0), ("ollama:parts/vae", 1)]
-    );
-
-    says(
-        &text("ollama:bad"),
-        &["ollama:bad: the blob ", &digest(8), "is missing", "`ollama pull`"],
-    );
-    says(
-        &text("ollama:tiny:1b"),
-        &["has no such model", "tags of this model that are here: holes, latest"],
-    );
-    says(&text("ollama:tony"), &["did you mean tiny?"]);
-    says(&text("ollama:cloud"), &["no weights, only application/vnd.ollama.image.license"]);
-    says(&text("ollama:../x"), &["not a name Ollama could have"]);
-    says(&text("ollama:evil"), &["`../../x`, which is no SHA-256 digest"]);
 }
 
 #[test]

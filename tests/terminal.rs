@@ -14,7 +14,8 @@
 //!
 //! Standard output follows its command directly; an empty stream and exit code 0 are left out.
 //! Commands run in `sh`, in a fresh folder where `samples` and `files` lead to the repository's
-//! `samples` and `tests/files`, with a home folder that is empty.
+//! `samples` and `tests/files`, with a home folder that is empty; the folder itself is shown as
+//! `[HERE]`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
         // Transcripts are written for a POSIX shell and a full device to write to.
         Trial::test(name, move || check(&path)).with_ignored_flag(!cfg!(target_os = "linux"))
     };
-    let trials = cases.into_iter().map(trial).collect();
+    let mut trials: Vec<Trial> = cases.iter().cloned().map(trial).collect();
+    trials.push(Trial::test("readme", move || check_readme(&cases)));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -53,6 +55,19 @@ fn check(path: &Path) -> Result<(), Failed> {
         return Ok(std::fs::write(path, found)?);
     }
     Err(difference(&written, &found).into())
+}
+
+/// What the README shows must be what a transcript shows.
+fn check_readme(cases: &[PathBuf]) -> Result<(), Failed> {
+    let readme = std::fs::read_to_string(root().join("README.md"))?;
+    let transcripts: String = cases.iter().flat_map(std::fs::read_to_string).collect();
+    for block in readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        let output = block.split_once('\n').map_or("", |(_, output)| output);
+        if !transcripts.contains(output) {
+            return Err(format!("no transcript has this output:\n{output}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The same transcript with what the commands do now.
@@ -90,10 +105,11 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
         .env_remove("OLLAMA_MODELS")
         .env_remove("CLICOLOR_FORCE")
         .output()?;
-    let mut text = format!("$ {command}\n");
-    text.push_str(&String::from_utf8(output.stdout)?);
+    let here = folder.to_string_lossy();
+    let shown = |bytes| String::from_utf8(bytes).map(|text| text.replace(&*here, "[HERE]"));
+    let mut text = format!("$ {command}\n{}", shown(output.stdout)?);
     if !output.stderr.is_empty() {
-        let _ = write!(text, "--- stderr\n{}", String::from_utf8(output.stderr)?);
+        let _ = write!(text, "--- stderr\n{}", shown(output.stderr)?);
     }
     match output.status.code() {
         Some(0) => {}

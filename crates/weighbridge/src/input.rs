@@ -17,8 +17,11 @@ use memmap2::{Advice, Mmap};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 
-/// What a small read fetches at once.
+/// What a small read fetches at once when it goes on from the one before, at most.
 const WINDOW: usize = 64 << 10;
+
+/// What a small read fetches at once when it comes from somewhere else.
+const SMALL_WINDOW: usize = 8 << 10;
 
 /// Files up to this size are read whole instead of mapped: one read costs less than a map, its
 /// page faults and its undoing.
@@ -311,8 +314,8 @@ impl Window {
             out.copy_from_slice(bytes);
             return Ok(());
         }
-        let rest = len.unwrap_or(u64::MAX).saturating_sub(offset);
-        let size = usize::try_from(rest).unwrap_or(WINDOW).min(WINDOW);
+        let rest = usize::try_from(len.unwrap_or(u64::MAX).saturating_sub(offset));
+        let size = self.next_size(offset).max(out.len()).min(rest.unwrap_or(usize::MAX));
         self.bytes.resize(size, 0);
         if let Err(error) = read(&mut self.bytes, offset) {
             self.bytes.clear();
@@ -321,6 +324,14 @@ impl Window {
         self.start = offset;
         out.copy_from_slice(&self.bytes[..out.len()]);
         Ok(())
+    }
+
+    /// Reading on from the last window doubles it; a jump starts small, so that visiting the
+    /// headers of an archive's members does not drag their contents in.
+    fn next_size(&self, offset: u64) -> usize {
+        let end = self.start + self.bytes.len() as u64;
+        let goes_on = !self.bytes.is_empty() && (self.start..=end).contains(&offset);
+        if goes_on { (self.bytes.len() * 2).clamp(SMALL_WINDOW, WINDOW) } else { SMALL_WINDOW }
     }
 }
 

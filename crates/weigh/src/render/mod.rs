@@ -2,7 +2,7 @@
 //!
 //! What is odd about a model comes first, then what it is, then the lists that were asked for.
 //! Everything that came out of a file is escaped. On a terminal, text is fitted to its width; in
-//! a pipe nothing is cut or wrapped.
+//! a pipe nothing is wrapped.
 
 use std::io::{self, Write};
 

@@ -32,6 +32,7 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     facts.push((
         "format",
         match &report.detail {
+            Some(detail) if detail.starts_with(report.format) => escaped(detail).into_owned(),
             Some(detail) => format!("{}, {}", report.format, escaped(detail)),
             None => report.format.to_owned(),
         },

@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::LABEL;
-use super::wrap::squeezed;
 
-/// A first column is not squeezed below this.
+/// The first column is not made narrower than this.
 const LEAST: usize = 16;
-/// Cells wider than this stick out of their column instead of widening it for all rows.
+/// Cells wider than this do not widen their column for all rows.
 const MOST: usize = 64;
 
 /// Which side of its column a cell keeps to.
@@ -34,9 +33,10 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells);
     }
 
-    /// Writes head and rows, indented; the first column gives way on a narrow terminal.
+    /// Writes head and rows, indented. Nothing is ever cut: on a terminal that is too narrow, a
+    /// long first cell gets a line of its own.
     pub(super) fn write(
-        mut self,
+        &self,
         out: &mut dyn Write,
         indent: usize,
         width: Option<usize>,
@@ -44,19 +44,20 @@ impl<const N: usize> Table<N> {
         let mut widths = self.widths();
         if let Some(width) = width {
             let all = widths.iter().sum::<usize>() + indent + 2 * (N - 1);
-            let first = widths[0].saturating_sub(all.saturating_sub(width)).max(LEAST);
-            if first < widths[0] {
-                widths[0] = first;
-                self.rows.iter_mut().for_each(|row| row[0] = squeezed(&row[0], first));
-            }
+            let first = widths[0].saturating_sub(all.saturating_sub(width));
+            widths[0] = first.max(LEAST.min(widths[0]));
         }
         let head = self.columns.map(|(name, _)| name);
         write!(out, "{LABEL}")?;
         self.line(out, indent, &widths, &head)?;
         write!(out, "{LABEL:#}")?;
         for row in &self.rows {
+            let mut cells = row.each_ref().map(String::as_str);
+            if width.is_some() && cells[0].width() > widths[0] {
+                write!(out, "\n{:indent$}{}", "", std::mem::take(&mut cells[0]))?;
+            }
             writeln!(out)?;
-            self.line(out, indent, &widths, &row.each_ref().map(String::as_str))?;
+            self.line(out, indent, &widths, &cells)?;
         }
         writeln!(out)
     }
@@ -122,8 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_column_gives_way() {
-        assert!(sample(Some(28)).contains("\n  a.very.lo…me.indeed  22"));
-        assert!(sample(Some(3)).contains("\n  a.very.l….indeed  22"));
+    fn a_long_name_gets_its_own_line_where_there_is_no_room() {
+        let want = "\n  a.very.long.name.indeed\n                      22  \n";
+        assert!(sample(Some(27)).ends_with(want), "{}", sample(Some(27)));
+        assert_eq!(sample(Some(80)), sample(None));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Narrower than this nothing can be laid out; let the terminal break the lines.
 const LEAST: usize = 40;
@@ -34,26 +34,6 @@ pub(super) fn wrapped(
     writeln!(out)
 }
 
-/// Takes the middle out of a text that is wider than `width`.
-pub(super) fn squeezed(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let room = width.saturating_sub(1);
-    let head: String = take(text.chars(), room - room / 2);
-    let tail: String = take(text.chars().rev(), room / 2);
-    format!("{head}…{}", tail.chars().rev().collect::<String>())
-}
-
-fn take(chars: impl Iterator<Item = char>, width: usize) -> String {
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
-        used <= width
-    };
-    chars.take_while(fits).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,13 +50,5 @@ mod tests {
         assert_eq!(wrap(Some(40), &text), format!("{} bb\n  {}\n", "a".repeat(30), "c".repeat(20)));
         assert_eq!(wrap(None, &text), format!("{text}\n"));
         assert_eq!(wrap(Some(5), &text), format!("{text}\n"));
-    }
-
-    #[test]
-    fn the_middle_goes() {
-        assert_eq!(squeezed("model.layers.0.weight", 21), "model.layers.0.weight");
-        assert_eq!(squeezed("model.layers.0.weight", 11), "model…eight");
-        assert_eq!(squeezed("重重重重", 5), "重…重");
-        assert_eq!(squeezed("abc", 0), "…");
     }
 }

@@ -97,8 +97,7 @@ impl OpenOptions {
     }
 
     fn locate(&self, path: &Path) -> Result<Vec<Located>> {
-        let stores = self.stores.clone().unwrap_or_else(Stores::from_env);
-        locate::locate(path, &stores, &self.limits)
+        locate::locate(path, self.stores.as_ref(), &self.limits)
     }
 
     /// Opens bytes in memory; `name` stands in for a path.

@@ -12,6 +12,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::ops::identity;
+use crate::source::Source;
 
 /// What a report shall hold beyond the summary, and of which weights.
 ///
@@ -161,7 +162,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
             .iter()
             .map(|s| FileReport { path: name_of(s), bytes: s.file_bytes() })
             .collect(),
-        file_bytes: sources.iter().map(|s| s.file_bytes()).fold(0, u64::saturating_add),
+        file_bytes: sources.iter().map(Source::file_bytes).fold(0, u64::saturating_add),
         stored_tensors: 0,
         weights: weights.len() as u64,
         parameters: 0,
@@ -196,7 +197,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     Ok(report)
 }
 
-fn name_of(source: &crate::source::Source) -> String {
+fn name_of(source: &Source) -> String {
     source.input().name().to_string_lossy().into_owned()
 }
 

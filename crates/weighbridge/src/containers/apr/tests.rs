@@ -1,4 +1,5 @@
 //! Headers that are wrong, dialects, and the samples' reports.
+#![allow(clippy::arithmetic_side_effects)]
 
 use std::path::Path;
 
@@ -96,9 +97,12 @@ fn findings_of_the_file() {
     assert!(error.to_string().contains("column-major"), "{error}");
 }
 
+/// A file's tensors, and the findings about them.
+type Case = (Vec<Entry>, &'static [(&'static str, &'static str)]);
+
 #[test]
 fn findings_of_tensors() {
-    let cases: [(Vec<Entry>, &[(&str, &str)]); 7] = [
+    let cases: [Case; 7] = [
         (vec![Entry("a", 0, &[2], 0, 9)], &[("a", "size")]),
         (vec![Entry("a", 77, &[2], 0, 8)], &[("a", "unknown-type")]),
         (vec![Entry("a", 0, &[2], 1 << 40, 8)], &[("a", "truncated")]),

@@ -150,7 +150,7 @@ fn check_header(header: &Header, catalog: &mut Catalog) {
         let message = format!("the header says version {major}.{minor}; it is read as version 2");
         catalog.findings.push(Finding::general("version", message));
     }
-    if header.data % ALIGN != 0 {
+    if !header.data.is_multiple_of(ALIGN) {
         catalog.notes.push(format!("the data starts at byte {}, no multiple of 64", header.data));
     }
 }

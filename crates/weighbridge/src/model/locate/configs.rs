@@ -26,6 +26,9 @@ const NAMES: &[&str] = &[
     "adapter_config.json",
 ];
 
+/// What comes without a `config.json` beside `.pt` and `.pth` files: early GPTQ, Llama as published.
+const RARE: &[&str] = &["quantize_config.json", "params.json"];
+
 /// Real configs stay far below; those that list every tensor come to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -38,6 +41,29 @@ pub(super) fn beside(folder: &Path, located: &mut Located, budget: &Budget) -> R
         read(&folder.join(name), name, located, budget)?;
     }
     Ok(())
+}
+
+/// Reads the configs of a file that was given by name.
+///
+/// Training frameworks write `.pt`, `.pth` and `.ckpt` files without any; only those of two old
+/// kinds of models have one. Opening thousands of small checkpoints should not cost eight
+/// questions to the file system each.
+pub(super) fn beside_file(
+    path: &Path,
+    folder: &Path,
+    located: &mut Located,
+    budget: &Budget,
+) -> Result<()> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    let names = match extension.as_deref() {
+        Some("gguf" | "apr" | "npz" | "npy") => return Ok(()),
+        Some("pt" | "pth" | "ckpt") => {
+            read(&folder.join("config.json"), "config.json", located, budget)?;
+            if located.configs.is_empty() { RARE } else { &NAMES[1..] }
+        }
+        _ => NAMES,
+    };
+    names.iter().try_for_each(|name| read(&folder.join(name), name, located, budget))
 }
 
 /// Reads a config that is stored under another name, if a scheme may want it.

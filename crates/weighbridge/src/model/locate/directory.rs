@@ -1,6 +1,6 @@
 //! Which files of a directory are the model. The rule is in the documentation of the room.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::index::{self, Index};
 use super::listing::{Entry, Kind, Listing, extension};
@@ -28,6 +28,9 @@ const FAMILIES: &[Family] = &[
     Family { extensions: &["npy"], indexed: false, independent: false },
     Family { extensions: &["apr"], indexed: false, independent: true },
 ];
+
+/// Below this, a download is over before its program has taken notes.
+const LARGE: u64 = 64 << 10;
 
 const RULE: &str = "an index first, then safetensors, GGUF, PyTorch, NumPy, APR, \
                     and `model` before other names";
@@ -218,22 +221,25 @@ pub(super) fn adopt(set: Set, model: &mut Located) {
         ));
     }
     model.findings.extend(set.findings);
-    model.findings.extend(set.files.iter().filter_map(|file| unfinished(file)));
+    let unfinished = |file: &PathBuf| unfinished(file, std::fs::metadata(file).ok()?.len());
+    model.findings.extend(set.files.iter().filter_map(unfinished));
     model.files = set.files;
     model.index = set.index;
 }
 
-/// A download that its program has not finished, by the traces it leaves.
-pub(super) fn unfinished(file: &Path) -> Option<Finding> {
+/// A download that its program has not finished, by the traces it leaves. Programs that leave a
+/// file of notes beside it do so for large files.
+pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
     let name = file.file_name()?.to_string_lossy().into_owned();
     let by_name =
         sets::UNFINISHED.contains(&&*extension(&name)).then(|| "its name says so".to_owned());
-    let control = {
+    let control = || {
         let mut control = file.as_os_str().to_owned();
         control.push(".aria2");
-        Path::new(&control).exists().then(|| format!("{name}.aria2 lies beside it"))
+        (len > LARGE && Path::new(&control).exists())
+            .then(|| format!("{name}.aria2 lies beside it"))
     };
-    by_name.or(control).map(|why| {
+    by_name.or_else(control).map(|why| {
         let message =
             format!("{name} is an unfinished download ({why}); let it finish or fetch it again");
         Finding::general("incomplete-download", crate::text::escaped(&message))
@@ -282,7 +288,8 @@ pub(super) fn is_not_weights(name: &str) -> bool {
         ) || stem.starts_with("optimizer")
             || stem.starts_with("rng_state")
             || stem.starts_with("random_states")
-            || stem.starts_with("tokenizer")
+            // A tokenizer of sound in safetensors is a model of its own.
+            || (stem.starts_with("tokenizer") && !name.ends_with(".safetensors"))
             || stem.ends_with("_optim_states")
             || stem.ends_with(".optim"))
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::limits::Budget;
 
 /// The model that a file is, or stands for.
-pub(super) fn locate(path: &Path, budget: &Budget) -> Result<Vec<Located>> {
+pub(super) fn locate(path: &Path, len: u64, budget: &Budget) -> Result<Vec<Located>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut model = Located::new(path.to_owned());
     let folder = folder_of(path);
@@ -23,9 +23,7 @@ pub(super) fn locate(path: &Path, budget: &Budget) -> Result<Vec<Located>> {
         directory::adopt(set, &mut model);
         return Ok(vec![model]);
     }
-    if !configs::needs_none(path) {
-        configs::beside(folder, &mut model, budget)?;
-    }
+    configs::beside_file(path, folder, &mut model, budget)?;
     if extension(&name) == "gguf"
         && Shard::parse(&name).is_some()
         && let Some(set) = sets::series_of(path, &Listing::read(folder, budget)?)
@@ -41,7 +39,7 @@ pub(super) fn locate(path: &Path, budget: &Budget) -> Result<Vec<Located>> {
             super::shown(folder)
         ));
     }
-    model.findings.extend(directory::unfinished(path));
+    model.findings.extend(directory::unfinished(path, len));
     model.files.push(path.to_owned());
     Ok(vec![model])
 }

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::stores::Stores;
 use super::{shown, some_of};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 const PREFIX: &str = "models--";
 
@@ -38,10 +38,11 @@ impl Found {
 
     /// A cached repository without its weights is one that was never fetched whole.
     pub(super) fn explain(&self, error: Error) -> Error {
-        error.hint(format!(
-            "the cache may hold only a part of {}; `hf download {}` fetches the rest",
-            self.repository, self.repository
-        ))
+        if error.kind() != ErrorKind::Usage {
+            return error;
+        }
+        let hint = format!("`hf download {}` fetches the rest of the repository", self.repository);
+        Error::usage(error.message()).in_file(error.path().unwrap_or(&self.path)).hint(hint)
     }
 }
 

@@ -7,17 +7,17 @@
 //!
 //! The file names are joined to the index's own folder, so one that would leave it is refused.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::sets::{Set, missing_shard};
+use super::sets::{MOST_MISSING, Set, missing_shard, more_missing};
 use super::{configs, shown_name};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
-use crate::text::escaped;
+use crate::text::shortened;
 
 /// The largest indexes of today come to some ten megabytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -70,33 +70,47 @@ impl Index {
     pub(super) fn into_set(self) -> Result<Set> {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         let mut set = Set::new(shown_name(&self.path));
-        for (position, name) in (0u32..).zip(&self.files) {
+        let mut seen = HashSet::new();
+        for (name, tensors) in self.files.iter().zip(self.counts()) {
             if !stays_inside(name) {
-                let message = format!(
-                    "the index names `{}`, which lies outside of its folder",
-                    escaped(name)
-                );
-                return Err(Error::malformed(message)
-                    .in_file(&self.path)
-                    .hint("no honest index does that; do not trust this download"));
+                return Err(self.leads_out(name));
             }
             let file = folder.join(name);
-            match file.is_file() {
-                true => set.files.push(file),
-                false => {
-                    let tensors = self.entries.iter().filter(|(_, at)| *at == position).count();
-                    let holds = format!(
-                        "it holds {tensors} of the {} tensors in {}",
-                        self.entries.len(),
-                        shown_name(&self.path)
-                    );
-                    set.findings.push(missing_shard(&file, &holds));
-                    set.missing.push(name.clone());
-                }
+            if !seen.insert(file.clone()) {
+                continue;
             }
+            if file.is_file() {
+                set.files.push(file);
+                continue;
+            }
+            if set.missing.len() < MOST_MISSING {
+                let all = self.entries.len();
+                let holds = format!("it holds {tensors} of the {all} tensors in {}", set.label);
+                set.findings.push(missing_shard(&file, &holds));
+            }
+            set.missing.push(name.clone());
         }
+        set.findings.extend(more_missing(set.missing.len()));
         set.index = Some(self);
         Ok(set)
+    }
+
+    /// How many tensors each file holds.
+    fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.files.len()];
+        for (_, file) in &self.entries {
+            if let Some(count) = counts.get_mut(*file as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    fn leads_out(&self, name: &str) -> Error {
+        let name = shortened(name, 200);
+        Error::malformed(format!("the index names `{name}`, which lies outside of its folder"))
+            .in_file(&self.path)
+            .hint("no honest index does that; do not trust this download")
     }
 }
 
@@ -142,6 +156,7 @@ impl<'de> serde::Deserialize<'de> for WeightMap {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WeightMap, A::Error> {
                 let mut all = WeightMap::default();
                 while let Some((tensor, file)) = map.next_entry::<Box<str>, String>()? {
+                    let file = file.trim_start_matches("./").to_owned();
                     let next = u32::try_from(all.files.len()).unwrap_or(u32::MAX);
                     let at = *all.files.entry(file).or_insert(next);
                     all.entries.push((tensor, at));

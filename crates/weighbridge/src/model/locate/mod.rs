@@ -76,31 +76,43 @@ impl Located {
     }
 }
 
-/// The models at a place.
-pub(super) fn locate(typed: &Path, stores: &Stores, limits: &Limits) -> Result<Vec<Located>> {
+/// The models at a place. Without `stores`, the environment says where they are.
+pub(super) fn locate(
+    typed: &Path,
+    stores: Option<&Stores>,
+    limits: &Limits,
+) -> Result<Vec<Located>> {
     let budget = Budget::new(limits.clone());
-    if std::fs::symlink_metadata(typed).is_ok() {
-        return at_path(typed, &budget);
-    }
-    if let Some(name) = typed.to_str().and_then(|text| text.strip_prefix("ollama:")) {
-        return ollama::locate(name, stores, &budget);
-    }
-    match hub::find(typed, stores)? {
-        Some(found) => {
-            let mut models = at_path(&found.path, &budget).map_err(|e| found.explain(e))?;
-            models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
-            Ok(models)
+    match std::fs::metadata(typed) {
+        Ok(about) if about.is_dir() => directory::locate(typed, &budget),
+        Ok(about) => file::locate(typed, about.len(), &budget),
+        Err(error) if std::fs::symlink_metadata(typed).is_ok() => Err(broken(typed, error)),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(Error::io(error, "cannot open").in_file(typed))
         }
-        None => Err(nothing::not_found(typed, stores)),
+        Err(_) => match stores {
+            Some(stores) => in_stores(typed, stores, &budget),
+            None => in_stores(typed, &Stores::from_env(), &budget),
+        },
     }
 }
 
-fn at_path(path: &Path, budget: &Budget) -> Result<Vec<Located>> {
-    match std::fs::metadata(path) {
-        Ok(about) if about.is_dir() => directory::locate(path, budget),
-        Ok(_) => file::locate(path, budget),
-        Err(error) => Err(broken(path, error)),
+/// What is no path may be a name that a store knows.
+fn in_stores(typed: &Path, stores: &Stores, budget: &Budget) -> Result<Vec<Located>> {
+    if let Some(name) = typed.to_str().and_then(|text| text.strip_prefix("ollama:")) {
+        return ollama::locate(name, stores, budget);
     }
+    let Some(found) = hub::find(typed, stores)? else {
+        return Err(nothing::not_found(typed, stores));
+    };
+    let models = match std::fs::metadata(&found.path) {
+        Ok(about) if about.is_dir() => directory::locate(&found.path, budget),
+        Ok(about) => file::locate(&found.path, about.len(), budget),
+        Err(error) => Err(broken(&found.path, error)),
+    };
+    let mut models = models.map_err(|e| found.explain(e))?;
+    models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
+    Ok(models)
 }
 
 /// A link to nowhere deserves more than "no such file".

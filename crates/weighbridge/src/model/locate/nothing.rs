@@ -12,14 +12,12 @@ use crate::limits::Budget;
 
 /// Nothing has this name: says what was tried, and what comes close.
 pub(super) fn not_found(typed: &Path, stores: &Stores) -> Error {
-    let mut tried = vec!["no such file or directory".to_owned()];
-    match &stores.hugging_face {
-        Some(hub) => {
-            tried.push(format!("and no such repository in the Hugging Face cache {}", shown(hub)))
-        }
-        None => tried.push("and no Hugging Face cache is known".to_owned()),
-    }
-    let error = Error::io(io::Error::new(io::ErrorKind::NotFound, tried.join(", ")), "cannot open");
+    let store = match &stores.hugging_face {
+        Some(hub) => format!("and no such repository in the Hugging Face cache {}", shown(hub)),
+        None => "and no Hugging Face cache is known".to_owned(),
+    };
+    let tried = format!("no such file or directory, {store}");
+    let error = Error::io(io::Error::new(io::ErrorKind::NotFound, tried), "cannot open");
     let error = error.in_file(typed);
     match suggestion(typed, stores) {
         Some(hint) => error.hint(hint),

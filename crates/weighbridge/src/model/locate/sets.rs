@@ -1,5 +1,6 @@
 //! Files that belong together: a file alone, a counted series, the files of an index.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::index::Index;
@@ -9,7 +10,7 @@ use super::shown_name;
 use crate::catalog::Finding;
 
 /// So many missing members are findings of their own; the rest is counted.
-const MOST_MISSING: usize = 100;
+pub(super) const MOST_MISSING: usize = 100;
 
 /// The endings that downloaders give to what they have not finished.
 pub(super) const UNFINISHED: &[&str] =
@@ -65,19 +66,20 @@ impl Set {
 
 /// Puts files that count together, in their order; every other file is a set of its own.
 pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
-    let mut series: Vec<(Shard, Vec<(u32, &Entry)>)> = Vec::new();
+    let mut series: BTreeMap<_, (Shard, Vec<(u32, &Entry)>)> = BTreeMap::new();
     let mut sets = Vec::new();
     for &entry in candidates {
         match Shard::parse(&entry.name) {
-            Some(shard) => match series.iter_mut().find(|(first, _)| first.same_set(&shard)) {
-                Some((_, members)) => members.push((shard.index, entry)),
-                None => series.push((shard.clone(), vec![(shard.index, entry)])),
-            },
+            Some(shard) => {
+                let index = shard.index;
+                let (_, members) = series.entry(shard.set()).or_insert_with(|| (shard, Vec::new()));
+                members.push((index, entry));
+            }
             None if entry.kind == Kind::File => sets.push(Set::of_one(entry)),
             None => {}
         }
     }
-    sets.extend(series.into_iter().map(|(shard, members)| complete(shard, members)));
+    sets.extend(series.into_values().map(|(shard, members)| complete(shard, members)));
     sets.retain(|set| !set.files.is_empty());
     sets
 }
@@ -91,28 +93,29 @@ fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>) -> Set {
     set.files =
         members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.1.path.clone()).collect();
     let folder = members.first().and_then(|m| m.1.path.parent()).unwrap_or(Path::new(""));
-    set.missing = shard
-        .indices(lowest)
-        .filter(|index| there.binary_search(index).is_err())
-        .map(|index| shard.name(index))
-        .collect();
-    for name in set.missing.iter().take(MOST_MISSING) {
+    let absent = |index: &u32| there.binary_search(index).is_err();
+    let lacking = || shard.indices(lowest).filter(absent);
+    for index in lacking().take(MOST_MISSING) {
         let whole = format!("{} of the {} files of this model are here", there.len(), shard.total);
-        set.findings.push(missing_shard(&folder.join(name), &whole));
+        set.findings.push(missing_shard(&folder.join(shard.name(index)), &whole));
     }
-    if let Some(more) = set.missing.len().checked_sub(MOST_MISSING).filter(|more| *more > 0) {
-        set.findings
-            .push(Finding::general("missing-shard", format!("{more} more files are missing")));
-    }
+    set.findings.extend(more_missing(lacking().count()));
     set.counted = Some(shard);
     set
+}
+
+/// The missing files that are too many to be listed.
+pub(super) fn more_missing(count: usize) -> Option<Finding> {
+    let more = count.checked_sub(MOST_MISSING).filter(|more| *more > 0)?;
+    Some(Finding::general("missing-shard", format!("{more} more files are missing")))
 }
 
 /// The series that a file belongs to, completed from its folder.
 pub(super) fn series_of(path: &Path, listing: &Listing) -> Option<Set> {
     let shard = Shard::parse(&path.file_name()?.to_string_lossy())?;
     let member = |entry: &&Entry| {
-        entry.kind != Kind::Folder && Shard::parse(&entry.name).is_some_and(|s| s.same_set(&shard))
+        entry.kind != Kind::Folder
+            && Shard::parse(&entry.name).is_some_and(|s| s.set() == shard.set())
     };
     let members: Vec<&Entry> = listing.entries.iter().filter(member).collect();
     group(&members).pop()

@@ -47,10 +47,9 @@ impl Shard {
         format!("{}{index:0i$}-of-{:0t$}{}", self.prefix, self.total, self.suffix)
     }
 
-    /// Whether both belong to one set.
-    pub(super) fn same_set(&self, other: &Self) -> bool {
-        (&self.prefix, self.total, &self.suffix, self.widths)
-            == (&other.prefix, other.total, &other.suffix, other.widths)
+    /// What all members of a set have in common.
+    pub(super) fn set(&self) -> (String, String, u32, (usize, usize)) {
+        (self.prefix.clone(), self.suffix.clone(), self.total, self.widths)
     }
 
     /// The indices a set has, counted from one unless a member says otherwise.

@@ -14,8 +14,30 @@ use crate::text::{escaped, shortened};
 /// How much of a file's start is looked at.
 const HEAD: usize = 4096;
 
-/// What a file is, if its first bytes rule out every format we read.
+/// How much of it is looked at first.
+const GLANCE: usize = 16;
+
+/// What a file is, if its first bytes rule out every format we read. Asked on every open, so a
+/// few bytes must do unless they are suspicious.
 pub(in crate::model) fn certain_stranger(input: &Input) -> Result<Option<Error>> {
+    let owned;
+    let start: &[u8] = match input.lent() {
+        Some(all) => all.get(..GLANCE).unwrap_or(all),
+        None => {
+            owned = input.head(GLANCE)?;
+            &owned
+        }
+    };
+    let text =
+        start.first().is_none_or(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    let blank = start.iter().all(|&byte| byte == 0);
+    if !text
+        && !blank
+        && !start.starts_with(b"\xef\xbb\xbf")
+        && signatures::certain(start).is_none()
+    {
+        return Ok(None);
+    }
     let head = input.head(HEAD)?;
     Ok(certain(&head, input).map(|error| hint_of_name(error, input.name())))
 }
@@ -93,6 +115,11 @@ fn zeros(head: &[u8], len: Option<u64>) -> Option<Error> {
 
 /// An HTML page, or the XML a storage service answers with.
 fn page(head: &[u8]) -> Option<Error> {
+    let marked = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start().first()
+        == Some(&b'<');
+    if !marked {
+        return None;
+    }
     let text = String::from_utf8_lossy(head);
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let lower = start.to_ascii_lowercase();
@@ -132,6 +159,9 @@ fn between<'a>(text: &'a str, lower: &str, from: &str, to: &str) -> Option<&'a s
 
 /// The text a server sent instead of the file.
 fn download_error(head: &[u8]) -> Option<Error> {
+    if head.get(..4.min(head.len())).is_some_and(|start| !start.is_ascii()) {
+        return None;
+    }
     const SAID: &[&str] = &[
         "entry not found",
         "repository not found",

@@ -10,7 +10,7 @@ fn found(files: &[&str], place: &str) -> crate::Result<Vec<Located>> {
     for file in files {
         std::fs::write(dir.path().join(file), "GGUF").unwrap();
     }
-    locate(&dir.path().join(place), &Stores::none(), &Limits::default())
+    locate(&dir.path().join(place), Some(&Stores::none()), &Limits::default())
 }
 
 fn names(model: &Located) -> Vec<String> {
