@@ -591,15 +591,3 @@ impl<'a> Machine<'a, '_> {
 fn cut_short() -> Error {
     Error::malformed("the pickle is cut short")
 }
-
-fn refuse(op: u8) -> Error {
-    match op {
-        EXT1 | EXT2 | EXT4 => {
-            Error::malformed("the pickle uses extension codes, which only its writer can resolve")
-        }
-        NEXT_BUFFER | READONLY_BUFFER => Error::malformed(
-            "the pickle refers to buffers outside of it, which are not in the file",
-        ),
-        _ => Error::malformed(format!("there is no pickle opcode {op:#04x}")),
-    }
-}

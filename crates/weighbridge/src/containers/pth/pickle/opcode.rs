@@ -1,5 +1,7 @@
 //! The opcodes, as the protocol numbers them.
 
+use crate::error::Error;
+
 macro_rules! opcodes {
     ($($name:ident = $byte:literal),* $(,)?) => {
         $(pub(super) const $name: u8 = $byte;)*
@@ -28,4 +30,17 @@ opcodes! {
     SHORT_BINUNICODE = 0x8c, BINUNICODE8 = 0x8d, BINBYTES8 = 0x8e, EMPTY_SET = 0x8f,
     ADDITEMS = 0x90, FROZENSET = 0x91, NEWOBJ_EX = 0x92, STACK_GLOBAL = 0x93, MEMOIZE = 0x94,
     FRAME = 0x95, BYTEARRAY8 = 0x96, NEXT_BUFFER = 0x97, READONLY_BUFFER = 0x98,
+}
+
+/// Why an opcode is not carried out.
+pub(super) fn refuse(op: u8) -> Error {
+    match op {
+        EXT1 | EXT2 | EXT4 => {
+            Error::malformed("the pickle uses extension codes, which only its writer can resolve")
+        }
+        NEXT_BUFFER | READONLY_BUFFER => Error::malformed(
+            "the pickle refers to buffers outside of it, which are not in the file",
+        ),
+        _ => Error::malformed(format!("there is no pickle opcode {op:#04x}")),
+    }
 }
