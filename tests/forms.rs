@@ -86,3 +86,14 @@ impl Read for OneByOne {
         self.0.read(&mut out[..most])
     }
 }
+
+/// A directory has no bytes of its own, but its files can be mapped or read.
+#[test]
+fn a_directory_is_the_same_mapped_and_read() {
+    let folders: Vec<_> = samples().into_iter().filter(|sample| sample.path.is_dir()).collect();
+    assert!(folders.len() >= 4);
+    for sample in folders {
+        let open = |access| report(OpenOptions::new().access(access).open(&sample.path));
+        assert_eq!(open(FileAccess::Map), open(FileAccess::Read), "{}", sample.name());
+    }
+}

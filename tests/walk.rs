@@ -69,6 +69,23 @@ fn gptq_variants() {
     }
 }
 
+/// The older writer: settings in `quantize_config.json` alone, act-order, a bias beside.
+#[test]
+fn gptq_of_the_older_writer() {
+    let folder = root().join("tests/files/gptq/autogptq");
+    let list: Json =
+        serde_json::from_slice(&std::fs::read(folder.join("golden.json")).unwrap()).unwrap();
+    let model = Model::open(&folder).unwrap();
+    let entries = match &list {
+        Json::Array(entries) => entries.clone(),
+        one => vec![one.clone()],
+    };
+    for entry in entries {
+        let expected = std::fs::read(folder.join(entry["file"].as_str().unwrap())).unwrap();
+        assert!(decoded(&model, entry["name"].as_str().unwrap()) == expected);
+    }
+}
+
 #[test]
 fn any_rows_are_the_same_rows() {
     let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();
