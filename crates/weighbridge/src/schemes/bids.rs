@@ -1,8 +1,13 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
 
+use std::collections::BTreeMap;
+
 use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::text::escaped;
+
+/// Of those who ask for one tensor, so many are named.
+const MOST_ASKERS: usize = 6;
 
 /// Who owns what: the outcome of all bids.
 #[derive(Default)]
@@ -90,20 +95,8 @@ fn drop_contested(
     ledger: &mut Ledger,
     owners: &mut [Owner],
 ) {
-    for &(id, info) in evidence.tensors() {
-        if owners[evidence.index(id)] != Owner::Contested {
-            continue;
-        }
-        let mut askers: Vec<String> = Vec::new();
-        for (scheme, bid) in claims.iter().flatten() {
-            let roles = bid.parts.iter().filter(|part| part.tensor == id).map(|part| part.role);
-            askers.extend(
-                roles.map(|role| format!("{scheme} (as {role} of {})", escaped(&bid.name))),
-            );
-        }
-        let drops = ledger.dropped.iter().filter(|(tensor, _)| *tensor == id);
-        askers.extend(drops.map(|(_, reason)| format!("a drop ({reason})")));
-        askers.sort();
+    for (id, askers) in askers_of_contested(evidence, claims, &ledger.dropped, owners) {
+        let (_, info) = evidence.tensors()[evidence.index(id)];
         ledger.findings.push(contested_finding(info, &askers));
     }
     let contested = |owners: &[Owner], id| owners[evidence.index(id)] == Owner::Contested;
@@ -121,11 +114,42 @@ fn drop_contested(
     ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
 }
 
-fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
+/// Every contested tensor with those who ask for it, in one pass over the bids.
+fn askers_of_contested(
+    evidence: &Evidence<'_>,
+    claims: &[Option<(&'static str, Bid)>],
+    dropped: &[(TensorId, String)],
+    owners: &[Owner],
+) -> BTreeMap<TensorId, Vec<String>> {
+    let mut all = BTreeMap::<TensorId, Vec<String>>::new();
+    let mut ask = |tensor: TensorId, asker: &dyn Fn() -> String| {
+        if owners[evidence.index(tensor)] == Owner::Contested {
+            all.entry(tensor).or_default().push(asker());
+        }
+    };
+    for (scheme, bid) in claims.iter().flatten() {
+        for part in &bid.parts {
+            let asker = || format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
+            ask(part.tensor, &asker);
+        }
+    }
+    for (tensor, reason) in dropped {
+        ask(*tensor, &|| format!("a drop ({reason})"));
+    }
+    all.values_mut().for_each(|askers| askers.sort());
+    all
+}
+
+fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
+    let more = match askers.len().saturating_sub(MOST_ASKERS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = askers[..askers.len().min(MOST_ASKERS)].join(", ");
     Finding::of(
         &info.name,
         "contested",
-        format!("claimed more than once: {}; say which with --scheme", claims.join(", ")),
+        format!("claimed more than once, so nobody gets it: {shown}{more}"),
     )
 }
 
