@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
-use crate::text::escaped;
+use crate::text::{escaped, shortened};
 
 /// Of those who ask for one tensor, so many are named.
 const MOST_ASKERS: usize = 6;
@@ -52,6 +52,9 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
+    if claims.is_empty() && !evidence.tensors().is_empty() {
+        ledger.findings.extend(unrecognized(evidence));
+    }
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());
@@ -67,6 +70,20 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     }
     ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
     ledger
+}
+
+/// A config that speaks of quantization where no scheme has found any: counts of elements would
+/// be those of packed tensors, and nobody would know.
+fn unrecognized(evidence: &Evidence<'_>) -> Option<Finding> {
+    let says = |json: &serde_json::Value| json.as_object().is_some_and(|keys| !keys.is_empty());
+    let (file, json) = evidence.quantization().filter(|(_, json)| says(json))?;
+    let method = json.get("quant_method").and_then(|method| method.as_str()).unwrap_or("unnamed");
+    let message = format!(
+        "{file} says that the model is quantized (method {}), but this version knows no scheme \
+         for its tensors: they are listed and counted as they are stored",
+        shortened(method, 40)
+    );
+    Some(Finding::general("unknown-scheme", message))
 }
 
 /// Who asks for each stored tensor; two who ask are none.
@@ -200,6 +217,19 @@ mod tests {
             Entry::Scheme(name, _) => (*name).to_owned(),
         };
         (ledger.weights.iter().map(name).collect(), ledger.findings.len())
+    }
+
+    #[test]
+    fn a_quantized_model_that_nobody_knows_is_a_finding() {
+        let (tensors, metadata) = (tensors(), Metadata::default());
+        let json = serde_json::json!({ "quantization_config": { "quant_method": "odd" } });
+        let configs = [crate::schemes::Config { name: "config.json".into(), json }];
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
+        let kinds = |schemes: &[&dyn Scheme]| -> Vec<&str> {
+            settle(&evidence, schemes).findings.iter().map(|finding| finding.kind).collect()
+        };
+        assert_eq!(kinds(&[]), ["unknown-scheme"]);
+        assert!(kinds(&[&Wants("x", &[0])]).is_empty());
     }
 
     #[test]
