@@ -138,7 +138,7 @@ impl Reader<'_, '_> {
         for at in 0..added.len() {
             let Some(&(key, value)) = added.get(at) else { break };
             // One long key may be used for many entries.
-            self.work(self.key_bytes(key).map_or(0, <[u8]>::len) / 64)?;
+            self.work(self.key_bytes(key).map_or(0, |bytes| (bytes.len() / 64).saturating_add(1)))?;
             let earlier = match self.key_bytes(key) {
                 None => None,
                 Some(bytes) if many => match seen.entry(bytes) {

@@ -25,6 +25,9 @@ pub(super) struct Reader<'h, 'p> {
     work: Cell<u64>,
 }
 
+/// Work that is always allowed; beyond it no object is entered twice.
+pub(super) const FREE_WORK: u64 = 1 << 22;
+
 /// What one listed tensor costs beside its name.
 const RECORD: u64 = size_of::<TensorInfo>() as u64;
 
@@ -47,7 +50,7 @@ impl Reader<'_, '_> {
         let most = self.budget.limits().max_pickle_steps;
         let done = self.work.get().saturating_add(amount as u64);
         self.work.set(done);
-        if done > most.saturating_mul(2).max(1 << 16) {
+        if done > most.saturating_add(FREE_WORK) {
             return Err(Error::limit(format!(
                 "the objects of the pickle are shared so often that listing them takes more than \
                  {done} steps"

@@ -137,7 +137,7 @@ impl Names {
 /// `module.name`, with its name in Python 3 where that differs.
 fn spelled(heap: &Heap<'_>, global: &Global) -> String {
     let path = escaped(&heap.path_of(global)).into_owned();
-    let short = |span| heap.text_start(span, 1000);
+    let short = |span| heap.text_start(span, 500);
     match python3_name(&short(global.module)).filter(|_| global.python2) {
         Some(module) => {
             format!("{path} ({module}.{} in Python 3)", escaped(&short(global.name)))

@@ -10,14 +10,11 @@ use crate::error::Result;
 
 use super::expand::{Children, Key};
 use super::pickle::{Id, Node, grow};
-use super::reader::Reader;
+use super::reader::{FREE_WORK, Reader};
 use super::value::{is_simple, key_text};
 
 /// So many metadata entries are kept.
 const MAX_VALUES: u64 = 1000;
-
-/// Things looked at before the walk becomes strict about entering each object once.
-const FREE_WORK: u64 = 1 << 22;
 
 const ON_PATH: u8 = 1;
 const SEEN: u8 = 2;

@@ -360,7 +360,7 @@ pub(crate) fn python3_name(module: &str) -> Option<&'static str> {
 }
 
 /// No honest name is longer; a longer one is not looked at.
-pub(super) const LONGEST: usize = 1000;
+pub(super) const LONGEST: usize = 500;
 
 /// Whether a global is one of those.
 pub(super) fn is_dangerous(module: &str, name: &str) -> bool {

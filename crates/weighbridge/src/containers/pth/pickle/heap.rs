@@ -374,7 +374,7 @@ impl<'a> Heap<'a> {
 
     /// `module.name` of a global, cut where it is longer than any honest one.
     pub(crate) fn path_of(&self, global: &Global) -> String {
-        const MOST: u32 = 1000;
+        const MOST: u32 = 500;
         format!("{}.{}", self.text_start(global.module, MOST), self.text_start(global.name, MOST))
     }
 
