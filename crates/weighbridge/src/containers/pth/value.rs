@@ -16,7 +16,7 @@ const MAX_LIST: usize = 32;
 const MAX_TEXT: usize = 1000;
 
 /// As many bytes as that many characters can take, and one character more.
-const MAX_TEXT_BYTES: u32 = 4 * (MAX_TEXT as u32 + 1);
+const MAX_TEXT_BYTES: u32 = 4004;
 
 /// Tuples inside tuples inside keys: nobody goes deeper.
 const MAX_KEY_DEPTH: usize = 4;

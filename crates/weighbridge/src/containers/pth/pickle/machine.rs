@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 
-use super::heap::{Global, Heap, Id, Node, Seq, Span, grow};
-use super::known::{self, Class};
+use super::heap::{Heap, Id, Node, Seq, Span, grow};
+use super::known::Class;
 use super::literal::{self, Integer};
 use super::opcode::*;
 
@@ -55,12 +55,12 @@ pub(crate) fn run<'a>(bytes: &'a [u8], base: u64, budget: &Budget) -> Result<Pro
     Ok(Program { heap: machine.heap, root, end: machine.at, failure })
 }
 
-struct Machine<'a, 'b> {
-    heap: Heap<'a>,
+pub(super) struct Machine<'a, 'b> {
+    pub(super) heap: Heap<'a>,
     bytes: &'a [u8],
     at: usize,
     base: u64,
-    stack: Vec<Id>,
+    pub(super) stack: Vec<Id>,
     /// Heights of the stack at each mark.
     marks: Vec<u32>,
     memo: Vec<Id>,
@@ -68,10 +68,10 @@ struct Machine<'a, 'b> {
     far_memo: HashMap<u32, Id, RandomState>,
     /// How many were memoized: protocol 4 counts them itself.
     memoized: u32,
-    protocol: u8,
+    pub(super) protocol: u8,
     /// How often `getattr` was named or pushed less how often it was called harmlessly.
-    attribute_uses: u64,
-    budget: &'b Budget,
+    pub(super) attribute_uses: u64,
+    pub(super) budget: &'b Budget,
 }
 
 /// A memo slot nobody wrote to.
@@ -179,7 +179,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// A line of protocol 0, without its end.
-    fn line(&mut self) -> Result<Span> {
+    pub(super) fn line(&mut self) -> Result<Span> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let len = rest.iter().position(|&byte| byte == b'\n').ok_or_else(cut_short)?;
         let span = self.heap.span(self.at, len)?;
@@ -228,7 +228,7 @@ impl<'a> Machine<'a, '_> {
         grow(&mut self.stack, id, self.budget)
     }
 
-    fn pop(&mut self) -> Result<Id> {
+    pub(super) fn pop(&mut self) -> Result<Id> {
         if self.stack.len() <= self.floor() {
             return Err(Error::malformed("the pickle takes more off its stack than it put there"));
         }
@@ -447,66 +447,7 @@ impl<'a> Machine<'a, '_> {
         Ok(())
     }
 
-    // ---- names and calls
-
-    fn global(&mut self, op: u8) -> Result<()> {
-        let (module, name) = if op == GLOBAL {
-            (self.line()?, self.line()?)
-        } else {
-            let (name, module) = (self.pop()?, self.pop()?);
-            if self.is_computed(module) || self.is_computed(name) {
-                return self.computed_global();
-            }
-            (self.spelled(module)?, self.spelled(name)?)
-        };
-        let id = self.name_global(module, name)?;
-        grow(&mut self.stack, id, self.budget)
-    }
-
-    /// Whether a call would have to be made to know what this is.
-    fn is_computed(&self, id: Id) -> bool {
-        matches!(self.heap.node(id), Node::Object(_))
-    }
-
-    /// A global whose name is the result of a call: only who wants to hide it does that.
-    fn computed_global(&mut self) -> Result<()> {
-        let module = self.heap.keep(b"<computed>", self.budget)?;
-        let global = Global { module, name: module, class: Class::Dangerous, python2: false };
-        let id = self.heap.add_global(global, self.budget)?;
-        grow(&mut self.stack, id, self.budget)
-    }
-
-    fn spelled(&self, id: Id) -> Result<Span> {
-        match self.heap.node(id) {
-            Node::Text(span) | Node::String(span) => Ok(span),
-            _ => Err(Error::malformed("a global is named by something that is not text")),
-        }
-    }
-
-    fn name_global(&mut self, module: Span, name: Span) -> Result<Id> {
-        let class = self.classify(module, name);
-        if class == Class::GetAttr {
-            self.attribute_uses = self.attribute_uses.saturating_add(1);
-        }
-        let global = Global { module, name, class, python2: self.protocol < 3 };
-        self.heap.add_global(global, self.budget)
-    }
-
-    /// Text may be long and used often, so its length is asked for first.
-    fn classify(&self, module: Span, name: Span) -> Class {
-        let heap = &self.heap;
-        match [module, name].iter().any(|&span| heap.bytes(span).len() > known::LONGEST) {
-            true => Class::Dangerous,
-            false => known::classify(&heap.text(module), &heap.text(name)),
-        }
-    }
-
-    fn class(&self, id: Id) -> Option<Class> {
-        match self.heap.node(id) {
-            Node::Global(index) => self.heap.global(index).map(|global| global.class),
-            _ => None,
-        }
-    }
+    // ---- calls
 
     fn call(&mut self, op: u8) -> Result<()> {
         if op == BUILD {
@@ -569,56 +510,6 @@ impl<'a> Machine<'a, '_> {
             object.kwargs = kwargs;
         }
         grow(&mut self.stack, id, self.budget)
-    }
-
-    /// `getattr(Class, "name")` is how enumerations and torch's own functions are pickled, and
-    /// `getattr(object, "name")` how methods are that belong to an object. It is that, and no
-    /// detour, if class and attribute together are not dangerous either.
-    fn spells_a_name(&self, args: Id) -> bool {
-        let Some(&[target, attribute]) = self.heap.tuple(args) else { return false };
-        let (Node::Text(attribute) | Node::String(attribute)) = self.heap.node(attribute) else {
-            return false;
-        };
-        let Some(global) = self.class_behind(target) else { return false };
-        if self.heap.bytes(attribute).len() > known::LONGEST
-            || matches!(global.class, Class::Dangerous | Class::GetAttr)
-        {
-            return false;
-        }
-        let attribute = self.heap.text(attribute);
-        let name = format!("{}.{attribute}", self.heap.text(global.name));
-        let whole = known::classify(&self.heap.text(global.module), &name);
-        whole != Class::Dangerous && !attribute.starts_with("__") && !attribute.contains('.')
-    }
-
-    /// The class that something is, or is an instance of. What a function returned can be
-    /// anything, so only what is spelled like a class counts as one.
-    fn class_behind(&self, id: Id) -> Option<&Global> {
-        let heap = &self.heap;
-        let Node::Object(index) = heap.node(id) else { return heap.class_of(id) };
-        let object = heap.object(index)?;
-        let class = match heap.class_of(object.class)? {
-            global if global.class == Class::Reconstructor => {
-                heap.class_of(*heap.tuple(object.args)?.first()?)?
-            }
-            global => global,
-        };
-        let name = heap.bytes(class.name);
-        let last = name.rsplit(|&byte| byte == b'.').next()?;
-        last.trim_ascii_start().first().is_some_and(u8::is_ascii_uppercase).then_some(class)
-    }
-
-    /// `getattr` is harmless only if every time it was pushed it was then called harmlessly.
-    fn settle_attributes(&mut self) {
-        let class = if self.attribute_uses == 0 { Class::Inert } else { Class::Dangerous };
-        for index in 0..self.heap.globals().len() {
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            if let Some(global) = self.heap.global_mut(index)
-                && global.class == Class::GetAttr
-            {
-                global.class = class;
-            }
-        }
     }
 
     fn persistent(&mut self, op: u8) -> Result<()> {
