@@ -262,7 +262,10 @@ impl Input {
     }
 
     /// The first bytes, at most `len`: fewer if there are no more.
-    pub fn head(&self, len: usize) -> Result<Vec<u8>> {
+    pub fn head(&self, len: usize) -> Result<Cow<'_, [u8]>> {
+        if let Some(all) = self.lent() {
+            return Ok(Cow::Borrowed(&all[..len.min(all.len())]));
+        }
         let available = match &self.kind {
             Kind::Stream(stream) => {
                 let mut stream = lock(stream);
@@ -273,7 +276,7 @@ impl Input {
         };
         let mut head = vec![0; len.min(available)];
         self.read_at(0, &mut head)?;
-        Ok(head)
+        Ok(Cow::Owned(head))
     }
 
     fn too_short(&self, offset: u64, len: usize) -> Error {

@@ -131,7 +131,7 @@ impl OpenOptions {
         self.assemble(inputs, located)
     }
 
-    fn assemble(&self, inputs: Vec<Input>, located: Located) -> Result<Model> {
+    fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
         let budget = Budget::new(self.limits.clone());
         let sources: Vec<Source> = inputs
             .into_iter()
@@ -140,6 +140,7 @@ impl OpenOptions {
                 self.open_source(input, &budget).map_err(|e| e.in_file(&name))
             })
             .collect::<Result<_>>()?;
+        locate::beside_late(&sources, &mut located, &budget)?;
         Ok(Model::new(sources, located))
     }
 

@@ -9,10 +9,11 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{Located, shown_name};
-use crate::catalog::Finding;
+use crate::catalog::{Finding, TensorInfo};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 use crate::schemes::Config;
+use crate::source::Source;
 
 /// What a scheme may want to see, in the order they are listed.
 const NAMES: &[&str] = &[
@@ -25,9 +26,6 @@ const NAMES: &[&str] = &[
     "params.json",
     "adapter_config.json",
 ];
-
-/// What comes without a `config.json` beside `.pt` and `.pth` files: early GPTQ, Llama as published.
-const RARE: &[&str] = &["quantize_config.json", "params.json"];
 
 /// Real configs stay far below; those that list every tensor come to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -45,9 +43,8 @@ pub(super) fn beside(folder: &Path, located: &mut Located, budget: &Budget) -> R
 
 /// Reads the configs of a file that was given by name.
 ///
-/// Training frameworks write `.pt`, `.pth` and `.ckpt` files without any; only those of two old
-/// kinds of models have one. Opening thousands of small checkpoints should not cost eight
-/// questions to the file system each.
+/// Training frameworks write `.pt`, `.pth` and `.ckpt` files by the thousand and put no config
+/// beside them, so for those the question is left until their tensors are known.
 pub(super) fn beside_file(
     path: &Path,
     folder: &Path,
@@ -55,15 +52,32 @@ pub(super) fn beside_file(
     budget: &Budget,
 ) -> Result<()> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    let names = match extension.as_deref() {
-        Some("gguf" | "apr" | "npz" | "npy") => return Ok(()),
+    match extension.as_deref() {
+        Some("gguf" | "apr" | "npz" | "npy") => Ok(()),
         Some("pt" | "pth" | "ckpt") => {
-            read(&folder.join("config.json"), "config.json", located, budget)?;
-            if located.configs.is_empty() { RARE } else { &NAMES[1..] }
+            located.late_configs = Some(folder.to_owned());
+            Ok(())
         }
-        _ => NAMES,
+        _ => beside(folder, located, budget),
+    }
+}
+
+/// Reads the configs that were left for later, if a tensor could need one: a matrix of whole
+/// numbers or of 8-bit floats may be the packed form of something else.
+pub(in crate::model) fn beside_late(
+    sources: &[Source],
+    located: &mut Located,
+    budget: &Budget,
+) -> Result<()> {
+    let Some(folder) = located.late_configs.take() else { return Ok(()) };
+    let packed = |tensor: &TensorInfo| {
+        let dtype = tensor.stored.element();
+        tensor.shape.len() > 1 && !dtype.is_some_and(|d| d.is_float() && d.bits() >= 16)
     };
-    names.iter().try_for_each(|name| read(&folder.join(name), name, located, budget))
+    match sources.iter().any(|source| source.catalog().tensors.iter().any(packed)) {
+        true => beside(&folder, located, budget),
+        false => Ok(()),
+    }
 }
 
 /// Reads a config that is stored under another name, if a scheme may want it.

@@ -32,6 +32,7 @@ use crate::limits::{Budget, Limits};
 use crate::schemes::Config;
 
 mod configs;
+pub(super) use configs::beside_late;
 mod crosscheck;
 mod directory;
 mod file;
@@ -61,6 +62,8 @@ pub(super) struct Located {
     pub(super) path: PathBuf,
     pub(super) files: Vec<PathBuf>,
     pub(super) configs: Vec<Config>,
+    /// The folder whose configs are read once it is known that a tensor could need them.
+    pub(super) late_configs: Option<PathBuf>,
     pub(super) findings: Vec<Finding>,
     pub(super) notes: Vec<String>,
     /// Which file holds which tensor, where an index says so.

@@ -20,16 +20,9 @@ const GLANCE: usize = 16;
 /// What a file is, if its first bytes rule out every format we read. Asked on every open, so a
 /// few bytes must do unless they are suspicious.
 pub(in crate::model) fn certain_stranger(input: &Input) -> Result<Option<Error>> {
-    let owned;
-    let start: &[u8] = match input.lent() {
-        Some(all) => all.get(..GLANCE).unwrap_or(all),
-        None => {
-            owned = input.head(GLANCE)?;
-            &owned
-        }
-    };
+    let start = &*input.head(GLANCE)?;
     let text =
-        start.first().is_none_or(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        start.iter().take(4).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     let blank = start.iter().all(|&byte| byte == 0);
     if !text
         && !blank
