@@ -237,3 +237,15 @@ fn tangles_are_given_up_soon() {
         println!("{what}: {took:?}");
     }
 }
+
+#[test]
+fn an_unknown_byte_order_is_not_guessed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/pth");
+    let mut bytes = std::fs::read(folder.join("state_dict.pth")).unwrap();
+    let at = bytes.windows(6).position(|window| window == b"little").expect("the record");
+    bytes[at..at + 6].copy_from_slice(b"middle");
+    let source = open(Input::from_bytes(bytes, "state_dict.pth"), false).unwrap();
+    assert!(source.catalog().findings.iter().any(|f| f.kind == "unknown-byte-order"));
+    let index = source.catalog().tensors.iter().position(|t| t.bytes > 8).unwrap();
+    assert!(sha(&source, index).unwrap_err().to_string().contains("order"));
+}
