@@ -43,7 +43,8 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut archive = Archive::open(input, budget)?;
     let mut list = List::default();
     archive.report(&mut list.catalog);
-    list.catalog.tensors.reserve(archive.members().len());
+    // Each is charged when it is taken up, so not all of the memory is asked for at once.
+    list.catalog.tensors.reserve(archive.members().len().min(1024));
     for member in archive.members().iter().filter(|member| !archive.is_hidden(member)) {
         list.add(&archive, member, budget)?;
     }

@@ -9,6 +9,7 @@
 //! ROOT/version, .data/serialization_id, .format_version, .storage_alignment, code/*.py
 //! ```
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
@@ -21,7 +22,8 @@ use crate::text::shortened;
 use super::super::Opening;
 use super::super::zip::{Archive, Member, Method};
 use super::pickle::run;
-use super::storage::{Located, Missing, Store};
+use super::report::Names;
+use super::storage::{ByteOrder, Located, Missing, Store};
 use super::{list, report, script};
 
 /// Reads an archive.
@@ -39,16 +41,17 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     catalog.detail = Some(if is_script { "TorchScript".into() } else { "zip archive".to_owned() });
     let records = Records {
         root: &root,
-        big_endian: is_big_endian(&archive, &root, opening)?,
+        order: byte_order(&archive, &root, opening, &mut catalog)?,
         len: input.whole_len()?,
     };
-    let mut catalog = read(&archive, &records, "data", opening, catalog)?;
-    hidden_pickles(&archive, &root, opening, &mut catalog)?;
+    let mut names = Names::default();
+    let mut catalog = read(&archive, &records, "data", opening, &mut names, catalog)?;
+    other_pickles(&archive, &root, opening, &mut names, &mut catalog)?;
     if is_script
         && opening.root.is_none()
         && archive.find(&format!("{root}constants.pkl")).is_some()
     {
-        catalog = read(&archive, &records, "constants", opening, catalog)?;
+        catalog = read(&archive, &records, "constants", opening, &mut names, catalog)?;
     }
     report::relations(&mut catalog);
     Ok(catalog)
@@ -57,13 +60,20 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
 /// What all records of an archive have in common.
 struct Records<'a> {
     root: &'a str,
-    big_endian: bool,
+    order: ByteOrder,
     /// Length of the file.
     len: u64,
 }
 
-/// The folder that `data.pkl` is in, with its slash; of several the outermost.
+/// The folder that `data.pkl` is in, with its slash. PyTorch takes the folder of the first member
+/// of the archive; where that has none, it is the outermost of all there are.
 fn root_of(archive: &Archive<'_>) -> Option<String> {
+    let first = archive.members().first().map(|member| archive.name(member));
+    if let Some((folder, _)) = first.and_then(|name| name.split_once('/'))
+        && archive.find(&format!("{folder}/data.pkl")).is_some()
+    {
+        return Some(format!("{folder}/"));
+    }
     let roots = archive.members().iter().filter_map(|member| {
         let root = archive.name(member).strip_suffix("data.pkl")?;
         (root.is_empty() || root.ends_with('/')).then_some(root)
@@ -71,15 +81,32 @@ fn root_of(archive: &Archive<'_>) -> Option<String> {
     roots.min_by_key(|root| root.len()).map(str::to_owned)
 }
 
-fn is_big_endian(archive: &Archive<'_>, root: &str, opening: &Opening<'_>) -> Result<bool> {
-    let Some(member) = archive.find(&format!("{root}byteorder")) else { return Ok(false) };
-    if member.size > 16 {
-        return Ok(false);
-    }
-    match archive.contents(member, opening.budget, "the byteorder record") {
-        Ok(contents) => Ok(contents.trim_ascii() == b"big"),
-        Err(error) if survivable(&error) => Ok(false),
-        Err(error) => Err(error),
+fn byte_order(
+    archive: &Archive<'_>,
+    root: &str,
+    opening: &Opening<'_>,
+    catalog: &mut Catalog,
+) -> Result<ByteOrder> {
+    let Some(member) = archive.find(&format!("{root}byteorder")) else {
+        return Ok(ByteOrder::Little);
+    };
+    let says = match archive.contents(member, opening.budget, "the byteorder record") {
+        Ok(contents) => contents,
+        Err(error) if survivable(&error) => Cow::Borrowed(&b"?"[..]),
+        Err(error) => return Err(error),
+    };
+    match says.trim_ascii() {
+        b"little" => Ok(ByteOrder::Little),
+        b"big" => Ok(ByteOrder::Big),
+        other => {
+            let other = String::from_utf8_lossy(other.get(..40).unwrap_or(other));
+            let message = format!(
+                "the byteorder record says `{}`, not `little` or `big`: numbers cannot be read",
+                shortened(&other, 40)
+            );
+            catalog.findings.push(Finding::general("unknown-byte-order", message));
+            Ok(ByteOrder::Unknown)
+        }
     }
 }
 
@@ -94,6 +121,7 @@ fn read(
     records: &Records<'_>,
     name: &str,
     opening: &Opening<'_>,
+    names: &mut Names,
     mut catalog: Catalog,
 ) -> Result<Catalog> {
     let file = format!("{}{name}.pkl", records.root);
@@ -101,7 +129,7 @@ fn read(
     let bytes = match archive.contents(member, opening.budget, "the pickle") {
         Ok(bytes) => bytes,
         Err(error) if survivable(&error) => {
-            start_of_broken(archive, member, opening, &mut catalog)?;
+            start_of_broken(archive, member, opening, names, &mut catalog)?;
             let message = format!("`{}` cannot be read: {error}", shortened(&file, 80));
             catalog.findings.push(Finding::general("broken-pickle", message));
             return Ok(catalog);
@@ -116,13 +144,13 @@ fn read(
         prefix: format!("{}{name}/", records.root),
         old_prefix: (name == "data").then(|| format!("{}tensors/", records.root)),
         name: String::new(),
-        big_endian: records.big_endian,
+        order: records.order,
         pickle: stored.then_some(offset),
         len: records.len,
         compressed: HashMap::default(),
     };
     let prefix = if name == "data" { "" } else { name };
-    list(&program, &mut store, prefix, opening, catalog)
+    list(&program, &mut store, prefix, opening, names, catalog)
 }
 
 /// The globals of a pickle whose end is missing: an attack may be at its start.
@@ -130,36 +158,52 @@ fn start_of_broken(
     archive: &Archive<'_>,
     member: &Member,
     opening: &Opening<'_>,
+    names: &mut Names,
     catalog: &mut Catalog,
 ) -> Result<()> {
     let mut scratch = Vec::new();
     match archive.start_of(member, 1 << 20, &mut scratch) {
-        Ok(bytes) => report::globals(&run(bytes, 0, opening.budget)?.heap, opening, catalog),
+        Ok(bytes) => names.report(&run(bytes, 0, opening.budget)?.heap, opening, catalog),
         Err(error) if survivable(&error) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Another reader may see another of several members of one name: all of them are distrusted.
-fn hidden_pickles(
+/// Another reader may see another of several members of one name, or of a name that differs only
+/// in the case of its letters, or take another folder: all pickles are distrusted.
+fn other_pickles(
     archive: &Archive<'_>,
     root: &str,
     opening: &Opening<'_>,
+    names: &mut Names,
     catalog: &mut Catalog,
 ) -> Result<()> {
-    for file in ["data.pkl", "constants.pkl", "attributes.pkl"] {
-        let name = format!("{root}{file}");
-        let same = archive.members().iter().filter(|member| archive.name(member) == name);
-        let all = file == "attributes.pkl";
-        for member in same.filter(|member| all || archive.is_hidden(member)) {
-            match archive.contents(member, opening.budget, "a pickle") {
-                Ok(bytes) => {
-                    report::globals(&run(&bytes, 0, opening.budget)?.heap, opening, catalog)?;
-                }
-                Err(error) if survivable(&error) => {}
-                Err(error) => return Err(error),
-            }
+    let mut elsewhere = false;
+    for member in archive.members() {
+        let name = archive.name(member);
+        let Some(at) = name.len().checked_sub(4) else { continue };
+        if !name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".pkl")) {
+            continue;
         }
+        let own = name.strip_prefix(root);
+        elsewhere |= own != Some("data.pkl") && name.to_lowercase().ends_with("data.pkl");
+        if matches!(own, Some("data.pkl" | "constants.pkl")) && !archive.is_hidden(member) {
+            continue;
+        }
+        match archive.contents(member, opening.budget, "a pickle") {
+            Ok(bytes) => {
+                names.report(&run(&bytes, 0, opening.budget)?.heap, opening, catalog)?;
+            }
+            Err(error) if survivable(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if elsewhere {
+        let message = format!(
+            "the archive has more than one data.pkl; the one of PyTorch, `{}data.pkl`, is listed",
+            shortened(root, 80)
+        );
+        catalog.findings.push(Finding::general("several-pickles", message));
     }
     Ok(())
 }
@@ -172,7 +216,7 @@ pub(super) struct ZipStore<'a, 'i> {
     old_prefix: Option<String>,
     /// The name looked for last.
     name: String,
-    big_endian: bool,
+    order: ByteOrder,
     pickle: Option<u64>,
     /// Length of the file.
     len: u64,
@@ -188,7 +232,7 @@ impl<'a, 'i> ZipStore<'a, 'i> {
             prefix,
             old_prefix: None,
             name: String::new(),
-            big_endian: false,
+            order: ByteOrder::Little,
             pickle: None,
             len: 0,
             compressed: HashMap::default(),
@@ -227,6 +271,12 @@ impl Store for ZipStore<'_, '_> {
     fn locate(&mut self, key: &[u8], catalog: &mut Catalog) -> Result<Result<Located, Missing>> {
         let key = String::from_utf8_lossy(key);
         let Some(member) = self.find(&key) else { return Ok(Err(self.absent())) };
+        if self.archive.is_ambiguous(member) {
+            let record = shortened(&self.name, 80);
+            let reason =
+                format!("its record `{record}` occurs twice: readers differ on which counts");
+            return Ok(Err(Missing { kind: "duplicate-record", reason }));
+        }
         let run = match self.archive.run_of(member, catalog) {
             Ok(run) => run,
             Err(error) if survivable(&error) => {
@@ -253,8 +303,8 @@ impl Store for ZipStore<'_, '_> {
         Ok(Ok(Located { run, available }))
     }
 
-    fn is_big_endian(&self) -> bool {
-        self.big_endian
+    fn byte_order(&self) -> ByteOrder {
+        self.order
     }
 
     fn pickle_offset(&self) -> Option<u64> {

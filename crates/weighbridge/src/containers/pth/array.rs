@@ -76,6 +76,9 @@ impl Reader<'_, '_> {
         let unknown = || ArrayType { stored: StoredType::opaque("UNKNOWN"), big_endian: false };
         let Node::Object(index) = heap.node(id) else { return unknown() };
         let Some(object) = heap.object(index) else { return unknown() };
+        if heap.class_of(object.class).map(|global| global.class) != Some(Class::ArrayType) {
+            return unknown();
+        }
         let code = heap.tuple(object.args).and_then(|args| args.first().copied());
         let Some(code) = code.and_then(|code| heap.text_of(code)) else { return unknown() };
         let state = object.state.and_then(|state| heap.tuple(state)).unwrap_or_default();
@@ -125,25 +128,10 @@ impl Reader<'_, '_> {
 
     /// Where bytes are, and how many.
     fn raw_bytes(&mut self, id: Id) -> Result<Option<(Run, u64)>> {
-        let heap = self.heap;
-        match heap.node(id) {
-            Node::Bytes(span) | Node::String(span) => self.bytes_in_place(span).map(Some),
-            Node::Object(index) => {
-                let Some(object) = heap.object(index) else { return Ok(None) };
-                let class = heap.class_of(object.class).map(|global| global.class);
-                let first = heap.tuple(object.args).and_then(|args| args.first().copied());
-                match (class, first.map(|first| heap.node(first))) {
-                    (Some(Class::Encode | Class::Bytes), Some(Node::Text(span))) => {
-                        self.unpacked(span)
-                    }
-                    (Some(Class::Bytes), Some(Node::Bytes(span) | Node::String(span))) => {
-                        self.bytes_in_place(span).map(Some)
-                    }
-                    (Some(Class::Bytes), None) => Ok(Some((Run::Nowhere, 0))),
-                    _ => Ok(None),
-                }
-            }
-            _ => Ok(None),
+        match self.heap.raw_bytes(id) {
+            Some((span, true)) => self.unpacked(span),
+            Some((span, false)) => self.bytes_in_place(span).map(Some),
+            None => Ok(None),
         }
     }
 
@@ -159,17 +147,24 @@ impl Reader<'_, '_> {
     /// Text whose characters are the bytes.
     fn unpacked(&mut self, span: Span) -> Result<Option<(Run, u64)>> {
         let heap = self.heap;
+        // The same array may be met many times.
+        if let Some(known) = self.unpacked.get(&span) {
+            return Ok(Some(*known));
+        }
+        self.budget.charge(32, "a numpy array in a pickle")?;
         if heap.bytes(span).is_ascii() {
-            return self.bytes_in_place(span).map(Some);
+            let found = self.bytes_in_place(span)?;
+            self.unpacked.insert(span, found);
+            return Ok(Some(found));
         }
         self.budget.check_allocation(heap.bytes(span).len() as u64, "a numpy array in a pickle")?;
         let Ok(text) = std::str::from_utf8(heap.bytes(span)) else { return Ok(None) };
         let bytes: Option<Vec<u8>> =
             text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-        match bytes {
-            Some(bytes) => self.hold(bytes.into()).map(Some),
-            None => Ok(None),
-        }
+        let Some(bytes) = bytes else { return Ok(None) };
+        let found = self.hold(bytes.into())?;
+        self.unpacked.insert(span, found);
+        Ok(Some(found))
     }
 
     /// Keeps bytes that are nowhere in the file as such.
@@ -216,20 +211,12 @@ impl Reader<'_, '_> {
     /// At most eight bytes of a number.
     fn few_bytes(&self, id: Id) -> Option<smallvec::SmallVec<[u8; 8]>> {
         let heap = self.heap;
-        let span = match heap.node(id) {
-            Node::Bytes(span) | Node::String(span) => {
-                return (heap.bytes(span).len() <= 8).then(|| heap.bytes(span).into());
-            }
-            Node::Object(index) => {
-                let object = heap.object(index)?;
-                match heap.node(*heap.tuple(object.args)?.first()?) {
-                    Node::Text(span) => span,
-                    _ => return None,
-                }
-            }
-            _ => return None,
-        };
-        let text = std::str::from_utf8(heap.bytes(span)).ok().filter(|text| text.len() <= 16)?;
+        let (span, is_text) =
+            heap.raw_bytes(id).filter(|&(span, _)| heap.bytes(span).len() <= 16)?;
+        if !is_text {
+            return (heap.bytes(span).len() <= 8).then(|| heap.bytes(span).into());
+        }
+        let text = std::str::from_utf8(heap.bytes(span)).ok()?;
         text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
     }
 }

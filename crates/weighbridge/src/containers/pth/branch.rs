@@ -104,7 +104,11 @@ impl Reader<'_, '_> {
         while let Some(&(key, child)) = children.get(at) {
             at = at.saturating_add(1);
             match key {
-                Key::Node(key) => named.push((key_text(self.heap, key).into_owned(), child)),
+                Key::Node(key) => {
+                    let name = key_text(self.heap, key).into_owned();
+                    self.budget.charge(name.len() as u64, "names of branches")?;
+                    named.push((name, child));
+                }
                 Key::Index(place) => named.push((place.to_string(), child)),
                 Key::Same if looked_into < 16 => {
                     looked_into = looked_into.saturating_add(1);

@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
             }
             _ => {
                 if let Some(state) = object.state
-                    && let Some(module) = self.module(state)
+                    && let Some(module) = self.module(state)?
                 {
                     return self.expand_module(&module, out);
                 }
@@ -76,6 +76,7 @@ impl Reader<'_, '_> {
     fn expand_rest(&self, object: &Object, out: &mut Children) -> Result<()> {
         self.positions(self.heap.items(object.items), out)?;
         for (key, value) in self.heap.pairs(object.entries) {
+            self.work(1)?;
             grow(out, (Key::Node(key), value), self.budget)?;
         }
         for part in [object.kwargs, object.state].into_iter().flatten() {
@@ -103,6 +104,7 @@ impl Reader<'_, '_> {
 
     fn positions(&self, items: impl Iterator<Item = Id>, out: &mut Children) -> Result<()> {
         for (place, item) in items.enumerate() {
+            self.work(1)?;
             let place = u32::try_from(place).unwrap_or(u32::MAX);
             grow(out, (Key::Index(place), item), self.budget)?;
         }
@@ -114,6 +116,7 @@ impl Reader<'_, '_> {
         let from = out.len();
         if let Node::Dict(seq) = self.heap.node(id) {
             for (key, value) in self.heap.pairs(seq) {
+                self.work(1)?;
                 grow(out, (Key::Node(key), value), self.budget)?;
             }
         } else {
@@ -123,11 +126,10 @@ impl Reader<'_, '_> {
                 grow(out, (Key::Node(key), value), self.budget)?;
             }
         }
-        self.drop_overwritten(from, out);
-        Ok(())
+        self.drop_overwritten(from, out)
     }
 
-    fn drop_overwritten(&self, from: usize, out: &mut Children) {
+    fn drop_overwritten(&self, from: usize, out: &mut Children) -> Result<()> {
         let added = out.get_mut(from..).unwrap_or_default();
         let mut kept = 0usize;
         let mut seen =
@@ -135,6 +137,8 @@ impl Reader<'_, '_> {
         let many = added.len() > FEW;
         for at in 0..added.len() {
             let Some(&(key, value)) = added.get(at) else { break };
+            // One long key may be used for many entries.
+            self.work(self.key_bytes(key).map_or(0, |bytes| (bytes.len() / 64).saturating_add(1)))?;
             let earlier = match self.key_bytes(key) {
                 None => None,
                 Some(bytes) if many => match seen.entry(bytes) {
@@ -161,6 +165,7 @@ impl Reader<'_, '_> {
             }
         }
         out.truncate(from.saturating_add(kept));
+        Ok(())
     }
 
     fn key_bytes(&self, key: Key) -> Option<&[u8]> {

@@ -38,14 +38,15 @@ const FIRST_READ: u64 = 16 << 10;
 /// Reads a file of pickles in a row, or a single pickle.
 pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     let mut catalog = Catalog::default();
+    let mut names = report::Names::default();
     let mut tape = Tape { input, at: 0, len: input.whole_len()?, budget: opening.budget };
     let (bytes, base) = tape.next()?;
     let first = run(&bytes, base, opening.budget)?;
-    report::globals(&first.heap, opening, &mut catalog)?;
+    names.report(&first.heap, opening, &mut catalog)?;
     if !is_magic(&first) {
         catalog.detail = Some("a pickle".to_owned());
         let mut store = LegacyStore { places: HashMap::default(), pickle: base };
-        let mut catalog = list(&first, &mut store, "", opening, catalog)?;
+        let mut catalog = list(&first, &mut store, "", opening, &mut names, catalog)?;
         report::relations(&mut catalog);
         return Ok(catalog);
     }
@@ -55,7 +56,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     for _ in 0..2 {
         let (bytes, base) = tape.next()?;
         let program = run(&bytes, base, opening.budget)?;
-        report::globals(&program.heap, opening, &mut catalog)?;
+        names.report(&program.heap, opening, &mut catalog)?;
         tape.advance(&program);
     }
     let (bytes, base) = tape.next()?;
@@ -65,7 +66,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     if program.root.is_some() {
         let (bytes, start) = tape.next()?;
         let keys = run(&bytes, start, opening.budget)?;
-        report::globals(&keys.heap, opening, &mut catalog)?;
+        names.report(&keys.heap, opening, &mut catalog)?;
         tape.advance(&keys);
         let end = store.find_storages(&program.heap, &keys, &tape)?;
         if end > tape.len {
@@ -76,7 +77,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
             catalog.findings.push(Finding::general("truncated", message));
         }
     }
-    let mut catalog = list(&program, &mut store, "", opening, catalog)?;
+    let mut catalog = list(&program, &mut store, "", opening, &mut names, catalog)?;
     report::relations(&mut catalog);
     Ok(catalog)
 }
@@ -158,7 +159,7 @@ impl LegacyStore {
             let (Node::Text(key) | Node::String(key)) = keys.heap.node(key) else { break };
             let key = keys.heap.bytes(key);
             // Without the size of its elements, a storage cannot be stepped over.
-            let Some(&(unit, claimed)) = sizes.get(key) else { break };
+            let Some(&Some((unit, claimed))) = sizes.get(key) else { break };
             let start = at.saturating_add(8);
             let mut count = [0; 8];
             let elements = match start <= tape.len {
@@ -181,15 +182,21 @@ impl LegacyStore {
     }
 }
 
-type Sizes<'h> = HashMap<&'h [u8], (u64, u64), RandomState>;
+type Sizes<'h> = HashMap<&'h [u8], Option<(u64, u64)>, RandomState>;
 
-/// Bytes of an element and number of elements of each storage in a pickle.
+/// Bytes of an element and number of elements of each storage in a pickle, where it is clear.
 fn storage_sizes<'h>(heap: &'h Heap<'_>, budget: &Budget) -> Result<Sizes<'h>> {
     let mut sizes = Sizes::default();
     for id in 0..u32::try_from(heap.len()).unwrap_or(u32::MAX) {
         let Some(storage) = storage_id(heap, id) else { continue };
-        if sizes.insert(storage.key, (storage.unit(), storage.len)).is_none() {
-            budget.charge(48, "storages")?;
+        let size = (storage.unit(), storage.len);
+        match sizes.get_mut(storage.key) {
+            None => {
+                budget.charge(48, "storages")?;
+                sizes.insert(storage.key, Some(size));
+            }
+            // Of two sizes for one storage neither can be trusted.
+            Some(known) => *known = known.filter(|known| *known == size),
         }
     }
     Ok(sizes)

@@ -128,16 +128,17 @@ fn list(
     store: &mut dyn Store,
     prefix: &str,
     opening: &Opening<'_>,
+    names: &mut report::Names,
     mut catalog: Catalog,
 ) -> Result<Catalog> {
-    report::globals(&program.heap, opening, &mut catalog)?;
+    names.report(&program.heap, opening, &mut catalog)?;
     let Some(root) = program.root else {
         let why = program.failure.as_ref().map(ToString::to_string).unwrap_or_default();
         catalog.findings.push(Finding::general("broken-pickle", why));
         return Ok(catalog);
     };
     let first_tensor = catalog.tensors.len();
-    let mut reader = Reader { heap: &program.heap, store, budget: opening.budget, catalog };
+    let mut reader = Reader::new(&program.heap, store, opening.budget, catalog);
     let (start, stem) = match opening.root {
         Some(path) => (reader.follow(root, path)?, path),
         None => (root, opening.stem),

@@ -5,6 +5,10 @@
 //!                     "_modules": {name: module or None}, "_non_persistent_buffers_set": {name, ..}, ..}
 //! ```
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
 use crate::error::Result;
 
 use super::expand::{Children, Key};
@@ -21,12 +25,27 @@ pub(super) struct Module {
 
 impl Reader<'_, '_> {
     /// Reads an object's state as that of a module.
-    pub(super) fn module(&self, state: Id) -> Option<Module> {
-        let find = |key| self.heap.lookup(state, key);
-        let parameters = find("_parameters").filter(|&id| self.is_dict(id))?;
-        let modules = find("_modules").filter(|&id| self.is_dict(id))?;
-        let buffers = find("_buffers").filter(|&id| self.is_dict(id));
-        Some(Module { parameters, modules, buffers, passing: find("_non_persistent_buffers_set") })
+    pub(super) fn module(&self, state: Id) -> Result<Option<Module>> {
+        let Node::Dict(seq) = self.heap.node(state) else { return Ok(None) };
+        const KEYS: [&str; 4] =
+            ["_parameters", "_modules", "_buffers", "_non_persistent_buffers_set"];
+        let mut found = [None; 4];
+        for (key, value) in self.heap.pairs(seq) {
+            self.work(1)?;
+            for (slot, name) in found.iter_mut().zip(KEYS) {
+                if self.heap.is_text(key, name) {
+                    *slot = Some(value);
+                }
+            }
+        }
+        let [parameters, modules, buffers, passing] = found;
+        let dict = |id: Option<Id>| id.filter(|&id| self.is_dict(id));
+        Ok(match (dict(parameters), dict(modules)) {
+            (Some(parameters), Some(modules)) => {
+                Some(Module { parameters, modules, buffers: dict(buffers), passing })
+            }
+            _ => None,
+        })
     }
 
     fn is_dict(&self, id: Id) -> bool {
@@ -53,7 +72,7 @@ impl Reader<'_, '_> {
         let passing = self.passing_names(module.passing);
         for (place, (key, value)) in pairs.into_iter().enumerate() {
             let is_buffer = (first_buffer..after_buffers).contains(&place);
-            let is_passing = || passing.iter().any(|&name| self.same_text(name, key));
+            let is_passing = || self.key_text(key).is_some_and(|text| passing.contains(text));
             if matches!(self.heap.node(value), Node::None) || (is_buffer && is_passing()) {
                 continue;
             }
@@ -63,32 +82,30 @@ impl Reader<'_, '_> {
     }
 
     /// Names of buffers that are not saved.
-    fn passing_names(&self, set: Option<Id>) -> Vec<Id> {
+    fn passing_names(&self, set: Option<Id>) -> HashSet<&[u8], RandomState> {
         let heap = self.heap;
-        let Some(set) = set else { return Vec::new() };
-        let seq = match heap.node(set) {
-            Node::Set(seq) => seq,
+        let seq = match set.map(|set| heap.node(set)) {
+            Some(Node::Set(seq)) => Some(seq),
             // set([..]) as protocols before 4 spell it
-            Node::Object(index) => {
+            Some(Node::Object(index)) => {
                 let first =
                     heap.object(index).and_then(|object| heap.tuple(object.args)?.first().copied());
                 match first.map(|first| heap.node(first)) {
-                    Some(Node::List(seq) | Node::Set(seq)) => seq,
-                    _ => return Vec::new(),
+                    Some(Node::List(seq) | Node::Set(seq)) => Some(seq),
+                    _ => None,
                 }
             }
-            _ => return Vec::new(),
+            _ => None,
         };
         // A module with thousands of passing buffers does not exist.
-        heap.items(seq).take(4096).collect()
+        let names = seq.into_iter().flat_map(|seq| heap.items(seq)).take(4096);
+        names.filter_map(|name| self.key_text(name)).collect()
     }
 
-    fn same_text(&self, a: Id, b: Id) -> bool {
-        match (self.heap.node(a), self.heap.node(b)) {
-            (Node::Text(a) | Node::String(a), Node::Text(b) | Node::String(b)) => {
-                self.heap.bytes(a) == self.heap.bytes(b)
-            }
-            _ => false,
+    fn key_text(&self, key: Id) -> Option<&[u8]> {
+        match self.heap.node(key) {
+            Node::Text(span) | Node::String(span) => Some(self.heap.bytes(span)),
+            _ => None,
         }
     }
 }

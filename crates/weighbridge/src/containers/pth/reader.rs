@@ -1,11 +1,16 @@
 //! One pickle, the file it came from, and the catalog being made of them.
 
-use crate::catalog::{Catalog, Finding, TensorInfo};
-use crate::error::Result;
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::catalog::{Catalog, Finding, Run, TensorInfo};
+use crate::error::{Error, Result};
 use crate::limits::Budget;
 
 use super::draft::Draft;
-use super::pickle::{Heap, Id, Node};
+use super::pickle::{Heap, Id, Node, Span};
 use super::storage::Store;
 
 /// Turns the objects of one pickle into catalog entries.
@@ -14,12 +19,52 @@ pub(super) struct Reader<'h, 'p> {
     pub(super) store: &'h mut dyn Store,
     pub(super) budget: &'h Budget,
     pub(super) catalog: Catalog,
+    /// Where text that stands for bytes was unpacked to.
+    pub(super) unpacked: HashMap<Span, (Run, u64), RandomState>,
+    /// How much was done so far, in children looked at and the like.
+    work: Cell<u64>,
 }
+
+/// Work that is always allowed; beyond it no object is entered twice.
+pub(super) const FREE_WORK: u64 = 1 << 22;
 
 /// What one listed tensor costs beside its name.
 const RECORD: u64 = size_of::<TensorInfo>() as u64;
 
+impl<'h, 'p> Reader<'h, 'p> {
+    /// A reader that has read nothing yet.
+    pub(super) fn new(
+        heap: &'h Heap<'p>,
+        store: &'h mut dyn Store,
+        budget: &'h Budget,
+        catalog: Catalog,
+    ) -> Self {
+        Self { heap, store, budget, catalog, unpacked: HashMap::default(), work: Cell::new(0) }
+    }
+}
+
 impl Reader<'_, '_> {
+    /// Counts work. A pickle of few steps can share its objects so that walking them all never
+    /// ends; an honest one is walked in about as many steps as it has.
+    pub(super) fn work(&self, amount: usize) -> Result<()> {
+        let most = self.budget.limits().max_pickle_steps;
+        let done = self.work.get().saturating_add(amount as u64);
+        self.work.set(done);
+        if done > most.saturating_add(FREE_WORK) {
+            return Err(Error::limit(format!(
+                "the objects of the pickle are shared so often that listing them takes more than \
+                 {done} steps"
+            ))
+            .hint("raise max_pickle_steps (--max-pickle-steps) if this file is trusted"));
+        }
+        Ok(())
+    }
+
+    /// What was done so far.
+    pub(super) fn work_done(&self) -> u64 {
+        self.work.get()
+    }
+
     /// Puts a tensor into the catalog.
     pub(super) fn list(&mut self, name: &str, draft: Draft) -> Result<()> {
         self.budget.items(1, "the list of tensors")?;
@@ -82,6 +127,7 @@ impl Reader<'_, '_> {
         out: &mut Vec<(Id, Id)>,
     ) -> Result<()> {
         for pair in pairs {
+            self.work(1)?;
             super::pickle::grow(out, pair, self.budget)?;
         }
         Ok(())

@@ -4,44 +4,143 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use crate::catalog::{Catalog, Finding, Order, Run, TensorInfo};
+use crate::catalog::{Catalog, Finding, Order, Run, Shape, TensorInfo};
 use crate::error::{Error, Result};
 use crate::text::{escaped, shortened};
 
 use super::super::Opening;
-use super::pickle::{Class, Global, Heap, python3_name};
+use super::pickle::{Class, Global, Heap, Node, python3_name, run};
 
 /// Groups of tied tensors that are named; names in a group.
 const SHOWN: usize = 20;
 const SHOWN_NAMES: usize = 6;
 
-/// Lists the globals of a pickle that are not known, and those that are known too well.
-pub(super) fn globals(heap: &Heap<'_>, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<()> {
-    let mut seen = HashSet::<String, RandomState>::default();
-    for global in heap.globals() {
-        if !matches!(global.class, Class::Unknown | Class::Dangerous) {
-            continue;
-        }
-        let path = spelled(heap, global);
-        if seen.contains(&path) {
-            continue;
-        }
-        opening.budget.charge((path.len() as u64).saturating_mul(4), "the list of globals")?;
-        match global.class {
-            Class::Dangerous => dangerous(&path, opening, catalog)?,
-            _ => unknown(&path, opening, catalog)?,
-        }
-        seen.insert(path);
+/// Pickles inside pickles: torch itself goes one deep.
+const MAX_NESTING: u32 = 4;
+
+/// The names that the pickles of one file have in common with us, or not.
+#[derive(Default)]
+pub(super) struct Names {
+    seen: HashSet<String, RandomState>,
+}
+
+impl Names {
+    /// Lists the globals of a pickle that are not known, and those that are known too well.
+    pub(super) fn report(
+        &mut self,
+        heap: &Heap<'_>,
+        opening: &Opening<'_>,
+        catalog: &mut Catalog,
+    ) -> Result<()> {
+        self.report_at(heap, opening, catalog, 0)
     }
-    Ok(())
+
+    fn report_at(
+        &mut self,
+        heap: &Heap<'_>,
+        opening: &Opening<'_>,
+        catalog: &mut Catalog,
+        depth: u32,
+    ) -> Result<()> {
+        let mut nested = false;
+        for global in heap.globals() {
+            nested |= global.class == Class::Nested;
+            if !matches!(global.class, Class::Unknown | Class::Dangerous | Class::Nested) {
+                continue;
+            }
+            let path = spelled(heap, global);
+            if self.seen.contains(&path) {
+                continue;
+            }
+            opening.budget.charge((path.len() as u64).saturating_mul(4), "the list of globals")?;
+            match global.class {
+                Class::Dangerous => dangerous(&path, opening, catalog)?,
+                _ => unknown(&path, opening, catalog)?,
+            }
+            self.seen.insert(path);
+        }
+        if nested {
+            self.inner_pickles(heap, opening, catalog, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Looks into the pickles that a pickle carries as bytes.
+    fn inner_pickles(
+        &mut self,
+        heap: &Heap<'_>,
+        opening: &Opening<'_>,
+        catalog: &mut Catalog,
+        depth: u32,
+    ) -> Result<()> {
+        let mut looked_into = HashSet::<usize, RandomState>::default();
+        for id in 0..u32::try_from(heap.len()).unwrap_or(u32::MAX) {
+            let Node::Object(index) = heap.node(id) else { continue };
+            let Some(object) = heap.object(index) else { continue };
+            if heap.class_of(object.class).map(|global| global.class) != Some(Class::Nested) {
+                continue;
+            }
+            let first = heap.tuple(object.args).and_then(|args| args.first().copied());
+            let (span, is_text) = match first.and_then(|first| heap.raw_bytes(first)) {
+                Some(found) if depth < MAX_NESTING => found,
+                _ => {
+                    dangerous(
+                        "torch.storage._load_from_bytes of what is hidden",
+                        opening,
+                        catalog,
+                    )?;
+                    continue;
+                }
+            };
+            let bytes = heap.bytes(span);
+            opening.budget.charge(8, "the list of globals")?;
+            if !looked_into.insert(bytes.as_ptr() as usize) {
+                continue;
+            }
+            let unpacked = match is_text && !bytes.is_ascii() {
+                true => {
+                    opening.budget.charge(bytes.len() as u64, "a pickle in a pickle")?;
+                    let text = String::from_utf8_lossy(bytes);
+                    Some(text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect::<Vec<_>>())
+                }
+                false => None,
+            };
+            self.inner(unpacked.as_deref().unwrap_or(bytes), opening, catalog, depth)?;
+        }
+        Ok(())
+    }
+
+    /// The old format is five pickles in a row; a single one is read as well.
+    fn inner(
+        &mut self,
+        bytes: &[u8],
+        opening: &Opening<'_>,
+        catalog: &mut Catalog,
+        depth: u32,
+    ) -> Result<()> {
+        if bytes.starts_with(b"PK") {
+            return dangerous("torch.storage._load_from_bytes of an archive", opening, catalog);
+        }
+        let mut rest = bytes;
+        for _ in 0..5 {
+            let program = run(rest, 0, opening.budget)?;
+            self.report_at(&program.heap, opening, catalog, depth.saturating_add(1))?;
+            rest = rest.get(program.end..).unwrap_or_default();
+            if program.root.is_none() || rest.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// `module.name`, with its name in Python 3 where that differs.
 fn spelled(heap: &Heap<'_>, global: &Global) -> String {
     let path = escaped(&heap.path_of(global)).into_owned();
-    match python3_name(&heap.text(global.module)).filter(|_| global.python2) {
+    let short = |span| heap.text_start(span, 500);
+    match python3_name(&short(global.module)).filter(|_| global.python2) {
         Some(module) => {
-            format!("{path} ({module}.{} in Python 3)", escaped(&heap.text(global.name)))
+            format!("{path} ({module}.{} in Python 3)", escaped(&short(global.name)))
         }
         None => path,
     }
@@ -55,7 +154,7 @@ fn dangerous(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result
     let full = || format!("{reason}: nothing is read from this file");
     catalog.unsafe_to_read.get_or_insert_with(full);
     let message = format!("{path} would run when the file is loaded with Python; delete the file");
-    push_once(catalog, "dangerous-global", message);
+    catalog.findings.push(Finding::general("dangerous-global", message));
     Ok(())
 }
 
@@ -66,15 +165,8 @@ fn unknown(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<(
     }
     let message =
         format!("{path} is not known; its contents were searched for tensors, nothing was run");
-    push_once(catalog, "unknown-global", message);
+    catalog.findings.push(Finding::general("unknown-global", message));
     Ok(())
-}
-
-/// Several pickles of one file may name the same.
-fn push_once(catalog: &mut Catalog, kind: &'static str, message: String) {
-    if !catalog.findings.iter().any(|f| f.kind == kind && f.message == message) {
-        catalog.findings.push(Finding::general(kind, message));
-    }
 }
 
 /// Notes tensors that are the same bytes, and names that occur twice.
@@ -95,37 +187,26 @@ fn bytes_of(tensor: &TensorInfo) -> Option<(u8, u32, u64, u64)> {
     }
 }
 
-fn same_order(a: &TensorInfo, b: &TensorInfo) -> bool {
-    match (&a.place.order, &b.place.order) {
-        (Order::RowMajor, Order::RowMajor) => true,
-        (a_order, b_order) => a_order == b_order && a.shape == b.shape,
+/// The order of a tensor's elements, to be compared; it says nothing where it is the usual one.
+fn order_of(tensor: &TensorInfo) -> Option<(&Shape, &Shape)> {
+    match &tensor.place.order {
+        Order::RowMajor => None,
+        Order::Strided(strides) => Some((strides, &tensor.shape)),
     }
 }
 
 fn ties(catalog: &mut Catalog) {
     let tensors = &catalog.tensors;
-    let mut places: Vec<_> = (0..)
+    let mut places: Vec<_> = (0usize..)
         .zip(tensors)
-        .filter_map(|(at, tensor)| bytes_of(tensor).map(|bytes| (bytes, at)))
+        .filter_map(|(at, tensor)| bytes_of(tensor).map(|bytes| (bytes, order_of(tensor), at)))
         .collect();
     places.sort_unstable();
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for run in places.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-        let mut rest: Vec<usize> = run.iter().map(|&(_, at)| at).collect();
-        // Usually all have one order; views that differ in it make groups of their own.
-        while let Some(first) = rest.first().and_then(|&at| tensors.get(at)) {
-            let (same, other): (Vec<_>, Vec<_>) = rest
-                .iter()
-                .partition(|&&at| tensors.get(at).is_some_and(|tensor| same_order(first, tensor)));
-            if same.len() > 1 {
-                groups.push(same);
-            }
-            if groups.len() > SHOWN.saturating_mul(4) || other.len() == rest.len() {
-                break;
-            }
-            rest = other;
-        }
-    }
+    let mut groups: Vec<Vec<usize>> = places
+        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+        .filter(|run| run.len() > 1)
+        .map(|run| run.iter().map(|&(.., at)| at).collect())
+        .collect();
     groups.sort_unstable();
     let mut notes = Vec::new();
     for group in groups.iter().take(SHOWN) {

@@ -51,10 +51,15 @@ pub(super) fn storage_id<'h>(heap: &'h Heap<'_>, node: Id) -> Option<StorageId<'
     let Class::Storage(element) = heap.class_of(class)?.class else { return None };
     let (Node::Text(key) | Node::String(key)) = heap.node(key) else { return None };
     let count = |id| heap.int(id).and_then(|value| u64::try_from(value).ok());
-    let view = rest.first().and_then(|&view| heap.tuple(view)).and_then(|view| match *view {
-        [_, offset, len] => Some((count(offset)?, count(len)?)),
-        _ => None,
-    });
+    let view = match rest.first() {
+        None => None,
+        Some(&view) if matches!(heap.node(view), Node::None) => None,
+        // A view that makes no sense makes no storage: its bytes would be other ones.
+        Some(&view) => match *heap.tuple(view)? {
+            [_, offset, len] => Some((count(offset)?, count(len)?)),
+            _ => return None,
+        },
+    };
     Some(StorageId { element, key: heap.bytes(key), len: count(len)?, view })
 }
 
@@ -74,14 +79,23 @@ pub(super) struct Missing {
     pub(super) reason: String,
 }
 
+/// The order of the bytes of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+    /// The file says something that is neither.
+    Unknown,
+}
+
 /// Finds storages in a file.
 pub(super) trait Store {
     /// Where the storage of that key is; compressed members are added to the catalog.
     fn locate(&mut self, key: &[u8], catalog: &mut Catalog) -> Result<Result<Located, Missing>>;
 
-    /// Whether numbers are stored highest byte first.
-    fn is_big_endian(&self) -> bool {
-        false
+    /// The order of the bytes of a number.
+    fn byte_order(&self) -> ByteOrder {
+        ByteOrder::Little
     }
 
     /// Where in the file the pickle's own bytes are, if they are there as such.

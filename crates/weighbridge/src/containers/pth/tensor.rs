@@ -8,10 +8,16 @@ use super::draft::Draft;
 use super::geometry::{extent, sizes};
 use super::pickle::{Class, Element, Id, Node, Rebuild};
 use super::reader::Reader;
-use super::storage::{StorageId, storage_id};
+use super::storage::{ByteOrder, StorageId, storage_id};
 
 /// Calls inside calls: a parameter of a subclass of a tensor is three deep.
 const MAX_NESTING: usize = 16;
+
+/// Keys and values that say how a tensor's bytes are meant; PyTorch knows two keys.
+const MAX_FLAGS: usize = 32;
+
+/// What a sparse tensor is made of at most.
+const MAX_PARTS: usize = 8;
 
 impl Reader<'_, '_> {
     /// The tensor that a node stands for, if it does.
@@ -178,9 +184,15 @@ impl Reader<'_, '_> {
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "truncated", why) });
         }
         let run = advance(located.run, start.saturating_add(first));
-        let swap = match element.plain().map_or(1, crate::DType::swap_width) {
-            width if width > 1 && self.store.is_big_endian() => Swap::Elements(width),
-            _ => Swap::None,
+        let width = element.plain().map_or(1, crate::DType::swap_width);
+        let swap = match self.store.byte_order() {
+            _ if width <= 1 => Swap::None,
+            ByteOrder::Little => Swap::None,
+            ByteOrder::Big => Swap::Elements(width),
+            ByteOrder::Unknown => {
+                let why = "the file does not say in which order the bytes of its numbers are";
+                return Ok(Draft { bytes, ..Draft::refused(shape, stored, why) });
+            }
         };
         let place = Place { run, order: extent.order, swap };
         Ok(Draft { bytes, place, refused: None, ..Draft::refused(shape, stored, "") })
@@ -189,6 +201,12 @@ impl Reader<'_, '_> {
     /// `conj` and `neg` mark tensors whose stored values are not yet the ones they stand for.
     fn apply_flags(&self, flags: Option<Id>, draft: &mut Draft) {
         let Some(flags) = flags else { return };
+        if let Node::Dict(seq) = self.heap.node(flags)
+            && self.heap.items(seq).nth(MAX_FLAGS).is_some()
+        {
+            draft.refused = Some("its flags are not what PyTorch writes".into());
+            return;
+        }
         let set = |key| {
             let value = self.heap.lookup(flags, key);
             value.is_some_and(|value| matches!(self.heap.node(value), Node::Bool(true)))
@@ -231,7 +249,7 @@ impl Reader<'_, '_> {
     fn sparse(&mut self, layout: Id, parts: Id) -> Result<Draft> {
         let heap = self.heap;
         let parts = heap.tuple(parts).unwrap_or_default();
-        let size = parts.iter().position(|&part| sizes(heap, part).is_some());
+        let size = parts.iter().take(MAX_PARTS).position(|&part| sizes(heap, part).is_some());
         let shape = size.and_then(|at| sizes(heap, *parts.get(at)?)).unwrap_or_default();
         let values = size.and_then(|at| parts.get(at.checked_sub(1)?)).copied();
         let stored = match values {

@@ -15,8 +15,14 @@ const MAX_LIST: usize = 32;
 /// Longer text is cut.
 const MAX_TEXT: usize = 1000;
 
+/// As many bytes as that many characters can take, and one character more.
+const MAX_TEXT_BYTES: u32 = 4004;
+
 /// Tuples inside tuples inside keys: nobody goes deeper.
 const MAX_KEY_DEPTH: usize = 4;
+
+/// Keys that are tuples are not written further than this.
+const MAX_KEY: usize = 4096;
 
 /// A dict key as a part of a name: what Python's `str` gives.
 pub(super) fn key_text<'h>(heap: &'h Heap<'_>, key: Id) -> Cow<'h, str> {
@@ -32,6 +38,13 @@ pub(super) fn key_text<'h>(heap: &'h Heap<'_>, key: Id) -> Cow<'h, str> {
 }
 
 fn write_key(heap: &Heap<'_>, key: Id, out: &mut String, depth: usize) {
+    // Tuples may hold one long text many times over.
+    if out.len() > MAX_KEY {
+        if !out.ends_with('…') {
+            out.push('…');
+        }
+        return;
+    }
     let _ = match heap.node(key) {
         Node::None => write!(out, "None"),
         Node::Bool(true) => write!(out, "True"),
@@ -39,7 +52,7 @@ fn write_key(heap: &Heap<'_>, key: Id, out: &mut String, depth: usize) {
         Node::Int(value) => write!(out, "{value}"),
         Node::Float(value) => write!(out, "{value:?}"),
         Node::Big(span) => write!(out, "{}", big_text(heap.bytes(span))),
-        Node::BigText(span) => write!(out, "{}", shortened(&heap.text(span), 40)),
+        Node::BigText(span) => write!(out, "{}", shortened(&heap.text_start(span, 1000), 40)),
         Node::Text(span) | Node::String(span) => write!(out, "'{}'", heap.text(span)),
         Node::Bytes(span) => write!(out, "b'{}'", heap.bytes(span).escape_ascii()),
         Node::Global(index) => match heap.global(index) {
@@ -116,6 +129,7 @@ impl Reader<'_, '_> {
     fn items_value(&self, items: impl Iterator<Item = Id>) -> Option<Value> {
         let (mut values, mut count, mut element) = (Vec::new(), 0u64, None);
         for item in items {
+            self.work(1).ok()?;
             let node = self.heap.node(item);
             if values.len() < MAX_LIST {
                 values.push(self.simple(item)?);
@@ -142,8 +156,10 @@ impl Reader<'_, '_> {
             Node::Int(value) => Value::Signed(64, value),
             Node::Float(value) => Value::F64(value),
             Node::Big(span) => Value::text(big_text(heap.bytes(span))),
-            Node::BigText(span) => Value::text(shortened(&heap.text(span), 100)),
-            Node::Text(span) | Node::String(span) => Value::text(cut(&heap.text(span))),
+            Node::BigText(span) => Value::text(shortened(&heap.text_start(span, 1000), 100)),
+            Node::Text(span) | Node::String(span) => {
+                Value::text(cut(&heap.text_start(span, MAX_TEXT_BYTES)))
+            }
             Node::Bytes(span) => Value::text(format!("{} bytes", heap.bytes(span).len())),
             Node::Global(index) => {
                 Value::text(shortened(&heap.path_of(heap.global(index)?), MAX_TEXT))
@@ -164,7 +180,8 @@ fn kind(node: Node) -> &'static str {
     }
 }
 
-fn is_simple(node: Node) -> bool {
+/// Whether a node is a value without structure.
+pub(super) fn is_simple(node: Node) -> bool {
     !matches!(
         node,
         Node::Tuple { .. }

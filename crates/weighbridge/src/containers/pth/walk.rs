@@ -5,19 +5,16 @@
 //! would take for ever is finished by entering each object only once. A tensor nested deeper than
 //! the limit is an error; anything else down there is passed over.
 
-use crate::catalog::Value;
+use crate::catalog::{Finding, Value};
 use crate::error::Result;
 
 use super::expand::{Children, Key};
 use super::pickle::{Id, Node, grow};
-use super::reader::Reader;
-use super::value::key_text;
+use super::reader::{FREE_WORK, Reader};
+use super::value::{is_simple, key_text};
 
 /// So many metadata entries are kept.
 const MAX_VALUES: u64 = 1000;
-
-/// Objects entered before the walk becomes strict about entering each once.
-const FREE_VISITS: u64 = 1 << 20;
 
 const ON_PATH: u8 = 1;
 const SEEN: u8 = 2;
@@ -52,6 +49,8 @@ pub(super) struct Trail {
     pub(super) branches: Vec<(u32, bool)>,
     pub(super) values: Vec<Found>,
     values_seen: u64,
+    /// Objects with tensors in them that were met again and not entered again.
+    left_out: u64,
 }
 
 struct Walk<'w, 'h, 'p> {
@@ -61,7 +60,6 @@ struct Walk<'w, 'h, 'p> {
     todo: Children,
     flags: Vec<u8>,
     name: String,
-    visits: u64,
     trail: Trail,
 }
 
@@ -81,7 +79,6 @@ pub(super) fn walk(
         todo: Vec::new(),
         flags: vec![0; nodes],
         name: prefix.to_owned(),
-        visits: 0,
         trail: Trail::default(),
     };
     walk.visit(root, u32::from(!prefix.is_empty()), 0)?;
@@ -95,6 +92,13 @@ fn note_losses(reader: &mut Reader<'_, '_>, trail: &Trail) {
     if trail.values_seen > MAX_VALUES {
         let more = trail.values_seen.saturating_sub(MAX_VALUES);
         reader.catalog.notes.push(format!("{more} more values beside the tensors are not shown"));
+    }
+    if trail.left_out > 0 {
+        let message = format!(
+            "objects are shared so often that {} of them are listed under one of their names only",
+            trail.left_out
+        );
+        reader.catalog.findings.push(Finding::general("incomplete-list", message));
     }
 }
 
@@ -137,6 +141,7 @@ impl Walk<'_, '_, '_> {
             Key::Node(key) => {
                 let text = key_text(heap, key);
                 let len = self.name.len().saturating_add(text.len());
+                self.reader.work(text.len() / 64)?;
                 self.reader.budget.check_allocation(len as u64, "a tensor's name")?;
                 self.name.push_str(&text);
             }
@@ -167,9 +172,25 @@ impl Walk<'_, '_, '_> {
                 None => Ok(()),
             };
         }
+        // What was entered before has no value; once there are enough values, none is made.
+        let flags = self.flags.get(id as usize).copied().unwrap_or(0);
+        if flags & SEEN != 0 {
+            return self.enter(id, depth);
+        }
+        let is_full = self.trail.values_seen > MAX_VALUES;
+        if is_full && (is_simple(node) || flags & BARREN != 0) {
+            self.trail.values_seen = self.trail.values_seen.saturating_add(1);
+            return Ok(());
+        }
         match self.reader.value(id) {
             Some(_) if self.is_too_deep(depth) => Ok(()),
-            Some(value) => self.keep(value, branch),
+            Some(value) => {
+                // Without structure there is no tensor in it.
+                if let Some(flags) = self.flags.get_mut(id as usize) {
+                    *flags |= BARREN;
+                }
+                self.keep(value, branch)
+            }
             None => self.enter(id, depth),
         }
     }
@@ -203,12 +224,15 @@ impl Walk<'_, '_, '_> {
             return Ok(());
         }
         let full = self.trail.values_seen > MAX_VALUES;
-        let tired = self.visits > FREE_VISITS;
+        let tired = self.reader.work_done() > FREE_WORK;
         if *flags & EMPTY != 0 || (full && *flags & BARREN != 0) || (tired && *flags & SEEN != 0) {
+            if *flags & BARREN == 0 {
+                self.trail.left_out = self.trail.left_out.saturating_add(1);
+            }
             return Ok(());
         }
         *flags |= ON_PATH | SEEN;
-        self.visits = self.visits.saturating_add(1);
+        self.reader.work(1)?;
         let next = self.todo.len();
         self.reader.expand(id, &mut self.todo)?;
         let frame = Frame {

@@ -56,7 +56,7 @@ pub(super) fn find(input: &Input, len: u64) -> Result<Option<End>> {
         let start = len.saturating_sub(size as u64);
         let mut scratch = Vec::new();
         let tail = input.view(start, size, &mut scratch)?;
-        if let Some((at, trailing)) = locate(tail) {
+        if let Some((at, trailing)) = locate(tail).map_err(|e| e.at(start))? {
             let record = tail.get(at..).unwrap_or_default();
             return read(input, start.saturating_add(at as u64), record, trailing).map(Some);
         }
@@ -67,21 +67,34 @@ pub(super) fn find(input: &Input, len: u64) -> Result<Option<End>> {
     Ok(None)
 }
 
-/// The last record whose comment ends with the file; failing that, the last whose comment fits.
-fn locate(tail: &[u8]) -> Option<(usize, u64)> {
-    let mut fitting = None;
+/// The last record, with what follows its comment.
+///
+/// Where an earlier one is followed by a comment that reaches to the end of the file, and so takes
+/// in the last, readers differ on which of the two counts: two archives in one file.
+fn locate(tail: &[u8]) -> Result<Option<(usize, u64)>> {
+    let mut last = None;
     for at in memchr::memmem::rfind_iter(tail, SIGNATURE) {
         let Some(rest) = tail.len().checked_sub(at.saturating_add(LEN)) else {
             continue;
         };
         let comment = usize::from(u16_at(tail.get(at..).unwrap_or_default(), 20));
-        match rest.checked_sub(comment) {
-            Some(0) => return Some((at, 0)),
-            Some(trailing) => fitting = fitting.or(Some((at, trailing as u64))),
-            None => {}
+        match (rest.checked_sub(comment), last) {
+            (Some(0), None) => return Ok(Some((at, 0))),
+            (Some(0), Some(_)) => {
+                return Err(two_directories("one end record lies in the comment of another"));
+            }
+            // A comment that is cut short does not matter to anybody.
+            (trailing, None) => last = Some((at, trailing.unwrap_or(0) as u64)),
+            _ => {}
         }
     }
-    fitting
+    Ok(last)
+}
+
+fn two_directories(why: &str) -> Error {
+    Error::malformed(format!(
+        "{why}: this file is two archives at once, and programs differ on which they read"
+    ))
 }
 
 fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
@@ -106,7 +119,7 @@ fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
             .hint("join the parts first"));
     }
     let (start, shift) = place(input, directory_end, bytes, offset)
-        .ok_or_else(|| misplaced(bytes, offset, directory_end))
+        .and_then(|found| found.ok_or_else(|| misplaced(bytes, offset, directory_end)))
         .map_err(|e| e.at(at))?;
     let entries_exact = wide.is_some();
     Ok(End { start, bytes, entries, entries_exact, shift, trailing, record: at })
@@ -125,6 +138,7 @@ fn find_wide(input: &Input, at: u64) -> Result<Option<(u64, [u8; LEN64])>> {
     // Just before the locator it does not matter what was put in front of the archive.
     let adjacent = locator_at.checked_sub(LEN64 as u64);
     let stated = u64_at(&locator, 8);
+    let mut found = None;
     for candidate in adjacent.into_iter().chain([stated]) {
         if candidate.checked_add(LEN64 as u64).is_none_or(|end| end > locator_at) {
             continue;
@@ -132,24 +146,36 @@ fn find_wide(input: &Input, at: u64) -> Result<Option<(u64, [u8; LEN64])>> {
         let mut record = [0; LEN64];
         input.read_at(candidate, &mut record)?;
         if record.starts_with(SIGNATURE64) {
-            return Ok(Some((candidate, record)));
+            match found {
+                Some((at, _)) if at != candidate => {
+                    let why = "there are two zip64 end records";
+                    return Err(two_directories(why).at(locator_at));
+                }
+                _ => found = Some((candidate, record)),
+            }
         }
+    }
+    if found.is_some() {
+        return Ok(found);
     }
     Err(Error::malformed("the zip64 end record is not where its locator says").at(locator_at))
 }
 
 /// Where the directory starts, and what its own offsets are short of.
-fn place(input: &Input, directory_end: u64, bytes: u64, offset: u64) -> Option<(u64, u64)> {
+fn place(input: &Input, directory_end: u64, bytes: u64, offset: u64) -> Result<Option<(u64, u64)>> {
     let opens = |at: u64| {
         let mut signature = [0; 4];
         bytes == 0 || (input.read_at(at, &mut signature).is_ok() && signature == *b"PK\x01\x02")
     };
+    let fits = offset.checked_add(bytes).is_some_and(|end| end <= directory_end);
+    let stated = (fits && opens(offset)).then_some((offset, 0));
     let adjacent = directory_end.checked_sub(bytes).filter(|&at| at >= offset && opens(at));
-    match adjacent {
-        Some(at) => Some((at, at.saturating_sub(offset))),
-        None => {
-            (offset.checked_add(bytes)? <= directory_end && opens(offset)).then_some((offset, 0))
+    match (adjacent, stated) {
+        (Some(at), Some(_)) if at != offset && bytes > 0 => {
+            Err(two_directories("there are two directories"))
         }
+        (Some(at), _) => Ok(Some((at, at.saturating_sub(offset)))),
+        (None, stated) => Ok(stated),
     }
 }
 

@@ -179,6 +179,20 @@ impl<'a> Archive<'a> {
         self.has_duplicates && last().is_some_and(|last| !std::ptr::eq(last, member))
     }
 
+    /// Whether another member has the same name.
+    pub(crate) fn is_ambiguous(&self, member: &Member) -> bool {
+        use std::hash::BuildHasher;
+        if !self.has_duplicates {
+            return false;
+        }
+        let name = self.name(member);
+        let hash = self.hasher.hash_one(name);
+        let from = self.index.partition_point(|&(known, _)| known < hash);
+        let same = self.index.iter().skip(from).take_while(|&&(known, _)| known == hash);
+        let same = same.filter_map(|&(_, at)| self.members.get(at as usize));
+        same.filter(|other| self.name(other) == name).nth(1).is_some()
+    }
+
     /// Whether the directory was missing and the list comes from a walk over the file.
     pub(crate) fn is_recovered(&self) -> bool {
         self.recovered
@@ -215,7 +229,7 @@ impl<'a> Archive<'a> {
     pub(crate) fn run_of(&self, member: &Member, catalog: &mut Catalog) -> Result<Run> {
         let start = self.data_offset(member)?;
         match member.method {
-            Method::STORED => Ok(Run::At(start)),
+            Method::STORED => self.stored_size(member).map(|_| Run::At(start)),
             _ => {
                 let index = u32::try_from(catalog.members.len())
                     .map_err(|_| Error::limit("more compressed members than can be counted"))?;

@@ -12,7 +12,7 @@ use crate::ErrorKind;
 use crate::limits::Limits;
 
 /// Writes archives of any shape.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Writer {
     bytes: Vec<u8>,
     directory: Vec<u8>,
@@ -417,4 +417,47 @@ fn wide_records_must_agree() {
     let entry = wide - 46 - 1 - 28;
     bytes[entry + 46 + 1 + 2] = 8;
     assert!(open_error(&bytes, Limits::default()).to_string().contains("zip64 field"));
+}
+
+#[test]
+fn two_archives_in_one_file_are_refused() {
+    let one = |name: &str| {
+        let mut writer = Writer::default();
+        writer.add(name, b"1234", How::default());
+        writer
+    };
+    let refused = |bytes: &[u8]| {
+        let message = open_error(bytes, Limits::default()).to_string();
+        assert!(message.contains("two archives"), "{message}");
+    };
+    // A record in the comment of the other, which ends before the file does.
+    let hidden = [&one("evil").finish(false, b"")[..], b"?"].concat();
+    refused(&one("good").finish(false, &hidden));
+    // The stated directory and the one before the end record.
+    let (good, evil) = (one("good"), one("evil"));
+    let mut both = good.clone();
+    both.bytes = [&evil.bytes[..], &evil.directory, &good.bytes].concat();
+    let mut bytes = both.finish(false, b"");
+    let at = bytes.len() - 6;
+    bytes[at..at + 4].copy_from_slice(&(evil.bytes.len() as u32).to_le_bytes());
+    refused(&bytes);
+    // Two zip64 records, the locator pointing to the one further away.
+    let mut bytes = good.finish(true, b"");
+    let wide = bytes.len() - 22 - 20 - 56;
+    let copy = bytes[wide..wide + 56].to_vec();
+    bytes.splice(wide..wide, copy);
+    refused(&bytes);
+}
+
+#[test]
+fn stored_members_are_as_long_as_they_say() {
+    let mut writer = Writer::default();
+    writer.add("m", &[0; 100], How::default()).add("n", &[1; 5000], How::default());
+    let mut bytes = writer.finish(false, b"");
+    let entry = bytes.len() - 22 - writer.directory.len();
+    bytes[entry + 24..entry + 28].copy_from_slice(&4000u32.to_le_bytes());
+    let input = Input::from_bytes(bytes, "bytes");
+    let archive = Archive::open(&input, &budget()).unwrap();
+    let run = archive.run_of(archive.find("m").unwrap(), &mut Catalog::default());
+    assert!(run.unwrap_err().to_string().contains("sizes differ"));
 }

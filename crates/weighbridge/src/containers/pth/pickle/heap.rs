@@ -14,7 +14,7 @@ pub(crate) type Id = u32;
 const NIL: u32 = u32::MAX;
 
 /// A stretch of the pickle, or of the scratch space behind it where text had to be unescaped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     start: u32,
     len: u32,
@@ -262,6 +262,17 @@ impl<'a> Heap<'a> {
         }
     }
 
+    /// The start of a span's text, at most about `limit` bytes of it.
+    pub(crate) fn text_start(&self, span: Span, limit: u32) -> Cow<'_, str> {
+        let mut len = span.len.min(limit);
+        let bytes = self.bytes(span);
+        // Characters are not cut through.
+        while bytes.get(len as usize).is_some_and(|byte| byte & 0xC0 == 0x80) && len > 0 {
+            len = len.saturating_sub(1);
+        }
+        self.text(Span { start: span.start, len })
+    }
+
     /// The text of a node, when it is text.
     pub(crate) fn text_of(&self, id: Id) -> Option<Cow<'_, str>> {
         match self.node(id) {
@@ -361,9 +372,37 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// `module.name` of a global.
+    /// `module.name` of a global, cut where it is longer than any honest one.
     pub(crate) fn path_of(&self, global: &Global) -> String {
-        format!("{}.{}", self.text(global.module), self.text(global.name))
+        const MOST: u32 = 500;
+        format!("{}.{}", self.text_start(global.module, MOST), self.text_start(global.name, MOST))
+    }
+
+    /// Bytes, and whether they are spelled as text, a character a byte: protocol 2 has no bytes
+    /// and calls `_codecs.encode(text, "latin1")`.
+    pub(crate) fn raw_bytes(&self, id: Id) -> Option<(Span, bool)> {
+        let object = match self.node(id) {
+            Node::Bytes(span) | Node::String(span) => return Some((span, false)),
+            Node::Object(index) => self.object(index)?,
+            _ => return None,
+        };
+        let class = self.class_of(object.class)?.class;
+        match (class, self.tuple(object.args)?) {
+            (Class::Encode | Class::Bytes, &[text, encoding]) => match self.node(text) {
+                Node::Text(span) if self.is_latin1(encoding) => Some((span, true)),
+                _ => None,
+            },
+            (Class::Bytes, &[inner]) => match self.node(inner) {
+                Node::Bytes(span) | Node::String(span) => Some((span, false)),
+                _ => None,
+            },
+            (Class::Bytes, &[]) => Some((Span { start: 0, len: 0 }, false)),
+            _ => None,
+        }
+    }
+
+    fn is_latin1(&self, encoding: Id) -> bool {
+        ["latin1", "latin-1", "iso-8859-1"].iter().any(|name| self.is_text(encoding, name))
     }
 
     /// A whole number.

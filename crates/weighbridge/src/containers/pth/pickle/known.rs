@@ -1,6 +1,7 @@
 //! What the classes and functions named in a pickle mean to us.
 
 use super::danger;
+pub(super) use super::danger::LONGEST;
 use super::element::Element;
 
 /// What a global means.
@@ -34,6 +35,8 @@ pub(crate) enum Class {
     Scalar,
     /// A numpy dtype.
     ArrayType,
+    /// `torch.storage._load_from_bytes`: another pickle inside this one.
+    Nested,
     /// `getattr`: harmless when it spells the name of a known thing, an attack otherwise.
     GetAttr,
     /// Known, harmless, and without a meaning of its own.
@@ -76,6 +79,7 @@ pub(super) fn classify(module: &str, name: &str) -> Class {
     let known = match module {
         "torch._utils" | "torch._tensor" | "torch.tensor" => rebuild(name).map(Class::Rebuild),
         "collections" => collection(name),
+        "torch.storage" if name == "_load_from_bytes" => Some(Class::Nested),
         "torch" | "torch.cuda" | "torch.storage" | "torch.sparse" => torch(name),
         "builtins" | "__builtin__" => builtin(name),
         "torch.nn.parameter" => parameter(name),
@@ -91,7 +95,7 @@ pub(super) fn classify(module: &str, name: &str) -> Class {
     match known {
         Some(class) => class,
         None if danger::is_dangerous(module, name) => Class::Dangerous,
-        None if is_code_free(module) => Class::Inert,
+        None if is_code_free(module) && is_own(name) => Class::Inert,
         None => Class::Unknown,
     }
 }
@@ -104,6 +108,11 @@ fn is_code_free(module: &str) -> bool {
     ROOMS.iter().any(|room| {
         module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
+}
+
+/// Whether a name is something of its module, and not reached through what that imports.
+fn is_own(name: &str) -> bool {
+    !name.contains('.') || name.starts_with(|c: char| c.is_uppercase())
 }
 
 fn rebuild(name: &str) -> Option<Rebuild> {
@@ -266,6 +275,9 @@ mod tests {
         assert_eq!(classify("torch.nn.modules.module", "os"), Class::Dangerous);
         assert_eq!(classify("torch.nn.modules", "linear.os.system"), Class::Dangerous);
         assert_eq!(classify("torch", "load"), Class::Dangerous);
+        assert_eq!(classify("torch.nn.modules.module", "torch.load"), Class::Dangerous);
+        assert_eq!(classify("torch.nn.modules.module", "torch.special"), Class::Unknown);
+        assert_eq!(classify("torch.optim.lr_scheduler", "OneCycleLR._annealing_cos"), Class::Inert);
         assert_eq!(classify("torch", ""), Class::Unknown);
         assert_eq!(classify("torch.nnet", "X"), Class::Unknown);
     }

@@ -44,7 +44,7 @@ pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
             b'n' => b'\n',
             b't' => b'\t',
             b'r' => b'\r',
-            b'0' => 0,
+            first @ b'0'..=b'7' => octal(first, &mut bytes),
             b'a' => 7,
             b'b' => 8,
             b'f' => 12,
@@ -61,6 +61,17 @@ pub(super) fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Up to three octal digits, of which the first was taken; the value is kept to a byte.
+fn octal(first: u8, rest: &mut (impl Iterator<Item = u8> + Clone)) -> u8 {
+    let mut value = first.wrapping_sub(b'0');
+    for _ in 0..2 {
+        let Some(digit @ b'0'..=b'7') = rest.clone().next() else { break };
+        rest.next();
+        value = value.wrapping_mul(8).wrapping_add(digit.wrapping_sub(b'0'));
+    }
+    value
+}
+
 /// Undoes `raw-unicode-escape`: bytes are Latin-1, `\uXXXX` and `\UXXXXXXXX` are characters.
 pub(super) fn unescape_unicode(text: &[u8]) -> Option<String> {
     let mut out = String::with_capacity(text.len());
@@ -74,6 +85,11 @@ pub(super) fn unescape_unicode(text: &[u8]) -> Option<String> {
         if digits == 0 {
             out.push(char::from(byte));
             rest = after;
+            // A backslash keeps the one behind it from opening an escape.
+            if let (b'\\', Some((b'\\', behind))) = (byte, after.split_first()) {
+                out.push('\\');
+                rest = behind;
+            }
             continue;
         }
         let end = digits.checked_add(1)?;
@@ -111,8 +127,10 @@ mod tests {
         assert_eq!(unquoted(b"'"), None);
         assert_eq!(unquoted(b"'a\""), None);
         assert_eq!(unescape(br"a\n\x41\\\'\q").unwrap(), b"a\nA\\'\\q");
+        assert_eq!(unescape(br"\157\0s\18\501").unwrap(), b"o\0s\x018A");
         assert_eq!(unescape(br"a\x4"), None);
         assert_eq!(unescape_unicode(b"\\u00e9\xe9\\n").unwrap(), "éé\\n");
+        assert_eq!(unescape_unicode(b"\\\\u0041").unwrap(), "\\\\u0041");
         assert_eq!(unescape_unicode(b"\\u00"), None);
     }
 }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 
-use super::heap::{Global, Heap, Id, Node, Seq, Span, grow};
-use super::known::{self, Class};
+use super::heap::{Heap, Id, Node, Seq, Span, grow};
+use super::known::Class;
 use super::literal::{self, Integer};
 use super::opcode::*;
 
@@ -55,12 +55,12 @@ pub(crate) fn run<'a>(bytes: &'a [u8], base: u64, budget: &Budget) -> Result<Pro
     Ok(Program { heap: machine.heap, root, end: machine.at, failure })
 }
 
-struct Machine<'a, 'b> {
-    heap: Heap<'a>,
+pub(super) struct Machine<'a, 'b> {
+    pub(super) heap: Heap<'a>,
     bytes: &'a [u8],
     at: usize,
     base: u64,
-    stack: Vec<Id>,
+    pub(super) stack: Vec<Id>,
     /// Heights of the stack at each mark.
     marks: Vec<u32>,
     memo: Vec<Id>,
@@ -68,10 +68,10 @@ struct Machine<'a, 'b> {
     far_memo: HashMap<u32, Id, RandomState>,
     /// How many were memoized: protocol 4 counts them itself.
     memoized: u32,
-    protocol: u8,
+    pub(super) protocol: u8,
     /// How often `getattr` was named or pushed less how often it was called harmlessly.
-    attribute_uses: u64,
-    budget: &'b Budget,
+    pub(super) attribute_uses: u64,
+    pub(super) budget: &'b Budget,
 }
 
 /// A memo slot nobody wrote to.
@@ -179,7 +179,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// A line of protocol 0, without its end.
-    fn line(&mut self) -> Result<Span> {
+    pub(super) fn line(&mut self) -> Result<Span> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let len = rest.iter().position(|&byte| byte == b'\n').ok_or_else(cut_short)?;
         let span = self.heap.span(self.at, len)?;
@@ -228,7 +228,7 @@ impl<'a> Machine<'a, '_> {
         grow(&mut self.stack, id, self.budget)
     }
 
-    fn pop(&mut self) -> Result<Id> {
+    pub(super) fn pop(&mut self) -> Result<Id> {
         if self.stack.len() <= self.floor() {
             return Err(Error::malformed("the pickle takes more off its stack than it put there"));
         }
@@ -447,41 +447,7 @@ impl<'a> Machine<'a, '_> {
         Ok(())
     }
 
-    // ---- names and calls
-
-    fn global(&mut self, op: u8) -> Result<()> {
-        let (module, name) = if op == GLOBAL {
-            (self.line()?, self.line()?)
-        } else {
-            let (name, module) = (self.pop()?, self.pop()?);
-            (self.spelled(module)?, self.spelled(name)?)
-        };
-        let id = self.name_global(module, name)?;
-        grow(&mut self.stack, id, self.budget)
-    }
-
-    fn spelled(&self, id: Id) -> Result<Span> {
-        match self.heap.node(id) {
-            Node::Text(span) | Node::String(span) => Ok(span),
-            _ => Err(Error::malformed("a global is named by something that is not text")),
-        }
-    }
-
-    fn name_global(&mut self, module: Span, name: Span) -> Result<Id> {
-        let class = known::classify(&self.heap.text(module), &self.heap.text(name));
-        if class == Class::GetAttr {
-            self.attribute_uses = self.attribute_uses.saturating_add(1);
-        }
-        let global = Global { module, name, class, python2: self.protocol < 3 };
-        self.heap.add_global(global, self.budget)
-    }
-
-    fn class(&self, id: Id) -> Option<Class> {
-        match self.heap.node(id) {
-            Node::Global(index) => self.heap.global(index).map(|global| global.class),
-            _ => None,
-        }
-    }
+    // ---- calls
 
     fn call(&mut self, op: u8) -> Result<()> {
         if op == BUILD {
@@ -544,37 +510,6 @@ impl<'a> Machine<'a, '_> {
             object.kwargs = kwargs;
         }
         grow(&mut self.stack, id, self.budget)
-    }
-
-    /// `getattr(Class, "name")` is how enumerations and torch's own functions are pickled. It is
-    /// that, and no detour, if class and attribute together are not dangerous either.
-    fn spells_a_name(&self, args: Id) -> bool {
-        let Some(&[class, attribute]) = self.heap.tuple(args) else { return false };
-        let Node::Global(index) = self.heap.node(class) else { return false };
-        let (Some(global), Some(attribute)) =
-            (self.heap.global(index), self.heap.text_of(attribute))
-        else {
-            return false;
-        };
-        let name = format!("{}.{attribute}", self.heap.text(global.name));
-        let whole = known::classify(&self.heap.text(global.module), &name);
-        !matches!(global.class, Class::Dangerous | Class::GetAttr)
-            && whole != Class::Dangerous
-            && !attribute.starts_with('_')
-            && !attribute.contains('.')
-    }
-
-    /// `getattr` is harmless only if every time it was pushed it was then called harmlessly.
-    fn settle_attributes(&mut self) {
-        let class = if self.attribute_uses == 0 { Class::Inert } else { Class::Dangerous };
-        for index in 0..self.heap.globals().len() {
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            if let Some(global) = self.heap.global_mut(index)
-                && global.class == Class::GetAttr
-            {
-                global.class = class;
-            }
-        }
     }
 
     fn persistent(&mut self, op: u8) -> Result<()> {

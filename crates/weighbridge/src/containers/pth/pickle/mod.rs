@@ -28,6 +28,7 @@ mod heap;
 mod known;
 mod literal;
 mod machine;
+mod naming;
 mod opcode;
 #[cfg(test)]
 mod tests;

@@ -70,6 +70,18 @@ fn getattr_is_judged_by_its_use() {
     let name = b"c__builtin__\ngetattr\n";
     let harmless = [&name[..], b"cmylab\nKind\nX\x03\0\0\0RED\x86R."].concat();
     assert_eq!(class(&harmless), Class::Inert);
+    // A method of an object, which fused convolutions and old learning rate schedules have.
+    let method = [&name[..], b"cmodels.common\nConv\n)\x81X\x0c\0\0\0forward_fuse\x86R."].concat();
+    assert_eq!(class(&method), Class::Inert);
+    let private =
+        [&name[..], b"ctorch.optim.lr_scheduler\nOneCycleLR\nX\x02\0\0\0_a\x86R."].concat();
+    assert_eq!(class(&private), Class::Inert);
+    let result = [&name[..], b"cmylab\nfind\n)RX\x02\0\0\0go\x86R."].concat();
+    assert_eq!(class(&result), Class::Dangerous);
+    let writes = [&name[..], b"cpathlib\nPosixPath\n)RX\x05\0\0\0touch\x86R."].concat();
+    assert_eq!(class(&writes), Class::Dangerous);
+    let through = [&name[..], b"ctorch.nn.modules.module\ntorch\nX\x04\0\0\0load\x86R."].concat();
+    assert_eq!(class(&through), Class::Dangerous);
     let only_named = [&name[..], b"."].concat();
     assert_eq!(class(&only_named), Class::Dangerous);
     let detour = [&name[..], b"cmylab\nos\nX\x06\0\0\0system\x86R."].concat();
@@ -78,6 +90,20 @@ fn getattr_is_judged_by_its_use() {
     assert_eq!(class(&handed_on), Class::Dangerous);
     let inst = b"(Ni__builtin__\ngetattr\n.";
     assert_eq!(class(inst), Class::Dangerous);
+}
+
+#[test]
+fn names_in_disguise() {
+    let classes = |bytes: &[u8]| -> Vec<Class> {
+        run(bytes, 0, &budget()).unwrap().heap.globals().iter().map(|g| g.class).collect()
+    };
+    // Octal escapes, and a name that a call would give.
+    assert_eq!(classes(b"S'\\157s'\nS'\\163ystem'\n\x93."), [Class::Dangerous]);
+    assert_eq!(classes(b"V\\u006fs\nVsystem\n\x93."), [Class::Dangerous]);
+    let computed = b"c__builtin__\nstr\nC\x02osX\x05\0\0\0ascii\x86RX\x06\0\0\0system\x93.";
+    assert_eq!(classes(computed), [Class::Inert, Class::Dangerous]);
+    let long = [&b"c"[..], &b"a.".repeat(1000), b"b\nc\n."].concat();
+    assert_eq!(classes(&long), [Class::Dangerous]);
 }
 
 #[test]
