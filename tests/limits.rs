@@ -6,9 +6,12 @@ mod common;
 use common::{small_files, stored};
 use weighbridge::{ErrorKind, Limits, OpenOptions};
 
+/// The name of a limit, and all limits with that one set.
+type Squeeze = (&'static str, fn(u64) -> Limits);
+
 #[test]
 fn every_limit_is_an_error_or_changes_nothing() {
-    let squeezed: [(&str, fn(u64) -> Limits); 6] = [
+    let squeezed: [Squeeze; 6] = [
         ("max_allocation", |n| Limits::default().max_allocation(n)),
         ("max_total", |n| Limits::default().max_total(n)),
         ("max_items", |n| Limits::default().max_items(n)),
@@ -29,7 +32,7 @@ fn every_limit_is_an_error_or_changes_nothing() {
                 match open(limits(n)) {
                     Ok(model) => assert_eq!(names(&model), names(&whole), "{name} {what} {n}"),
                     Err(error) => {
-                        assert_eq!(error.kind(), ErrorKind::Limit, "{name} {what} {n}: {error}")
+                        assert_eq!(error.kind(), ErrorKind::Limit, "{name} {what} {n}: {error}");
                     }
                 }
             }
