@@ -6,8 +6,8 @@
 //! tar archive   before 0.1.10                         recognised, not read
 //! ```
 //!
-//! All of them hold a pickle, which is a program; [`pickle`] reads it without running anything.
-//! The object it describes is walked ([`walk`]): tensors become entries of the catalog under
+//! All of them hold a pickle, which is a program; `pickle` reads it without running anything.
+//! The object it describes is walked (`walk`): tensors become entries of the catalog under
 //! dotted names, numbers and text beside them metadata. Globals outside the known set are
 //! listed; those that only an attack needs make the file unreadable, though not uninspectable.
 
