@@ -69,6 +69,48 @@ fn one_model_is_an_object_and_an_error_is_nothing() {
     assert_eq!((output.status.code(), reports.as_array().map(Vec::len)), (Some(2), Some(1)));
 }
 
+#[test]
+fn a_tensor_nobody_can_read_is_a_problem_and_has_a_place() {
+    let header = br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"ODD","shape":[2],"data_offsets":[4,7]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header);
+    let data = file.len();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("odd.safetensors");
+    let look = |bytes: &[u8]| -> Json {
+        std::fs::write(&path, bytes).unwrap();
+        let output = inspect(std::slice::from_ref(&path), &["--tensors"]);
+        assert_eq!(output.status.code(), Some(1));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let kinds = |report: &Json| -> Vec<(String, String)> {
+        let pair = |p: &Json| (text(p, "tensor").to_owned(), text(p, "kind").to_owned());
+        list(report, "problems").iter().map(pair).collect()
+    };
+    file.extend_from_slice(&[0; 7]);
+    let whole = look(&file);
+    assert_eq!(kinds(&whole), [("b".to_owned(), "unreadable".to_owned())]);
+    assert_eq!(whole["tensors"][1]["parts"][0]["offset"], data as u64 + 4);
+    // Cut short, it lacks bytes as any other would.
+    let cut = look(&file[..data + 5]);
+    let want = ["truncated", "unreadable"].map(|kind| ("b".to_owned(), kind.to_owned()));
+    assert_eq!(kinds(&cut), want);
+}
+
+#[test]
+fn short_arrays_are_shown_and_long_ones_summed_up() {
+    let path = root().join("tests/files/gguf/vocabulary.gguf");
+    let output = inspect(std::slice::from_ref(&path), &[]);
+    let report: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let metadata = &report["metadata"];
+    let tokens = &metadata["tokenizer.ggml.tokens"];
+    assert_eq!(*tokens, serde_json::json!({ "array": "string", "length": 200 }));
+    assert_eq!(metadata["tokenizer.ggml.merges"][0], "e e");
+    let output = inspect(std::slice::from_ref(&path), &["--full-metadata"]);
+    let full: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(list(&full["metadata"], "tokenizer.ggml.tokens").len(), 200);
+}
+
 fn check_report(report: &Json) {
     let path = text(report, "path");
     let format = text(report, "format");

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use weighbridge::text::escaped;
 
 /// Bold red, for the word `error`.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -29,7 +30,7 @@ pub(crate) fn width() -> Option<usize> {
 pub(crate) fn report(error: &weighbridge::Error) {
     say(ERROR, "error", &error.to_string());
     if let Some(hint) = error.hint_text() {
-        say(HINT, "hint", hint);
+        say(HINT, "hint", &escaped(hint));
     }
 }
 

@@ -52,9 +52,7 @@ impl TensorInfo {
     #[must_use]
     pub fn file_offset(&self) -> Option<u64> {
         match (&self.place.run, &self.place.order, self.place.swap) {
-            (Run::At(offset), Order::RowMajor, Swap::None) if self.refused.is_none() => {
-                Some(*offset)
-            }
+            (Run::At(offset), Order::RowMajor, Swap::None) => Some(*offset),
             _ => None,
         }
     }

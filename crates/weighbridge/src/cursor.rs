@@ -200,6 +200,7 @@ impl<'a> Cursor<'a> {
         Error::malformed(format!("{what} takes {len} bytes, but the file ends at byte {have}"))
             .at(self.position)
             .in_file(self.input.name())
+            .hint("the file was cut short or is damaged; fetch it again")
     }
 
     numbers!(u8: u8, u16: u16, u32: u32, u64: u64, i8: i8, i16: i16, i32: i32, i64: i64, f32: f32, f64: f64);

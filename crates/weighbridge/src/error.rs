@@ -103,6 +103,14 @@ impl Error {
         self
     }
 
+    /// Adds to the reason where inside the file it is, for what is no tensor.
+    #[must_use]
+    pub(crate) fn inside(mut self, what: &str) -> Self {
+        self.0.message.push_str(", in ");
+        self.0.message.push_str(what);
+        self
+    }
+
     /// Names the byte of the file, unless a deeper layer already did.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
@@ -168,7 +176,8 @@ impl fmt::Display for Error {
         if let Some(offset) = details.offset {
             write!(f, "byte {offset}: ")?;
         }
-        f.write_str(&details.message)
+        // Members escape what they quote; what one of them forgot ends here.
+        f.write_str(&escaped(&details.message))
     }
 }
 

@@ -78,7 +78,7 @@ impl Input {
     }
 
     fn open_file(path: &Path, access: FileAccess) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io(e, "cannot open"))?;
+        let file = open_at_once(path).map_err(|e| Error::io(e, "cannot open"))?;
         let about = file.metadata().map_err(|e| Error::io(e, "cannot ask for its size"))?;
         if !about.is_file() {
             return Err(Error::usage("not a regular file")
@@ -124,11 +124,17 @@ impl Input {
         &self.name
     }
 
-    /// The length, unless this is a stream.
+    /// The length; of a stream, once its end was seen.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // An unknown length is neither.
     pub fn len(&self) -> Option<u64> {
-        self.len
+        match &self.kind {
+            Kind::Stream(stream) => {
+                let stream = lock(stream);
+                stream.ended.then_some(stream.seen.len() as u64)
+            }
+            _ => self.len,
+        }
     }
 
     /// The length; a stream is read to its end to find out.
@@ -376,6 +382,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Opens a file for reading. A named pipe would otherwise be waited for until somebody writes to
+/// it; what is not a regular file is for the caller to refuse.
+pub(crate) fn open_at_once(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(path)
+}
+
 fn map(file: &File) -> Result<Mmap> {
     // SAFETY: the map is read-only and private to us. If another program shortens the file, a
     // read past its new end raises SIGBUS; callers who cannot accept that use `FileAccess::Read`.
@@ -459,6 +475,7 @@ mod tests {
                 }
             }
             assert_eq!(input.whole_len().unwrap(), 200_000);
+            assert_eq!(input.len(), Some(200_000));
             assert_eq!(input.head(16).unwrap(), &bytes[..16]);
         }
         std::fs::remove_file(&dir).unwrap();
@@ -468,6 +485,7 @@ mod tests {
     fn a_stream_keeps_no_more_than_allowed() {
         let input = Input::from_stream(io::repeat(1), "endless", 100_000);
         assert!(input.head(1000).is_ok());
+        assert_eq!(input.len(), None);
         assert_eq!(input.whole_len().unwrap_err().kind(), crate::ErrorKind::Limit);
     }
 }

@@ -107,7 +107,7 @@ impl Source {
         self.container
     }
 
-    /// The file's length; for a stream, what its header says.
+    /// The file's length; for a stream that was not read to its end, what its header says.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.input.len().or(self.catalog.declared_len).unwrap_or(0)

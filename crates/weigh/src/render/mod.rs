@@ -46,8 +46,13 @@ pub(crate) struct Page {
 impl Page {
     /// How many lines of a list of `len` to show.
     fn shown(&self, len: usize) -> usize {
+        self.shown_of(len, MOST)
+    }
+
+    /// The same where not even [`MOST`] fit.
+    fn shown_of(&self, len: usize, most: usize) -> usize {
         // Cutting off a single line would not shorten anything.
-        if self.verbose || len <= MOST + 1 { len } else { MOST }
+        if self.verbose || len <= most + 1 { len } else { most }
     }
 }
 

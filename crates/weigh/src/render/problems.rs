@@ -10,7 +10,10 @@ use weighbridge::text::escaped;
 
 use super::units::{grouped, plural};
 use super::wrap::wrapped;
-use super::{ALARM, LABEL, Page};
+use super::{ALARM, LABEL, MOST, Page};
+
+/// Names shown of each group where a kind has several.
+const FEW: usize = 3;
 
 /// Findings that say the same: kind, message, the tensors it is said of.
 struct Group<'a> {
@@ -35,8 +38,9 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> i
         writeln!(out, "  {ALARM}{kind}{ALARM:#}")?;
         let all: Vec<_> = groups.iter().filter(|group| group.kind == kind).collect();
         let shown = page.shown(all.len());
+        let names = if all.len() > 1 { FEW } else { MOST };
         for group in &all[..shown] {
-            write_group(out, page, group)?;
+            write_group(out, page, group, names)?;
         }
         more(out, 4, all.len() - shown)?;
     }
@@ -57,7 +61,12 @@ fn grouped_by_message(problems: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
-fn write_group(out: &mut dyn Write, page: &Page, group: &Group<'_>) -> io::Result<()> {
+fn write_group(
+    out: &mut dyn Write,
+    page: &Page,
+    group: &Group<'_>,
+    names: usize,
+) -> io::Result<()> {
     let message = escaped(group.message);
     write!(out, "    ")?;
     match &group.tensors[..] {
@@ -66,7 +75,7 @@ fn write_group(out: &mut dyn Write, page: &Page, group: &Group<'_>) -> io::Resul
         tensors => {
             let count = plural(tensors.len() as u64, "tensor");
             wrapped(out, page.width, 6, 4, &format!("{count}: {message}"))?;
-            let shown = page.shown(tensors.len());
+            let shown = page.shown_of(tensors.len(), names);
             for tensor in &tensors[..shown] {
                 writeln!(out, "      {}", escaped(tensor))?;
             }

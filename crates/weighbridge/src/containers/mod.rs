@@ -99,21 +99,35 @@ pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
     Ok(best.map(|(.., container)| container))
 }
 
-/// Lists the tensors whose bytes lie beyond the end of a file that was cut short.
+/// Lists the tensors whose bytes lie beyond the end of a file that was cut short, after one line
+/// about all of them if there are several.
 pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
     use crate::catalog::{Finding, Run};
+    let first = catalog.findings.len();
+    let (mut whole, mut last) = (0u64, len);
     for tensor in &catalog.tensors {
         let Run::At(start) = tensor.place.run else {
             continue;
         };
         let end = start.saturating_add(tensor.bytes);
-        if end > len && tensor.bytes > 0 && tensor.refused.is_none() {
+        if end > len && tensor.bytes > 0 {
             let missing = end.saturating_sub(len).min(tensor.bytes);
+            whole = whole.saturating_add(u64::from(missing == tensor.bytes));
+            last = last.max(end);
             let message = format!(
                 "{missing} of its {} bytes are missing: it ends at byte {end}, the file at byte {len}",
                 tensor.bytes
             );
             catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
         }
+    }
+    let short = catalog.findings.len().saturating_sub(first);
+    if short > 1 {
+        let message = format!(
+            "the file ends at byte {len}, its tensors at byte {last}: {short} of {} tensors lack \
+             bytes, {whole} of them all of theirs. Fetch the file again",
+            catalog.tensors.len()
+        );
+        catalog.findings.insert(first, Finding::general("truncated", message));
     }
 }

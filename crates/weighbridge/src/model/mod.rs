@@ -201,6 +201,7 @@ impl Model {
         }
         findings.extend(locate::cross_check(located.index.as_ref(), &sources));
         findings.extend(ledger.findings.iter().cloned());
+        add_unreadable(&sources, &mut findings);
         Self { path: located.path, sources, ledger, findings, notes, configs: located.configs }
     }
 
@@ -278,4 +279,22 @@ impl Model {
         let source = &self.sources[id.source as usize];
         (source, &source.catalog().tensors[id.tensor as usize])
     }
+}
+
+/// A finding for each stored tensor that cannot be read, unless one says so already. (That it
+/// overlaps another, say, does not.)
+fn add_unreadable(sources: &[Source], findings: &mut Vec<Finding>) {
+    let tensors = sources.iter().flat_map(|source| &source.catalog().tensors);
+    let mut refused =
+        tensors.filter_map(|tensor| Some((&*tensor.name, &**tensor.refused.as_ref()?))).peekable();
+    if refused.peek().is_none() {
+        return;
+    }
+    let said = findings.iter().map(|finding| (finding.tensor.as_deref(), &*finding.message));
+    let said: HashSet<_, foldhash::fast::RandomState> = said.collect();
+    let unsaid: Vec<Finding> = refused
+        .filter(|(name, reason)| !said.contains(&(Some(*name), *reason)))
+        .map(|(name, reason)| Finding::of(name, "unreadable", reason))
+        .collect();
+    findings.extend(unsaid);
 }

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::catalog::{Finding, TensorInfo, Value};
+use crate::catalog::{ArrayRef, Finding, TensorInfo, Value};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::ops::identity;
 use crate::source::Source;
+
+/// Metadata arrays up to this length are always shown in full.
+const SHORT_ARRAY: u64 = 64;
 
 /// What a report shall hold beyond the summary, and of which weights.
 ///
@@ -267,14 +270,24 @@ fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Ma
     let mut all = serde_json::Map::new();
     for (key, value, source) in model.metadata() {
         let json = match value {
-            Value::Array(array) if options.full_metadata => {
-                source.array(array)?.iter().map(Value::to_json).collect()
+            Value::Array(array) if options.full_metadata => json_list(&source.array(array)?),
+            // What cannot be read is at least summed up.
+            Value::Array(array) if is_short(array) => {
+                source.array(array).map_or_else(|_| value.to_json(), |all| json_list(&all))
             }
             other => other.to_json(),
         };
         all.insert(key.to_owned(), json);
     }
     Ok(all)
+}
+
+fn is_short(array: &ArrayRef) -> bool {
+    array.len <= SHORT_ARRAY && !array.element.starts_with("array")
+}
+
+fn json_list(values: &[Value]) -> Json {
+    values.iter().map(Value::to_json).collect()
 }
 
 fn tensor_report(weight: &Weight<'_>) -> TensorReport {

@@ -1,8 +1,13 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
 
+use std::collections::BTreeMap;
+
 use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
-use crate::text::escaped;
+use crate::text::{escaped, shortened};
+
+/// Of those who ask for one tensor, so many are named.
+const MOST_ASKERS: usize = 6;
 
 /// Who owns what: the outcome of all bids.
 #[derive(Default)]
@@ -47,6 +52,9 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
+    if claims.is_empty() && !evidence.tensors().is_empty() {
+        ledger.findings.extend(unrecognized(evidence));
+    }
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());
@@ -62,6 +70,20 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     }
     ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
     ledger
+}
+
+/// A config that speaks of quantization where no scheme has found any: counts of elements would
+/// be those of packed tensors, and nobody would know.
+fn unrecognized(evidence: &Evidence<'_>) -> Option<Finding> {
+    let says = |json: &serde_json::Value| json.as_object().is_some_and(|keys| !keys.is_empty());
+    let (file, json) = evidence.quantization().filter(|(_, json)| says(json))?;
+    let method = json.get("quant_method").and_then(|method| method.as_str()).unwrap_or("unnamed");
+    let message = format!(
+        "{file} says that the model is quantized (method {}), but this version knows no scheme \
+         for its tensors: they are listed and counted as they are stored",
+        shortened(method, 40)
+    );
+    Some(Finding::general("unknown-scheme", message))
 }
 
 /// Who asks for each stored tensor; two who ask are none.
@@ -90,20 +112,8 @@ fn drop_contested(
     ledger: &mut Ledger,
     owners: &mut [Owner],
 ) {
-    for &(id, info) in evidence.tensors() {
-        if owners[evidence.index(id)] != Owner::Contested {
-            continue;
-        }
-        let mut askers: Vec<String> = Vec::new();
-        for (scheme, bid) in claims.iter().flatten() {
-            let roles = bid.parts.iter().filter(|part| part.tensor == id).map(|part| part.role);
-            askers.extend(
-                roles.map(|role| format!("{scheme} (as {role} of {})", escaped(&bid.name))),
-            );
-        }
-        let drops = ledger.dropped.iter().filter(|(tensor, _)| *tensor == id);
-        askers.extend(drops.map(|(_, reason)| format!("a drop ({reason})")));
-        askers.sort();
+    for (id, askers) in askers_of_contested(evidence, claims, &ledger.dropped, owners) {
+        let (_, info) = evidence.tensors()[evidence.index(id)];
         ledger.findings.push(contested_finding(info, &askers));
     }
     let contested = |owners: &[Owner], id| owners[evidence.index(id)] == Owner::Contested;
@@ -121,11 +131,42 @@ fn drop_contested(
     ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
 }
 
-fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
+/// Every contested tensor with those who ask for it, in one pass over the bids.
+fn askers_of_contested(
+    evidence: &Evidence<'_>,
+    claims: &[Option<(&'static str, Bid)>],
+    dropped: &[(TensorId, String)],
+    owners: &[Owner],
+) -> BTreeMap<TensorId, Vec<String>> {
+    let mut all = BTreeMap::<TensorId, Vec<String>>::new();
+    let mut ask = |tensor: TensorId, asker: &dyn Fn() -> String| {
+        if owners[evidence.index(tensor)] == Owner::Contested {
+            all.entry(tensor).or_default().push(asker());
+        }
+    };
+    for (scheme, bid) in claims.iter().flatten() {
+        for part in &bid.parts {
+            let asker = || format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
+            ask(part.tensor, &asker);
+        }
+    }
+    for (tensor, reason) in dropped {
+        ask(*tensor, &|| format!("a drop ({reason})"));
+    }
+    all.values_mut().for_each(|askers| askers.sort());
+    all
+}
+
+fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
+    let more = match askers.len().saturating_sub(MOST_ASKERS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = askers[..askers.len().min(MOST_ASKERS)].join(", ");
     Finding::of(
         &info.name,
         "contested",
-        format!("claimed more than once: {}; say which with --scheme", claims.join(", ")),
+        format!("claimed more than once, so nobody gets it: {shown}{more}"),
     )
 }
 
@@ -176,6 +217,19 @@ mod tests {
             Entry::Scheme(name, _) => (*name).to_owned(),
         };
         (ledger.weights.iter().map(name).collect(), ledger.findings.len())
+    }
+
+    #[test]
+    fn a_quantized_model_that_nobody_knows_is_a_finding() {
+        let (tensors, metadata) = (tensors(), Metadata::default());
+        let json = serde_json::json!({ "quantization_config": { "quant_method": "odd" } });
+        let configs = [crate::schemes::Config { name: "config.json".into(), json }];
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
+        let kinds = |schemes: &[&dyn Scheme]| -> Vec<&str> {
+            settle(&evidence, schemes).findings.iter().map(|finding| finding.kind).collect()
+        };
+        assert_eq!(kinds(&[]), ["unknown-scheme"]);
+        assert!(kinds(&[&Wants("x", &[0])]).is_empty());
     }
 
     #[test]

@@ -118,6 +118,18 @@ impl<'a> Evidence<'a> {
         self.configs.iter().find(|config| config.name == name).map(|config| &config.json)
     }
 
+    /// What the configs say about quantization, and the file that says it.
+    #[must_use]
+    pub fn quantization(&self) -> Option<(&'static str, &'a serde_json::Value)> {
+        const KEY: &str = "quantization_config";
+        let config = self.config("config.json");
+        let inside = config.and_then(|c| c.get(KEY).or_else(|| c.get("text_config")?.get(KEY)));
+        match inside.filter(|json| json.is_object()) {
+            Some(json) => Some(("config.json", json)),
+            None => self.config("quantize_config.json").map(|json| ("quantize_config.json", json)),
+        }
+    }
+
     /// The metadata of each file.
     #[must_use]
     pub fn metadata(&self) -> &[&'a Metadata] {

@@ -132,6 +132,10 @@ impl<'a> Reader<'a> {
         for _ in 0..len {
             let key = match self.value(inner)? {
                 Value::Text(text) => text,
+                // Spelled out inside one another, such keys would double with every level.
+                Value::List(_) | Value::Map(_) => {
+                    return Err(Error::malformed("a key of the metadata is a list or a map"));
+                }
                 other => other.to_json().to_string().into(),
             };
             entries.push((key, self.value(inner)?));

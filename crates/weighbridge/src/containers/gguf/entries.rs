@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::catalog::{ArrayRef, Catalog, Finding, Value};
 use crate::error::{Error, Result};
-use crate::text::escaped;
+use crate::text::{escaped, shortened};
 
 use super::check::report;
 use super::reader::{Kind, Reader};
@@ -30,9 +30,8 @@ pub(super) fn read(reader: &mut Reader<'_>, count: u64, catalog: &mut Catalog) -
     keep_first(reader, entries, catalog)
 }
 
-/// Errors have no place for a key of their own.
 fn in_key(error: Error, key: &str) -> Error {
-    error.hint(format!("this is in the value of metadata key `{}`", escaped(key)))
+    error.inside(&format!("the value of metadata key `{}`", shortened(key, 200)))
 }
 
 /// Of several entries with one key the first counts.

@@ -30,6 +30,7 @@ use crate::cursor::Endian;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::text::shortened;
 
 use super::{Container, Opening, Probe, Recognition};
 use reader::Reader;
@@ -92,7 +93,7 @@ fn alignment(metadata: &Metadata) -> Result<u64> {
             Some(alignment) if alignment.is_power_of_two() => Ok(alignment),
             _ => Err(Error::malformed(format!(
                 "general.alignment is {}, it must be a power of two",
-                value.to_json()
+                shortened(&value.to_json().to_string(), 60)
             ))),
         },
     }

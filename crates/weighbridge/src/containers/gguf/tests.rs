@@ -2,7 +2,7 @@
 #![allow(clippy::arithmetic_side_effects)]
 
 use super::*;
-use crate::catalog::{Finding, Swap};
+use crate::catalog::Swap;
 use crate::dtype::StoredType;
 use crate::error::ErrorKind;
 
@@ -152,8 +152,9 @@ fn odd_places_are_found_and_listed() {
     assert_eq!(kinds(&catalog), ["misaligned", "overlap"]);
     assert_eq!(catalog.findings[1].tensor.as_deref(), Some("b"));
     let catalog = open(file.bytes(90)).unwrap();
-    let cut: Vec<&Finding> = catalog.findings.iter().filter(|f| f.kind == "truncated").collect();
-    assert_eq!(cut.len(), 2, "{:?}", catalog.findings);
+    let cut = catalog.findings.iter().filter(|f| f.kind == "truncated");
+    let cut: Vec<Option<&str>> = cut.map(|f| f.tensor.as_deref()).collect();
+    assert_eq!(cut, [None, Some("b"), Some("c")], "{:?}", catalog.findings);
     assert!(open(file.bytes(1000)).unwrap().notes[0].contains("bytes follow"));
 }
 

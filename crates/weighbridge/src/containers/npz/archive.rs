@@ -8,9 +8,9 @@ use crate::limits::Budget;
 use crate::text::shortened;
 
 use super::super::zip::{Archive, Member, Method};
+use super::Recognition;
 use super::array::{self, Room};
 use super::header::{self, Header, MAGIC, Parsed, USUAL};
-use super::{Recognition, note_short};
 
 /// How many members are looked into to recognise an archive whose names say nothing.
 const LOOK_INTO: usize = 8;
@@ -52,7 +52,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let end = input.whole_len()?;
     catalog.declared_len = Some(end);
     if archive.is_recovered() {
-        note_short(&mut catalog, end);
+        crate::containers::note_truncation(&mut catalog, end);
     }
     Ok(catalog)
 }

@@ -9,7 +9,7 @@
 //! everything is settled member by member: one that cannot be read, for its compression or for
 //! its header, takes no other with it. Members that are not arrays are named in the notes.
 
-use crate::catalog::{Catalog, Finding, Run};
+use crate::catalog::{Catalog, Run};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
@@ -66,7 +66,7 @@ impl Container for Npy {
         note_next(&mut catalog, input);
         array::push(&mut catalog, tensor, opening.budget)?;
         if let Some(end) = end {
-            note_short(&mut catalog, end);
+            super::note_truncation(&mut catalog, end);
         }
         Ok(catalog)
     }
@@ -111,23 +111,6 @@ fn detail(header: &Header) -> String {
     let order = if header.fortran { ", fortran order" } else { "" };
     let endian = if header.kind.big_endian { ", big-endian" } else { "" };
     format!("npy v{major}.{minor}{order}{endian}")
-}
-
-/// What is refused may be cut short all the same.
-fn note_short(catalog: &mut Catalog, end: u64) {
-    super::note_truncation(catalog, end);
-    let short = catalog.tensors.iter().filter(|tensor| tensor.refused.is_some());
-    let messages: Vec<_> = short
-        .filter_map(|tensor| {
-            let Run::At(start) = tensor.place.run else {
-                return None;
-            };
-            let missing = start.saturating_add(tensor.bytes).checked_sub(end).filter(|n| *n > 0)?;
-            let message = format!("{missing} of its {} bytes are missing", tensor.bytes);
-            Some(Finding::of(&tensor.name, "truncated", message))
-        })
-        .collect();
-    catalog.findings.extend(messages);
 }
 
 /// An archive of arrays.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::catalog::{Catalog, Run};
+use crate::catalog::{Catalog, Finding, Run};
 use crate::error::Result;
 use crate::input::Input;
 use crate::limits::Budget;
@@ -68,7 +68,14 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         let keys = run(&bytes, start, opening.budget)?;
         names.report(&keys.heap, opening, &mut catalog)?;
         tape.advance(&keys);
-        store.find_storages(&program.heap, &keys, &tape)?;
+        let end = store.find_storages(&program.heap, &keys, &tape)?;
+        if end > tape.len {
+            let message = format!(
+                "the file ends at byte {}, its storages at byte {end}. Fetch the file again",
+                tape.len
+            );
+            catalog.findings.push(Finding::general("truncated", message));
+        }
     }
     let mut catalog = list(&program, &mut store, "", opening, &mut names, catalog)?;
     report::relations(&mut catalog);
@@ -136,15 +143,15 @@ struct LegacyStore {
 }
 
 impl LegacyStore {
-    /// Walks over the storages in the order of the keys.
+    /// Walks over the storages in the order of the keys; returns where the last one ends.
     fn find_storages(
         &mut self,
         heap: &Heap<'_>,
         keys: &Program<'_>,
         tape: &Tape<'_>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let Some(Node::List(list)) = keys.root.map(|root| keys.heap.node(root)) else {
-            return Ok(());
+            return Ok(tape.at);
         };
         let sizes = storage_sizes(heap, tape.budget)?;
         let mut at = tape.at;
@@ -171,7 +178,7 @@ impl LegacyStore {
             self.places.insert(key.into(), (start, here));
             at = end;
         }
-        Ok(())
+        Ok(at)
     }
 }
 

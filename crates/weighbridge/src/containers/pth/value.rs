@@ -126,26 +126,26 @@ impl Reader<'_, '_> {
     }
 
     /// Values without structure stay together; long lists are summed up.
-    fn items_value(&self, mut items: impl Iterator<Item = Id>) -> Option<Value> {
-        let mut values = Vec::new();
-        for item in items.by_ref().take(MAX_LIST) {
-            values.push(self.simple(item)?);
-        }
-        if values.is_empty() {
-            return None;
-        }
-        let mut count = values.len();
+    fn items_value(&self, items: impl Iterator<Item = Id>) -> Option<Value> {
+        let (mut values, mut count, mut element) = (Vec::new(), 0u64, None);
         for item in items {
             self.work(1).ok()?;
-            if !is_simple(self.heap.node(item)) {
+            let node = self.heap.node(item);
+            if values.len() < MAX_LIST {
+                values.push(self.simple(item)?);
+            } else if !is_simple(node) {
                 return None;
             }
             count = count.saturating_add(1);
+            let kind = kind(node);
+            element = Some(if element.is_none_or(|same| same == kind) { kind } else { "mixed" });
         }
-        match count > MAX_LIST {
-            true => Some(Value::text(format!("a list of {count} values"))),
-            false => Some(Value::List(values)),
+        if values.len() as u64 == count {
+            return element.map(|_| Value::List(values));
         }
+        // In the form of arrays that other headers leave in the file.
+        let entries = [("array", Value::text(element?)), ("length", Value::Unsigned(64, count))];
+        Some(Value::Map(entries.map(|(key, value)| (key.into(), value)).into()))
     }
 
     fn simple(&self, id: Id) -> Option<Value> {
@@ -166,6 +166,17 @@ impl Reader<'_, '_> {
             }
             _ => return None,
         })
+    }
+}
+
+/// What a list is a list of.
+fn kind(node: Node) -> &'static str {
+    match node {
+        Node::Bool(_) => "bool",
+        Node::Int(_) => "i64",
+        Node::Float(_) => "f64",
+        Node::Text(_) | Node::String(_) => "string",
+        _ => "mixed",
     }
 }
 

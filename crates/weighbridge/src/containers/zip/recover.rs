@@ -71,8 +71,9 @@ fn note(archive: &mut Archive<'_>, at: u64, len: u64) {
         _ if starts_with(archive.input, at, DIRECTORY) => "all of them are there",
         _ => "more may be missing",
     };
+    let members = if count == 1 { "member was" } else { "members were" };
     let message = format!(
-        "the archive's end is missing, so its {count} members were found by walking the file \
+        "the archive's end is missing, so its {count} {members} found by walking the file \
          from the front to byte {len}; {rest}. Fetch the file again"
     );
     archive.findings.push(Finding::general("truncated", message));

@@ -167,13 +167,7 @@ struct Settings {
 
 impl Settings {
     fn of(evidence: &Evidence<'_>) -> Option<Self> {
-        let config = evidence.config("config.json");
-        let inside = config.and_then(|config| {
-            config
-                .get("quantization_config")
-                .or_else(|| config.get("text_config")?.get("quantization_config"))
-        });
-        let json = inside.or_else(|| evidence.config("quantize_config.json"))?;
+        let (_, json) = evidence.quantization()?;
         let text = |key: &str| json.get(key).and_then(Json::as_str);
         let format = text("checkpoint_format").or_else(|| text("format")).unwrap_or("gptq");
         let known = ["gptq", "gptq_v2", "gemm"].contains(&format);
