@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -74,16 +74,27 @@ struct Stream {
 impl Input {
     /// Opens a file.
     pub fn open(path: &Path, access: FileAccess) -> Result<Self> {
-        Self::open_file(path, access).map_err(|error| error.in_file(path))
+        let opened = open_at_once(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (about, file) = opened.map_err(|e| Error::io(e, "cannot open").in_file(path))?;
+        Self::from_file(file, &about, path, access)
     }
 
-    fn open_file(path: &Path, access: FileAccess) -> Result<Self> {
-        let file = open_at_once(path).map_err(|e| Error::io(e, "cannot open"))?;
-        let about = file.metadata().map_err(|e| Error::io(e, "cannot ask for its size"))?;
+    /// A file that is open already, with what the system says about it.
+    pub(crate) fn from_file(
+        file: File,
+        about: &Metadata,
+        path: &Path,
+        access: FileAccess,
+    ) -> Result<Self> {
         if !about.is_file() {
             return Err(Error::usage("not a regular file")
+                .in_file(path)
                 .hint("a pipe can be given as `-`, standard input"));
         }
+        Self::of_regular(file, about, path, access).map_err(|error| error.in_file(path))
+    }
+
+    fn of_regular(file: File, about: &Metadata, path: &Path, access: FileAccess) -> Result<Self> {
         let len = about.len();
         let kind = match access {
             FileAccess::Map if len > READ_WHOLE => Kind::Map(map(&file)?),

@@ -125,8 +125,12 @@ impl OpenOptions {
         self.assemble(vec![input], Located::new(path))
     }
 
-    fn open_located(&self, located: Located) -> Result<Model> {
-        let open = |path: &PathBuf| Input::open(path, self.access);
+    fn open_located(&self, mut located: Located) -> Result<Model> {
+        let mut opened = located.opened.take();
+        let open = |path: &PathBuf| match opened.take() {
+            Some((file, about)) => Input::from_file(file, &about, path, self.access),
+            None => Input::open(path, self.access),
+        };
         let inputs = located.files.iter().map(open).collect::<Result<_>>()?;
         self.assemble(inputs, located)
     }

@@ -34,9 +34,9 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     let Some(root) = root_of(&archive) else {
         return script::open_json(&archive, opening, catalog);
     };
-    let is_script = ["constants.pkl", "code/"].iter().any(|part| {
-        let wanted = format!("{root}{part}");
-        archive.members().iter().any(|member| archive.name(member).starts_with(&wanted))
+    let is_script = archive.members().iter().any(|member| {
+        let inside = archive.name(member).strip_prefix(&*root);
+        inside.is_some_and(|name| name.starts_with("constants.pkl") || name.starts_with("code/"))
     });
     catalog.detail = Some(if is_script { "TorchScript".into() } else { "zip archive".to_owned() });
     let records = Records {

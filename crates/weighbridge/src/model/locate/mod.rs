@@ -24,10 +24,12 @@
 //! are equally good are several models. Nothing here knows a format from the inside: names,
 //! listings and the first bytes of files decide.
 
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Finding;
 use crate::error::{Error, Result};
+use crate::input::open_at_once;
 use crate::limits::{Budget, Limits};
 use crate::schemes::Config;
 
@@ -61,6 +63,8 @@ pub(super) use strangers::{certain_stranger, name_stranger};
 pub(super) struct Located {
     pub(super) path: PathBuf,
     pub(super) files: Vec<PathBuf>,
+    /// The only file, where it had to be opened to find out what it is.
+    pub(super) opened: Option<(File, Metadata)>,
     pub(super) configs: Vec<Config>,
     /// The folder whose configs are read once it is known that a tensor could need them.
     pub(super) late_configs: Option<PathBuf>,
@@ -86,6 +90,19 @@ pub(super) fn locate(
     limits: &Limits,
 ) -> Result<Vec<Located>> {
     let budget = Budget::new(limits.clone());
+    // Opened first and asked then: for a lone file that is all it takes.
+    if let Ok(file) = open_at_once(typed)
+        && let Ok(about) = file.metadata()
+        && !about.is_dir()
+    {
+        let mut models = file::locate(typed, about.len(), &budget)?;
+        if let [model] = &mut models[..]
+            && model.files == [typed]
+        {
+            model.opened = Some((file, about));
+        }
+        return Ok(models);
+    }
     match std::fs::metadata(typed) {
         Ok(about) if about.is_dir() => directory::locate(typed, &budget),
         Ok(about) => file::locate(typed, about.len(), &budget),
