@@ -124,7 +124,7 @@ pub(crate) fn grow<T>(table: &mut Vec<T>, value: T, budget: &Budget) -> Result<(
 /// Makes room for `wanted` more values.
 #[cold]
 fn more_room<T>(table: &mut Vec<T>, wanted: usize, budget: &Budget) -> Result<()> {
-    let more = table.len().max(wanted).max(64);
+    let more = table.len().max(wanted).max(256);
     let bytes = (more as u64).saturating_mul(size_of::<T>() as u64);
     budget.check_allocation(bytes.saturating_mul(2), "the objects of a pickle")?;
     budget.charge(bytes, "the objects of a pickle")?;
