@@ -8,12 +8,14 @@ use std::time::Instant;
 
 /// What a child cost.
 #[derive(Clone, Debug, Default)]
+#[allow(dead_code)] // Later tables read what this one does not.
 pub struct Cost {
     /// Wall time in seconds.
     pub wall: f64,
     /// User and system time in seconds.
     pub cpu: f64,
-    /// Largest resident set in bytes.
+    /// Largest resident set in bytes, as the system counts it: this program's own share before
+    /// the child replaced it included.
     pub peak: u64,
     /// What it printed.
     pub output: String,

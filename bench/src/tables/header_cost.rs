@@ -81,7 +81,7 @@ fn measure_one(table: &mut Table, format: &str, path: &Path) {
             "{header} / {before}, {resident} / {} / {} / {} bytes; opened in {:.2} ms, process {:.2} ms, CPU {:.2} ms",
             number("peak_heap"),
             number("anonymous"),
-            cost.peak,
+            number("peak_resident"),
             measured["seconds"].as_f64().unwrap_or(0.0) * 1e3,
             cost.wall * 1e3,
             cost.cpu * 1e3,
