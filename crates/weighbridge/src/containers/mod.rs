@@ -87,14 +87,16 @@ pub trait Container: Sync {
 pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
     let head = input.head(PROBE_BYTES)?;
     let probe = Probe { head: &head, input };
-    let extension = input.name().extension().map(|e| e.to_string_lossy().to_lowercase());
+    let extension = input.name().extension().and_then(|extension| extension.to_str());
     let named = |c: &dyn Container| {
-        extension.as_deref().is_some_and(|extension| c.extensions().contains(&extension))
+        let fits = |name: &str| c.extensions().iter().any(|known| known.eq_ignore_ascii_case(name));
+        extension.is_some_and(fits)
     };
     let best = CONTAINERS
         .iter()
-        .map(|&container| (container.recognize(&probe), named(container), container))
-        .filter(|(recognition, ..)| *recognition > Recognition::No)
+        .map(|&container| (container.recognize(&probe), container))
+        .filter(|(recognition, _)| *recognition > Recognition::No)
+        .map(|(recognition, container)| (recognition, named(container), container))
         .reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
     Ok(best.map(|(.., container)| container))
 }

@@ -70,9 +70,9 @@ struct Records<'a> {
 fn root_of(archive: &Archive<'_>) -> Option<String> {
     let first = archive.members().first().map(|member| archive.name(member));
     if let Some((folder, _)) = first.and_then(|name| name.split_once('/'))
-        && archive.find(&format!("{folder}/data.pkl")).is_some()
+        && archive.find(&[folder, "/data.pkl"].concat()).is_some()
     {
-        return Some(format!("{folder}/"));
+        return Some([folder, "/"].concat());
     }
     let roots = archive.members().iter().filter_map(|member| {
         let root = archive.name(member).strip_suffix("data.pkl")?;
@@ -87,7 +87,7 @@ fn byte_order(
     opening: &Opening<'_>,
     catalog: &mut Catalog,
 ) -> Result<ByteOrder> {
-    let Some(member) = archive.find(&format!("{root}byteorder")) else {
+    let Some(member) = archive.find(&[root, "byteorder"].concat()) else {
         return Ok(ByteOrder::Little);
     };
     let says = match archive.contents(member, opening.budget, "the byteorder record") {
@@ -124,7 +124,7 @@ fn read(
     names: &mut Names,
     mut catalog: Catalog,
 ) -> Result<Catalog> {
-    let file = format!("{}{name}.pkl", records.root);
+    let file = [records.root, name, ".pkl"].concat();
     let Some(member) = archive.find(&file) else { return Ok(catalog) };
     let bytes = match archive.contents(member, opening.budget, "the pickle") {
         Ok(bytes) => bytes,
@@ -141,8 +141,8 @@ fn read(
     let program = run(&bytes, if stored { offset } else { 0 }, opening.budget)?;
     let mut store = ZipStore {
         archive,
-        prefix: format!("{}{name}/", records.root),
-        old_prefix: (name == "data").then(|| format!("{}tensors/", records.root)),
+        prefix: [records.root, name, "/"].concat(),
+        old_prefix: (name == "data").then(|| [records.root, "tensors/"].concat()),
         name: String::new(),
         order: records.order,
         pickle: stored.then_some(offset),
@@ -186,7 +186,7 @@ fn other_pickles(
             continue;
         }
         let own = name.strip_prefix(root);
-        elsewhere |= own != Some("data.pkl") && name.to_lowercase().ends_with("data.pkl");
+        elsewhere |= own != Some("data.pkl") && ends_with_ignoring_case(name, "data.pkl");
         if matches!(own, Some("data.pkl" | "constants.pkl")) && !archive.is_hidden(member) {
             continue;
         }
@@ -206,6 +206,11 @@ fn other_pickles(
         catalog.findings.push(Finding::general("several-pickles", message));
     }
     Ok(())
+}
+
+fn ends_with_ignoring_case(name: &str, end: &str) -> bool {
+    let start = name.len().saturating_sub(end.len());
+    name.as_bytes().get(start..).is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
 }
 
 /// Storages that are records of an archive.
@@ -248,7 +253,9 @@ impl<'a, 'i> ZipStore<'a, 'i> {
                 return Some(member);
             }
         }
-        self.name = format!("{}{key}", self.prefix);
+        self.name.clear();
+        self.name.push_str(&self.prefix);
+        self.name.push_str(key);
         None
     }
 

@@ -230,14 +230,17 @@ pub(super) fn adopt(set: Set, model: &mut Located) {
 /// A download that its program has not finished, by the traces it leaves. Programs that leave a
 /// file of notes beside it do so for large files.
 pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
-    let name = file.file_name()?.to_string_lossy().into_owned();
-    let by_name =
-        sets::UNFINISHED.contains(&&*extension(&name)).then(|| "its name says so".to_owned());
+    let name = file.file_name()?.to_string_lossy();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
+    let by_name = sets::UNFINISHED.iter().any(|known| known.eq_ignore_ascii_case(ending));
+    let by_name = by_name.then(|| "its name says so".to_owned());
     let control = || {
+        if len <= LARGE {
+            return None;
+        }
         let mut control = file.as_os_str().to_owned();
         control.push(".aria2");
-        (len > LARGE && Path::new(&control).exists())
-            .then(|| format!("{name}.aria2 lies beside it"))
+        Path::new(&control).exists().then(|| format!("{name}.aria2 lies beside it"))
     };
     by_name.or_else(control).map(|why| {
         let message =
