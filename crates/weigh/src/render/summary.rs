@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
-use weighbridge::ops::{FileReport, Report, SchemeReport};
+use weighbridge::ops::{Dropped, FileReport, Report, SchemeReport};
 use weighbridge::text::{escaped, shortened};
 
 use super::table::{Side, Table};
