@@ -143,8 +143,10 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
     let wanted = |name: &str| options.select.as_ref().is_none_or(|select| select(name));
     let weights: Vec<_> = model.weights().filter(|weight| wanted(weight.name())).collect();
     if weights.is_empty() {
-        let all = model.weights().len();
-        let message = format!("there is nothing to convert: 0 of {all} weights are selected");
+        let message = match model.weights().len() {
+            0 => "there is nothing to convert: the model has no weights".to_owned(),
+            all => format!("there is nothing to convert: none of {all} weights is selected"),
+        };
         return Err(Error::usage(message)
             .in_file(model.path())
             .hint("`weigh inspect --tensors` lists the names"));

@@ -63,7 +63,11 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn go_on(&self) -> Result<()> {
         match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            true => Err(Error::io(std::io::ErrorKind::Interrupted.into(), "stopped")),
+            true => {
+                let stop =
+                    std::io::Error::new(std::io::ErrorKind::Interrupted, "nothing was written");
+                Err(Error::io(stop, "stopped"))
+            }
             false => Ok(()),
         }
     }
