@@ -170,6 +170,30 @@ fn what_becomes_infinite_is_counted_and_nothing_else() {
     }
 }
 
+/// What a scheme computes may be too large as well: here a scale times a code.
+#[test]
+fn what_a_scheme_decodes_to_too_much_is_counted() {
+    let mut file = b"GGUF".to_vec();
+    file.extend(3u32.to_le_bytes());
+    file.extend([1u64, 0, 1].map(u64::to_le_bytes).concat());
+    file.push(b't');
+    file.extend(1u32.to_le_bytes());
+    file.extend(32u64.to_le_bytes());
+    // Q8_0: one half-precision scale, 32 codes.
+    file.extend(8u32.to_le_bytes());
+    file.extend(0u64.to_le_bytes());
+    file.resize(file.len().next_multiple_of(32), 0);
+    file.extend(f16::from_f32(30_000.0).to_le_bytes());
+    file.extend((0..32u8).map(|code| code % 4));
+    let (report, bytes) = convert_one(file.clone(), OutputType::F16);
+    // 0, 30,000 and 60,000 fit, 90,000 does not.
+    assert_eq!(report.overflowed, Some(8));
+    let halves = bytes.as_chunks().0.iter().map(|chunk| f16::from_le_bytes(*chunk).to_f32());
+    let wanted = [0.0, 30_000.0, 60_000.0, f32::INFINITY];
+    assert!(halves.zip(wanted.into_iter().cycle()).all(|(found, wanted)| found == wanted));
+    assert_eq!(convert_one(file, OutputType::Bf16).0.overflowed, Some(0));
+}
+
 /// A tensor of many tiles whose rows are longer than a tile.
 #[test]
 fn long_rows_are_cut_into_tiles() {
