@@ -31,6 +31,12 @@ impl<'a> Contestant<'a> {
     pub fn reporting(name: &str, run: impl FnMut() -> f64 + 'a) -> Self {
         Self { name: name.into(), run: Box::new(run) }
     }
+
+    /// The same, each turn inside something else, which is not timed.
+    pub fn around(self, turn: impl Fn(&mut dyn FnMut() -> f64) -> f64 + 'a) -> Self {
+        let mut run = self.run;
+        Self { name: self.name, run: Box::new(move || turn(&mut *run)) }
+    }
 }
 
 /// How often to repeat.
