@@ -28,6 +28,7 @@ pub mod ops;
 pub mod output;
 pub mod pipeline;
 pub mod schemes;
+pub mod simd;
 pub mod source;
 pub mod text;
 

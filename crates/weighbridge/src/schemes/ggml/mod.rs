@@ -1,13 +1,36 @@
 //! The block types of ggml, as GGUF and APR files hold them: rows of whole blocks.
 //!
 //! A block tensor is a weight by itself: scales lie inside its blocks. This room claims every
-//! tensor of a known block type and states its true size; arithmetic is not part of it yet, so
-//! values are refused by name.
+//! tensor of a known block type and states its true size. What today's ggml writes is decoded;
+//! types that were removed from it and types of its forks are refused by name.
+//!
+//! Recipe: the working and native type is f32, in the order of operations of ggml's own C
+//! (`dequantize_row_*`), each step rounded: the results are the same to the bit, NaN apart (see
+//! [`crate::simd`]). bf16 and f16 are that f32, rounded once.
 
-use super::{Bid, Bids, Evidence, Part, Scheme};
-use crate::blocks::{Standing, Tiling};
+use std::sync::Arc;
+
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
+use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
+
+#[cfg(test)]
+mod agreement;
+mod kernel;
+mod rows;
+mod simple;
+
+pub(crate) use kernel::Kernel;
+pub(crate) use rows::BlockRows;
+
+/// The kernels of every family, a file each.
+static FAMILIES: &[&[Kernel]] = &[simple::KERNELS];
+
+/// How blocks of that type are decoded, if they are.
+pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {
+    FAMILIES.iter().copied().flatten().find(|kernel| kernel.name == block.name)
+}
 
 /// The scheme.
 pub struct Ggml;
@@ -19,7 +42,7 @@ impl Scheme for Ggml {
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
         for &(id, info) in evidence.tensors() {
-            let (variant, verdict) = match &info.stored {
+            let (variant, recipe) = match &info.stored {
                 StoredType::Block(block) => {
                     // Blocks laid over the ends of rows are APR's way, and the `apr` room's.
                     let tiling = block.tiling(&info.shape, info.bytes);
@@ -27,18 +50,18 @@ impl Scheme for Ggml {
                     if theirs || block.standing == Standing::Apr {
                         continue;
                     }
-                    (block.name, standing(block.standing))
+                    (block.name, recipe(block, plain::columns(&info.shape)))
                 }
                 StoredType::Opaque(name) if info.refused.is_none() => match fork(name) {
-                    Some(fork) => fork,
+                    Some((variant, verdict)) => (variant, Err(verdict)),
                     None => continue,
                 },
                 _ => continue,
             };
-            let reason = format!("block type {variant} {}", verdict.unwrap_or(NOT_YET));
-            // What a later version will read is no fault of the file. What nobody will is one
-            // to know of before anything else, unless it cannot even be fetched.
-            if verdict.is_some() && info.refused.is_none() {
+            let recipe = recipe.map_err(|verdict| format!("block type {variant} {verdict}"));
+            // What nobody will decode is one to know of before anything else, unless it cannot
+            // even be fetched.
+            if let (Err(reason), None) = (&recipe, &info.refused) {
                 bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
             }
             bids.weights.push(Bid {
@@ -47,14 +70,20 @@ impl Scheme for Ggml {
                 variant: variant.into(),
                 native: Some(DType::F32),
                 parts: vec![Part { role: "weight", tensor: id }],
-                recipe: Err(reason.into()),
+                recipe: recipe.map_err(Into::into),
             });
         }
     }
 }
 
-/// What is said of types that will be decoded.
-const NOT_YET: &str = "is not decoded by this version";
+/// How rows of whole blocks are decoded, or why they are not.
+fn recipe(block: &'static Block, columns: u64) -> Result<Arc<dyn Recipe>, &'static str> {
+    match (standing(block.standing), kernel_of(block)) {
+        (Some(verdict), _) => Err(verdict),
+        (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns })),
+        (None, None) => Err("is not decoded by this version"),
+    }
+}
 
 /// Why a block type will never be decoded here; `None` if it will.
 fn standing(standing: Standing) -> Option<&'static str> {
@@ -72,15 +101,15 @@ fn standing(standing: Standing) -> Option<&'static str> {
 
 /// Types that forks store under numbers of other types: the size is known, the block is not in
 /// the table. Variant and verdict.
-fn fork(name: &str) -> Option<(&'static str, Option<&'static str>)> {
+fn fork(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "I2_S" => Some((
             "I2_S",
-            Some("is written by BitNet's fork only and is not decoded; fetch the safetensors"),
+            "is written by BitNet's fork only and is not decoded; fetch the safetensors",
         )),
         "MXFP4" => Some((
             "MXFP4-ollama",
-            Some("of early Ollama files is not decoded; fetch a newer file of the model"),
+            "of early Ollama files is not decoded; fetch a newer file of the model",
         )),
         _ => None,
     }

@@ -1,0 +1,254 @@
+//! The first generation: blocks of 32 with one scale, and for some one minimum.
+//!
+//! | type | bytes of a block | value |
+//! |---|---|---|
+//! | Q4_0 | f16 `d`; 16 bytes of nibbles | (q - 8) d |
+//! | Q4_1 | f16 `d`, f16 `m`; 16 bytes of nibbles | q d + m |
+//! | Q5_0 | f16 `d`; 32 fifth bits; 16 bytes of nibbles | (q - 16) d |
+//! | Q5_1 | f16 `d`, f16 `m`; 32 fifth bits; 16 bytes of nibbles | q d + m |
+//! | Q8_0 | f16 `d`; 32 signed bytes | q d |
+//! | Q8_1 | f16 `d`, f16 `s`; 32 signed bytes | q d (`s` is `d` times their sum, kept for dot products) |
+//!
+//! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
+#![allow(unsafe_code)] // The AVX2 forms.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+use super::kernel::{Blocks, Kernel, half_at, kernel};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Number, avx2};
+
+pub(super) static KERNELS: &[Kernel] = &[
+    kernel::<Q4_0, 18, 32>(),
+    kernel::<Q4_1, 20, 32>(),
+    kernel::<Q5_0, 22, 32>(),
+    kernel::<Q5_1, 24, 32>(),
+    kernel::<Q8_0, 34, 32>(),
+    kernel::<Q8_1, 36, 32>(),
+];
+
+/// Nibble `index` of a block of 32.
+#[inline(always)]
+fn nibble(nibbles: &[u8], index: usize) -> u8 {
+    if index < 16 { nibbles[index] & 15 } else { nibbles[index - 16] >> 4 }
+}
+
+/// Five bits: nibble `index`, and bit `index` of four bytes above it.
+#[inline(always)]
+fn five_bits(fifths: &[u8], nibbles: &[u8], index: usize) -> u8 {
+    let fifths = u32::from_le_bytes([fifths[0], fifths[1], fifths[2], fifths[3]]);
+    nibble(nibbles, index) | if fifths >> index & 1 == 1 { 16 } else { 0 }
+}
+
+/// 32 nibbles as bytes, in the order of the elements.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn nibbles32(at: *const u8) -> __m256i {
+    // SAFETY: sixteen bytes may be read.
+    unsafe {
+        let bytes = _mm_loadu_si128(at.cast());
+        let both = _mm256_set_m128i(_mm_srli_epi16::<4>(bytes), bytes);
+        _mm256_and_si256(both, _mm256_set1_epi8(15))
+    }
+}
+
+/// 32 bits as bytes: all ones where the bit is set.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn bits32(at: *const u8) -> __m256i {
+    // SAFETY: four bytes may be read.
+    unsafe {
+        let bits = _mm256_set1_epi32(at.cast::<i32>().read_unaligned());
+        // Each of the four bytes eight times; then one bit of each.
+        let byte = _mm256_setr_epi64x(
+            0,
+            0x0101_0101_0101_0101,
+            0x0202_0202_0202_0202,
+            0x0303_0303_0303_0303,
+        );
+        let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
+        _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(bits, byte), bit), bit)
+    }
+}
+
+/// 32 signed bytes times a scale.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn scaled32<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32) {
+    // SAFETY: 32 are written.
+    unsafe {
+        let (at, scale) = (out.as_mut_ptr(), _mm256_set1_ps(scale));
+        avx2::scaled16(at, _mm256_castsi256_si128(bytes), scale);
+        avx2::scaled16(at.add(16), _mm256_extracti128_si256::<1>(bytes), scale);
+    }
+}
+
+/// 32 unsigned bytes times a scale, plus a minimum; rounded after each step.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32, minimum: f32) {
+    // SAFETY: 32 are written.
+    unsafe {
+        let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+        let value = |bytes| _mm256_add_ps(_mm256_mul_ps(avx2::unsigned8(bytes), scale), minimum);
+        for (half, at) in [
+            (_mm256_castsi256_si128(bytes), out.as_mut_ptr()),
+            (_mm256_extracti128_si256::<1>(bytes), out.as_mut_ptr().add(16)),
+        ] {
+            T::store16(at, value(half), value(_mm_srli_si128::<8>(half)));
+        }
+    }
+}
+
+struct Q4_0;
+
+impl Blocks<18, 32> for Q4_0 {
+    const NAME: &'static str = "Q4_0";
+
+    #[inline(always)]
+    fn define(block: &[u8; 18], out: &mut [f32; 32]) {
+        let d = half_at(block, 0);
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = (f32::from(nibble(&block[2..], index)) - 8.0) * d;
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let nibbles = nibbles32(block.as_ptr().add(2));
+            let signed = _mm256_sub_epi8(nibbles, _mm256_set1_epi8(8));
+            scaled32(out, signed, avx2::half(block.as_ptr()));
+        }
+    }
+}
+
+struct Q4_1;
+
+impl Blocks<20, 32> for Q4_1 {
+    const NAME: &'static str = "Q4_1";
+
+    #[inline(always)]
+    fn define(block: &[u8; 20], out: &mut [f32; 32]) {
+        let (d, m) = (half_at(block, 0), half_at(block, 2));
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = f32::from(nibble(&block[4..], index)) * d + m;
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            scaled32_from(out, nibbles32(at.add(4)), avx2::half(at), avx2::half(at.add(2)));
+        }
+    }
+}
+
+struct Q5_0;
+
+impl Blocks<22, 32> for Q5_0 {
+    const NAME: &'static str = "Q5_0";
+
+    #[inline(always)]
+    fn define(block: &[u8; 22], out: &mut [f32; 32]) {
+        let d = half_at(block, 0);
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = (f32::from(five_bits(&block[2..], &block[6..], index)) - 16.0) * d;
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            // Without its fifth bit a nibble is 16 less: as a signed byte, all upper bits set.
+            let less = _mm256_andnot_si256(bits32(at.add(2)), _mm256_set1_epi8(-16));
+            scaled32(out, _mm256_or_si256(nibbles32(at.add(6)), less), avx2::half(at));
+        }
+    }
+}
+
+struct Q5_1;
+
+impl Blocks<24, 32> for Q5_1 {
+    const NAME: &'static str = "Q5_1";
+
+    #[inline(always)]
+    fn define(block: &[u8; 24], out: &mut [f32; 32]) {
+        let (d, m) = (half_at(block, 0), half_at(block, 2));
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = f32::from(five_bits(&block[4..], &block[8..], index)) * d + m;
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 24], out: &mut [T; 32]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            let fifths = _mm256_and_si256(bits32(at.add(4)), _mm256_set1_epi8(16));
+            let values = _mm256_or_si256(nibbles32(at.add(8)), fifths);
+            scaled32_from(out, values, avx2::half(at), avx2::half(at.add(2)));
+        }
+    }
+}
+
+/// Signed bytes from byte `START` on, behind a scale.
+#[inline(always)]
+fn bytes_times_scale<const START: usize>(block: &[u8], out: &mut [f32; 32]) {
+    let d = half_at(block, 0);
+    for (out, byte) in out.iter_mut().zip(&block[START..]) {
+        *out = f32::from(byte.cast_signed()) * d;
+    }
+}
+
+struct Q8_0;
+
+impl Blocks<34, 32> for Q8_0 {
+    const NAME: &'static str = "Q8_0";
+
+    #[inline(always)]
+    fn define(block: &[u8; 34], out: &mut [f32; 32]) {
+        bytes_times_scale::<2>(block, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            scaled32(out, _mm256_loadu_si256(at.add(2).cast()), avx2::half(at));
+        }
+    }
+}
+
+struct Q8_1;
+
+impl Blocks<36, 32> for Q8_1 {
+    const NAME: &'static str = "Q8_1";
+
+    #[inline(always)]
+    fn define(block: &[u8; 36], out: &mut [f32; 32]) {
+        bytes_times_scale::<4>(block, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            scaled32(out, _mm256_loadu_si256(at.add(4).cast()), avx2::half(at));
+        }
+    }
+}
