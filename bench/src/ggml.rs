@@ -25,7 +25,8 @@ pub struct Decoder {
 impl Library {
     /// The library that `BENCH_GGML` names, or how to get it.
     pub fn open() -> Result<Self, String> {
-        let path = std::env::var("BENCH_GGML").map_err(|_| format!("ggml's C is missing: {HOW}"))?;
+        let path =
+            std::env::var("BENCH_GGML").map_err(|_| format!("ggml's C is missing: {HOW}"))?;
         let name = CString::new(path.clone()).map_err(|e| e.to_string())?;
         // SAFETY: the name is a C string; ggml's initialisers have no demands on their caller.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };

@@ -113,7 +113,8 @@ fn tame(block: &Block, bytes: &mut [u8], random: &mut Random) {
                 bytes[..2].copy_from_slice(&(0x1400 | (bits & 0x0fff) as u16).to_le_bytes());
             }
             (4, 1) if offset == 0 => {
-                bytes[..4].copy_from_slice(&(0x3b00_0000 | (bits & 0x007f_ffff) as u32).to_le_bytes());
+                bytes[..4]
+                    .copy_from_slice(&(0x3b00_0000 | (bits & 0x007f_ffff) as u32).to_le_bytes());
             }
             _ => {}
         }

@@ -50,7 +50,8 @@ pub fn line(one: &Measured) -> Vec<String> {
     }
     let tile: Vec<_> = one.tile.iter().map(|row| format!("{:.3}", row.median * 1e9)).collect();
     cells.push(tile.join(", "));
-    let baseline: Vec<_> = one.baseline.iter().map(|row| format!("{:.1}", row.median * 1e3)).collect();
+    let baseline: Vec<_> =
+        one.baseline.iter().map(|row| format!("{:.1}", row.median * 1e3)).collect();
     cells.push(baseline.join(", "));
     for peer in ANAMNESIS.into_iter().chain([GGML, GGUF_PY]) {
         let cell = find(&one.peers, peer).zip(peer_over_ours(one, peer));

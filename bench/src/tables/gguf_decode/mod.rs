@@ -118,8 +118,7 @@ fn measure_one(
     measured.baseline = contest(baseline, Rounds { warm_up: 1, timed: timed / 3 });
     measured.tile = contest(tile, Rounds { warm_up: 3, timed: 60 });
     if !setting.quick {
-        let mut all =
-            vec![ours::<f32>("f32", &file, buffer), ours::<bf16>("bf16", &file, buffer)];
+        let mut all = vec![ours::<f32>("f32", &file, buffer), ours::<bf16>("bf16", &file, buffer)];
         let _path = peers.join(setting, &file, buffer, &mut all);
         measured.peers = contest(all, Rounds { warm_up: 1, timed: 7 });
     }

@@ -12,12 +12,8 @@ use crate::random_blocks::BlockFile;
 use crate::{Setting, ggml};
 
 /// anamnesis, to bf16: default build as shipped and warm, native build as shipped and warm.
-pub const ANAMNESIS: [&str; 4] = [
-    "anamnesis",
-    "anamnesis, warm",
-    "anamnesis, native",
-    "anamnesis, native, warm",
-];
+pub const ANAMNESIS: [&str; 4] =
+    ["anamnesis", "anamnesis, warm", "anamnesis, native", "anamnesis, native, warm"];
 /// ggml's C, to f32.
 pub const GGML: &str = "ggml's C";
 /// gguf-py, to f32.

@@ -21,14 +21,8 @@ const CLASSES: &[Class] = &[
         ],
         factors: [1.3, 1.5, 1.3],
     },
-    Class {
-        types: &["Q2_K", "Q3_K", "Q1_0", "Q2_0", "IQ1_S", "IQ1_M"],
-        factors: [1.8, 1.8, 1.8],
-    },
-    Class {
-        types: &["IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"],
-        factors: [2.2, 2.2, 2.2],
-    },
+    Class { types: &["Q2_K", "Q3_K", "Q1_0", "Q2_0", "IQ1_S", "IQ1_M"], factors: [1.8, 1.8, 1.8] },
+    Class { types: &["IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"], factors: [2.2, 2.2, 2.2] },
 ];
 
 /// The class of a type, if it is in one.
@@ -55,7 +49,8 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
         for (output, factor) in OURS.into_iter().zip(class.factors) {
             let of_class = all.iter().filter(|one| class.types.contains(&one.block.name));
             let ratios = ratios(of_class, |one| over_limit(one, output));
-            let what = format!("{}: at most {factor}x the limit at {}", class.types.join(" "), output.0);
+            let what =
+                format!("{}: at most {factor}x the limit at {}", class.types.join(" "), output.0);
             at_most(table, what, &ratios, factor);
         }
     }
@@ -65,7 +60,9 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
     };
     at_most(table, "no type over 1.05x of anamnesis' best".into(), &ratios(all, best), 1.05);
     for peer in &ANAMNESIS[..2] {
-        let grids = all.iter().filter(|one| ["IQ2", "IQ3"].contains(&&one.block.name[..3.min(one.block.name.len())]));
+        let grids = all
+            .iter()
+            .filter(|one| ["IQ2", "IQ3"].contains(&&one.block.name[..3.min(one.block.name.len())]));
         let what = format!("{peer}, on IQ2 and IQ3: at least 10x ours");
         at_least(table, what, &ratios(grids, |one| peer_over_ours(one, peer)), 10.0);
         mean(table, peer, &ratios(all, |one| peer_over_ours(one, peer)), 3.0);
