@@ -3,9 +3,10 @@
 
 use weighbridge::schemes::Element;
 
+/// A cache line; its bytes are seen through the views only.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Line([u8; 64]);
+struct Line(#[allow(dead_code)] [u8; 64]);
 
 /// Memory whose pages have been touched.
 pub struct Buffer(Vec<Line>);

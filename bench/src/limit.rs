@@ -11,39 +11,57 @@ const STEP: usize = 256;
 
 /// Reads `input`, of which `unit` bytes make 256 elements, and writes `SIZE` bytes an element.
 pub fn pass<const SIZE: usize>(input: &[u8], unit: usize, output: &mut [u8]) {
+    assert!(unit >= 32 && input.len() / unit * STEP * SIZE == output.len());
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has what the function is compiled for.
         return unsafe { pass_avx2::<SIZE>(input, unit, output) };
     }
-    pass_any::<SIZE>(input, unit, output);
+    pass_words::<SIZE>(input, unit, output);
 }
 
+/// With the widest vectors that are common. Intrinsics, since the compiler would rearrange the
+/// reading into something slower.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn pass_avx2<const SIZE: usize>(input: &[u8], unit: usize, output: &mut [u8]) {
-    pass_any::<SIZE>(input, unit, output);
-}
-
-#[inline(always)]
-fn pass_any<const SIZE: usize>(input: &[u8], unit: usize, output: &mut [u8]) {
-    assert!(unit >= 32 && input.len() / unit * STEP * SIZE == output.len());
-    let mut seen = [0u64; 4];
+    use std::arch::x86_64::{
+        __m256i, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_xor_si256,
+    };
+    let load = |line: &[u8; 32]| {
+        // SAFETY: the 32 bytes are there; an unaligned load needs no more.
+        unsafe { _mm256_loadu_si256(line.as_ptr().cast::<__m256i>()) }
+    };
+    let mut seen = _mm256_setzero_si256();
     for (source, target) in input.chunks_exact(unit).zip(output.chunks_exact_mut(STEP * SIZE)) {
-        let (lines, _) = source.as_chunks::<32>();
-        lines.iter().for_each(|line| mix(&mut seen, line));
-        source.last_chunk::<32>().into_iter().for_each(|line| mix(&mut seen, line));
+        for line in source.as_chunks::<32>().0.iter().chain(source.last_chunk::<32>()) {
+            seen = _mm256_xor_si256(seen, load(line));
+        }
         for line in target.as_chunks_mut::<32>().0 {
-            for (bytes, word) in line.as_chunks_mut::<8>().0.iter_mut().zip(seen) {
-                *bytes = word.to_ne_bytes();
-            }
+            // SAFETY: the 32 bytes are there and ours to write.
+            unsafe { _mm256_storeu_si256(line.as_mut_ptr().cast::<__m256i>(), seen) };
         }
     }
 }
 
-#[inline(always)]
-fn mix(seen: &mut [u64; 4], line: &[u8; 32]) {
-    for (word, bytes) in seen.iter_mut().zip(line.as_chunks::<8>().0) {
-        *word ^= u64::from_ne_bytes(*bytes);
+/// With what every processor has.
+fn pass_words<const SIZE: usize>(input: &[u8], unit: usize, output: &mut [u8]) {
+    let mut seen = [0u64; 2];
+    let mut mix = |line: &[u8; 16]| {
+        for (word, bytes) in seen.iter_mut().zip(line.as_chunks::<8>().0) {
+            *word ^= u64::from_ne_bytes(*bytes);
+        }
+        seen
+    };
+    for (source, target) in input.chunks_exact(unit).zip(output.chunks_exact_mut(STEP * SIZE)) {
+        let mut now = [0; 2];
+        for line in source.as_chunks::<16>().0.iter().chain(source.last_chunk::<16>()) {
+            now = mix(line);
+        }
+        for line in target.as_chunks_mut::<16>().0 {
+            for (bytes, word) in line.as_chunks_mut::<8>().0.iter_mut().zip(now) {
+                *bytes = word.to_ne_bytes();
+            }
+        }
     }
 }

@@ -14,9 +14,11 @@ pub enum Scales {
     Sane,
 }
 
-/// Scales that the table of block types does not list as multi-byte numbers: for each byte of a
-/// block, which of its bits are random and what the others are.
-const BYTE_SCALES: &[(&str, &[(usize, u8, u8)])] = &[
+/// A byte of a block: where it is, which of its bits are random and what the others are.
+type ScaleByte = (usize, u8, u8);
+
+/// Scales that the table of block types does not list as multi-byte numbers.
+const BYTE_SCALES: &[(&str, &[ScaleByte])] = &[
     // One power of two, near 2^-8.
     ("MXFP4", &[(0, 0x03, 0x78)]),
     // Four small floats of 4 exponent and 3 mantissa bits.
@@ -95,7 +97,7 @@ impl BlockFile {
     }
 }
 
-/// Makes small positive numbers of a block's scales: half floats from 2^-10 to 2^-6, and the one
+/// Makes small positive numbers of a block's scales: half floats from 2^-10 to 2^-7, and the one
 /// single float at the front of a block.
 fn tame(block: &Block, bytes: &mut [u8], random: &mut Random) {
     let bits = random.next();
