@@ -122,12 +122,12 @@ fn build(native: Option<&Path>) -> Option<PathBuf> {
     let folder = native.or_else(|| beside.parent()?.parent())?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--release", "--bin", "anamnesis_decode"]);
+    command.args(["build", "--quiet", "--release", "-p", "anamnesis-decode"]);
     command.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
     command.arg("--target-dir").arg(folder);
     if native.is_some() {
         command.env("RUSTFLAGS", "-C target-cpu=native");
     }
     let built = command.status().ok()?.success();
-    built.then(|| folder.join("release/anamnesis_decode"))
+    built.then(|| folder.join("release/anamnesis-decode"))
 }

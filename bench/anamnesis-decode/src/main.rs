@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 fn main() {
-    let path = std::env::args().nth(1).expect("usage: anamnesis_decode FILE");
+    let path = std::env::args().nth(1).expect("usage: anamnesis-decode FILE");
     let bytes = std::fs::read(path).expect("the file can be read");
     let file = anamnesis::parse_gguf_bytes(bytes).expect("it opens");
     let tensor = file.tensors().next().expect("it holds a tensor");
