@@ -101,6 +101,20 @@ unsafe fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32
     }
 }
 
+/// `q` times a scale plus a minimum for `q` from 0 to 15.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
+    // SAFETY: registers only.
+    unsafe {
+        let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+        let low = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
+        let high = _mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.);
+        let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
+        (value(low), value(high))
+    }
+}
+
 struct Q4_0;
 
 impl Blocks<18, 32> for Q4_0 {
@@ -119,9 +133,18 @@ impl Blocks<18, 32> for Q4_0 {
     unsafe fn avx2<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
         // SAFETY: everything read lies in the block.
         unsafe {
-            let nibbles = nibbles32(block.as_ptr().add(2));
-            let signed = _mm256_sub_epi8(nibbles, _mm256_set1_epi8(8));
-            scaled32(out, signed, avx2::half(block.as_ptr()));
+            let (at, scale) = (block.as_ptr(), avx2::half(block.as_ptr()));
+            if T::IS_16_BIT {
+                let scale = _mm256_set1_ps(scale);
+                let low =
+                    _mm256_mul_ps(_mm256_setr_ps(-8., -7., -6., -5., -4., -3., -2., -1.), scale);
+                let high = _mm256_mul_ps(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.), scale);
+                let table = avx2::Table16::new::<T>(low, high);
+                table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(2)));
+            } else {
+                let signed = _mm256_sub_epi8(nibbles32(at.add(2)), _mm256_set1_epi8(8));
+                scaled32(out, signed, scale);
+            }
         }
     }
 }
@@ -145,7 +168,14 @@ impl Blocks<20, 32> for Q4_1 {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            scaled32_from(out, nibbles32(at.add(4)), avx2::half(at), avx2::half(at.add(2)));
+            let (scale, minimum) = (avx2::half(at), avx2::half(at.add(2)));
+            if T::IS_16_BIT {
+                let (low, high) = counted_from(scale, minimum);
+                let table = avx2::Table16::new::<T>(low, high);
+                table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(4)));
+            } else {
+                scaled32_from(out, nibbles32(at.add(4)), scale, minimum);
+            }
         }
     }
 }
