@@ -6,6 +6,8 @@ use crate::table::Table;
 
 /// How near to the limit a type must come.
 pub struct Class {
+    /// What it is called.
+    name: &'static str,
     /// The types.
     types: &'static [&'static str],
     /// Times the limit at f32, bf16 and f16.
@@ -15,14 +17,23 @@ pub struct Class {
 /// The types that have a target, by what their decoding takes.
 const CLASSES: &[Class] = &[
     Class {
+        name: "group 1",
         types: &[
             "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K", "TQ1_0", "TQ2_0",
             "MXFP4", "NVFP4", "IQ4_NL", "IQ4_XS",
         ],
         factors: [1.3, 1.5, 1.3],
     },
-    Class { types: &["Q2_K", "Q3_K", "Q1_0", "Q2_0", "IQ1_S", "IQ1_M"], factors: [1.8, 1.8, 1.8] },
-    Class { types: &["IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"], factors: [2.2, 2.2, 2.2] },
+    Class {
+        name: "group 2",
+        types: &["Q2_K", "Q3_K", "Q1_0", "Q2_0", "IQ1_S", "IQ1_M"],
+        factors: [1.8, 1.8, 1.8],
+    },
+    Class {
+        name: "group 3",
+        types: &["IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"],
+        factors: [2.2, 2.2, 2.2],
+    },
 ];
 
 /// The class of a type, if it is in one.
@@ -46,11 +57,11 @@ pub fn peer_over_ours(one: &Measured, peer: &str) -> Option<(f64, f64)> {
 /// Says of each target whether it was met.
 pub fn judge(table: &mut Table, all: &[Measured]) {
     for class in CLASSES {
+        table.notes.push(format!("{}: {}", class.name, class.types.join(" ")));
         for (output, factor) in OURS.into_iter().zip(class.factors) {
             let of_class = all.iter().filter(|one| class.types.contains(&one.block.name));
             let ratios = ratios(of_class, |one| over_limit(one, output));
-            let what =
-                format!("{}: at most {factor}x the limit at {}", class.types.join(" "), output.0);
+            let what = format!("{} at {}: at most {factor}x the limit", class.name, output.0);
             at_most(table, what, &ratios, factor);
         }
     }
@@ -62,7 +73,7 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
     for peer in &ANAMNESIS[..2] {
         let grids = all
             .iter()
-            .filter(|one| ["IQ2", "IQ3"].contains(&&one.block.name[..3.min(one.block.name.len())]));
+            .filter(|one| one.block.name.starts_with("IQ2") || one.block.name.starts_with("IQ3"));
         let what = format!("{peer}, on IQ2 and IQ3: at least 10x ours");
         at_least(table, what, &ratios(grids, |one| peer_over_ours(one, peer)), 10.0);
         mean(table, peer, &ratios(all, |one| peer_over_ours(one, peer)), 3.0);
