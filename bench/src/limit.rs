@@ -20,26 +20,35 @@ pub fn pass<const SIZE: usize>(input: &[u8], unit: usize, output: &mut [u8]) {
     pass_words::<SIZE>(input, unit, output);
 }
 
-/// With the widest vectors that are common. Intrinsics, since the compiler would rearrange the
-/// reading into something slower.
+/// With the widest vectors that are common. Every 32 elements: what they take is read, then what
+/// they give is written; longer bursts of either were slower. Intrinsics, since the compiler
+/// would rearrange the reading into something slower.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn pass_avx2<const SIZE: usize>(input: &[u8], unit: usize, output: &mut [u8]) {
     use std::arch::x86_64::{
         __m256i, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_xor_si256,
     };
-    let load = |line: &[u8; 32]| {
-        // SAFETY: the 32 bytes are there; an unaligned load needs no more.
-        unsafe { _mm256_loadu_si256(line.as_ptr().cast::<__m256i>()) }
+    const PARTS: usize = STEP / 32;
+    let load = |source: &[u8], at: usize| {
+        // The last line of a unit may begin a little early: its bytes are then read twice.
+        let at = at.min(unit - 32);
+        // SAFETY: the source is `unit` bytes long, so 32 of them begin there; an unaligned load
+        // needs no more.
+        unsafe { _mm256_loadu_si256(source.as_ptr().add(at).cast::<__m256i>()) }
     };
     let mut seen = _mm256_setzero_si256();
     for (source, target) in input.chunks_exact(unit).zip(output.chunks_exact_mut(STEP * SIZE)) {
-        for line in source.as_chunks::<32>().0.iter().chain(source.last_chunk::<32>()) {
-            seen = _mm256_xor_si256(seen, load(line));
-        }
-        for line in target.as_chunks_mut::<32>().0 {
-            // SAFETY: the 32 bytes are there and ours to write.
-            unsafe { _mm256_storeu_si256(line.as_mut_ptr().cast::<__m256i>(), seen) };
+        for (part, target) in target.as_chunks_mut::<32>().0.chunks_exact_mut(SIZE).enumerate() {
+            let (mut at, end) = (unit * part / PARTS, unit * (part + 1) / PARTS);
+            while at < end {
+                seen = _mm256_xor_si256(seen, load(source, at));
+                at += 32;
+            }
+            for line in target {
+                // SAFETY: the 32 bytes are there and ours to write.
+                unsafe { _mm256_storeu_si256(line.as_mut_ptr().cast::<__m256i>(), seen) };
+            }
         }
     }
 }
