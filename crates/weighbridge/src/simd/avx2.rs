@@ -30,6 +30,10 @@ pub(crate) trait Lanes: Sized {
     /// Rounds sixteen numbers to nearest even and writes them to `at..at + 16`.
     unsafe fn store16(at: *mut Self, low: __m256, high: __m256);
 
+    /// Rounds sixteen numbers, of which `even` are the first, third, .., and writes them to
+    /// `at..at + 16`.
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256);
+
     /// Fills an output by way of single precision, in place where it is that. `N` is a multiple
     /// of sixteen.
     unsafe fn through_lanes<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N]));
@@ -59,6 +63,16 @@ impl Lanes for f32 {
     }
 
     #[inline(always)]
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256) {
+        // SAFETY: sixteen may be written.
+        unsafe {
+            let (first, second) = (_mm256_unpacklo_ps(even, odd), _mm256_unpackhi_ps(even, odd));
+            Self::store8(at, _mm256_permute2f128_ps::<0x20>(first, second));
+            Self::store8(at.add(8), _mm256_permute2f128_ps::<0x31>(first, second));
+        }
+    }
+
+    #[inline(always)]
     unsafe fn through_lanes<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N])) {
         fill(out);
     }
@@ -72,7 +86,7 @@ impl Lanes for bf16 {
         // SAFETY: registers only.
         unsafe {
             // Packing works within 128-bit halves, the permutation puts them in order.
-            let words = _mm256_packus_epi32(bf16_in_upper_half(low), bf16_in_upper_half(high));
+            let words = _mm256_packus_epi32(bf16_words(low), bf16_words(high));
             _mm256_permute4x64_epi64::<0b11_01_10_00>(words)
         }
     }
@@ -81,7 +95,7 @@ impl Lanes for bf16 {
     unsafe fn store8(at: *mut Self, lanes: __m256) {
         // SAFETY: eight may be written.
         unsafe {
-            let rounded = bf16_in_upper_half(lanes);
+            let rounded = bf16_words(lanes);
             let words = _mm_packus_epi32(
                 _mm256_castsi256_si128(rounded),
                 _mm256_extracti128_si256::<1>(rounded),
@@ -99,21 +113,41 @@ impl Lanes for bf16 {
     }
 
     #[inline(always)]
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256) {
+        // SAFETY: sixteen may be written.
+        unsafe {
+            let even = _mm256_srli_epi32::<16>(rounded_to_bf16(even));
+            let woven = _mm256_blend_epi16::<0b1010_1010>(even, rounded_to_bf16(odd));
+            _mm256_storeu_si256(at.cast(), woven);
+        }
+    }
+
+    #[inline(always)]
     unsafe fn through_lanes<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N])) {
         // SAFETY: passed on.
         unsafe { through_stack(out, fill) }
     }
 }
 
-/// Eight bfloat16 as 32-bit words.
+/// Eight bfloat16 in the lower halves of 32-bit words.
 #[inline(always)]
-unsafe fn bf16_in_upper_half(lanes: __m256) -> __m256i {
+unsafe fn bf16_words(lanes: __m256) -> __m256i {
+    // SAFETY: registers only.
+    unsafe { _mm256_srli_epi32::<16>(rounded_to_bf16(lanes)) }
+}
+
+/// Eight bfloat16 in the upper halves of 32-bit words; the lower halves are what is left over.
+#[inline(always)]
+unsafe fn rounded_to_bf16(lanes: __m256) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let bits = _mm256_castps_si256(lanes);
-        let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
-        let bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
-        _mm256_srli_epi32::<16>(_mm256_add_epi32(bits, bias))
+        // Half of the last place, less one where the last place is even. (A comparison, for
+        // shifts share their unit with all the shuffles around this.)
+        let last = _mm256_and_si256(bits, _mm256_set1_epi32(0x1_0000));
+        let even = _mm256_cmpeq_epi32(last, _mm256_setzero_si256());
+        let bias = _mm256_add_epi32(even, _mm256_set1_epi32(0x8000));
+        _mm256_add_epi32(bits, bias)
     }
 }
 
@@ -146,6 +180,17 @@ impl Lanes for f16 {
         unsafe {
             Self::store8(at, low);
             Self::store8(at.add(8), high);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256) {
+        // SAFETY: sixteen may be written.
+        unsafe {
+            let even = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(even);
+            let odd = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(odd);
+            _mm_storeu_si128(at.cast(), _mm_unpacklo_epi16(even, odd));
+            _mm_storeu_si128(at.add(8).cast(), _mm_unpackhi_epi16(even, odd));
         }
     }
 
@@ -197,6 +242,48 @@ pub(crate) unsafe fn unsigned8(bytes: __m128i) -> __m256 {
 pub(crate) unsafe fn signed8(bytes: __m128i) -> __m256 {
     // SAFETY: registers only.
     unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)) }
+}
+
+/// The first, third, .. of sixteen signed words as numbers.
+///
+/// The multiplication by one and zero extends the sign on a unit that shifts and shuffles leave
+/// free.
+#[inline(always)]
+pub(crate) unsafe fn even(words: __m256i) -> __m256 {
+    // SAFETY: registers only.
+    unsafe { _mm256_cvtepi32_ps(_mm256_madd_epi16(words, _mm256_set1_epi32(1))) }
+}
+
+/// The second, fourth, .. of sixteen signed words as numbers.
+#[inline(always)]
+pub(crate) unsafe fn odd(words: __m256i) -> __m256 {
+    // SAFETY: registers only.
+    unsafe { _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words)) }
+}
+
+/// Sixteen signed words times `scale`, to `at..at + 16`.
+#[inline(always)]
+pub(crate) unsafe fn scaled_words16<T: Number>(at: *mut T, words: __m256i, scale: __m256) {
+    // SAFETY: passed on.
+    unsafe {
+        let (even, odd) = (even(words), odd(words));
+        T::store_woven16(at, _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
+    }
+}
+
+/// Sixteen signed words times `scale` plus `minimum`, rounded after each step, to `at..at + 16`.
+#[inline(always)]
+pub(crate) unsafe fn scaled_words16_from<T: Number>(
+    at: *mut T,
+    words: __m256i,
+    scale: __m256,
+    minimum: __m256,
+) {
+    // SAFETY: passed on.
+    unsafe {
+        let value = |lanes| _mm256_add_ps(_mm256_mul_ps(lanes, scale), minimum);
+        T::store_woven16(at, value(even(words)), value(odd(words)));
+    }
 }
 
 /// Sixteen signed bytes, times `scale`, to `at..at + 16`.
