@@ -26,20 +26,22 @@ pub fn run(setting: &Setting) -> i32 {
         }
     };
     println!("ggml {}, {} blocks of each type", library.version(), setting.blocks);
-    let mut differing = 0;
-    for block in BLOCKS {
-        if block.standing == Standing::Current && setting.wants(block.name) {
-            differing += compare(setting, &library, block);
-        }
+    let chosen = BLOCKS.iter().filter(|b| b.standing == Standing::Current && setting.wants(b.name));
+    let failed: Vec<_> =
+        chosen.filter(|block| !compare(setting, &library, block)).map(|block| block.name).collect();
+    if failed.is_empty() {
+        return 0;
     }
-    i32::from(differing > 0)
+    println!("not the same: {}", failed.join(", "));
+    1
 }
 
-/// Compares one type and says how it went: the elements that differ.
-fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) -> u64 {
+/// Compares one type and says how it went: whether all is the same. A type that we cannot decode
+/// is not; one that ggml cannot decode has nothing to differ from.
+fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) -> bool {
     let Some(decoder) = library.decoder(block) else {
         println!("{:8} ggml has no decoder for it", block.name);
-        return 0;
+        return true;
     };
     let mut theirs = Theirs::new((ROWS * COLUMNS) as usize);
     let rounds = setting.blocks.div_ceil(ROWS * COLUMNS / u64::from(block.elements));
@@ -49,7 +51,7 @@ fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) ->
         let file = BlockFile::new(block, ROWS, COLUMNS, Scales::Raw, seed);
         if let Some(reason) = file.weight().undecodable() {
             println!("{:8} {reason}", block.name);
-            return 0;
+            return false;
         }
         theirs.decode(&decoder, &file);
         for (level, tally) in &mut levels {
@@ -69,7 +71,14 @@ fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) ->
         );
         tally.first.iter().for_each(|first| println!("         {first}"));
     }
-    levels.iter().map(|(_, tally)| tally.sum()).sum()
+    levels.iter().all(|(_, tally)| tally.sum() == 0)
+}
+
+/// Whether two floats of one type are the same number, or both none.
+macro_rules! same {
+    () => {
+        |a, b| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+    };
 }
 
 /// What ggml says, at each output type.
@@ -86,6 +95,11 @@ impl Theirs {
 
     fn decode(&mut self, decoder: &ggml::Decoder, file: &BlockFile) {
         decoder.decode(file.blocks(), &mut self.single);
+        self.round_off();
+    }
+
+    /// Makes bf16 and f16 of the f32.
+    fn round_off(&mut self) {
         for (index, value) in self.single.iter().enumerate() {
             self.brain[index] = bf16::from_f32(*value);
             self.half[index] = f16::from_f32(*value);
@@ -109,11 +123,6 @@ impl Tally {
     }
 
     fn round(&mut self, file: &BlockFile, theirs: &Theirs) {
-        macro_rules! same {
-            () => {
-                |a, b| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
-            };
-        }
         self.output(0, file, &theirs.single, same!());
         self.output(1, file, &theirs.brain, same!());
         self.output(2, file, &theirs.half, same!());
@@ -143,4 +152,28 @@ fn difference<T: std::fmt::Debug>(file: &BlockFile, at: usize, ours: T, theirs: 
     let block = &file.blocks()[at / elements * bytes..][..bytes];
     let hex: String = block.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("element {}: ours {ours:?}, ggml's {theirs:?}, block {hex}", at % elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bit_is_seen_and_the_kind_of_nan_is_not() {
+        let block = Block::from_name("Q8_0").unwrap();
+        let file = BlockFile::new(block, ROWS, COLUMNS, Scales::Sane, 1);
+        let mut theirs = Theirs::new(file.elements());
+        file.weight().decode_into(&mut theirs.single).unwrap();
+        theirs.round_off();
+        let mut tally = Tally::default();
+        tally.round(&file, &theirs);
+        assert_eq!(tally.differing, [0, 0, 0]);
+        theirs.single[77] = f32::from_bits(theirs.single[77].to_bits() ^ 1);
+        theirs.half[78] = -theirs.half[78];
+        tally.round(&file, &theirs);
+        assert_eq!(tally.differing, [1, 0, 1]);
+        assert!(tally.first.unwrap().starts_with("element 13: "));
+        let same: fn(f32, f32) -> bool = same!();
+        assert!(same(f32::NAN, -f32::NAN) && !same(0.0, -0.0));
+    }
 }

@@ -24,6 +24,7 @@ mod table;
 mod tables;
 
 use table::Table;
+use weighbridge::blocks::Block;
 
 /// What a table needs to know.
 pub struct Setting {
@@ -71,6 +72,10 @@ fn main() {
     let chosen: Vec<_> =
         TABLES.iter().filter(|(name, _)| all || arguments.iter().any(|a| a == name)).collect();
     let (Some(blocks), true) = (blocks, exact || !chosen.is_empty()) else { usage() };
+    if let Some(unknown) = only.iter().find(|name| Block::from_name(name).is_none()) {
+        eprintln!("no block type is called {unknown}");
+        std::process::exit(2);
+    }
     if record && (quick || !only.is_empty()) {
         eprintln!("a record is of the whole table: without --quick and --only");
         std::process::exit(2);

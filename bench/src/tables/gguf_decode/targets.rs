@@ -61,7 +61,9 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
         for (output, factor) in OURS.into_iter().zip(class.factors) {
             let of_class = all.iter().filter(|one| class.types.contains(&one.block.name));
             let ratios = ratios(of_class, |one| over_limit(one, output));
-            let what = format!("{} at {}: at most {factor}x the limit", class.name, output.0);
+            let (count, of) = (ratios.len(), class.types.len());
+            let part = if count < of { format!(" ({count} of {of} types)") } else { "".into() };
+            let what = format!("{}{part} at {}: at most {factor}x the limit", class.name, output.0);
             at_most(table, what, &ratios, factor);
         }
     }
