@@ -30,7 +30,11 @@ impl Library {
         let name = CString::new(path.clone()).map_err(|e| e.to_string())?;
         // SAFETY: the name is a C string; ggml's initialisers have no demands on their caller.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        NonNull::new(handle).map(Self).ok_or_else(|| format!("{path} cannot be loaded: {HOW}"))
+        // A library without the oldest decoder is another one: nothing would be compared.
+        let library = NonNull::new(handle).map(Self);
+        library
+            .filter(|library| library.symbol("dequantize_row_q4_0").is_some())
+            .ok_or_else(|| format!("`{path}` is not ggml's library or cannot be loaded: {HOW}"))
     }
 
     fn symbol(&self, name: &str) -> Option<NonNull<c_void>> {
