@@ -37,7 +37,8 @@ fn check<T: Element + Into<f32> + Copy>(weight: &Weight<'_>, expected: &[T]) -> 
     let last = (rows - 1).max(1);
     let ranges = std::iter::once(last.min(1)..last).chain((0..rows).map(|row| row..row + 1));
     for range in ranges {
-        let wanted = &expected[(range.start * columns) as usize..(range.end * columns) as usize];
+        let at = |row: u64| usize::try_from(row * columns).unwrap();
+        let wanted = &expected[at(range.start)..at(range.end)];
         let mut found: Vec<T> = wanted.iter().rev().copied().collect();
         weight.decode_rows(range.clone(), &mut found).map_err(|error| error.to_string())?;
         if let Some(at) = (0..found.len()).find(|&at| !same(found[at], wanted[at])) {
