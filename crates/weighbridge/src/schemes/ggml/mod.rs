@@ -17,6 +17,8 @@ use crate::dtype::{DType, StoredType};
 
 #[cfg(test)]
 mod agreement;
+mod k_minimum;
+mod k_signed;
 mod kernel;
 mod rows;
 mod simple;
@@ -25,7 +27,7 @@ pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
 
 /// The kernels of every family, a file each.
-static FAMILIES: &[&[Kernel]] = &[simple::KERNELS];
+static FAMILIES: &[&[Kernel]] = &[simple::KERNELS, k_minimum::KERNELS, k_signed::KERNELS];
 
 /// How blocks of that type are decoded, if they are.
 pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {
