@@ -21,7 +21,14 @@
 //! ```
 #![allow(unsafe_code)] // The AVX2 forms.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
 use super::kernel::{Blocks, Kernel, half_at, kernel};
+#[cfg(target_arch = "x86_64")]
+use super::spread::{load32, unsigned32};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] =
     &[kernel::<Q2_K, 84, 256>(), kernel::<Q4_K, 144, 256>(), kernel::<Q5_K, 176, 256>()];
@@ -29,18 +36,29 @@ pub(super) static KERNELS: &[Kernel] =
 /// The eight scales and eight minimums in twelve bytes.
 #[inline(always)]
 fn six_bits(bytes: &[u8]) -> [[u8; 8]; 2] {
-    let word = |at: usize| {
-        u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-    };
+    let word =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let (scales, minimums, lower) = (word(0), word(4), word(8));
     let first = |word: u32| u64::from(word & 0x3f3f_3f3f);
-    let last = |lower: u32, upper: u32| {
-        u64::from(lower & 0x0f0f_0f0f | upper >> 2 & 0x3030_3030) << 32
-    };
+    let last =
+        |lower: u32, upper: u32| u64::from(lower & 0x0f0f_0f0f | upper >> 2 & 0x3030_3030) << 32;
     [
         (first(scales) | last(lower, scales)).to_le_bytes(),
         (first(minimums) | last(lower >> 4, minimums)).to_le_bytes(),
     ]
+}
+
+/// Eight unsigned bytes, times `unit`, one for each lane.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
+    let mut products = [0.0; 8];
+    // SAFETY: eight are written.
+    unsafe {
+        let bytes = _mm_cvtsi64_si128(i64::from_le_bytes(bytes));
+        _mm256_storeu_ps(products.as_mut_ptr(), _mm256_mul_ps(avx2::unsigned8(bytes), unit));
+    }
+    products
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -59,6 +77,38 @@ impl Blocks<84, 256> for Q2_K {
             let shift = group / 2 % 4 * 2;
             for (out, byte) in out.iter_mut().zip(bytes) {
                 *out = scale * f32::from(byte >> shift & 3) - minimum;
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block, everything written in `out`.
+        unsafe {
+            let at = block.as_ptr();
+            // Two groups for each pair of bits, which stay at their place in the byte.
+            let down = _mm256_setr_ps(1.0, 1.0, 0.25, 0.25, 0.0625, 0.0625, 0.015_625, 0.015_625);
+            let d = _mm256_mul_ps(_mm256_set1_ps(avx2::half(at.add(80))), down);
+            let m = _mm256_set1_ps(avx2::half(at.add(82)));
+            for half in 0..2 {
+                let both = u64::from_le_bytes(at.add(8 * half).cast::<[u8; 8]>().read());
+                let nibbles = |bits: u64| (bits & 0x0f0f_0f0f_0f0f_0f0f).to_le_bytes();
+                let scales = products(nibbles(both), d);
+                let minimums = products(nibbles(both >> 4), m);
+                let bytes = load32(at.add(16 + 32 * half));
+                for pair in 0..4 {
+                    let q = _mm256_and_si256(
+                        bytes,
+                        _mm256_set1_epi8((3u8 << (2 * pair)).cast_signed()),
+                    );
+                    unsigned32(
+                        out.as_mut_ptr().add(128 * half + 32 * pair),
+                        q,
+                        [&scales[2 * pair], &scales[2 * pair + 1]],
+                        [&minimums[2 * pair], &minimums[2 * pair + 1]],
+                    );
+                }
             }
         }
     }
@@ -84,6 +134,29 @@ impl Blocks<144, 256> for Q4_K {
             }
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 144], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block, everything written in `out`.
+        unsafe {
+            let at = block.as_ptr();
+            // The high nibbles of the odd groups stay at their place in the byte.
+            let down = _mm256_setr_ps(1.0, 0.0625, 1.0, 0.0625, 1.0, 0.0625, 1.0, 0.0625);
+            let [scales, minimums] = six_bits(&block[4..16]);
+            let scales = products(scales, _mm256_mul_ps(_mm256_set1_ps(avx2::half(at)), down));
+            let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
+            for pair in 0..4 {
+                let bytes = load32(at.add(16 + 32 * pair));
+                for (group, mask) in [(2 * pair, 0x0f), (2 * pair + 1, 0xf0_u8.cast_signed())] {
+                    let q = _mm256_and_si256(bytes, _mm256_set1_epi8(mask));
+                    let (scale, minimum) = (&scales[group], &minimums[group]);
+                    let out = out.as_mut_ptr().add(32 * group);
+                    unsigned32(out, q, [scale; 2], [minimum; 2]);
+                }
+            }
+        }
+    }
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -105,6 +178,35 @@ impl Blocks<176, 256> for Q5_K {
             for ((out, byte), fifth) in out.iter_mut().zip(bytes).zip(fifths) {
                 let q = byte >> shift & 15 | (fifth >> group & 1) << 4;
                 *out = scale * f32::from(q) - minimum;
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 176], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block, everything written in `out`.
+        unsafe {
+            let at = block.as_ptr();
+            let [scales, minimums] = six_bits(&block[4..16]);
+            let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
+            let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
+            let (low, fifth) = (_mm256_set1_epi8(15), _mm256_set1_epi8(16));
+            let mut fifths = load32(at.add(16));
+            // Two of the fifth bits come to their place, above the nibbles, with each turn.
+            for pair in 0..4 {
+                let bytes = load32(at.add(48 + 32 * pair));
+                let even = _mm256_and_si256(_mm256_slli_epi16::<4>(fifths), fifth);
+                let odd = _mm256_and_si256(_mm256_slli_epi16::<3>(fifths), fifth);
+                let even = _mm256_or_si256(_mm256_and_si256(bytes, low), even);
+                let odd =
+                    _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low), odd);
+                for (group, q) in [(2 * pair, even), (2 * pair + 1, odd)] {
+                    let (scale, minimum) = (&scales[group], &minimums[group]);
+                    let out = out.as_mut_ptr().add(32 * group);
+                    unsigned32(out, q, [scale; 2], [minimum; 2]);
+                }
+                fifths = _mm256_srli_epi16::<2>(fifths);
             }
         }
     }

@@ -22,6 +22,8 @@ mod k_signed;
 mod kernel;
 mod rows;
 mod simple;
+#[cfg(target_arch = "x86_64")]
+mod spread;
 
 pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
