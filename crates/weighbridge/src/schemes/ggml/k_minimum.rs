@@ -96,7 +96,7 @@ impl Blocks<84, 256> for Q2_K {
                 let nibbles = |bits: u64| (bits & 0x0f0f_0f0f_0f0f_0f0f).to_le_bytes();
                 let scales = products(nibbles(both), d);
                 let minimums = products(nibbles(both >> 4), m);
-                let bytes = load32(at.add(16 + 32 * half));
+                let bytes = load32::<T>(at.add(16 + 32 * half));
                 for pair in 0..4 {
                     let q = _mm256_and_si256(
                         bytes,
@@ -147,7 +147,7 @@ impl Blocks<144, 256> for Q4_K {
             let scales = products(scales, _mm256_mul_ps(_mm256_set1_ps(avx2::half(at)), down));
             let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
             for pair in 0..4 {
-                let bytes = load32(at.add(16 + 32 * pair));
+                let bytes = load32::<T>(at.add(16 + 32 * pair));
                 for (group, mask) in [(2 * pair, 0x0f), (2 * pair + 1, 0xf0_u8.cast_signed())] {
                     let q = _mm256_and_si256(bytes, _mm256_set1_epi8(mask));
                     let (scale, minimum) = (&scales[group], &minimums[group]);
@@ -192,10 +192,10 @@ impl Blocks<176, 256> for Q5_K {
             let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
             let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
             let (low, fifth) = (_mm256_set1_epi8(15), _mm256_set1_epi8(16));
-            let mut fifths = load32(at.add(16));
+            let mut fifths = load32::<T>(at.add(16));
             // Two of the fifth bits come to their place, above the nibbles, with each turn.
             for pair in 0..4 {
-                let bytes = load32(at.add(48 + 32 * pair));
+                let bytes = load32::<T>(at.add(48 + 32 * pair));
                 let even = _mm256_and_si256(_mm256_slli_epi16::<4>(fifths), fifth);
                 let odd = _mm256_and_si256(_mm256_slli_epi16::<3>(fifths), fifth);
                 let even = _mm256_or_si256(_mm256_and_si256(bytes, low), even);

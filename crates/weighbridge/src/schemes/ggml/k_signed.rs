@@ -88,9 +88,9 @@ impl Blocks<110, 256> for Q3_K {
             // turned round, and it is too large by 32.
             let scales = products(scales, avx2::half(at.add(108)) * (SIGNED / 32.0));
             let (sign, rest) = (_mm256_set1_epi8(-128), _mm256_set1_epi8(0x60));
-            let mut signs = _mm256_xor_si256(load32(at), _mm256_set1_epi8(-1));
+            let mut signs = _mm256_xor_si256(load32::<T>(at), _mm256_set1_epi8(-1));
             for half in 0..2 {
-                let bytes = load32(at.add(32 + 32 * half));
+                let bytes = load32::<T>(at.add(32 + 32 * half));
                 for (pair, q) in [
                     _mm256_slli_epi16::<5>(bytes),
                     _mm256_slli_epi16::<3>(bytes),
@@ -145,9 +145,9 @@ impl Blocks<210, 256> for Q6_K {
             let scales = products(scales, avx2::half(at.add(208)) * (SIGNED / 4.0));
             let (top, rest) = (_mm256_set1_epi8(-64), _mm256_set1_epi8(0x3c));
             for half in 0..2 {
-                let [first, last] = [0, 32].map(|start| load32(at.add(64 * half + start)));
+                let [first, last] = [0, 32].map(|start| load32::<T>(at.add(64 * half + start)));
                 let signs = _mm256_set1_epi8(0xaa_u8.cast_signed());
-                let upper = _mm256_xor_si256(load32(at.add(128 + 32 * half)), signs);
+                let upper = _mm256_xor_si256(load32::<T>(at.add(128 + 32 * half)), signs);
                 for (pair, (lower, upper)) in [
                     (_mm256_slli_epi16::<2>(first), _mm256_slli_epi16::<6>(upper)),
                     (_mm256_slli_epi16::<2>(last), _mm256_slli_epi16::<4>(upper)),
