@@ -28,6 +28,8 @@ use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
 use super::spread::{load32, unsigned32};
 #[cfg(target_arch = "x86_64")]
+use crate::simd::avx2::Table16;
+#[cfg(target_arch = "x86_64")]
 use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] =
@@ -114,6 +116,20 @@ impl Blocks<84, 256> for Q2_K {
     }
 }
 
+/// The sixteen numbers that a group of nibbles can be.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
+    // SAFETY: registers only.
+    unsafe {
+        let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
+        let value = |q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum);
+        let low = _mm256_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0);
+        let high = _mm256_setr_ps(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
+        Table16::new::<T>(value(low), value(high))
+    }
+}
+
 #[allow(non_camel_case_types)] // ggml's name.
 struct Q4_K;
 
@@ -141,18 +157,25 @@ impl Blocks<144, 256> for Q4_K {
         // SAFETY: everything read lies in the block, everything written in `out`.
         unsafe {
             let at = block.as_ptr();
-            // The high nibbles of the odd groups stay at their place in the byte.
-            let down = _mm256_setr_ps(1.0, 0.0625, 1.0, 0.0625, 1.0, 0.0625, 1.0, 0.0625);
             let [scales, minimums] = six_bits(&block[4..16]);
-            let scales = products(scales, _mm256_mul_ps(_mm256_set1_ps(avx2::half(at)), down));
+            let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
             let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
+            let low = _mm256_set1_epi8(15);
             for pair in 0..4 {
-                let bytes = load32::<T>(at.add(16 + 32 * pair));
-                for (group, mask) in [(2 * pair, 0x0f), (2 * pair + 1, 0xf0_u8.cast_signed())] {
-                    let q = _mm256_and_si256(bytes, _mm256_set1_epi8(mask));
+                let bytes = if T::IS_16_BIT {
+                    avx2::crossed(_mm256_loadu_si256(at.add(16 + 32 * pair).cast()))
+                } else {
+                    load32::<T>(at.add(16 + 32 * pair))
+                };
+                let high = _mm256_srli_epi16::<4>(bytes);
+                for (group, q) in [(2 * pair, bytes), (2 * pair + 1, high)] {
                     let (scale, minimum) = (&scales[group], &minimums[group]);
-                    let out = out.as_mut_ptr().add(32 * group);
-                    unsigned32(out, q, [scale; 2], [minimum; 2]);
+                    let (q, out) = (_mm256_and_si256(q, low), out.as_mut_ptr().add(32 * group));
+                    if T::IS_16_BIT {
+                        sixteen::<T>(scale, minimum).store_crossed32(out, q);
+                    } else {
+                        unsigned32(out, q, [scale; 2], [minimum; 2]);
+                    }
                 }
             }
         }

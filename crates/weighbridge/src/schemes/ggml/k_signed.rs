@@ -198,7 +198,12 @@ impl Blocks<292, 256> for Q8_K {
             let scale = _mm256_set1_ps(single_at(block));
             for start in (0..256).step_by(16) {
                 let bytes = _mm_loadu_si128(block.as_ptr().add(4 + start).cast());
-                avx2::scaled16(out.as_mut_ptr().add(start), bytes, scale);
+                let out = out.as_mut_ptr().add(start);
+                if T::WEAVES {
+                    avx2::scaled_words16(out, _mm256_cvtepi8_epi16(bytes), scale);
+                } else {
+                    avx2::scaled16(out, bytes, scale);
+                }
             }
         }
     }
