@@ -17,6 +17,10 @@ use crate::dtype::{DType, StoredType};
 
 #[cfg(test)]
 mod agreement;
+mod grids;
+mod iq1;
+mod iq2;
+mod iq3;
 mod kernel;
 mod rows;
 mod simple;
@@ -25,7 +29,7 @@ pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
 
 /// The kernels of every family, a file each.
-static FAMILIES: &[&[Kernel]] = &[simple::KERNELS];
+static FAMILIES: &[&[Kernel]] = &[simple::KERNELS, iq1::KERNELS, iq2::KERNELS, iq3::KERNELS];
 
 /// How blocks of that type are decoded, if they are.
 pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {

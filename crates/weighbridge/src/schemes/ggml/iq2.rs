@@ -1,0 +1,85 @@
+//! IQ2: eight magnitudes from a grid, a sign each, and a scale of four bits over 16 or 32 of them.
+//!
+//! | type | bytes of a block of 256 |
+//! |---|---|
+//! | IQ2_XXS | f16 `d`; for each 32: four grid bytes, u32 of four times seven signs and the scale |
+//! | IQ2_XS | f16 `d`; 32 u16 of nine grid bits and seven signs; 16 scales |
+//! | IQ2_S | f16 `d`; 32 lower grid bytes; 32 times eight signs; 32 upper two bits of the grid; 16 scales |
+//!
+//! Where seven signs are stored, the eighth makes their number even. Value: d (s + 1/2) / 4 times
+//! the signed magnitude.
+
+use super::grids::{self, even_signs, scale_signed};
+use super::kernel::{Blocks, Kernel, half_at, kernel};
+
+pub(super) static KERNELS: &[Kernel] =
+    &[kernel::<Xxs, 66, 256>(), kernel::<Xs, 74, 256>(), kernel::<S, 82, 256>()];
+
+/// What a four-bit scale makes of `d`.
+#[inline(always)]
+fn scaled(d: f32, scale: u8) -> f32 {
+    d * (0.5 + f32::from(scale)) * 0.25
+}
+
+/// Nibble `index`.
+#[inline(always)]
+fn nibble(bytes: &[u8], index: usize) -> u8 {
+    bytes[index / 2] >> (index % 2 * 4) & 15
+}
+
+struct Xxs;
+
+impl Blocks<66, 256> for Xxs {
+    const NAME: &'static str = "IQ2_XXS";
+
+    #[inline(always)]
+    fn define(block: &[u8; 66], out: &mut [f32; 256]) {
+        let d = half_at(block, 0);
+        let groups = block[2..].as_chunks::<8>().0;
+        for (&[entries @ .., a, b, c, e], out) in groups.iter().zip(out.chunks_exact_mut(32)) {
+            let bits = u32::from_le_bytes([a, b, c, e]);
+            let scale = scaled(d, e >> 4);
+            for (index, (entry, out)) in
+                entries.into_iter().zip(out.chunks_exact_mut(8)).enumerate()
+            {
+                let signs = even_signs(bits >> (7 * index));
+                scale_signed(out, scale, grids::IQ2_XXS[usize::from(entry)], signs);
+            }
+        }
+    }
+}
+
+struct Xs;
+
+impl Blocks<74, 256> for Xs {
+    const NAME: &'static str = "IQ2_XS";
+
+    #[inline(always)]
+    fn define(block: &[u8; 74], out: &mut [f32; 256]) {
+        let (d, words) = (half_at(block, 0), block[2..66].as_chunks::<2>().0);
+        for (index, (&word, out)) in words.iter().zip(out.chunks_exact_mut(8)).enumerate() {
+            let word = u16::from_le_bytes(word);
+            let scale = scaled(d, nibble(&block[66..], index / 2));
+            let entry = grids::IQ2_XS[usize::from(word & 511)];
+            scale_signed(out, scale, entry, even_signs(u32::from(word >> 9)));
+        }
+    }
+}
+
+struct S;
+
+impl Blocks<82, 256> for S {
+    const NAME: &'static str = "IQ2_S";
+
+    #[inline(always)]
+    fn define(block: &[u8; 82], out: &mut [f32; 256]) {
+        let d = half_at(block, 0);
+        let (lower, signs, upper, scales) =
+            (&block[2..34], &block[34..66], &block[66..74], &block[74..82]);
+        for (index, out) in out.chunks_exact_mut(8).enumerate() {
+            let above = usize::from(upper[index / 4] >> (index % 4 * 2) & 3);
+            let entry = grids::IQ2_S[usize::from(lower[index]) | above << 8];
+            scale_signed(out, scaled(d, nibble(scales, index / 2)), entry, signs[index]);
+        }
+    }
+}
