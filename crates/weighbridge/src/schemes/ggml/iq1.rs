@@ -9,9 +9,18 @@
 //! `d`, the lowest first. A direction that is set means down. Value: d (2 s + 1) times the moved
 //! number.
 
+#![allow(unsafe_code)] // The AVX2 forms.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
 use super::grids;
+#[cfg(target_arch = "x86_64")]
+use super::grids::avx2::{join16, odd_scales8, picked, spread, upper16};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
 use crate::simd::half_to_f32;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<S, 50, 256>(), kernel::<M, 56, 256>()];
 
@@ -30,6 +39,52 @@ fn scale_moved(out: &mut [f32], scale: f32, entry: [u8; 8], down: bool) {
     }
 }
 
+/// A shuffle that puts each of four u16 into four lanes.
+#[cfg(target_arch = "x86_64")]
+const WORDS: [u16; 16] = spread(4, 0x0100, 0x0202);
+/// What moves four fields of three bits, one a lane, to bits 9 to 11.
+#[cfg(target_arch = "x86_64")]
+const THREE_BITS: [u16; 8] = [512, 64, 8, 1, 512, 64, 8, 1];
+
+/// A block from its scales and its deltas, of which there is one for every so many of the 32
+/// eights; `entry` gives the digits of eight.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
+    out: &mut [T; 256],
+    scales: &[f32; SCALES],
+    deltas: &[f32; DELTAS],
+    entry: impl Fn(usize) -> u32,
+) {
+    // SAFETY: sixteen are written.
+    unsafe {
+        let numbers = _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0);
+        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let mut lanes = [_mm256_setzero_ps(); 2];
+            for (part, lanes) in lanes.iter_mut().enumerate() {
+                let eight = 2 * index + part;
+                let delta = _mm256_set1_ps(deltas[eight * DELTAS / 32]);
+                let scale = _mm256_set1_ps(scales[eight * SCALES / 32]);
+                let table = _mm256_mul_ps(_mm256_add_ps(numbers, delta), scale);
+                *lanes = picked(table, entry(eight));
+            }
+            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+        }
+    }
+}
+
+/// Eight times 1/8, negative where the highest bit of a lane is set, to `at`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn deltas8(at: &mut [f32], down: __m256i) {
+    debug_assert!(at.len() >= 8);
+    // SAFETY: eight are written.
+    unsafe {
+        let sign = _mm256_and_ps(_mm256_castsi256_ps(down), _mm256_set1_ps(-0.0));
+        _mm256_storeu_ps(at.as_mut_ptr(), _mm256_or_ps(sign, _mm256_set1_ps(0.125)));
+    }
+}
+
 struct S;
 
 impl Blocks<50, 256> for S {
@@ -44,6 +99,31 @@ impl Blocks<50, 256> for S {
             let above = usize::from(word >> (index % 4 * 3) & 7);
             let entry = grids::IQ1[usize::from(lower[index]) | above << 8];
             scale_moved(out, scaled(d, word >> 12), entry, word >> 15 == 1);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 50], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            let mut entries = [0u16; 32];
+            for half in 0..2 {
+                let words = at.add(34 + 8 * half).cast::<i64>().read_unaligned();
+                // One place too high, so that the last three bits move up like the others.
+                let upper = upper16(words, &WORDS, THREE_BITS, 0xe00);
+                let upper = _mm256_srli_epi16::<1>(upper);
+                join16(&mut entries[16 * half..], at.add(2 + 16 * half), upper);
+            }
+            let words = _mm256_cvtepu16_epi32(_mm_loadu_si128(at.add(34).cast()));
+            let (mut scales, mut deltas) = ([0.0; 8], [0.0; 8]);
+            let s = _mm256_and_si256(_mm256_srli_epi32::<12>(words), _mm256_set1_epi32(7));
+            odd_scales8(&mut scales, s, avx2::half(at));
+            deltas8(&mut deltas, _mm256_slli_epi32::<16>(words));
+            decode(out, &scales, &deltas, |eight| {
+                grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
+            });
         }
     }
 }
@@ -71,6 +151,41 @@ impl Blocks<56, 256> for M {
             let scale = scaled(d, scales[index / 8] >> (index / 2 % 4 * 3));
             let entry = grids::IQ1[usize::from(lower[index]) | usize::from(nibble & 7) << 8];
             scale_moved(out, scale, entry, nibble & 8 != 0);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 56], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            let (mut entries, mut deltas) = ([0u16; 32], [0.0; 32]);
+            for half in 0..2 {
+                let bytes = at.add(32 + 8 * half).cast::<i64>().read_unaligned();
+                // Each byte for two lanes, of which either nibble moves to bits 8 to 11.
+                const SPREAD: [u16; 16] = spread(2, 0xff00, 1);
+                let times = [256, 16, 256, 16, 256, 16, 256, 16];
+                let nibbles = upper16(bytes, &SPREAD, times, 0xf00);
+                join16(&mut entries[16 * half..], at.add(16 * half), nibbles);
+                let down = _mm256_slli_epi16::<4>(nibbles);
+                let lower = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(down));
+                let upper = _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(down));
+                deltas8(&mut deltas[16 * half..], _mm256_slli_epi32::<16>(lower));
+                deltas8(&mut deltas[16 * half + 8..], _mm256_slli_epi32::<16>(upper));
+            }
+            let words = at.add(48).cast::<i64>().read_unaligned();
+            let s = _mm256_srli_epi16::<9>(upper16(words, &WORDS, THREE_BITS, 0xe00));
+            let (mut scales, d) = ([0.0; 16], scales_of_m(block).1);
+            odd_scales8(&mut scales, _mm256_cvtepu16_epi32(_mm256_castsi256_si128(s)), d);
+            odd_scales8(
+                &mut scales[8..],
+                _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(s)),
+                d,
+            );
+            decode(out, &scales, &deltas, |eight| {
+                grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
+            });
         }
     }
 }

@@ -9,8 +9,19 @@
 //! Where seven signs are stored, the eighth makes their number even. Value: d (s + 1/2) / 4 times
 //! the signed magnitude.
 
+#![allow(unsafe_code)] // The AVX2 forms.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+#[cfg(target_arch = "x86_64")]
+use super::grids::avx2::{
+    even_signs as even_signs8, join16, odd_scales8, picked, signed, spread, upper16,
+};
 use super::grids::{self, even_signs, scale_signed};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] =
     &[kernel::<Xxs, 66, 256>(), kernel::<Xs, 74, 256>(), kernel::<S, 82, 256>()];
@@ -25,6 +36,50 @@ fn scaled(d: f32, scale: u8) -> f32 {
 #[inline(always)]
 fn nibble(bytes: &[u8], index: usize) -> u8 {
     bytes[index / 2] >> (index % 2 * 4) & 15
+}
+
+/// A block from its signs, 32 a group, and its scales; `entry` gives the digits
+/// of eight.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn decode<T: Number, const SCALES: usize>(
+    out: &mut [T; 256],
+    signs: &[[u8; 4]; 8],
+    scales: &[f32; SCALES],
+    entry: impl Fn(usize) -> u32,
+) {
+    // SAFETY: sixteen are written.
+    unsafe {
+        let magnitudes = _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0);
+        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let mut lanes = [_mm256_setzero_ps(); 2];
+            for (part, lanes) in lanes.iter_mut().enumerate() {
+                let eight = 2 * index + part;
+                let table = _mm256_mul_ps(magnitudes, _mm256_set1_ps(scales[eight * SCALES / 32]));
+                let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[eight / 4]));
+                *lanes = signed(picked(table, entry(eight)), signs, eight % 4);
+            }
+            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+        }
+    }
+}
+
+/// What 16 nibbles at `at` make of `d`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn scales16(at: *const u8, d: f32) -> [f32; 16] {
+    let mut scales = [0.0; 16];
+    // SAFETY: eight bytes may be read.
+    unsafe {
+        let bytes = _mm_loadl_epi64(at.cast());
+        let both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16::<4>(bytes));
+        let nibbles = _mm_and_si128(both, _mm_set1_epi8(15));
+        // (s + 1/2) / 4 is (2 s + 1) / 8.
+        odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), d * 0.125);
+        let upper = _mm_srli_si128::<8>(nibbles);
+        odd_scales8(&mut scales[8..], _mm256_cvtepu8_epi32(upper), d * 0.125);
+    }
+    scales
 }
 
 struct Xxs;
@@ -47,6 +102,26 @@ impl Blocks<66, 256> for Xxs {
             }
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 66], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            let words = |at: *const u8| _mm256_castsi256_ps(_mm256_loadu_si256(at.cast()));
+            // The odd words of both, within 128-bit halves; the permutation puts them in order.
+            let odd = _mm256_shuffle_ps::<0b11_01_11_01>(words(at.add(2)), words(at.add(34)));
+            let odd = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(odd));
+            let mut signs = [[0; 4]; 8];
+            _mm256_storeu_si256(signs.as_mut_ptr().cast(), even_signs8(odd));
+            let mut scales = [0.0; 8];
+            odd_scales8(&mut scales, _mm256_srli_epi32::<28>(odd), avx2::half(at) * 0.125);
+            decode(out, &signs, &scales, |eight| {
+                grids::avx2::IQ2_XXS[usize::from(block[2 + eight / 4 * 8 + eight % 4])]
+            });
+        }
+    }
 }
 
 struct Xs;
@@ -62,6 +137,26 @@ impl Blocks<74, 256> for Xs {
             let scale = scaled(d, nibble(&block[66..], index / 2));
             let entry = grids::IQ2_XS[usize::from(word & 511)];
             scale_signed(out, scale, entry, even_signs(u32::from(word >> 9)));
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 74], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            let word =
+                |index: usize| u16::from_le_bytes([block[2 + 2 * index], block[3 + 2 * index]]);
+            let mut signs = [[0; 4]; 8];
+            for (index, signs) in signs.iter_mut().enumerate() {
+                *signs =
+                    [0, 1, 2, 3].map(|eight| even_signs(u32::from(word(4 * index + eight) >> 9)));
+            }
+            let scales = scales16(at.add(66), avx2::half(at));
+            decode(out, &signs, &scales, |eight| {
+                grids::avx2::IQ2_XS[usize::from(word(eight) & 511)]
+            });
         }
     }
 }
@@ -80,6 +175,27 @@ impl Blocks<82, 256> for S {
             let above = usize::from(upper[index / 4] >> (index % 4 * 2) & 3);
             let entry = grids::IQ2_S[usize::from(lower[index]) | above << 8];
             scale_signed(out, scaled(d, nibble(scales, index / 2)), entry, signs[index]);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 82], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            const SPREAD: [u16; 16] = spread(4, 0xff00, 1);
+            let mut entries = [0u16; 32];
+            for half in 0..2 {
+                let bytes = at.add(66 + 4 * half).cast::<i32>().read_unaligned();
+                let times = [256, 64, 16, 4, 256, 64, 16, 4];
+                let upper = upper16(bytes.into(), &SPREAD, times, 0x300);
+                join16(&mut entries[16 * half..], at.add(2 + 16 * half), upper);
+            }
+            let signs = block[34..66].as_chunks::<4>().0.as_array().unwrap();
+            decode(out, signs, &scales16(at.add(74), avx2::half(at)), |eight| {
+                grids::avx2::IQ2_S[usize::from(entries[eight] & 1023)]
+            });
         }
     }
 }

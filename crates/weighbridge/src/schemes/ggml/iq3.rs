@@ -7,8 +7,17 @@
 //!
 //! Where seven signs are stored, the eighth makes their number even.
 
+#![allow(unsafe_code)] // The AVX2 forms.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+#[cfg(target_arch = "x86_64")]
+use super::grids::avx2::{even_signs as even_signs8, join16, odd_scales8, signed, spread, upper16};
 use super::grids::{self, even_signs, scale_signed};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Xxs, 98, 256>(), kernel::<S, 110, 256>()];
 
@@ -16,6 +25,33 @@ pub(super) static KERNELS: &[Kernel] = &[kernel::<Xxs, 98, 256>(), kernel::<S, 1
 #[inline(always)]
 fn pair([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
+}
+
+/// A block from its signs, 32 a group, and its scales; `entry` gives four magnitudes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn decode<T: Number>(
+    out: &mut [T; 256],
+    signs: &[[u8; 4]; 8],
+    scales: &[f32; 8],
+    entry: impl Fn(usize) -> &'static [f32; 4],
+) {
+    // SAFETY: four numbers are read from an entry, sixteen are written.
+    unsafe {
+        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let mut lanes = [_mm256_setzero_ps(); 2];
+            for (part, lanes) in lanes.iter_mut().enumerate() {
+                let eight = 2 * index + part;
+                let first = _mm_loadu_ps(entry(2 * eight).as_ptr());
+                let second = _mm_loadu_ps(entry(2 * eight + 1).as_ptr());
+                let scale = _mm256_set1_ps(scales[eight / 4]);
+                let numbers = _mm256_mul_ps(_mm256_set_m128(second, first), scale);
+                let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[eight / 4]));
+                *lanes = signed(numbers, signs, eight % 4);
+            }
+            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+        }
+    }
 }
 
 struct Xxs;
@@ -32,6 +68,24 @@ impl Blocks<98, 256> for Xxs {
             let scale = d * (0.5 + f32::from(words[index / 4][3] >> 4)) * 0.5;
             let [first, second] = entries.map(|entry| grids::IQ3_XXS[usize::from(entry)]);
             scale_signed(out, scale, pair(first, second), even_signs(word >> (7 * (index % 4))));
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 98], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            let words = _mm256_loadu_si256(at.add(66).cast());
+            let mut signs = [[0; 4]; 8];
+            _mm256_storeu_si256(signs.as_mut_ptr().cast(), even_signs8(words));
+            let mut scales = [0.0; 8];
+            // (s + 1/2) / 2 is (2 s + 1) / 4.
+            odd_scales8(&mut scales, _mm256_srli_epi32::<28>(words), avx2::half(at) * 0.25);
+            decode(out, &signs, &scales, |four| {
+                &grids::avx2::IQ3_XXS[usize::from(block[2 + four])]
+            });
         }
     }
 }
@@ -54,6 +108,32 @@ impl Blocks<110, 256> for S {
             let scale = scales[index / 8] >> (index / 4 % 2 * 4) & 15;
             let scale = d * (1.0 + 2.0 * f32::from(scale));
             scale_signed(out, scale, pair(entry(2 * index), entry(2 * index + 1)), signs[index]);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx2<T: Number>(block: &[u8; 110], out: &mut [T; 256]) {
+        // SAFETY: everything read lies in the block.
+        unsafe {
+            let at = block.as_ptr();
+            const SPREAD: [u16; 16] = spread(8, 0xff00, 1);
+            let mut entries = [0u16; 64];
+            for part in 0..4 {
+                let bytes = at.add(66 + 2 * part).cast::<i16>().read_unaligned();
+                let times = [256, 128, 64, 32, 16, 8, 4, 2];
+                let upper = upper16(bytes.into(), &SPREAD, times, 0x100);
+                join16(&mut entries[16 * part..], at.add(2 + 16 * part), upper);
+            }
+            let mut scales = [0.0; 8];
+            let bytes = _mm_cvtsi32_si128(at.add(106).cast::<i32>().read_unaligned());
+            let both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16::<4>(bytes));
+            let nibbles = _mm_and_si128(both, _mm_set1_epi8(15));
+            odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), avx2::half(at));
+            let signs = block[74..106].as_chunks::<4>().0.as_array().unwrap();
+            decode(out, signs, &scales, |four| {
+                &grids::avx2::IQ3_S[usize::from(entries[four] & 511)]
+            });
         }
     }
 }

@@ -4,6 +4,8 @@
 //! They were found by search, so there is no formula behind them. The files of this folder hold
 //! them as digits; here they become the bytes that kernels read.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
 mod iq1;
 mod iq2;
 mod iq3;
@@ -47,11 +49,20 @@ pub(super) static IQ3_XXS: [[u8; 4]; 256] =
 pub(super) static IQ3_S: [[u8; 4]; 512] = expand::<3, 4, _>(&iq3::S, &[1, 3, 5, 7, 9, 11, 13, 15]);
 
 /// Eight signs from seven: the eighth is set where the number of the others is odd.
+static EVEN_SIGNS: [u8; 128] = {
+    let mut signs = [0; 128];
+    let mut seven = 0u8;
+    while seven < 128 {
+        signs[seven as usize] = seven | (seven.count_ones() as u8 & 1) << 7;
+        seven += 1;
+    }
+    signs
+};
+
+/// Eight signs from the lowest seven bits.
 #[inline(always)]
-#[allow(clippy::cast_possible_truncation)] // Eight bits are left.
-pub(super) const fn even_signs(seven: u32) -> u8 {
-    let seven = seven & 127;
-    (seven | (seven.count_ones() & 1) << 7) as u8
+pub(super) fn even_signs(seven: u32) -> u8 {
+    EVEN_SIGNS[(seven & 127) as usize]
 }
 
 /// Eight magnitudes with signs, times a scale.

@@ -1,0 +1,151 @@
+//! The grids at the AVX2 level, and what the kernels of IQ1, IQ2 and IQ3 share.
+//!
+//! An entry of eight digits is broadcast, shifted by another amount in each lane, and picks one of
+//! the four numbers that the digits stand for, already scaled: no number is converted or
+//! multiplied on its own. An entry of four has eight possible numbers; it is kept as those.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+use std::arch::x86_64::*;
+
+use super::{iq1, iq2};
+
+/// Digits in 32 bits, the width that a load broadcasts.
+const fn widen<const N: usize>(packed: &[u16; N]) -> [u32; N] {
+    let mut digits = [0; N];
+    let mut entry = 0;
+    while entry < N {
+        digits[entry] = packed[entry] as u32;
+        entry += 1;
+    }
+    digits
+}
+
+/// Four bytes an entry as numbers.
+const fn numbers<const N: usize>(grid: &[[u8; 4]; N]) -> [[f32; 4]; N] {
+    let mut numbers = [[0.0; 4]; N];
+    let mut entry = 0;
+    while entry < N {
+        let [a, b, c, d] = grid[entry];
+        numbers[entry] = [a as f32, b as f32, c as f32, d as f32];
+        entry += 1;
+    }
+    numbers
+}
+
+/// IQ1_S and IQ1_M.
+pub(in super::super) static IQ1: [u32; 2048] = widen(&iq1::TERNARY);
+/// IQ2_XXS.
+pub(in super::super) static IQ2_XXS: [u32; 256] = widen(&iq2::XXS);
+/// IQ2_XS.
+pub(in super::super) static IQ2_XS: [u32; 512] = widen(&iq2::XS);
+/// IQ2_S.
+pub(in super::super) static IQ2_S: [u32; 1024] = widen(&iq2::S);
+/// IQ3_XXS.
+pub(in super::super) static IQ3_XXS: [[f32; 4]; 256] = numbers(&super::IQ3_XXS);
+/// IQ3_S.
+pub(in super::super) static IQ3_S: [[f32; 4]; 512] = numbers(&super::IQ3_S);
+
+/// The number of `table` that each digit of `entry` picks; both halves of `table` are the same.
+#[inline(always)]
+pub(in super::super) unsafe fn picked(table: __m256, entry: u32) -> __m256 {
+    // SAFETY: registers only.
+    unsafe {
+        let places = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+        let digits = _mm256_srlv_epi32(_mm256_set1_epi32(entry.cast_signed()), places);
+        _mm256_permutevar_ps(table, digits)
+    }
+}
+
+/// Eight numbers negated where their sign is set: byte `eight` of each lane of `signs`.
+#[inline(always)]
+pub(in super::super) unsafe fn signed(numbers: __m256, signs: __m256i, eight: usize) -> __m256 {
+    // SAFETY: registers only.
+    unsafe {
+        let up = match eight {
+            0 => _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24),
+            1 => _mm256_setr_epi32(23, 22, 21, 20, 19, 18, 17, 16),
+            2 => _mm256_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8),
+            _ => _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0),
+        };
+        let top = _mm256_castsi256_ps(_mm256_sllv_epi32(signs, up));
+        _mm256_xor_ps(numbers, _mm256_and_ps(top, _mm256_set1_ps(-0.0)))
+    }
+}
+
+/// 32 signs from the lowest 28 bits of each lane: seven of each byte are given, the eighth is set
+/// where their number is odd.
+#[inline(always)]
+pub(in super::super) unsafe fn even_signs(words: __m256i) -> __m256i {
+    // SAFETY: registers only.
+    unsafe {
+        let bits = |mask: u32| _mm256_set1_epi32(mask.cast_signed());
+        // Fields of 7 bits move apart to bytes: first by pairs, then each.
+        let upper = _mm256_slli_epi32::<2>(_mm256_and_si256(words, bits(0x0fff_c000)));
+        let pairs = _mm256_or_si256(upper, _mm256_and_si256(words, bits(0x3fff)));
+        let upper = _mm256_slli_epi32::<1>(_mm256_and_si256(pairs, bits(0x3f80_3f80)));
+        let sevens = _mm256_or_si256(upper, _mm256_and_si256(pairs, bits(0x007f_007f)));
+        // Folded to four bits, which look up whether their number is odd.
+        let folded = _mm256_xor_si256(sevens, _mm256_srli_epi32::<4>(sevens));
+        let odd = _mm256_setr_epi64x(
+            0x8000_0080_0080_8000_u64.cast_signed(),
+            0x0080_8000_8000_0080,
+            0x8000_0080_0080_8000_u64.cast_signed(),
+            0x0080_8000_8000_0080,
+        );
+        let nibbles = _mm256_and_si256(folded, bits(0x0f0f_0f0f));
+        _mm256_or_si256(sevens, _mm256_shuffle_epi8(odd, nibbles))
+    }
+}
+
+/// A shuffle that puts bytes into sixteen lanes of two: those of `first`, and for every further
+/// `each` lanes the ones `step` further on. A byte 0xff of `first` stands for zero.
+pub(in super::super) const fn spread(each: usize, first: u16, step: u16) -> [u16; 16] {
+    let mut lanes = [first; 16];
+    let mut lane = each;
+    while lane < 16 {
+        lanes[lane] = lanes[lane - each] + step;
+        lane += 1;
+    }
+    lanes
+}
+
+/// The upper bits of sixteen indices: eight bytes, spread over lanes of two, times `times` in both
+/// halves; the bits of `mask` are wanted.
+#[inline(always)]
+pub(in super::super) unsafe fn upper16(
+    bytes: i64,
+    spread: &[u16; 16],
+    times: [u16; 8],
+    mask: i16,
+) -> __m256i {
+    // SAFETY: both arrays are read whole.
+    unsafe {
+        let spread = _mm256_loadu_si256(spread.as_ptr().cast());
+        let times = _mm256_broadcastsi128_si256(_mm_loadu_si128(times.as_ptr().cast()));
+        let lanes = _mm256_shuffle_epi8(_mm256_set1_epi64x(bytes), spread);
+        _mm256_and_si256(_mm256_mullo_epi16(lanes, times), _mm256_set1_epi16(mask))
+    }
+}
+
+/// Sixteen lower bytes of indices with their upper bits, to `at`.
+#[inline(always)]
+pub(in super::super) unsafe fn join16(at: &mut [u16], lower: *const u8, upper: __m256i) {
+    debug_assert!(at.len() >= 16);
+    // SAFETY: sixteen are read, sixteen are written.
+    unsafe {
+        let lower = _mm256_cvtepu8_epi16(_mm_loadu_si128(lower.cast()));
+        _mm256_storeu_si256(at.as_mut_ptr().cast(), _mm256_or_si256(lower, upper));
+    }
+}
+
+/// Eight whole numbers `2 s + 1` times `scale`, to `at`.
+#[inline(always)]
+pub(in super::super) unsafe fn odd_scales8(at: &mut [f32], s: __m256i, scale: f32) {
+    debug_assert!(at.len() >= 8);
+    // SAFETY: eight are written.
+    unsafe {
+        let odd = _mm256_or_si256(_mm256_slli_epi32::<1>(s), _mm256_set1_epi32(1));
+        let scales = _mm256_mul_ps(_mm256_cvtepi32_ps(odd), _mm256_set1_ps(scale));
+        _mm256_storeu_ps(at.as_mut_ptr(), scales);
+    }
+}
