@@ -59,16 +59,18 @@ unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
     // SAFETY: sixteen are written.
     unsafe {
         let numbers = _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0);
-        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let mut lanes = [_mm256_setzero_ps(); 2];
-            for (part, lanes) in lanes.iter_mut().enumerate() {
-                let eight = 2 * index + part;
-                let delta = _mm256_set1_ps(deltas[eight * DELTAS / 32]);
-                let scale = _mm256_set1_ps(scales[eight * SCALES / 32]);
-                let table = _mm256_mul_ps(_mm256_add_ps(numbers, delta), scale);
-                *lanes = picked(table, entry(eight));
+        for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                let mut lanes = [_mm256_setzero_ps(); 2];
+                for (part, lanes) in lanes.iter_mut().enumerate() {
+                    let eight = 2 * half + part;
+                    let delta = _mm256_set1_ps(deltas[(4 * group + eight) * DELTAS / 32]);
+                    let scale = _mm256_set1_ps(scales[(4 * group + eight) * SCALES / 32]);
+                    let table = _mm256_mul_ps(_mm256_add_ps(numbers, delta), scale);
+                    *lanes = picked(table, entry(4 * group + eight));
+                }
+                T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
             }
-            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
         }
     }
 }

@@ -16,7 +16,7 @@ use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 use super::grids::avx2::{
-    even_signs as even_signs8, join16, odd_scales8, picked, signed, spread, upper16,
+    even, even_signs as even_signs8, join16, odd_scales8, picked, signed, spread, upper16,
 };
 use super::grids::{self, even_signs, scale_signed};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
@@ -51,15 +51,18 @@ unsafe fn decode<T: Number, const SCALES: usize>(
     // SAFETY: sixteen are written.
     unsafe {
         let magnitudes = _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0);
-        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let mut lanes = [_mm256_setzero_ps(); 2];
-            for (part, lanes) in lanes.iter_mut().enumerate() {
-                let eight = 2 * index + part;
-                let table = _mm256_mul_ps(magnitudes, _mm256_set1_ps(scales[eight * SCALES / 32]));
-                let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[eight / 4]));
-                *lanes = signed(picked(table, entry(eight)), signs, eight % 4);
+        for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
+            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                let scale = _mm256_set1_ps(scales[(2 * group + half) * SCALES / 16]);
+                let table = _mm256_mul_ps(magnitudes, scale);
+                let mut lanes = [_mm256_setzero_ps(); 2];
+                for (part, lanes) in lanes.iter_mut().enumerate() {
+                    let eight = 2 * half + part;
+                    *lanes = signed(picked(table, entry(4 * group + eight)), signs, eight);
+                }
+                T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
             }
-            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
         }
     }
 }
@@ -146,16 +149,16 @@ impl Blocks<74, 256> for Xs {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            let word =
-                |index: usize| u16::from_le_bytes([block[2 + 2 * index], block[3 + 2 * index]]);
+            let words = |at: *const u8| _mm256_srli_epi16::<9>(_mm256_loadu_si256(at.cast()));
+            // Packing works within 128-bit halves, the permutation puts them in order.
+            let sevens = _mm256_packus_epi16(words(at.add(2)), words(at.add(34)));
+            let sevens = _mm256_permute4x64_epi64::<0b11_01_10_00>(sevens);
             let mut signs = [[0; 4]; 8];
-            for (index, signs) in signs.iter_mut().enumerate() {
-                *signs =
-                    [0, 1, 2, 3].map(|eight| even_signs(u32::from(word(4 * index + eight) >> 9)));
-            }
+            _mm256_storeu_si256(signs.as_mut_ptr().cast(), even(sevens));
             let scales = scales16(at.add(66), avx2::half(at));
             decode(out, &signs, &scales, |eight| {
-                grids::avx2::IQ2_XS[usize::from(word(eight) & 511)]
+                let word = u16::from_le_bytes([block[2 + 2 * eight], block[3 + 2 * eight]]);
+                grids::avx2::IQ2_XS[usize::from(word & 511)]
             });
         }
     }

@@ -38,18 +38,20 @@ unsafe fn decode<T: Number>(
 ) {
     // SAFETY: four numbers are read from an entry, sixteen are written.
     unsafe {
-        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let mut lanes = [_mm256_setzero_ps(); 2];
-            for (part, lanes) in lanes.iter_mut().enumerate() {
-                let eight = 2 * index + part;
-                let first = _mm_loadu_ps(entry(2 * eight).as_ptr());
-                let second = _mm_loadu_ps(entry(2 * eight + 1).as_ptr());
-                let scale = _mm256_set1_ps(scales[eight / 4]);
-                let numbers = _mm256_mul_ps(_mm256_set_m128(second, first), scale);
-                let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[eight / 4]));
-                *lanes = signed(numbers, signs, eight % 4);
+        for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
+            let scale = _mm256_set1_ps(scales[group]);
+            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                let mut lanes = [_mm256_setzero_ps(); 2];
+                for (part, lanes) in lanes.iter_mut().enumerate() {
+                    let eight = 2 * half + part;
+                    let first = _mm_loadu_ps(entry(8 * group + 2 * eight).as_ptr());
+                    let second = _mm_loadu_ps(entry(8 * group + 2 * eight + 1).as_ptr());
+                    let numbers = _mm256_mul_ps(_mm256_set_m128(second, first), scale);
+                    *lanes = signed(numbers, signs, eight);
+                }
+                T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
             }
-            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
         }
     }
 }

@@ -72,8 +72,7 @@ pub(in super::super) unsafe fn signed(numbers: __m256, signs: __m256i, eight: us
     }
 }
 
-/// 32 signs from the lowest 28 bits of each lane: seven of each byte are given, the eighth is set
-/// where their number is odd.
+/// 32 signs a lane, from its lowest 28 bits: see [`even`].
 #[inline(always)]
 pub(in super::super) unsafe fn even_signs(words: __m256i) -> __m256i {
     // SAFETY: registers only.
@@ -84,6 +83,15 @@ pub(in super::super) unsafe fn even_signs(words: __m256i) -> __m256i {
         let pairs = _mm256_or_si256(upper, _mm256_and_si256(words, bits(0x3fff)));
         let upper = _mm256_slli_epi32::<1>(_mm256_and_si256(pairs, bits(0x3f80_3f80)));
         let sevens = _mm256_or_si256(upper, _mm256_and_si256(pairs, bits(0x007f_007f)));
+        even(sevens)
+    }
+}
+
+/// Seven signs a byte, and the eighth, set where their number is odd.
+#[inline(always)]
+pub(in super::super) unsafe fn even(sevens: __m256i) -> __m256i {
+    // SAFETY: registers only.
+    unsafe {
         // Folded to four bits, which look up whether their number is odd.
         let folded = _mm256_xor_si256(sevens, _mm256_srli_epi32::<4>(sevens));
         let odd = _mm256_setr_epi64x(
@@ -92,7 +100,7 @@ pub(in super::super) unsafe fn even_signs(words: __m256i) -> __m256i {
             0x8000_0080_0080_8000_u64.cast_signed(),
             0x0080_8000_8000_0080,
         );
-        let nibbles = _mm256_and_si256(folded, bits(0x0f0f_0f0f));
+        let nibbles = _mm256_and_si256(folded, _mm256_set1_epi8(15));
         _mm256_or_si256(sevens, _mm256_shuffle_epi8(odd, nibbles))
     }
 }
