@@ -16,7 +16,7 @@ use std::arch::x86_64::*;
 
 use super::grids;
 #[cfg(target_arch = "x86_64")]
-use super::grids::avx2::{join16, odd_scales8, picked, spread, upper16};
+use super::grids::avx2::{crossed_digits, join16, odd_scales8, picked, spread, upper16};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
 use crate::simd::half_to_f32;
 #[cfg(target_arch = "x86_64")]
@@ -54,12 +54,19 @@ unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
     out: &mut [T; 256],
     scales: &[f32; SCALES],
     deltas: &[f32; DELTAS],
-    entry: impl Fn(usize) -> u32,
+    entry: impl Fn(usize) -> &'static [u8; 8],
 ) {
     // SAFETY: sixteen are written.
     unsafe {
         let numbers = _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0);
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            if T::IS_16_BIT && DELTAS == 8 {
+                let codes = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
+                let moved = _mm256_add_ps(numbers, _mm256_set1_ps(deltas[group % DELTAS]));
+                let table = _mm256_mul_ps(moved, _mm256_set1_ps(scales[group]));
+                avx2::Table16::new::<T>(table, table).store_crossed32(out.as_mut_ptr(), codes);
+                continue;
+            }
             for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
                 let mut lanes = [_mm256_setzero_ps(); 2];
                 for (part, lanes) in lanes.iter_mut().enumerate() {
@@ -124,7 +131,7 @@ impl Blocks<50, 256> for S {
             odd_scales8(&mut scales, s, avx2::half(at));
             deltas8(&mut deltas, _mm256_slli_epi32::<16>(words));
             decode(out, &scales, &deltas, |eight| {
-                grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
+                &grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
             });
         }
     }
@@ -186,7 +193,7 @@ impl Blocks<56, 256> for M {
                 d,
             );
             decode(out, &scales, &deltas, |eight| {
-                grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
+                &grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
             });
         }
     }

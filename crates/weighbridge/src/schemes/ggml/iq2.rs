@@ -16,7 +16,8 @@ use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 use super::grids::avx2::{
-    even, even_signs as even_signs8, join16, odd_scales8, picked, signed, spread, upper16,
+    crossed_bits, crossed_digits, even, even_signs as even_signs8, join16, odd_scales8, picked,
+    signed, spread, upper16,
 };
 use super::grids::{self, even_signs, scale_signed};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
@@ -46,12 +47,24 @@ unsafe fn decode<T: Number, const SCALES: usize>(
     out: &mut [T; 256],
     signs: &[[u8; 4]; 8],
     scales: &[f32; SCALES],
-    entry: impl Fn(usize) -> u32,
+    entry: impl Fn(usize) -> &'static [u8; 8],
 ) {
-    // SAFETY: sixteen are written.
+    /// The code of the second scale in eight bytes.
+    const SECOND: i64 = 0x0404_0404_0404_0404;
+    // SAFETY: sixteen are written, or 32.
     unsafe {
         let magnitudes = _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0);
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+            if T::IS_16_BIT {
+                let digits = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
+                // Codes: two bits of digit, which of the two scales, the sign.
+                let codes = _mm256_or_si256(digits, _mm256_setr_epi64x(0, SECOND, 0, SECOND));
+                let codes = _mm256_or_si256(codes, crossed_bits(signs[group], 8));
+                let scale = |half: usize| _mm_set1_ps(scales[(2 * group + half) * SCALES / 16]);
+                let numbers = _mm256_mul_ps(magnitudes, _mm256_set_m128(scale(1), scale(0)));
+                avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
+                continue;
+            }
             let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
             for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
                 let scale = _mm256_set1_ps(scales[(2 * group + half) * SCALES / 16]);
@@ -121,7 +134,7 @@ impl Blocks<66, 256> for Xxs {
             let mut scales = [0.0; 8];
             odd_scales8(&mut scales, _mm256_srli_epi32::<28>(odd), avx2::half(at) * 0.125);
             decode(out, &signs, &scales, |eight| {
-                grids::avx2::IQ2_XXS[usize::from(block[2 + eight / 4 * 8 + eight % 4])]
+                &grids::avx2::IQ2_XXS[usize::from(block[2 + eight / 4 * 8 + eight % 4])]
             });
         }
     }
@@ -158,7 +171,7 @@ impl Blocks<74, 256> for Xs {
             let scales = scales16(at.add(66), avx2::half(at));
             decode(out, &signs, &scales, |eight| {
                 let word = u16::from_le_bytes([block[2 + 2 * eight], block[3 + 2 * eight]]);
-                grids::avx2::IQ2_XS[usize::from(word & 511)]
+                &grids::avx2::IQ2_XS[usize::from(word & 511)]
             });
         }
     }
@@ -197,7 +210,7 @@ impl Blocks<82, 256> for S {
             }
             let signs = block[34..66].as_chunks::<4>().0.as_array().unwrap();
             decode(out, signs, &scales16(at.add(74), avx2::half(at)), |eight| {
-                grids::avx2::IQ2_S[usize::from(entries[eight] & 1023)]
+                &grids::avx2::IQ2_S[usize::from(entries[eight] & 1023)]
             });
         }
     }

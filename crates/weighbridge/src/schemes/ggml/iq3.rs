@@ -13,7 +13,9 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::grids::avx2::{even_signs as even_signs8, join16, odd_scales8, signed, spread, upper16};
+use super::grids::avx2::{
+    crossed_bits, even_signs as even_signs8, join16, odd_scales8, signed, spread, upper16,
+};
 use super::grids::{self, even_signs, scale_signed};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
@@ -34,13 +36,33 @@ unsafe fn decode<T: Number>(
     out: &mut [T; 256],
     signs: &[[u8; 4]; 8],
     scales: &[f32; 8],
+    magnitudes: __m256,
+    digits: impl Fn(usize) -> [u8; 4],
     entry: impl Fn(usize) -> &'static [f32; 4],
 ) {
     // SAFETY: four numbers are read from an entry, sixteen are written.
     unsafe {
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
             let scale = _mm256_set1_ps(scales[group]);
+            if T::IS_16_BIT {
+                let four = |four: usize| i32::from_le_bytes(digits(8 * group + four));
+                let digits = _mm256_setr_epi32(
+                    four(0),
+                    four(1),
+                    four(4),
+                    four(5),
+                    four(2),
+                    four(3),
+                    four(6),
+                    four(7),
+                );
+                // Codes: three bits of digit, the sign.
+                let codes = _mm256_or_si256(digits, crossed_bits(signs[group], 8));
+                let numbers = _mm256_mul_ps(magnitudes, scale);
+                avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
+                continue;
+            }
+            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
             for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
                 let mut lanes = [_mm256_setzero_ps(); 2];
                 for (part, lanes) in lanes.iter_mut().enumerate() {
@@ -85,9 +107,16 @@ impl Blocks<98, 256> for Xxs {
             let mut scales = [0.0; 8];
             // (s + 1/2) / 2 is (2 s + 1) / 4.
             odd_scales8(&mut scales, _mm256_srli_epi32::<28>(words), avx2::half(at) * 0.25);
-            decode(out, &signs, &scales, |four| {
-                &grids::avx2::IQ3_XXS[usize::from(block[2 + four])]
-            });
+            let magnitudes = _mm256_setr_ps(4.0, 12.0, 20.0, 28.0, 36.0, 44.0, 52.0, 62.0);
+            let entry = |four: usize| usize::from(block[2 + four]);
+            decode(
+                out,
+                &signs,
+                &scales,
+                magnitudes,
+                |four| grids::avx2::IQ3_XXS[entry(four)],
+                |four| &grids::avx2::IQ3_XXS_NUMBERS[entry(four)],
+            );
         }
     }
 }
@@ -133,9 +162,16 @@ impl Blocks<110, 256> for S {
             let nibbles = _mm_and_si128(both, _mm_set1_epi8(15));
             odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), avx2::half(at));
             let signs = block[74..106].as_chunks::<4>().0.as_array().unwrap();
-            decode(out, signs, &scales, |four| {
-                &grids::avx2::IQ3_S[usize::from(entries[four] & 511)]
-            });
+            let magnitudes = _mm256_setr_ps(1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0);
+            let entry = |four: usize| usize::from(entries[four] & 511);
+            decode(
+                out,
+                signs,
+                &scales,
+                magnitudes,
+                |four| grids::avx2::IQ3_S[entry(four)],
+                |four| &grids::avx2::IQ3_S_NUMBERS[entry(four)],
+            );
         }
     }
 }

@@ -1,24 +1,15 @@
 //! The grids at the AVX2 level, and what the kernels of IQ1, IQ2 and IQ3 share.
 //!
-//! An entry of eight digits is broadcast, shifted by another amount in each lane, and picks one of
-//! the four numbers that the digits stand for, already scaled: no number is converted or
-//! multiplied on its own. An entry of four has eight possible numbers; it is kept as those.
+//! Numbers are not converted and multiplied one by one. In single precision, each digit of an
+//! entry of eight picks one of four numbers that are scaled already; entries of four are kept as
+//! the numbers themselves, since their digits have eight values. In sixteen bits, where rounding
+//! costs most, the digits of 32 elements, with their signs or what else distinguishes them, are
+//! the codes of a [`Table16`](crate::simd::avx2::Table16).
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
 
-use super::{iq1, iq2};
-
-/// Digits in 32 bits, the width that a load broadcasts.
-const fn widen<const N: usize>(packed: &[u16; N]) -> [u32; N] {
-    let mut digits = [0; N];
-    let mut entry = 0;
-    while entry < N {
-        digits[entry] = packed[entry] as u32;
-        entry += 1;
-    }
-    digits
-}
+use super::{expand, iq1, iq2, iq3};
 
 /// Four bytes an entry as numbers.
 const fn numbers<const N: usize>(grid: &[[u8; 4]; N]) -> [[f32; 4]; N] {
@@ -32,27 +23,61 @@ const fn numbers<const N: usize>(grid: &[[u8; 4]; N]) -> [[f32; 4]; N] {
     numbers
 }
 
-/// IQ1_S and IQ1_M.
-pub(in super::super) static IQ1: [u32; 2048] = widen(&iq1::TERNARY);
-/// IQ2_XXS.
-pub(in super::super) static IQ2_XXS: [u32; 256] = widen(&iq2::XXS);
-/// IQ2_XS.
-pub(in super::super) static IQ2_XS: [u32; 512] = widen(&iq2::XS);
-/// IQ2_S.
-pub(in super::super) static IQ2_S: [u32; 1024] = widen(&iq2::S);
-/// IQ3_XXS.
-pub(in super::super) static IQ3_XXS: [[f32; 4]; 256] = numbers(&super::IQ3_XXS);
-/// IQ3_S.
-pub(in super::super) static IQ3_S: [[f32; 4]; 512] = numbers(&super::IQ3_S);
+/// IQ1_S and IQ1_M: digits.
+pub(in super::super) static IQ1: [[u8; 8]; 2048] = expand::<2, 8, _>(&iq1::TERNARY, &DIGITS);
+/// IQ2_XXS: digits.
+pub(in super::super) static IQ2_XXS: [[u8; 8]; 256] = expand::<2, 8, _>(&iq2::XXS, &DIGITS);
+/// IQ2_XS: digits.
+pub(in super::super) static IQ2_XS: [[u8; 8]; 512] = expand::<2, 8, _>(&iq2::XS, &DIGITS);
+/// IQ2_S: digits.
+pub(in super::super) static IQ2_S: [[u8; 8]; 1024] = expand::<2, 8, _>(&iq2::S, &DIGITS);
+/// IQ3_XXS: digits.
+pub(in super::super) static IQ3_XXS: [[u8; 4]; 256] = expand::<3, 4, _>(&iq3::XXS, &DIGITS);
+/// IQ3_S: digits.
+pub(in super::super) static IQ3_S: [[u8; 4]; 512] = expand::<3, 4, _>(&iq3::S, &DIGITS);
+/// IQ3_XXS: numbers.
+pub(in super::super) static IQ3_XXS_NUMBERS: [[f32; 4]; 256] = numbers(&super::IQ3_XXS);
+/// IQ3_S: numbers.
+pub(in super::super) static IQ3_S_NUMBERS: [[f32; 4]; 512] = numbers(&super::IQ3_S);
+
+/// What digits stand for where they are wanted themselves.
+const DIGITS: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// The number of `table` that each digit of `entry` picks; both halves of `table` are the same.
 #[inline(always)]
-pub(in super::super) unsafe fn picked(table: __m256, entry: u32) -> __m256 {
+pub(in super::super) unsafe fn picked(table: __m256, entry: &[u8; 8]) -> __m256 {
+    // SAFETY: eight bytes are read.
+    unsafe {
+        let digits = _mm256_cvtepu8_epi32(_mm_loadl_epi64(entry.as_ptr().cast()));
+        _mm256_permutevar_ps(table, digits)
+    }
+}
+
+/// The digits of four entries, [`crossed`](crate::simd::avx2::crossed).
+#[inline(always)]
+pub(in super::super) unsafe fn crossed_digits(entries: [&[u8; 8]; 4]) -> __m256i {
     // SAFETY: registers only.
     unsafe {
-        let places = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
-        let digits = _mm256_srlv_epi32(_mm256_set1_epi32(entry.cast_signed()), places);
-        _mm256_permutevar_ps(table, digits)
+        let [a, b, c, d] = entries.map(|entry| i64::from_le_bytes(*entry));
+        _mm256_setr_epi64x(a, c, b, d)
+    }
+}
+
+/// 32 bits as bytes that are [`crossed`](crate::simd::avx2::crossed): `code` where the bit is set.
+#[inline(always)]
+pub(in super::super) unsafe fn crossed_bits(bits: [u8; 4], code: i8) -> __m256i {
+    // SAFETY: registers only.
+    unsafe {
+        let byte = _mm256_setr_epi64x(
+            0,
+            0x0202_0202_0202_0202,
+            0x0101_0101_0101_0101,
+            0x0303_0303_0303_0303,
+        );
+        let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
+        let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(i32::from_le_bytes(bits)), byte);
+        let set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+        _mm256_and_si256(set, _mm256_set1_epi8(code))
     }
 }
 
