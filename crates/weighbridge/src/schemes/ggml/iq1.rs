@@ -46,6 +46,34 @@ const WORDS: [u16; 16] = spread(4, 0x0100, 0x0202);
 #[cfg(target_arch = "x86_64")]
 const THREE_BITS: [u16; 8] = [512, 64, 8, 1, 512, 64, 8, 1];
 
+/// The code of the second scale in eight bytes.
+#[cfg(target_arch = "x86_64")]
+const SECOND: i64 = 0x0808_0808_0808_0808;
+
+/// What the digits stand for, in both halves.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn numbers() -> __m256 {
+    // SAFETY: registers only.
+    unsafe { _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0) }
+}
+
+/// The upper bits of four nibbles, each as eight bytes: the bytes are
+/// [`crossed`](avx2::crossed), and 4 where the bit is set.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn crossed_directions(nibbles: [u8; 2]) -> __m256i {
+    // SAFETY: registers only.
+    unsafe {
+        let each = |byte: u8| i64::from_le_bytes([byte; 8]);
+        let byte = _mm256_setr_epi64x(each(0), each(1), each(0), each(1));
+        let bit = _mm256_setr_epi64x(each(8), each(8), each(128), each(128));
+        let bytes = _mm256_shuffle_epi8(_mm256_set1_epi16(i16::from_le_bytes(nibbles)), byte);
+        let set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+        _mm256_and_si256(set, _mm256_set1_epi8(4))
+    }
+}
+
 /// A block from its scales and its deltas, of which there is one for every so many of the 32
 /// eights; `entry` gives the digits of eight.
 #[cfg(target_arch = "x86_64")]
@@ -58,15 +86,8 @@ unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
 ) {
     // SAFETY: sixteen are written.
     unsafe {
-        let numbers = _mm256_setr_ps(-1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0);
+        let numbers = numbers();
         for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-            if T::IS_16_BIT && DELTAS == 8 {
-                let codes = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
-                let moved = _mm256_add_ps(numbers, _mm256_set1_ps(deltas[group % DELTAS]));
-                let table = _mm256_mul_ps(moved, _mm256_set1_ps(scales[group]));
-                avx2::Table16::new::<T>(table, table).store_crossed32(out.as_mut_ptr(), codes);
-                continue;
-            }
             for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
                 let mut lanes = [_mm256_setzero_ps(); 2];
                 for (part, lanes) in lanes.iter_mut().enumerate() {
@@ -130,9 +151,18 @@ impl Blocks<50, 256> for S {
             let s = _mm256_and_si256(_mm256_srli_epi32::<12>(words), _mm256_set1_epi32(7));
             odd_scales8(&mut scales, s, avx2::half(at));
             deltas8(&mut deltas, _mm256_slli_epi32::<16>(words));
-            decode(out, &scales, &deltas, |eight| {
-                &grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
-            });
+            let entry =
+                |eight: usize| grids::avx2::IQ1.0.get_unchecked(usize::from(entries[eight]));
+            if T::IS_16_BIT {
+                for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+                    let codes = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
+                    let moved = _mm256_add_ps(numbers(), _mm256_set1_ps(deltas[group]));
+                    let table = _mm256_mul_ps(moved, _mm256_set1_ps(scales[group]));
+                    avx2::Table16::new::<T>(table, table).store_crossed32(out.as_mut_ptr(), codes);
+                }
+            } else {
+                decode(out, &scales, &deltas, entry);
+            }
         }
     }
 }
@@ -169,6 +199,7 @@ impl Blocks<56, 256> for M {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
+            let moved = _mm256_setr_ps(-0.875, 0.125, 1.125, 0.0, -1.125, -0.125, 0.875, 0.0);
             let (mut entries, mut deltas) = ([0u16; 32], [0.0; 32]);
             for half in 0..2 {
                 let bytes = at.add(32 + 8 * half).cast::<i64>().read_unaligned();
@@ -176,7 +207,8 @@ impl Blocks<56, 256> for M {
                 const SPREAD: [u16; 16] = spread(2, 0xff00, 1);
                 let times = [256, 16, 256, 16, 256, 16, 256, 16];
                 let nibbles = upper16(bytes, &SPREAD, times, 0xf00);
-                join16(&mut entries[16 * half..], at.add(16 * half), nibbles);
+                let upper = _mm256_and_si256(nibbles, _mm256_set1_epi16(0x700));
+                join16(&mut entries[16 * half..], at.add(16 * half), upper);
                 let down = _mm256_slli_epi16::<4>(nibbles);
                 let lower = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(down));
                 let upper = _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(down));
@@ -192,9 +224,23 @@ impl Blocks<56, 256> for M {
                 _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(s)),
                 d,
             );
-            decode(out, &scales, &deltas, |eight| {
-                &grids::avx2::IQ1[usize::from(entries[eight] & 2047)]
-            });
+            let entry =
+                |eight: usize| grids::avx2::IQ1.0.get_unchecked(usize::from(entries[eight]));
+            if T::IS_16_BIT {
+                for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+                    let digits = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
+                    // Codes: two bits of digit, the direction, which of the two scales.
+                    let directions = [block[32 + 2 * group], block[33 + 2 * group]];
+                    let codes = _mm256_or_si256(digits, crossed_directions(directions));
+                    let codes = _mm256_or_si256(codes, _mm256_setr_epi64x(0, SECOND, 0, SECOND));
+                    let [low, high] = [0, 1].map(|half| scales[2 * group + half]);
+                    let low = _mm256_mul_ps(moved, _mm256_set1_ps(low));
+                    let high = _mm256_mul_ps(moved, _mm256_set1_ps(high));
+                    avx2::Table16::new::<T>(low, high).store_crossed32(out.as_mut_ptr(), codes);
+                }
+            } else {
+                decode(out, &scales, &deltas, entry);
+            }
         }
     }
 }

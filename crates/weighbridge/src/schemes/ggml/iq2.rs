@@ -134,7 +134,7 @@ impl Blocks<66, 256> for Xxs {
             let mut scales = [0.0; 8];
             odd_scales8(&mut scales, _mm256_srli_epi32::<28>(odd), avx2::half(at) * 0.125);
             decode(out, &signs, &scales, |eight| {
-                &grids::avx2::IQ2_XXS[usize::from(block[2 + eight / 4 * 8 + eight % 4])]
+                &grids::avx2::IQ2_XXS.0[usize::from(block[2 + eight / 4 * 8 + eight % 4])]
             });
         }
     }
@@ -171,7 +171,7 @@ impl Blocks<74, 256> for Xs {
             let scales = scales16(at.add(66), avx2::half(at));
             decode(out, &signs, &scales, |eight| {
                 let word = u16::from_le_bytes([block[2 + 2 * eight], block[3 + 2 * eight]]);
-                &grids::avx2::IQ2_XS[usize::from(word & 511)]
+                &grids::avx2::IQ2_XS.0[usize::from(word & 511)]
             });
         }
     }
@@ -200,17 +200,17 @@ impl Blocks<82, 256> for S {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            const SPREAD: [u16; 16] = spread(4, 0xff00, 1);
+            const SPREADS: [[u16; 16]; 2] = [spread(4, 0xff00, 1), spread(4, 0xff04, 1)];
             let mut entries = [0u16; 32];
-            for half in 0..2 {
-                let bytes = at.add(66 + 4 * half).cast::<i32>().read_unaligned();
+            let bytes = at.add(66).cast::<i64>().read_unaligned();
+            for (half, spread) in SPREADS.iter().enumerate() {
                 let times = [256, 64, 16, 4, 256, 64, 16, 4];
-                let upper = upper16(bytes.into(), &SPREAD, times, 0x300);
+                let upper = upper16(bytes, spread, times, 0x300);
                 join16(&mut entries[16 * half..], at.add(2 + 16 * half), upper);
             }
             let signs = block[34..66].as_chunks::<4>().0.as_array().unwrap();
             decode(out, signs, &scales16(at.add(74), avx2::half(at)), |eight| {
-                &grids::avx2::IQ2_S[usize::from(entries[eight] & 1023)]
+                grids::avx2::IQ2_S.0.get_unchecked(usize::from(entries[eight]))
             });
         }
     }

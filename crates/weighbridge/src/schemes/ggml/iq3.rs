@@ -114,8 +114,8 @@ impl Blocks<98, 256> for Xxs {
                 &signs,
                 &scales,
                 magnitudes,
-                |four| grids::avx2::IQ3_XXS[entry(four)],
-                |four| &grids::avx2::IQ3_XXS_NUMBERS[entry(four)],
+                |four| grids::avx2::IQ3_XXS.0[entry(four)],
+                |four| &grids::avx2::IQ3_XXS_NUMBERS.0[entry(four)],
             );
         }
     }
@@ -148,12 +148,17 @@ impl Blocks<110, 256> for S {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            const SPREAD: [u16; 16] = spread(8, 0xff00, 1);
+            const SPREADS: [[u16; 16]; 4] = [
+                spread(8, 0xff00, 1),
+                spread(8, 0xff02, 1),
+                spread(8, 0xff04, 1),
+                spread(8, 0xff06, 1),
+            ];
             let mut entries = [0u16; 64];
-            for part in 0..4 {
-                let bytes = at.add(66 + 2 * part).cast::<i16>().read_unaligned();
+            let bytes = at.add(66).cast::<i64>().read_unaligned();
+            for (part, spread) in SPREADS.iter().enumerate() {
                 let times = [256, 128, 64, 32, 16, 8, 4, 2];
-                let upper = upper16(bytes.into(), &SPREAD, times, 0x100);
+                let upper = upper16(bytes, spread, times, 0x100);
                 join16(&mut entries[16 * part..], at.add(2 + 16 * part), upper);
             }
             let mut scales = [0.0; 8];
@@ -163,14 +168,14 @@ impl Blocks<110, 256> for S {
             odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), avx2::half(at));
             let signs = block[74..106].as_chunks::<4>().0.as_array().unwrap();
             let magnitudes = _mm256_setr_ps(1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0);
-            let entry = |four: usize| usize::from(entries[four] & 511);
+            let entry = |four: usize| usize::from(entries[four]);
             decode(
                 out,
                 signs,
                 &scales,
                 magnitudes,
-                |four| grids::avx2::IQ3_S[entry(four)],
-                |four| &grids::avx2::IQ3_S_NUMBERS[entry(four)],
+                |four| *grids::avx2::IQ3_S.0.get_unchecked(entry(four)),
+                |four| grids::avx2::IQ3_S_NUMBERS.0.get_unchecked(entry(four)),
             );
         }
     }

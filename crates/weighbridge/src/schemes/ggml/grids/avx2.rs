@@ -11,6 +11,10 @@ use std::arch::x86_64::*;
 
 use super::{expand, iq1, iq2, iq3};
 
+/// A table that begins with a cache line, so that no entry lies in two.
+#[repr(align(64))]
+pub(in super::super) struct Aligned<T>(pub(in super::super) T);
+
 /// Four bytes an entry as numbers.
 const fn numbers<const N: usize>(grid: &[[u8; 4]; N]) -> [[f32; 4]; N] {
     let mut numbers = [[0.0; 4]; N];
@@ -24,21 +28,29 @@ const fn numbers<const N: usize>(grid: &[[u8; 4]; N]) -> [[f32; 4]; N] {
 }
 
 /// IQ1_S and IQ1_M: digits.
-pub(in super::super) static IQ1: [[u8; 8]; 2048] = expand::<2, 8, _>(&iq1::TERNARY, &DIGITS);
+pub(in super::super) static IQ1: Aligned<[[u8; 8]; 2048]> =
+    Aligned(expand::<2, 8, _>(&iq1::TERNARY, &DIGITS));
 /// IQ2_XXS: digits.
-pub(in super::super) static IQ2_XXS: [[u8; 8]; 256] = expand::<2, 8, _>(&iq2::XXS, &DIGITS);
+pub(in super::super) static IQ2_XXS: Aligned<[[u8; 8]; 256]> =
+    Aligned(expand::<2, 8, _>(&iq2::XXS, &DIGITS));
 /// IQ2_XS: digits.
-pub(in super::super) static IQ2_XS: [[u8; 8]; 512] = expand::<2, 8, _>(&iq2::XS, &DIGITS);
+pub(in super::super) static IQ2_XS: Aligned<[[u8; 8]; 512]> =
+    Aligned(expand::<2, 8, _>(&iq2::XS, &DIGITS));
 /// IQ2_S: digits.
-pub(in super::super) static IQ2_S: [[u8; 8]; 1024] = expand::<2, 8, _>(&iq2::S, &DIGITS);
+pub(in super::super) static IQ2_S: Aligned<[[u8; 8]; 1024]> =
+    Aligned(expand::<2, 8, _>(&iq2::S, &DIGITS));
 /// IQ3_XXS: digits.
-pub(in super::super) static IQ3_XXS: [[u8; 4]; 256] = expand::<3, 4, _>(&iq3::XXS, &DIGITS);
+pub(in super::super) static IQ3_XXS: Aligned<[[u8; 4]; 256]> =
+    Aligned(expand::<3, 4, _>(&iq3::XXS, &DIGITS));
 /// IQ3_S: digits.
-pub(in super::super) static IQ3_S: [[u8; 4]; 512] = expand::<3, 4, _>(&iq3::S, &DIGITS);
+pub(in super::super) static IQ3_S: Aligned<[[u8; 4]; 512]> =
+    Aligned(expand::<3, 4, _>(&iq3::S, &DIGITS));
 /// IQ3_XXS: numbers.
-pub(in super::super) static IQ3_XXS_NUMBERS: [[f32; 4]; 256] = numbers(&super::IQ3_XXS);
+pub(in super::super) static IQ3_XXS_NUMBERS: Aligned<[[f32; 4]; 256]> =
+    Aligned(numbers(&super::IQ3_XXS));
 /// IQ3_S: numbers.
-pub(in super::super) static IQ3_S_NUMBERS: [[f32; 4]; 512] = numbers(&super::IQ3_S);
+pub(in super::super) static IQ3_S_NUMBERS: Aligned<[[f32; 4]; 512]> =
+    Aligned(numbers(&super::IQ3_S));
 
 /// What digits stand for where they are wanted themselves.
 const DIGITS: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
