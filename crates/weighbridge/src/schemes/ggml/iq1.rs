@@ -8,7 +8,6 @@
 //! Each u16 of IQ1_M holds four scales, for 16 elements each, and above them four bits of the f16
 //! `d`, the lowest first. A direction that is set means down. Value: d (2 s + 1) times the moved
 //! number.
-
 #![allow(unsafe_code)] // The AVX2 forms.
 
 #[cfg(target_arch = "x86_64")]
@@ -46,10 +45,6 @@ const WORDS: [u16; 16] = spread(4, 0x0100, 0x0202);
 #[cfg(target_arch = "x86_64")]
 const THREE_BITS: [u16; 8] = [512, 64, 8, 1, 512, 64, 8, 1];
 
-/// The code of the second scale in eight bytes.
-#[cfg(target_arch = "x86_64")]
-const SECOND: i64 = 0x0808_0808_0808_0808;
-
 /// What the digits stand for, in both halves.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -74,7 +69,39 @@ unsafe fn crossed_directions(nibbles: [u8; 2]) -> __m256i {
     }
 }
 
-/// A block from its scales and its deltas, of which there is one for every so many of the 32
+/// 32 sixteen-bit numbers of IQ1_M. Codes: two bits of digit, the direction, which of the two
+/// scales.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn looked_up32_of_m<T: Number>(
+    out: &mut [T; 32],
+    digits: __m256i,
+    nibbles: [u8; 2],
+    scales: [f32; 2],
+) {
+    // SAFETY: 32 are written.
+    unsafe {
+        let second = i64::from_le_bytes([8; 8]);
+        let codes = _mm256_or_si256(
+            _mm256_or_si256(digits, crossed_directions(nibbles)),
+            _mm256_setr_epi64x(0, second, 0, second),
+        );
+        let moved = _mm256_setr_ps(-0.875, 0.125, 1.125, 0.0, -1.125, -0.125, 0.875, 0.0);
+        let low = _mm256_mul_ps(moved, _mm256_set1_ps(scales[0]));
+        let high = _mm256_mul_ps(moved, _mm256_set1_ps(scales[1]));
+        avx2::Table16::new::<T>(low, high).store_crossed32(out.as_mut_ptr(), codes);
+    }
+}
+
+/// The grid's entry at a place of eleven bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn in_grid(place: u16) -> &'static [u8; 8] {
+    // SAFETY: the grid has 2048 entries.
+    unsafe { grids::avx2::IQ1.0.get_unchecked(usize::from(place)) }
+}
+
+/// A block of single-precision numbers from its scales and its deltas, of which there is one for every so many of the 32
 /// eights; `entry` gives the digits of eight.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -151,17 +178,15 @@ impl Blocks<50, 256> for S {
             let s = _mm256_and_si256(_mm256_srli_epi32::<12>(words), _mm256_set1_epi32(7));
             odd_scales8(&mut scales, s, avx2::half(at));
             deltas8(&mut deltas, _mm256_slli_epi32::<16>(words));
-            let entry =
-                |eight: usize| grids::avx2::IQ1.0.get_unchecked(usize::from(entries[eight]));
-            if T::IS_16_BIT {
-                for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-                    let codes = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
-                    let moved = _mm256_add_ps(numbers(), _mm256_set1_ps(deltas[group]));
-                    let table = _mm256_mul_ps(moved, _mm256_set1_ps(scales[group]));
-                    avx2::Table16::new::<T>(table, table).store_crossed32(out.as_mut_ptr(), codes);
-                }
-            } else {
-                decode(out, &scales, &deltas, entry);
+            let entry = |eight: usize| in_grid(entries[eight]);
+            if !T::IS_16_BIT {
+                return decode(out, &scales, &deltas, entry);
+            }
+            for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+                let codes = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
+                let moved = _mm256_add_ps(numbers(), _mm256_set1_ps(deltas[group]));
+                let table = _mm256_mul_ps(moved, _mm256_set1_ps(scales[group]));
+                avx2::Table16::new::<T>(table, table).store_crossed32(out.as_mut_ptr(), codes);
             }
         }
     }
@@ -199,7 +224,6 @@ impl Blocks<56, 256> for M {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            let moved = _mm256_setr_ps(-0.875, 0.125, 1.125, 0.0, -1.125, -0.125, 0.875, 0.0);
             let (mut entries, mut deltas) = ([0u16; 32], [0.0; 32]);
             for half in 0..2 {
                 let bytes = at.add(32 + 8 * half).cast::<i64>().read_unaligned();
@@ -224,22 +248,15 @@ impl Blocks<56, 256> for M {
                 _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(s)),
                 d,
             );
-            let entry =
-                |eight: usize| grids::avx2::IQ1.0.get_unchecked(usize::from(entries[eight]));
-            if T::IS_16_BIT {
-                for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-                    let digits = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
-                    // Codes: two bits of digit, the direction, which of the two scales.
-                    let directions = [block[32 + 2 * group], block[33 + 2 * group]];
-                    let codes = _mm256_or_si256(digits, crossed_directions(directions));
-                    let codes = _mm256_or_si256(codes, _mm256_setr_epi64x(0, SECOND, 0, SECOND));
-                    let [low, high] = [0, 1].map(|half| scales[2 * group + half]);
-                    let low = _mm256_mul_ps(moved, _mm256_set1_ps(low));
-                    let high = _mm256_mul_ps(moved, _mm256_set1_ps(high));
-                    avx2::Table16::new::<T>(low, high).store_crossed32(out.as_mut_ptr(), codes);
-                }
-            } else {
-                decode(out, &scales, &deltas, entry);
+            let entry = |eight: usize| in_grid(entries[eight]);
+            if !T::IS_16_BIT {
+                return decode(out, &scales, &deltas, entry);
+            }
+            for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+                let digits = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
+                let nibbles = [block[32 + 2 * group], block[33 + 2 * group]];
+                let scales = [scales[2 * group], scales[2 * group + 1]];
+                looked_up32_of_m(out, digits, nibbles, scales);
             }
         }
     }

@@ -8,7 +8,6 @@
 //!
 //! Where seven signs are stored, the eighth makes their number even. Value: d (s + 1/2) / 4 times
 //! the signed magnitude.
-
 #![allow(unsafe_code)] // The AVX2 forms.
 
 #[cfg(target_arch = "x86_64")]
@@ -39,8 +38,7 @@ fn nibble(bytes: &[u8], index: usize) -> u8 {
     bytes[index / 2] >> (index % 2 * 4) & 15
 }
 
-/// A block from its signs, 32 a group, and its scales; `entry` gives the digits
-/// of eight.
+/// A block from its signs, 32 a group, and its scales; `entry` gives the digits of eight.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn decode<T: Number, const SCALES: usize>(
@@ -49,34 +47,69 @@ unsafe fn decode<T: Number, const SCALES: usize>(
     scales: &[f32; SCALES],
     entry: impl Fn(usize) -> &'static [u8; 8],
 ) {
-    /// The code of the second scale in eight bytes.
-    const SECOND: i64 = 0x0404_0404_0404_0404;
-    // SAFETY: sixteen are written, or 32.
-    unsafe {
-        let magnitudes = _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0);
-        for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+    for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
+        let entries = [0, 1, 2, 3].map(|eight| entry(4 * group + eight));
+        let scales = [0, 1].map(|half| scales[(2 * group + half) * SCALES / 16]);
+        // SAFETY: passed on.
+        unsafe {
             if T::IS_16_BIT {
-                let digits = crossed_digits([0, 1, 2, 3].map(|eight| entry(4 * group + eight)));
-                // Codes: two bits of digit, which of the two scales, the sign.
-                let codes = _mm256_or_si256(digits, _mm256_setr_epi64x(0, SECOND, 0, SECOND));
-                let codes = _mm256_or_si256(codes, crossed_bits(signs[group], 8));
-                let scale = |half: usize| _mm_set1_ps(scales[(2 * group + half) * SCALES / 16]);
-                let numbers = _mm256_mul_ps(magnitudes, _mm256_set_m128(scale(1), scale(0)));
-                avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
-                continue;
-            }
-            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
-            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-                let scale = _mm256_set1_ps(scales[(2 * group + half) * SCALES / 16]);
-                let table = _mm256_mul_ps(magnitudes, scale);
-                let mut lanes = [_mm256_setzero_ps(); 2];
-                for (part, lanes) in lanes.iter_mut().enumerate() {
-                    let eight = 2 * half + part;
-                    *lanes = signed(picked(table, entry(4 * group + eight)), signs, eight);
-                }
-                T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+                looked_up32(out, entries, signs, scales);
+            } else {
+                picked32(out, entries, signs, scales);
             }
         }
+    }
+}
+
+/// The magnitudes that digits stand for, in both halves.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn magnitudes() -> __m256 {
+    // SAFETY: registers only.
+    unsafe { _mm256_setr_ps(8.0, 25.0, 43.0, 0.0, 8.0, 25.0, 43.0, 0.0) }
+}
+
+/// A group of single-precision numbers.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn picked32<T: Number>(
+    out: &mut [T; 32],
+    entries: [&[u8; 8]; 4],
+    signs: [u8; 4],
+    scales: [f32; 2],
+) {
+    // SAFETY: twice sixteen are written.
+    unsafe {
+        let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
+        for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let (first, second) = (2 * half, 2 * half + 1);
+            let table = _mm256_mul_ps(magnitudes(), _mm256_set1_ps(scales[half]));
+            let low = signed(picked(table, entries[first]), signs, first);
+            let high = signed(picked(table, entries[second]), signs, second);
+            T::store16(out.as_mut_ptr(), low, high);
+        }
+    }
+}
+
+/// A group of sixteen-bit numbers. Codes: two bits of digit, which of the two scales, the sign.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn looked_up32<T: Number>(
+    out: &mut [T; 32],
+    entries: [&[u8; 8]; 4],
+    signs: [u8; 4],
+    scales: [f32; 2],
+) {
+    // SAFETY: 32 are written.
+    unsafe {
+        let second = i64::from_le_bytes([4; 8]);
+        let codes = _mm256_or_si256(
+            _mm256_or_si256(crossed_digits(entries), crossed_bits(signs, 8)),
+            _mm256_setr_epi64x(0, second, 0, second),
+        );
+        let scales = _mm256_set_m128(_mm_set1_ps(scales[1]), _mm_set1_ps(scales[0]));
+        let table = avx2::Table16::signed::<T>(_mm256_mul_ps(magnitudes(), scales));
+        table.store_crossed32(out.as_mut_ptr(), codes);
     }
 }
 
@@ -210,6 +243,7 @@ impl Blocks<82, 256> for S {
             }
             let signs = block[34..66].as_chunks::<4>().0.as_array().unwrap();
             decode(out, signs, &scales16(at.add(74), avx2::half(at)), |eight| {
+                // SAFETY: a byte and two bits above it are below 1024.
                 grids::avx2::IQ2_S.0.get_unchecked(usize::from(entries[eight]))
             });
         }

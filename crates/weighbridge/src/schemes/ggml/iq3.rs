@@ -6,7 +6,6 @@
 //! | IQ3_S | f16 `d`; 64 lower grid bytes; 64 ninth bits of the grid; 32 times eight signs; 8 scales | d (2 s + 1) times the signed magnitude |
 //!
 //! Where seven signs are stored, the eighth makes their number even.
-
 #![allow(unsafe_code)] // The AVX2 forms.
 
 #[cfg(target_arch = "x86_64")]
@@ -29,52 +28,91 @@ fn pair([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// A block from its signs, 32 a group, and its scales; `entry` gives four magnitudes.
+/// A grid for the AVX2 form.
+#[cfg(target_arch = "x86_64")]
+struct Grid<const N: usize> {
+    /// What digits stand for.
+    magnitudes: [f32; 8],
+    /// The entries' digits.
+    digits: &'static [[u8; 4]; N],
+    /// The entries' magnitudes.
+    numbers: &'static [[f32; 4]; N],
+}
+
+/// A block from its signs, 32 a group, and its scales; `entry` gives the place in the grid of
+/// four elements.
+///
+/// # Safety
+///
+/// Every place lies in the grid.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn decode<T: Number>(
+unsafe fn decode<T: Number, const N: usize>(
     out: &mut [T; 256],
+    grid: &Grid<N>,
     signs: &[[u8; 4]; 8],
     scales: &[f32; 8],
-    magnitudes: __m256,
-    digits: impl Fn(usize) -> [u8; 4],
-    entry: impl Fn(usize) -> &'static [f32; 4],
+    entry: impl Fn(usize) -> usize,
 ) {
-    // SAFETY: four numbers are read from an entry, sixteen are written.
-    unsafe {
-        for (group, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+    for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
+        let entries = [0, 1, 2, 3, 4, 5, 6, 7].map(|four| entry(8 * group + four));
+        // SAFETY: passed on.
+        unsafe {
             let scale = _mm256_set1_ps(scales[group]);
             if T::IS_16_BIT {
-                let four = |four: usize| i32::from_le_bytes(digits(8 * group + four));
-                let digits = _mm256_setr_epi32(
-                    four(0),
-                    four(1),
-                    four(4),
-                    four(5),
-                    four(2),
-                    four(3),
-                    four(6),
-                    four(7),
-                );
-                // Codes: three bits of digit, the sign.
-                let codes = _mm256_or_si256(digits, crossed_bits(signs[group], 8));
-                let numbers = _mm256_mul_ps(magnitudes, scale);
-                avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
-                continue;
-            }
-            let signs = _mm256_set1_epi32(i32::from_le_bytes(signs[group]));
-            for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-                let mut lanes = [_mm256_setzero_ps(); 2];
-                for (part, lanes) in lanes.iter_mut().enumerate() {
-                    let eight = 2 * half + part;
-                    let first = _mm_loadu_ps(entry(8 * group + 2 * eight).as_ptr());
-                    let second = _mm_loadu_ps(entry(8 * group + 2 * eight + 1).as_ptr());
-                    let numbers = _mm256_mul_ps(_mm256_set_m128(second, first), scale);
-                    *lanes = signed(numbers, signs, eight);
-                }
-                T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+                looked_up32(out, grid, entries, signs, scale);
+            } else {
+                multiplied32(out, grid, entries, signs, scale);
             }
         }
+    }
+}
+
+/// A group of single-precision numbers.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn multiplied32<T: Number, const N: usize>(
+    out: &mut [T; 32],
+    grid: &Grid<N>,
+    entries: [usize; 8],
+    signs: [u8; 4],
+    scale: __m256,
+) {
+    // SAFETY: entries lie in the grid and have four numbers; twice sixteen are written.
+    unsafe {
+        let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
+        for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let mut lanes = [_mm256_setzero_ps(); 2];
+            for (part, lanes) in lanes.iter_mut().enumerate() {
+                let eight = 2 * half + part;
+                let first = grid.numbers.get_unchecked(entries[2 * eight]);
+                let second = grid.numbers.get_unchecked(entries[2 * eight + 1]);
+                let numbers = _mm256_loadu2_m128(second.as_ptr(), first.as_ptr());
+                *lanes = signed(_mm256_mul_ps(numbers, scale), signs, eight);
+            }
+            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
+        }
+    }
+}
+
+/// A group of sixteen-bit numbers. Codes: three bits of digit, the sign.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn looked_up32<T: Number, const N: usize>(
+    out: &mut [T; 32],
+    grid: &Grid<N>,
+    entries: [usize; 8],
+    signs: [u8; 4],
+    scale: __m256,
+) {
+    // SAFETY: entries lie in the grid; 32 are written.
+    unsafe {
+        let [a, b, c, d, e, f, g, h] =
+            entries.map(|entry| i32::from_le_bytes(*grid.digits.get_unchecked(entry)));
+        let digits = _mm256_setr_epi32(a, b, e, f, c, d, g, h);
+        let codes = _mm256_or_si256(digits, crossed_bits(signs, 8));
+        let numbers = _mm256_mul_ps(_mm256_loadu_ps(grid.magnitudes.as_ptr()), scale);
+        avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
     }
 }
 
@@ -107,16 +145,12 @@ impl Blocks<98, 256> for Xxs {
             let mut scales = [0.0; 8];
             // (s + 1/2) / 2 is (2 s + 1) / 4.
             odd_scales8(&mut scales, _mm256_srli_epi32::<28>(words), avx2::half(at) * 0.25);
-            let magnitudes = _mm256_setr_ps(4.0, 12.0, 20.0, 28.0, 36.0, 44.0, 52.0, 62.0);
-            let entry = |four: usize| usize::from(block[2 + four]);
-            decode(
-                out,
-                &signs,
-                &scales,
-                magnitudes,
-                |four| grids::avx2::IQ3_XXS.0[entry(four)],
-                |four| &grids::avx2::IQ3_XXS_NUMBERS.0[entry(four)],
-            );
+            let grid = Grid {
+                magnitudes: [4.0, 12.0, 20.0, 28.0, 36.0, 44.0, 52.0, 62.0],
+                digits: &grids::avx2::IQ3_XXS.0,
+                numbers: &grids::avx2::IQ3_XXS_NUMBERS.0,
+            };
+            decode(out, &grid, &signs, &scales, |four| usize::from(block[2 + four]));
         }
     }
 }
@@ -167,16 +201,13 @@ impl Blocks<110, 256> for S {
             let nibbles = _mm_and_si128(both, _mm_set1_epi8(15));
             odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), avx2::half(at));
             let signs = block[74..106].as_chunks::<4>().0.as_array().unwrap();
-            let magnitudes = _mm256_setr_ps(1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0);
-            let entry = |four: usize| usize::from(entries[four]);
-            decode(
-                out,
-                signs,
-                &scales,
-                magnitudes,
-                |four| *grids::avx2::IQ3_S.0.get_unchecked(entry(four)),
-                |four| grids::avx2::IQ3_S_NUMBERS.0.get_unchecked(entry(four)),
-            );
+            let grid = Grid {
+                magnitudes: [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0],
+                digits: &grids::avx2::IQ3_S.0,
+                numbers: &grids::avx2::IQ3_S_NUMBERS.0,
+            };
+            // A byte and a bit above it are below 512.
+            decode(out, &grid, signs, &scales, |four| usize::from(entries[four]));
         }
     }
 }
