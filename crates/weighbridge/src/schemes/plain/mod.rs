@@ -1,7 +1,8 @@
 //! What nobody bid for: elements that stand alone, read as they are.
 //!
-//! Recipe: native type is the stored type. Decoding widens exactly to f32 (f64 and 64-bit
-//! integers round once) and rounds once to the output type.
+//! Recipe: native type is the stored type. Decoding widens exactly to f32 and rounds once to the
+//! output type. f64 rounds once to each of the three; wide integers round to f32 first, as
+//! PyTorch and numpy have it.
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
 
+mod narrow;
 mod small_floats;
 
 /// The scheme's name in reports.
@@ -30,6 +32,11 @@ pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     }
 }
 
+/// The same without rows: elements are counted through the whole tensor.
+pub(crate) fn flat(info: &TensorInfo) -> Result<Plain, String> {
+    recipe(info).map(|plain| Plain { columns: 1, ..plain })
+}
+
 /// Elements of one row: all dimensions but the outermost.
 #[must_use]
 pub fn columns(shape: &[u64]) -> u64 {
@@ -43,11 +50,26 @@ pub struct Plain {
     columns: u64,
 }
 
-impl Recipe for Plain {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+impl Plain {
+    /// Where some rows lie.
+    pub(crate) fn slab(&self, rows: &Range<u64>) -> Slab {
         let bits = self.columns * u64::from(self.dtype.bits());
         let (start, end) = (rows.start * bits / 8, (rows.end * bits).div_ceil(8));
-        slabs.push(Slab::whole(0, start, end - start));
+        Slab::whole(0, start, end - start)
+    }
+
+    /// Whether a stored element is a finite number, before anything was rounded.
+    pub(crate) fn is_finite(&self, bytes: &[u8], index: usize) -> bool {
+        match self.dtype {
+            DType::F64 => f64::from_le_bytes(le(bytes, index)).is_finite(),
+            dtype => reader(dtype).is_some_and(|read| read(bytes, index).is_finite()),
+        }
+    }
+}
+
+impl Recipe for Plain {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(self.slab(&rows));
     }
 
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
@@ -59,6 +81,10 @@ impl Recipe for Plain {
         let Some(read) = reader(self.dtype) else {
             return Err(Error::unsupported(format!("{} has no meaning as a number", self.dtype)));
         };
+        if self.dtype == DType::F64 && !matches!(out, Out::F32(_)) {
+            out.fill_with(|index| narrow::to_odd(f64::from_le_bytes(le(bytes, index))));
+            return Ok(());
+        }
         // Rows of sub-byte types may start inside a byte.
         let bits = self.columns * u64::from(self.dtype.bits());
         let first = usize::try_from(rows.start * bits % 8 / u64::from(self.dtype.bits()))
