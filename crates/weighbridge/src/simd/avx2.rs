@@ -351,6 +351,20 @@ impl Table16 {
         }
     }
 
+    /// The table of eight numbers, rounded to `T`, which has sixteen bits, and the same negated.
+    #[inline(always)]
+    pub(crate) unsafe fn signed<T: Lanes>(numbers: __m256) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            let twice = Self::new::<T>(numbers, numbers);
+            let sign = _mm256_broadcastsi128_si256(_mm_set_epi64x(
+                0x8080_8080_8080_8080_u64.cast_signed(),
+                0,
+            ));
+            Self { high_bytes: _mm256_xor_si256(twice.high_bytes, sign), ..twice }
+        }
+    }
+
     /// Sixteen numbers twice: those of the lower and those of the upper eight codes of each
     /// 128-bit half. Codes are bytes below 16.
     #[inline(always)]
