@@ -34,7 +34,15 @@ pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
 
 /// The kernels of every family, a file each.
-static FAMILIES: &[&[Kernel]] = &[apr_q4::KERNELS, simple::KERNELS, k_minimum::KERNELS, k_signed::KERNELS, iq1::KERNELS, iq2::KERNELS, iq3::KERNELS];
+static FAMILIES: &[&[Kernel]] = &[
+    apr_q4::KERNELS,
+    simple::KERNELS,
+    k_minimum::KERNELS,
+    k_signed::KERNELS,
+    iq1::KERNELS,
+    iq2::KERNELS,
+    iq3::KERNELS,
+];
 
 /// How blocks of that type are decoded, if they are.
 pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {
