@@ -32,11 +32,8 @@ pub(crate) fn half_to_f32(bits: u16) -> f32 {
     // The fraction and exponent move to their places; the multiplication corrects the bias and
     // normalizes what is subnormal, exactly.
     let finite = f32::from_bits(magnitude << 13) * f32::from_bits((254 - 15) << 23);
-    let value = match magnitude {
-        0..0x7c00 => finite.to_bits(),
-        0x7c00 => f32::INFINITY.to_bits(),
-        _ => 0x7fc0_0000,
-    };
+    let bounded = if magnitude < 0x7c00 { finite.to_bits() } else { f32::INFINITY.to_bits() };
+    let value = if magnitude <= 0x7c00 { bounded } else { 0x7fc0_0000 };
     f32::from_bits(value | sign)
 }
 
@@ -63,12 +60,11 @@ fn f16_bits(value: f32) -> u16 {
     // Subnormal results: adding 0.5 leaves the fraction in the lowest bits, rounded by the
     // addition itself.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
-    let narrowed = match magnitude {
-        0..0x3880_0000 => subnormal,
-        0x3880_0000..0x4780_0000 => normal,
-        0x4780_0000..=0x7f80_0000 => 0x7c00,
-        _ => 0x7e00 | magnitude >> 13 & 0x3ff,
-    };
+    // Selections, not branches: the loops around this are compiled into vectors.
+    let finite = if magnitude < 0x3880_0000 { subnormal } else { normal };
+    let bounded = if magnitude < 0x4780_0000 { finite } else { 0x7c00 };
+    let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
+    let narrowed = if magnitude <= 0x7f80_0000 { bounded } else { nan };
     (sign | narrowed) as u16
 }
 

@@ -28,17 +28,25 @@ pub(super) static KERNELS: &[Kernel] = &[
     kernel::<Q8_1, 36, 32>(),
 ];
 
-/// Nibble `index` of a block of 32.
+/// Fills 32 elements from sixteen bytes of nibbles: low ones first, then high ones.
 #[inline(always)]
-fn nibble(nibbles: &[u8], index: usize) -> u8 {
-    if index < 16 { nibbles[index] & 15 } else { nibbles[index - 16] >> 4 }
+fn each_nibble(nibbles: &[u8], out: &mut [f32; 32], value: impl Fn(u8) -> f32) {
+    for (index, byte) in nibbles.iter().enumerate() {
+        out[index] = value(byte & 15);
+        out[index + 16] = value(byte >> 4);
+    }
 }
 
-/// Five bits: nibble `index`, and bit `index` of four bytes above it.
+/// The same with the bits of four bytes above the nibbles.
 #[inline(always)]
-fn five_bits(fifths: &[u8], nibbles: &[u8], index: usize) -> u8 {
+fn each_five_bits(block: &[u8], out: &mut [f32; 32], value: impl Fn(u8) -> f32) {
+    let (fifths, nibbles) = block.split_at(4);
     let fifths = u32::from_le_bytes([fifths[0], fifths[1], fifths[2], fifths[3]]);
-    nibble(nibbles, index) | if fifths >> index & 1 == 1 { 16 } else { 0 }
+    let fifth = |index: usize| if fifths & 1 << index == 0 { 0 } else { 16 };
+    for (index, byte) in nibbles.iter().enumerate() {
+        out[index] = value(byte & 15 | fifth(index));
+        out[index + 16] = value(byte >> 4 | fifth(index + 16));
+    }
 }
 
 /// 32 nibbles as bytes, in the order of the elements.
@@ -132,9 +140,7 @@ impl Blocks<18, 32> for Q4_0 {
     #[inline(always)]
     fn define(block: &[u8; 18], out: &mut [f32; 32]) {
         let d = half_at(block, 0);
-        for (index, out) in out.iter_mut().enumerate() {
-            *out = (f32::from(nibble(&block[2..], index)) - 8.0) * d;
-        }
+        each_nibble(&block[2..], out, |q| (f32::from(q) - 8.0) * d);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -166,9 +172,7 @@ impl Blocks<20, 32> for Q4_1 {
     #[inline(always)]
     fn define(block: &[u8; 20], out: &mut [f32; 32]) {
         let (d, m) = (half_at(block, 0), half_at(block, 2));
-        for (index, out) in out.iter_mut().enumerate() {
-            *out = f32::from(nibble(&block[4..], index)) * d + m;
-        }
+        each_nibble(&block[4..], out, |q| f32::from(q) * d + m);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -197,9 +201,7 @@ impl Blocks<22, 32> for Q5_0 {
     #[inline(always)]
     fn define(block: &[u8; 22], out: &mut [f32; 32]) {
         let d = half_at(block, 0);
-        for (index, out) in out.iter_mut().enumerate() {
-            *out = (f32::from(five_bits(&block[2..], &block[6..], index)) - 16.0) * d;
-        }
+        each_five_bits(&block[2..], out, |q| (f32::from(q) - 16.0) * d);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -225,9 +227,7 @@ impl Blocks<24, 32> for Q5_1 {
     #[inline(always)]
     fn define(block: &[u8; 24], out: &mut [f32; 32]) {
         let (d, m) = (half_at(block, 0), half_at(block, 2));
-        for (index, out) in out.iter_mut().enumerate() {
-            *out = f32::from(five_bits(&block[4..], &block[8..], index)) * d + m;
-        }
+        each_five_bits(&block[4..], out, |q| f32::from(q) * d + m);
     }
 
     #[cfg(target_arch = "x86_64")]
