@@ -53,7 +53,8 @@ static EVEN_SIGNS: [u8; 128] = {
     let mut signs = [0; 128];
     let mut seven = 0u8;
     while seven < 128 {
-        signs[seven as usize] = seven | (seven.count_ones() as u8 & 1) << 7;
+        let odd = !seven.count_ones().is_multiple_of(2);
+        signs[seven as usize] = if odd { seven | 128 } else { seven };
         seven += 1;
     }
     signs
