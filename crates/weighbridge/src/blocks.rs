@@ -19,7 +19,8 @@ pub struct Block {
     /// Bytes in front of each row, before its first block (ik_llama.cpp's row scales).
     pub row_header: u32,
     /// The multi-byte numbers inside a block as (offset, width, count), so that the blocks of a
-    /// big-endian file can be turned into little-endian ones.
+    /// big-endian file can be turned into little-endian ones. Widths are those of ggml's stores on
+    /// a big-endian machine; its structs declare some of these numbers as narrower arrays.
     pub words: &'static [(u16, u8, u16)],
     /// Whether this is still written, and by whom.
     pub standing: Standing,
@@ -86,7 +87,8 @@ impl Block {
 
     /// How blocks must lie for a tensor of this shape to take `bytes` bytes; `None` if in no way.
     ///
-    /// Where padded rows and flat blocks take the same size, a matrix has padded rows.
+    /// Where padded rows and flat blocks take the same size, a matrix has padded rows, unless the
+    /// type is APR's own, which is always flat.
     #[must_use]
     pub fn tiling(&self, shape: &[u64], bytes: u64) -> Option<Tiling> {
         let elements = element_count(shape)?;
@@ -103,7 +105,10 @@ impl Block {
             blocks.checked_mul(self.bytes.into())
         };
         match self.row_header {
-            0 if shape.len() == 2 && padded(rows, columns) == Some(bytes) => {
+            0 if shape.len() == 2
+                && self.standing != Standing::Apr
+                && padded(rows, columns) == Some(bytes) =>
+            {
                 Some(Tiling::PaddedRows)
             }
             0 if padded(1, elements) == Some(bytes) => Some(Tiling::Flat),
@@ -148,15 +153,15 @@ pub static BLOCKS: &[Block] = &[
     row(13, "Q5_K", 256, 176, &[(0, 2, 2)]),
     row(14, "Q6_K", 256, 210, &[(208, 2, 1)]),
     row(15, "Q8_K", 256, 292, &[(0, 4, 1), (260, 2, 16)]),
-    row(16, "IQ2_XXS", 256, 66, &[(0, 2, 33)]),
+    row(16, "IQ2_XXS", 256, 66, &[(0, 2, 1), (2, 4, 16)]),
     row(17, "IQ2_XS", 256, 74, &[(0, 2, 33)]),
-    row(18, "IQ3_XXS", 256, 98, &[(0, 2, 1)]),
+    row(18, "IQ3_XXS", 256, 98, &[(0, 2, 1), (66, 4, 8)]),
     row(19, "IQ1_S", 256, 50, &[(0, 2, 1), (34, 2, 8)]),
     row(20, "IQ4_NL", 32, 18, &[(0, 2, 1)]),
     row(21, "IQ3_S", 256, 110, &[(0, 2, 1)]),
     row(22, "IQ2_S", 256, 82, &[(0, 2, 1)]),
     row(23, "IQ4_XS", 256, 136, &[(0, 2, 2)]),
-    row(29, "IQ1_M", 256, 56, &[]),
+    row(29, "IQ1_M", 256, 56, &[(48, 2, 4)]),
     removed(31, "Q4_0_4_4", 32, 18),
     removed(32, "Q4_0_4_8", 32, 18),
     removed(33, "Q4_0_8_8", 32, 18),
@@ -219,6 +224,10 @@ mod tests {
         for (shape, bytes, expected) in cases {
             assert_eq!(q4_k.tiling(shape, bytes), expected, "{shape:?} {bytes}");
         }
+        let apr_q4 = Block::from_name("APR_Q4").unwrap();
+        assert_eq!(apr_q4.tiling(&[2, 30], 2 * 18), Some(Tiling::Flat));
+        assert_eq!(apr_q4.tiling(&[3, 30], 3 * 18), Some(Tiling::Flat));
+        assert_eq!(apr_q4.tiling(&[3, 20], 3 * 18), None);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use super::number::Number;
 ///
 /// A NaN in the lanes must have a fraction of which only the highest bit is set, as arithmetic
 /// on [`super::half_to_f32`]'s and [`half`]'s results gives: then rounding cannot turn it into
-/// something else, and needs no look at it.
+/// something else, and needs no look at it. Lanes of any origin go through
+/// [`any_nan`](Lanes::any_nan) first.
 pub(crate) trait Lanes: Sized {
     /// Whether a number has sixteen bits, so that a [`Table16`] of them pays.
     const IS_16_BIT: bool;
@@ -24,11 +25,21 @@ pub(crate) trait Lanes: Sized {
     /// sixteen bits.
     unsafe fn round16(low: __m256, high: __m256) -> __m256i;
 
+    /// The same numbers, with NaNs in a form that can be rounded.
+    #[inline(always)]
+    unsafe fn any_nan(lanes: __m256) -> __m256 {
+        lanes
+    }
+
     /// Rounds eight numbers to nearest even and writes them to `at..at + 8`.
     unsafe fn store8(at: *mut Self, lanes: __m256);
 
     /// Rounds sixteen numbers to nearest even and writes them to `at..at + 16`.
     unsafe fn store16(at: *mut Self, low: __m256, high: __m256);
+
+    /// Whether [`store_woven16`](Self::store_woven16) is the cheaper way to write sixteen numbers,
+    /// for a kernel that can have its lanes in either order.
+    const WEAVES: bool;
 
     /// Rounds sixteen numbers, of which `even` are the first, third, .., and writes them to
     /// `at..at + 16`.
@@ -41,6 +52,7 @@ pub(crate) trait Lanes: Sized {
 
 impl Lanes for f32 {
     const IS_16_BIT: bool = false;
+    const WEAVES: bool = false;
 
     #[inline(always)]
     unsafe fn round16(_: __m256, _: __m256) -> __m256i {
@@ -80,6 +92,7 @@ impl Lanes for f32 {
 
 impl Lanes for bf16 {
     const IS_16_BIT: bool = true;
+    const WEAVES: bool = true;
 
     #[inline(always)]
     unsafe fn round16(low: __m256, high: __m256) -> __m256i {
@@ -88,6 +101,18 @@ impl Lanes for bf16 {
             // Packing works within 128-bit halves, the permutation puts them in order.
             let words = _mm256_packus_epi32(bf16_words(low), bf16_words(high));
             _mm256_permute4x64_epi64::<0b11_01_10_00>(words)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn any_nan(lanes: __m256) -> __m256 {
+        // SAFETY: registers only.
+        unsafe {
+            let mask = |bits: u32| _mm256_castsi256_ps(_mm256_set1_epi32(bits.cast_signed()));
+            // Quiet, and nothing in the half that is rounded away.
+            let upper = _mm256_and_ps(lanes, mask(0xffff_0000));
+            let quiet = _mm256_or_ps(upper, mask(0x0040_0000));
+            _mm256_blendv_ps(lanes, quiet, _mm256_cmp_ps::<_CMP_UNORD_Q>(lanes, lanes))
         }
     }
 
@@ -153,6 +178,7 @@ unsafe fn rounded_to_bf16(lanes: __m256) -> __m256i {
 
 impl Lanes for f16 {
     const IS_16_BIT: bool = true;
+    const WEAVES: bool = false;
 
     #[inline(always)]
     unsafe fn round16(low: __m256, high: __m256) -> __m256i {
