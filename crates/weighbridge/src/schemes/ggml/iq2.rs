@@ -43,7 +43,7 @@ fn nibble(bytes: &[u8], index: usize) -> u8 {
 #[inline(always)]
 unsafe fn decode<T: Number, const SCALES: usize>(
     out: &mut [T; 256],
-    signs: &[[u8; 4]; 8],
+    signs: &[[u8; 4]],
     scales: &[f32; SCALES],
     entry: impl Fn(usize) -> &'static [u8; 8],
 ) {
@@ -241,7 +241,7 @@ impl Blocks<82, 256> for S {
                 let upper = upper16(bytes, spread, times, 0x300);
                 join16(&mut entries[16 * half..], at.add(2 + 16 * half), upper);
             }
-            let signs = block[34..66].as_chunks::<4>().0.as_array().unwrap();
+            let signs = block[34..66].as_chunks().0;
             decode(out, signs, &scales16(at.add(74), avx2::half(at)), |eight| {
                 // SAFETY: a byte and two bits above it are below 1024.
                 grids::avx2::IQ2_S.0.get_unchecked(usize::from(entries[eight]))

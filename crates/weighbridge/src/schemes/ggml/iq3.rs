@@ -50,7 +50,7 @@ struct Grid<const N: usize> {
 unsafe fn decode<T: Number, const N: usize>(
     out: &mut [T; 256],
     grid: &Grid<N>,
-    signs: &[[u8; 4]; 8],
+    signs: &[[u8; 4]],
     scales: &[f32; 8],
     entry: impl Fn(usize) -> usize,
 ) {
@@ -200,7 +200,7 @@ impl Blocks<110, 256> for S {
             let both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16::<4>(bytes));
             let nibbles = _mm_and_si128(both, _mm_set1_epi8(15));
             odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), avx2::half(at));
-            let signs = block[74..106].as_chunks::<4>().0.as_array().unwrap();
+            let signs = block[74..106].as_chunks().0;
             let grid = Grid {
                 magnitudes: [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0],
                 digits: &grids::avx2::IQ3_S.0,

@@ -53,7 +53,8 @@ static EVEN_SIGNS: [u8; 128] = {
     let mut signs = [0; 128];
     let mut seven = 0u8;
     while seven < 128 {
-        signs[seven as usize] = seven | (seven.count_ones() as u8 & 1) << 7;
+        let odd = !seven.count_ones().is_multiple_of(2);
+        signs[seven as usize] = if odd { seven | 128 } else { seven };
         seven += 1;
     }
     signs
@@ -71,5 +72,28 @@ pub(super) fn scale_signed(out: &mut [f32], scale: f32, magnitudes: [u8; 8], sig
     for (index, (out, magnitude)) in out.iter_mut().zip(magnitudes).enumerate() {
         let sign = if signs >> index & 1 == 1 { -1.0 } else { 1.0 };
         *out = scale * f32::from(magnitude) * sign;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FNV-1a in 64 bits.
+    fn hash<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u64 {
+        let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
+    /// The hashes are of the tables in ggml's own header, as bytes.
+    #[test]
+    fn the_tables_are_ggmls() {
+        assert_eq!(hash(IQ1.as_flattened()), 0x6703_ed86_3501_ae2e);
+        assert_eq!(hash(IQ2_XXS.as_flattened()), 0xbb4e_e025_b5ac_6e8e);
+        assert_eq!(hash(IQ2_XS.as_flattened()), 0xc9b1_ee61_e799_09bd);
+        assert_eq!(hash(IQ2_S.as_flattened()), 0x123e_dd38_a3b6_2b90);
+        assert_eq!(hash(IQ3_XXS.as_flattened()), 0xdfa5_dc83_d6a1_55d5);
+        assert_eq!(hash(IQ3_S.as_flattened()), 0xfa37_020c_25b4_4829);
+        assert_eq!(hash(&EVEN_SIGNS), 0xf19b_a8f8_c329_2ba5);
     }
 }
