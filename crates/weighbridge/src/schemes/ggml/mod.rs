@@ -17,15 +17,25 @@ use crate::dtype::{DType, StoredType};
 
 #[cfg(test)]
 mod agreement;
+mod bits;
+mod codebook;
+mod fp4;
 mod kernel;
 mod rows;
 mod simple;
+mod ternary;
 
 pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
 
 /// The kernels of every family, a file each.
-static FAMILIES: &[&[Kernel]] = &[simple::KERNELS];
+static FAMILIES: &[&[Kernel]] = &[
+    simple::KERNELS,
+    codebook::KERNELS,
+    ternary::KERNELS,
+    fp4::KERNELS,
+    bits::KERNELS,
+];
 
 /// How blocks of that type are decoded, if they are.
 pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {

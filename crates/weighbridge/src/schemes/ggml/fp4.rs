@@ -1,0 +1,86 @@
+//! Four-bit floats (a sign, two bits of exponent, one of fraction) with scales of eight bits.
+//!
+//! | type | bytes of a block | value |
+//! |---|---|---|
+//! | MXFP4 | exponent `e`; 16 bytes of nibbles | doubled(q) 2^(e - 128) |
+//! | NVFP4 | four scales `s`; four times 8 bytes of nibbles | doubled(q) half(s) |
+//!
+//! In the bytes of one scale low nibbles are the first half of the elements, high nibbles the
+//! second half. `doubled` is twice what a nibble stands for, an integer, and its -0 is 0. The
+//! exponent 255 is a number like any other (2^127, or infinity from a magnitude of 2 on), not NaN.
+//! A scale of NVFP4 has four bits of exponent, biased by 7, and three of fraction; its highest
+//! bit does not count, 0x7f is 0, and 0xff is not.
+
+use super::kernel::{Blocks, Kernel, kernel};
+
+pub(super) static KERNELS: &[Kernel] = &[kernel::<Mxfp4, 17, 32>(), kernel::<Nvfp4, 36, 64>()];
+
+/// Twice what the sixteen nibbles stand for.
+const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+
+/// Bytes of nibbles as doubled numbers times a scale.
+#[inline(always)]
+fn doubled_times_scale<const BYTES: usize>(nibbles: &[u8; BYTES], scale: f32, out: &mut [f32]) {
+    let (low, high) = out.split_at_mut(BYTES);
+    for ((low, high), byte) in low.iter_mut().zip(high).zip(nibbles) {
+        *low = f32::from(DOUBLED[usize::from(byte & 15)]) * scale;
+        *high = f32::from(DOUBLED[usize::from(byte >> 4)]) * scale;
+    }
+}
+
+/// 2^(exponent - 128); the two least are subnormal.
+#[inline(always)]
+const fn half_power(exponent: u8) -> f32 {
+    f32::from_bits(match exponent {
+        0 | 1 => 0x0020_0000 << exponent,
+        _ => (exponent as u32 - 1) << 23,
+    })
+}
+
+struct Mxfp4;
+
+impl Blocks<17, 32> for Mxfp4 {
+    const NAME: &'static str = "MXFP4";
+
+    #[inline(always)]
+    fn define(block: &[u8; 17], out: &mut [f32; 32]) {
+        let [exponent, nibbles @ ..] = block;
+        doubled_times_scale(nibbles, half_power(*exponent), out);
+    }
+}
+
+/// Half of what a scale of NVFP4 stands for.
+const fn half_scale(scale: u8) -> f32 {
+    if scale == 0x7f {
+        return 0.0;
+    }
+    // The seven bits moved to where a single-precision number has them lack 120 in the exponent;
+    // the product makes up for it, takes half, and is exact for subnormal scales too.
+    f32::from_bits((scale as u32 & 0x7f) << 20) * f32::from_bits((127 + 120 - 1) << 23)
+}
+
+/// The halves of all scales.
+static HALF_SCALES: [f32; 256] = {
+    let mut table = [0.0; 256];
+    let mut scale = 0;
+    while scale < 256 {
+        table[scale] = half_scale(scale as u8);
+        scale += 1;
+    }
+    table
+};
+
+struct Nvfp4;
+
+impl Blocks<36, 64> for Nvfp4 {
+    const NAME: &'static str = "NVFP4";
+
+    #[inline(always)]
+    fn define(block: &[u8; 36], out: &mut [f32; 64]) {
+        let (scales, nibbles) = block.split_at(4);
+        let groups = nibbles.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<16>().0);
+        for ((nibbles, out), &scale) in groups.zip(scales) {
+            doubled_times_scale(nibbles, HALF_SCALES[usize::from(scale)], out);
+        }
+    }
+}
