@@ -21,6 +21,8 @@ mod bits;
 mod codebook;
 mod fp4;
 mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod lookup;
 mod rows;
 mod simple;
 mod ternary;
@@ -29,13 +31,8 @@ pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
 
 /// The kernels of every family, a file each.
-static FAMILIES: &[&[Kernel]] = &[
-    simple::KERNELS,
-    codebook::KERNELS,
-    ternary::KERNELS,
-    fp4::KERNELS,
-    bits::KERNELS,
-];
+static FAMILIES: &[&[Kernel]] =
+    &[simple::KERNELS, codebook::KERNELS, ternary::KERNELS, fp4::KERNELS, bits::KERNELS];
 
 /// How blocks of that type are decoded, if they are.
 pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {
