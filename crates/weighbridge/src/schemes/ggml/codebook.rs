@@ -44,7 +44,7 @@ unsafe fn steps_avx2<T: Number>(nibbles: *const u8, scale: __m256, out: *mut T) 
             // Sixteen values are fewer than 32: they are finished first.
             let low = _mm256_mul_ps(scale, avx2::signed8(steps));
             let high = _mm256_mul_ps(scale, avx2::signed8(_mm_srli_si128::<8>(steps)));
-            return Words::new::<T>(low, high).store32(out, nibbles32(nibbles));
+            return Words::of_sixteen::<T>(low, high).store32(out, nibbles32(nibbles));
         }
         let (bytes, low) = (_mm_loadu_si128(nibbles.cast()), _mm_set1_epi8(15));
         let first = _mm_shuffle_epi8(steps, _mm_and_si128(bytes, low));

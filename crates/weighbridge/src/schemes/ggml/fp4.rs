@@ -9,13 +9,22 @@
 //! second half. `doubled` is twice what a nibble stands for, an integer, and its -0 is 0. The
 //! exponent 255 is a number like any other (2^127, or infinity from a magnitude of 2 on), not NaN.
 //! A scale of NVFP4 has four bits of exponent, biased by 7, and three of fraction; its highest
-//! bit does not count, 0x7f is 0, and 0xff is not.
+//! bit does not count, 0x7f is 0, and 0xff is 480.
 #![allow(unsafe_code)] // The AVX2 forms.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
+#[cfg(target_arch = "x86_64")]
+use half::{bf16, f16};
+
 use super::kernel::{Blocks, Kernel, kernel};
+#[cfg(target_arch = "x86_64")]
+use super::lookup::{self, Words};
+#[cfg(target_arch = "x86_64")]
+use super::simple::nibbles32;
+#[cfg(target_arch = "x86_64")]
+use crate::dtype::DType;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Number, avx2};
 
@@ -43,6 +52,72 @@ const fn half_power(exponent: u8) -> f32 {
     })
 }
 
+/// Half of what a scale of NVFP4 stands for.
+const fn half_scale(scale: u8) -> f32 {
+    if scale == 0x7f {
+        return 0.0;
+    }
+    // The seven bits moved to where a single-precision number has them lack 120 in the exponent;
+    // the product makes up for it, takes half, and is exact for subnormal scales too.
+    f32::from_bits((scale as u32 & 0x7f) << 20) * f32::from_bits((127 + 120 - 1) << 23)
+}
+
+/// A function of every byte.
+macro_rules! of_every_byte {
+    ($function:ident) => {{
+        let mut table = [0.0; 256];
+        let mut byte = 0u8;
+        loop {
+            table[byte as usize] = $function(byte);
+            match byte.checked_add(1) {
+                Some(next) => byte = next,
+                None => break table,
+            }
+        }
+    }};
+}
+
+/// Half of what every scale of NVFP4 stands for.
+static HALF_SCALES: [f32; 256] = of_every_byte!(half_scale);
+
+#[cfg(target_arch = "x86_64")]
+static MXFP4: Finished = Finished::new(&of_every_byte!(half_power));
+#[cfg(target_arch = "x86_64")]
+static NVFP4: Finished = Finished::new(&HALF_SCALES);
+
+/// All values that a type can have, as the bytes of 16-bit numbers: for each scale the lower
+/// bytes of sixteen numbers, then the upper bytes.
+#[cfg(target_arch = "x86_64")]
+struct Finished {
+    bf16: [[u8; 32]; 256],
+    f16: [[u8; 32]; 256],
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Finished {
+    const fn new(scales: &[f32; 256]) -> Self {
+        let mut tables = Self { bf16: [[0; 32]; 256], f16: [[0; 32]; 256] };
+        let mut index = 0;
+        while index < 256 * 16 {
+            let (scale, nibble) = (index / 16, index % 16);
+            let value = DOUBLED[nibble] as f32 * scales[scale];
+            let bf16 = bf16::from_f32_const(value).to_bits().to_le_bytes();
+            let f16 = f16::from_f32_const(value).to_bits().to_le_bytes();
+            [tables.bf16[scale][nibble], tables.bf16[scale][16 + nibble]] = bf16;
+            [tables.f16[scale][nibble], tables.f16[scale][16 + nibble]] = f16;
+            index += 1;
+        }
+        tables
+    }
+
+    /// Where the numbers of a scale are, in a 16-bit type.
+    #[inline(always)]
+    fn words<T: Number>(&self, scale: u8) -> &[u8; 32] {
+        let tables = if matches!(T::DTYPE, DType::BF16) { &self.bf16 } else { &self.f16 };
+        &tables[usize::from(scale)]
+    }
+}
+
 struct Mxfp4;
 
 impl Blocks<17, 32> for Mxfp4 {
@@ -60,6 +135,10 @@ impl Blocks<17, 32> for Mxfp4 {
         // SAFETY: everything read lies in the block; twice sixteen are written.
         unsafe {
             let out = out.as_mut_ptr();
+            if size_of::<T>() == 2 {
+                let words = Words::load(MXFP4.words::<T>(block[0]));
+                return words.store32(out, lookup::nibbles32(block.as_ptr().add(1)));
+            }
             let table = _mm_loadu_si128(DOUBLED.as_ptr().cast());
             let scale = _mm256_set1_ps(half_power(block[0]));
             let (bytes, low) = (_mm_loadu_si128(block.as_ptr().add(1).cast()), _mm_set1_epi8(15));
@@ -70,27 +149,6 @@ impl Blocks<17, 32> for Mxfp4 {
         }
     }
 }
-
-/// Half of what a scale of NVFP4 stands for.
-const fn half_scale(scale: u8) -> f32 {
-    if scale == 0x7f {
-        return 0.0;
-    }
-    // The seven bits moved to where a single-precision number has them lack 120 in the exponent;
-    // the product makes up for it, takes half, and is exact for subnormal scales too.
-    f32::from_bits((scale as u32 & 0x7f) << 20) * f32::from_bits((127 + 120 - 1) << 23)
-}
-
-/// The halves of all scales.
-static HALF_SCALES: [f32; 256] = {
-    let mut table = [0.0; 256];
-    let mut scale = 0;
-    while scale < 256 {
-        table[scale] = half_scale(scale as u8);
-        scale += 1;
-    }
-    table
-};
 
 struct Nvfp4;
 
@@ -105,12 +163,24 @@ impl Blocks<36, 64> for Nvfp4 {
             doubled_times_scale(nibbles, HALF_SCALES[usize::from(scale)], out);
         }
     }
+
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn avx2<T: Number>(block: &[u8; 36], out: &mut [T; 64]) {
         // SAFETY: everything read lies in the block; four times sixteen are written.
         unsafe {
             let (at, out) = (block.as_ptr(), out.as_mut_ptr());
+            if size_of::<T>() == 2 {
+                for pair in 0..2 {
+                    // Low nibbles of two groups in the lower half, high nibbles in the upper.
+                    let nibbles = nibbles32(at.add(4 + 16 * pair));
+                    let words = |group| Words::load(NVFP4.words::<T>(block[group]));
+                    let out = out.add(32 * pair);
+                    words(2 * pair).store_first(out, nibbles);
+                    words(2 * pair + 1).store_last(out.add(16), nibbles);
+                }
+                return;
+            }
             let table = _mm_loadu_si128(DOUBLED.as_ptr().cast());
             let table = _mm256_broadcastsi128_si256(table);
             let (bytes, low) = (_mm256_loadu_si256(at.add(4).cast()), _mm256_set1_epi8(15));

@@ -16,15 +16,10 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Rounds sixteen numbers to `T`; nothing, where that does not have 16 bits.
+    /// Rounds sixteen numbers to `T`, which has 16 bits.
     #[inline(always)]
-    pub(super) unsafe fn new<T: Number>(low: __m256, high: __m256) -> Self {
-        if size_of::<T>() != 2 {
-            // SAFETY: registers only.
-            return unsafe {
-                Self { lower: _mm256_setzero_si256(), upper: _mm256_setzero_si256() }
-            };
-        }
+    pub(super) unsafe fn of_sixteen<T: Number>(low: __m256, high: __m256) -> Self {
+        debug_assert_eq!(size_of::<T>(), 2);
         let mut words = [T::default(); 16];
         // SAFETY: sixteen are written and read again.
         unsafe {
@@ -41,15 +36,69 @@ impl Words {
         }
     }
 
+    /// The same of four numbers, which `lanes` holds twice: each stands four times.
+    #[inline(always)]
+    unsafe fn of_four<T: Number>(lanes: __m256) -> Self {
+        let mut words = [T::default(); 8];
+        // SAFETY: eight are written; of those, two bytes each are read again.
+        unsafe {
+            T::store8(words.as_mut_ptr(), lanes);
+            let words = _mm256_broadcastsi128_si256(_mm_loadu_si128(words.as_ptr().cast()));
+            let lower = _mm256_set1_epi32(0x0604_0200);
+            let upper = _mm256_set1_epi32(0x0705_0301);
+            Self {
+                lower: _mm256_shuffle_epi8(words, lower),
+                upper: _mm256_shuffle_epi8(words, upper),
+            }
+        }
+    }
+
+    /// Sixteen lower bytes, then sixteen upper bytes.
+    #[inline(always)]
+    pub(super) unsafe fn load(bytes: &[u8; 32]) -> Self {
+        // SAFETY: sixteen bytes are read twice.
+        unsafe {
+            let half = |at: *const u8| _mm256_broadcastsi128_si256(_mm_loadu_si128(at.cast()));
+            Self { lower: half(bytes.as_ptr()), upper: half(bytes.as_ptr().add(16)) }
+        }
+    }
+
+    /// The numbers of the first eight indices of each half.
+    #[inline(always)]
+    pub(super) unsafe fn store_first<T: Number>(self, at: *mut T, indices: __m256i) {
+        // SAFETY: sixteen are written.
+        unsafe {
+            let (lower, upper) = self.look_up(indices);
+            _mm256_storeu_si256(at.cast(), _mm256_unpacklo_epi8(lower, upper));
+        }
+    }
+
+    /// The numbers of the last eight indices of each half.
+    #[inline(always)]
+    pub(super) unsafe fn store_last<T: Number>(self, at: *mut T, indices: __m256i) {
+        // SAFETY: sixteen are written.
+        unsafe {
+            let (lower, upper) = self.look_up(indices);
+            _mm256_storeu_si256(at.cast(), _mm256_unpackhi_epi8(lower, upper));
+        }
+    }
+
+    /// The lower and the upper bytes of the numbers of 32 indices below 16.
+    #[inline(always)]
+    unsafe fn look_up(self, indices: __m256i) -> (__m256i, __m256i) {
+        // SAFETY: registers only.
+        unsafe {
+            (_mm256_shuffle_epi8(self.lower, indices), _mm256_shuffle_epi8(self.upper, indices))
+        }
+    }
+
     /// The numbers of 32 indices below 16, which stand in the order described above.
     #[inline(always)]
     pub(super) unsafe fn store32<T: Number>(self, at: *mut T, indices: __m256i) {
-        // SAFETY: 32 are written.
+        // SAFETY: twice sixteen are written.
         unsafe {
-            let lower = _mm256_shuffle_epi8(self.lower, indices);
-            let upper = _mm256_shuffle_epi8(self.upper, indices);
-            _mm256_storeu_si256(at.cast(), _mm256_unpacklo_epi8(lower, upper));
-            _mm256_storeu_si256(at.add(16).cast(), _mm256_unpackhi_epi8(lower, upper));
+            self.store_first(at, indices);
+            self.store_last(at.add(16), indices);
         }
     }
 }
@@ -96,7 +145,7 @@ impl Four {
         // SAFETY: registers only.
         unsafe {
             let lanes = _mm256_setr_ps(a, b, c, d, a, b, c, d);
-            Self { lanes, words: Words::new::<T>(lanes, lanes) }
+            Self { lanes, words: Words::of_four::<T>(lanes) }
         }
     }
 
