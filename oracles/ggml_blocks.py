@@ -50,7 +50,7 @@ SCALES = {
 # stores through its pointers and memcpy, which is not always what the struct declares: Q5's `qh`
 # is declared as bytes and stored as one u32, IQ1_M's `scales` likewise as u16, the last third of
 # IQ3_XXS as u32, and IQ2_XXS's u16 array as u32. Q3_K's scales are handled as u32 too, but each
-# step keeps inside its byte.
+# step keeps inside its byte. `ggml_big_endian.py` checks it on an emulated big-endian machine.
 WORDS = {
     "Q4_0": [(0, 2, 1)], "Q4_1": [(0, 2, 2)], "Q5_0": [(0, 2, 1), (2, 4, 1)],
     "Q5_1": [(0, 2, 2), (4, 4, 1)], "Q8_0": [(0, 2, 1)], "Q8_1": [(0, 2, 2)], "Q2_K": [(80, 2, 2)],
@@ -229,7 +229,52 @@ def save(ggml, folder, stem, metadata, tensors, expected):
     for name, kind, shape, data in ggml.read(path):
         expect.raw(name, shape, kind.name, data)
     expect.save(path)
-    save_file(expected, os.path.join(folder, stem + ".expected.safetensors"))
+    values = os.path.join(folder, stem + ".expected.safetensors")
+    save_file(expected, values)
+    os.chmod(values, 0o644)
+
+
+def nvfp4_scale(ggml):
+    """NVFP4 weights with their second scale, as the converter of llama.cpp writes it.
+
+    Beside `NAME.weight` stands `NAME.scale`: F32, one number for a matrix, one per expert for three
+    dimensions. It is left out where it would be 1. The graph multiplies the product of the weight
+    with it, so a weight is its decoded value times its scale. `NAME.input_scale` is for
+    activations and leaves the weight alone. Beside other types a `.scale` belongs to the
+    architecture (per-expert factors of a router), so it is a weight of its own there.
+    """
+    random = np.random.default_rng(20250301)
+    kinds = {kind.name: kind for kind in ggml.types}
+    nvfp4, f32 = kinds["NVFP4"], kinds["F32"]
+    tensors, expected = [], {}
+
+    def scale(name, numbers):
+        numbers = np.array(numbers, "<f4")
+        tensors.append((name, f32, list(numbers.shape), numbers.tobytes()))
+        return numbers
+
+    def weight(name, kind, shape, numbers=None):
+        values = weights(random, int(np.prod(shape[:-1])), shape[-1]) * np.float32(50)
+        data = ggml.quantize(kind, values, np.ones(shape[-1])).tobytes()
+        tensors.append((name + ".weight", kind, shape, data))
+        decoded = ggml.decode(kind, data).reshape(shape)
+        if numbers is not None:
+            factors = scale(name + ".scale", numbers)
+            decoded = decoded * factors.reshape([-1] + [1] * (len(shape) - 1))
+        expected[name + ".weight"] = decoded
+
+    weight("blk.0.attn_q", nvfp4, [4, 128], [0.0031])
+    weight("blk.0.ffn_up_exps", nvfp4, [3, 4, 128], [0.0017, -0.25, 3.1e-5])
+    weight("blk.0.ffn_gate_exps", nvfp4, [3, 2, 64], [1.0, np.inf, 1e-39])
+    weight("blk.0.attn_k", nvfp4, [4, 64])
+    weight("blk.0.attn_v", nvfp4, [4, 64], [0.77])
+    expected["blk.0.attn_v.input_scale"] = scale("blk.0.attn_v.input_scale", [0.0123])
+    weight("blk.0.attn_output", nvfp4, [2, 64])
+    expected["blk.0.attn_output.input_scale"] = scale("blk.0.attn_output.input_scale", [1.5])
+    weight("output", nvfp4, [5, 64], [0.01])
+    weight("blk.0.ffn_down_exps", kinds["Q8_0"], [2, 4, 64])
+    expected["blk.0.ffn_down_exps.scale"] = scale("blk.0.ffn_down_exps.scale", [0.5, 2.0])
+    return tensors, expected
 
 
 def main():
@@ -251,6 +296,9 @@ def main():
     for name, kind, shape, data in tensors:
         expect.raw(name, shape, kind.name, data)
     expect.save(other)
+    metadata = {"general.architecture": "blocks", "general.name": "NVFP4 with a second scale"}
+    tensors, expected = nvfp4_scale(ggml)
+    save(ggml, folder, "nvfp4-scale", metadata, tensors, expected)
     for opinion, names in opinions.items():
         print(f"gguf-py {opinion}: {len(names)}" + (f" {names}" if opinion != "agrees" else ""))
 

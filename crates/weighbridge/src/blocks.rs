@@ -19,7 +19,8 @@ pub struct Block {
     /// Bytes in front of each row, before its first block (ik_llama.cpp's row scales).
     pub row_header: u32,
     /// The multi-byte numbers inside a block as (offset, width, count), so that the blocks of a
-    /// big-endian file can be turned into little-endian ones.
+    /// big-endian file can be turned into little-endian ones. Widths are those of ggml's stores on
+    /// a big-endian machine; its structs declare some of these numbers as narrower arrays.
     pub words: &'static [(u16, u8, u16)],
     /// Whether this is still written, and by whom.
     pub standing: Standing,
@@ -148,15 +149,15 @@ pub static BLOCKS: &[Block] = &[
     row(13, "Q5_K", 256, 176, &[(0, 2, 2)]),
     row(14, "Q6_K", 256, 210, &[(208, 2, 1)]),
     row(15, "Q8_K", 256, 292, &[(0, 4, 1), (260, 2, 16)]),
-    row(16, "IQ2_XXS", 256, 66, &[(0, 2, 33)]),
+    row(16, "IQ2_XXS", 256, 66, &[(0, 2, 1), (2, 4, 16)]),
     row(17, "IQ2_XS", 256, 74, &[(0, 2, 33)]),
-    row(18, "IQ3_XXS", 256, 98, &[(0, 2, 1)]),
+    row(18, "IQ3_XXS", 256, 98, &[(0, 2, 1), (66, 4, 8)]),
     row(19, "IQ1_S", 256, 50, &[(0, 2, 1), (34, 2, 8)]),
     row(20, "IQ4_NL", 32, 18, &[(0, 2, 1)]),
     row(21, "IQ3_S", 256, 110, &[(0, 2, 1)]),
     row(22, "IQ2_S", 256, 82, &[(0, 2, 1)]),
     row(23, "IQ4_XS", 256, 136, &[(0, 2, 2)]),
-    row(29, "IQ1_M", 256, 56, &[]),
+    row(29, "IQ1_M", 256, 56, &[(48, 2, 4)]),
     removed(31, "Q4_0_4_4", 32, 18),
     removed(32, "Q4_0_4_8", 32, 18),
     removed(33, "Q4_0_8_8", 32, 18),
