@@ -17,11 +17,22 @@ use super::number::Number;
 /// on [`super::half_to_f32`]'s and [`half`]'s results gives: then rounding cannot turn it into
 /// something else, and needs no look at it.
 pub(crate) trait Lanes: Sized {
+    /// Whether a number has sixteen bits, so that a [`Table16`] of them pays.
+    const IS_16_BIT: bool;
+
+    /// Rounds sixteen numbers to nearest even, as sixteen-bit words in order. Only for types of
+    /// sixteen bits.
+    unsafe fn round16(low: __m256, high: __m256) -> __m256i;
+
     /// Rounds eight numbers to nearest even and writes them to `at..at + 8`.
     unsafe fn store8(at: *mut Self, lanes: __m256);
 
     /// Rounds sixteen numbers to nearest even and writes them to `at..at + 16`.
     unsafe fn store16(at: *mut Self, low: __m256, high: __m256);
+
+    /// Rounds sixteen numbers, of which `even` are the first, third, .., and writes them to
+    /// `at..at + 16`.
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256);
 
     /// Fills an output by way of single precision, in place where it is that. `N` is a multiple
     /// of sixteen.
@@ -29,6 +40,13 @@ pub(crate) trait Lanes: Sized {
 }
 
 impl Lanes for f32 {
+    const IS_16_BIT: bool = false;
+
+    #[inline(always)]
+    unsafe fn round16(_: __m256, _: __m256) -> __m256i {
+        unreachable!("single precision has no sixteen bits")
+    }
+
     #[inline(always)]
     unsafe fn store8(at: *mut Self, lanes: __m256) {
         // SAFETY: eight may be written.
@@ -45,17 +63,39 @@ impl Lanes for f32 {
     }
 
     #[inline(always)]
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256) {
+        // SAFETY: sixteen may be written.
+        unsafe {
+            let (first, second) = (_mm256_unpacklo_ps(even, odd), _mm256_unpackhi_ps(even, odd));
+            Self::store8(at, _mm256_permute2f128_ps::<0x20>(first, second));
+            Self::store8(at.add(8), _mm256_permute2f128_ps::<0x31>(first, second));
+        }
+    }
+
+    #[inline(always)]
     unsafe fn through_lanes<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N])) {
         fill(out);
     }
 }
 
 impl Lanes for bf16 {
+    const IS_16_BIT: bool = true;
+
+    #[inline(always)]
+    unsafe fn round16(low: __m256, high: __m256) -> __m256i {
+        // SAFETY: registers only.
+        unsafe {
+            // Packing works within 128-bit halves, the permutation puts them in order.
+            let words = _mm256_packus_epi32(bf16_words(low), bf16_words(high));
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(words)
+        }
+    }
+
     #[inline(always)]
     unsafe fn store8(at: *mut Self, lanes: __m256) {
         // SAFETY: eight may be written.
         unsafe {
-            let rounded = bf16_in_upper_half(lanes);
+            let rounded = bf16_words(lanes);
             let words = _mm_packus_epi32(
                 _mm256_castsi256_si128(rounded),
                 _mm256_extracti128_si256::<1>(rounded),
@@ -68,9 +108,17 @@ impl Lanes for bf16 {
     unsafe fn store16(at: *mut Self, low: __m256, high: __m256) {
         // SAFETY: sixteen may be written.
         unsafe {
-            // Packing works within 128-bit halves, the permutation puts them in order.
-            let words = _mm256_packus_epi32(bf16_in_upper_half(low), bf16_in_upper_half(high));
-            _mm256_storeu_si256(at.cast(), _mm256_permute4x64_epi64::<0b11_01_10_00>(words));
+            _mm256_storeu_si256(at.cast(), Self::round16(low, high));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256) {
+        // SAFETY: sixteen may be written.
+        unsafe {
+            let even = _mm256_srli_epi32::<16>(rounded_to_bf16(even));
+            let woven = _mm256_blend_epi16::<0b1010_1010>(even, rounded_to_bf16(odd));
+            _mm256_storeu_si256(at.cast(), woven);
         }
     }
 
@@ -81,19 +129,42 @@ impl Lanes for bf16 {
     }
 }
 
-/// Eight bfloat16 as 32-bit words.
+/// Eight bfloat16 in the lower halves of 32-bit words.
 #[inline(always)]
-unsafe fn bf16_in_upper_half(lanes: __m256) -> __m256i {
+unsafe fn bf16_words(lanes: __m256) -> __m256i {
+    // SAFETY: registers only.
+    unsafe { _mm256_srli_epi32::<16>(rounded_to_bf16(lanes)) }
+}
+
+/// Eight bfloat16 in the upper halves of 32-bit words; the lower halves are what is left over.
+#[inline(always)]
+unsafe fn rounded_to_bf16(lanes: __m256) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let bits = _mm256_castps_si256(lanes);
-        let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
-        let bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
-        _mm256_srli_epi32::<16>(_mm256_add_epi32(bits, bias))
+        // Half of the last place, less one where the last place is even. (A comparison, for
+        // shifts share their unit with all the shuffles around this.)
+        let last = _mm256_and_si256(bits, _mm256_set1_epi32(0x1_0000));
+        let even = _mm256_cmpeq_epi32(last, _mm256_setzero_si256());
+        let bias = _mm256_add_epi32(even, _mm256_set1_epi32(0x8000));
+        _mm256_add_epi32(bits, bias)
     }
 }
 
 impl Lanes for f16 {
+    const IS_16_BIT: bool = true;
+
+    #[inline(always)]
+    unsafe fn round16(low: __m256, high: __m256) -> __m256i {
+        // SAFETY: registers only.
+        unsafe {
+            _mm256_set_m128i(
+                _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(high),
+                _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(low),
+            )
+        }
+    }
+
     #[inline(always)]
     unsafe fn store8(at: *mut Self, lanes: __m256) {
         // SAFETY: eight may be written.
@@ -109,6 +180,17 @@ impl Lanes for f16 {
         unsafe {
             Self::store8(at, low);
             Self::store8(at.add(8), high);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256) {
+        // SAFETY: sixteen may be written.
+        unsafe {
+            let even = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(even);
+            let odd = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(odd);
+            _mm_storeu_si128(at.cast(), _mm_unpacklo_epi16(even, odd));
+            _mm_storeu_si128(at.add(8).cast(), _mm_unpackhi_epi16(even, odd));
         }
     }
 
@@ -162,6 +244,48 @@ pub(crate) unsafe fn signed8(bytes: __m128i) -> __m256 {
     unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)) }
 }
 
+/// The first, third, .. of sixteen signed words as numbers.
+///
+/// The multiplication by one and zero extends the sign on a unit that shifts and shuffles leave
+/// free.
+#[inline(always)]
+pub(crate) unsafe fn even(words: __m256i) -> __m256 {
+    // SAFETY: registers only.
+    unsafe { _mm256_cvtepi32_ps(_mm256_madd_epi16(words, _mm256_set1_epi32(1))) }
+}
+
+/// The second, fourth, .. of sixteen signed words as numbers.
+#[inline(always)]
+pub(crate) unsafe fn odd(words: __m256i) -> __m256 {
+    // SAFETY: registers only.
+    unsafe { _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words)) }
+}
+
+/// Sixteen signed words times `scale`, to `at..at + 16`.
+#[inline(always)]
+pub(crate) unsafe fn scaled_words16<T: Number>(at: *mut T, words: __m256i, scale: __m256) {
+    // SAFETY: passed on.
+    unsafe {
+        let (even, odd) = (even(words), odd(words));
+        T::store_woven16(at, _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
+    }
+}
+
+/// Sixteen signed words times `scale` plus `minimum`, rounded after each step, to `at..at + 16`.
+#[inline(always)]
+pub(crate) unsafe fn scaled_words16_from<T: Number>(
+    at: *mut T,
+    words: __m256i,
+    scale: __m256,
+    minimum: __m256,
+) {
+    // SAFETY: passed on.
+    unsafe {
+        let value = |lanes| _mm256_add_ps(_mm256_mul_ps(lanes, scale), minimum);
+        T::store_woven16(at, value(even(words)), value(odd(words)));
+    }
+}
+
 /// Sixteen signed bytes, times `scale`, to `at..at + 16`.
 #[inline(always)]
 pub(crate) unsafe fn scaled16<T: Number>(at: *mut T, bytes: __m128i, scale: __m256) {
@@ -170,5 +294,84 @@ pub(crate) unsafe fn scaled16<T: Number>(at: *mut T, bytes: __m128i, scale: __m2
         let low = _mm256_mul_ps(signed8(bytes), scale);
         let high = _mm256_mul_ps(signed8(_mm_srli_si128::<8>(bytes)), scale);
         T::store16(at, low, high);
+    }
+}
+
+/// Sixteen numbers of sixteen bits, to be looked up by codes of four bits.
+///
+/// Rounding an element costs more than all else in a 4-bit block. But such a block has only
+/// sixteen different numbers: they are rounded once, and each element is two byte shuffles away.
+#[derive(Clone, Copy)]
+pub(crate) struct Table16 {
+    low_bytes: __m256i,
+    high_bytes: __m256i,
+}
+
+impl Table16 {
+    /// The table of sixteen numbers, rounded to `T`, which has sixteen bits.
+    #[inline(always)]
+    pub(crate) unsafe fn new<T: Lanes>(low: __m256, high: __m256) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            // Within each half: the low bytes of eight words, then their high bytes.
+            let apart = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,
+            ));
+            let words = _mm256_shuffle_epi8(T::round16(low, high), apart);
+            Self {
+                low_bytes: _mm256_permute4x64_epi64::<0b10_00_10_00>(words),
+                high_bytes: _mm256_permute4x64_epi64::<0b11_01_11_01>(words),
+            }
+        }
+    }
+
+    /// Sixteen numbers twice: those of the lower and those of the upper eight codes of each
+    /// 128-bit half. Codes are bytes below 16.
+    #[inline(always)]
+    pub(crate) unsafe fn look_up(self, codes: __m256i) -> [__m256i; 2] {
+        // SAFETY: registers only.
+        unsafe {
+            let low = _mm256_shuffle_epi8(self.low_bytes, codes);
+            let high = _mm256_shuffle_epi8(self.high_bytes, codes);
+            [_mm256_unpacklo_epi8(low, high), _mm256_unpackhi_epi8(low, high)]
+        }
+    }
+
+    /// Writes the numbers of 32 codes, bytes below 16, to `at..at + 32`.
+    #[inline(always)]
+    pub(crate) unsafe fn store32<T: Lanes>(self, at: *mut T, codes: __m256i) {
+        // SAFETY: passed on.
+        unsafe { self.store_crossed32(at, crossed(codes)) }
+    }
+
+    /// The same for codes that are [`crossed`] already.
+    #[inline(always)]
+    pub(crate) unsafe fn store_crossed32<T: Lanes>(self, at: *mut T, codes: __m256i) {
+        // SAFETY: 32 may be written.
+        unsafe {
+            let [first, second] = self.look_up(codes);
+            _mm256_storeu_si256(at.cast(), first);
+            _mm256_storeu_si256(at.cast::<__m256i>().add(1), second);
+        }
+    }
+}
+
+/// Puts the four quarters of 32 bytes into the order 0, 2, 1, 3: unpacking, which works within
+/// 128-bit halves, then gives elements in order.
+#[inline(always)]
+pub(crate) unsafe fn crossed(bytes: __m256i) -> __m256i {
+    // SAFETY: registers only.
+    unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes) }
+}
+
+/// The nibbles of sixteen bytes, low ones first, as 32 bytes that are [`crossed`].
+#[inline(always)]
+pub(crate) unsafe fn crossed_nibbles32(at: *const u8) -> __m256i {
+    // SAFETY: sixteen bytes may be read.
+    unsafe {
+        let bytes = _mm256_castsi128_si256(_mm_loadu_si128(at.cast()));
+        let twice = _mm256_permute4x64_epi64::<0b01_01_00_00>(bytes);
+        let both = _mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4));
+        _mm256_and_si256(both, _mm256_set1_epi8(15))
     }
 }

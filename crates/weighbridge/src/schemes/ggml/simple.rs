@@ -53,22 +53,31 @@ pub(super) unsafe fn nibbles32(at: *const u8) -> __m256i {
     }
 }
 
-/// 32 bits as bytes: all ones where the bit is set.
+/// Sixteen nibbles and the bits above them as words: `lift` where the bit is set.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) unsafe fn bits32(at: *const u8) -> __m256i {
-    // SAFETY: four bytes may be read.
+unsafe fn five_bit_words(nibbles: __m256i, fifths: *const u8, lift: i16) -> __m256i {
+    // SAFETY: two bytes may be read.
     unsafe {
-        let bits = _mm256_set1_epi32(at.cast::<i32>().read_unaligned());
-        // Each of the four bytes eight times; then one bit of each.
-        let byte = _mm256_setr_epi64x(
-            0,
-            0x0101_0101_0101_0101,
-            0x0202_0202_0202_0202,
-            0x0303_0303_0303_0303,
+        let fifths = _mm256_set1_epi16(fifths.cast::<i16>().read_unaligned());
+        let bit = _mm256_setr_epi16(
+            1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
         );
-        let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
-        _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(bits, byte), bit), bit)
+        let set = _mm256_cmpeq_epi16(_mm256_and_si256(fifths, bit), bit);
+        _mm256_or_si256(nibbles, _mm256_and_si256(set, _mm256_set1_epi16(lift)))
+    }
+}
+
+/// The 32 codes of a block of five bits as words, elements 0 to 15 and 16 to 31.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn five_bits32(fifths: *const u8, nibbles: *const u8) -> [__m256i; 2] {
+    // SAFETY: four bytes and sixteen bytes may be read.
+    unsafe {
+        let bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(nibbles.cast()));
+        let low = _mm256_and_si256(bytes, _mm256_set1_epi16(15));
+        let high = _mm256_srli_epi16::<4>(bytes);
+        [five_bit_words(low, fifths, 16), five_bit_words(high, fifths.add(2), 16)]
     }
 }
 
@@ -101,6 +110,20 @@ unsafe fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32
     }
 }
 
+/// `q` times a scale plus a minimum for `q` from 0 to 15.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
+    // SAFETY: registers only.
+    unsafe {
+        let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+        let low = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
+        let high = _mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.);
+        let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
+        (value(low), value(high))
+    }
+}
+
 struct Q4_0;
 
 impl Blocks<18, 32> for Q4_0 {
@@ -119,9 +142,18 @@ impl Blocks<18, 32> for Q4_0 {
     unsafe fn avx2<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
         // SAFETY: everything read lies in the block.
         unsafe {
-            let nibbles = nibbles32(block.as_ptr().add(2));
-            let signed = _mm256_sub_epi8(nibbles, _mm256_set1_epi8(8));
-            scaled32(out, signed, avx2::half(block.as_ptr()));
+            let (at, scale) = (block.as_ptr(), avx2::half(block.as_ptr()));
+            if T::IS_16_BIT {
+                let scale = _mm256_set1_ps(scale);
+                let low =
+                    _mm256_mul_ps(_mm256_setr_ps(-8., -7., -6., -5., -4., -3., -2., -1.), scale);
+                let high = _mm256_mul_ps(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.), scale);
+                let table = avx2::Table16::new::<T>(low, high);
+                table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(2)));
+            } else {
+                let signed = _mm256_sub_epi8(nibbles32(at.add(2)), _mm256_set1_epi8(8));
+                scaled32(out, signed, scale);
+            }
         }
     }
 }
@@ -145,7 +177,14 @@ impl Blocks<20, 32> for Q4_1 {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            scaled32_from(out, nibbles32(at.add(4)), avx2::half(at), avx2::half(at.add(2)));
+            let (scale, minimum) = (avx2::half(at), avx2::half(at.add(2)));
+            if T::IS_16_BIT {
+                let (low, high) = counted_from(scale, minimum);
+                let table = avx2::Table16::new::<T>(low, high);
+                table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(4)));
+            } else {
+                scaled32_from(out, nibbles32(at.add(4)), scale, minimum);
+            }
         }
     }
 }
@@ -169,9 +208,11 @@ impl Blocks<22, 32> for Q5_0 {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            // Without its fifth bit a nibble is 16 less: as a signed byte, all upper bits set.
-            let less = _mm256_andnot_si256(bits32(at.add(2)), _mm256_set1_epi8(-16));
-            scaled32(out, _mm256_or_si256(nibbles32(at.add(6)), less), avx2::half(at));
+            let scale = _mm256_set1_ps(avx2::half(at));
+            let [low, high] = five_bits32(at.add(2), at.add(6));
+            let middle = _mm256_set1_epi16(16);
+            avx2::scaled_words16(out.as_mut_ptr(), _mm256_sub_epi16(low, middle), scale);
+            avx2::scaled_words16(out.as_mut_ptr().add(16), _mm256_sub_epi16(high, middle), scale);
         }
     }
 }
@@ -195,9 +236,11 @@ impl Blocks<24, 32> for Q5_1 {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            let fifths = _mm256_and_si256(bits32(at.add(4)), _mm256_set1_epi8(16));
-            let values = _mm256_or_si256(nibbles32(at.add(8)), fifths);
-            scaled32_from(out, values, avx2::half(at), avx2::half(at.add(2)));
+            let scale = _mm256_set1_ps(avx2::half(at));
+            let minimum = _mm256_set1_ps(avx2::half(at.add(2)));
+            let [low, high] = five_bits32(at.add(4), at.add(8));
+            avx2::scaled_words16_from(out.as_mut_ptr(), low, scale, minimum);
+            avx2::scaled_words16_from(out.as_mut_ptr().add(16), high, scale, minimum);
         }
     }
 }
@@ -208,6 +251,25 @@ fn bytes_times_scale<const START: usize>(block: &[u8], out: &mut [f32; 32]) {
     let d = half_at(block, 0);
     for (out, byte) in out.iter_mut().zip(&block[START..]) {
         *out = f32::from(byte.cast_signed()) * d;
+    }
+}
+
+/// 32 signed bytes times a scale, straight from memory.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn scaled_bytes32<T: Number>(out: &mut [T; 32], at: *const u8, scale: f32) {
+    // SAFETY: 32 bytes may be read, 32 numbers are written.
+    unsafe {
+        let scale = _mm256_set1_ps(scale);
+        for half in [0, 16] {
+            let bytes = _mm_loadu_si128(at.add(half).cast());
+            if T::IS_16_BIT {
+                let words = _mm256_cvtepi8_epi16(bytes);
+                avx2::scaled_words16(out.as_mut_ptr().add(half), words, scale);
+            } else {
+                avx2::scaled16(out.as_mut_ptr().add(half), bytes, scale);
+            }
+        }
     }
 }
 
@@ -227,7 +289,7 @@ impl Blocks<34, 32> for Q8_0 {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            scaled32(out, _mm256_loadu_si256(at.add(2).cast()), avx2::half(at));
+            scaled_bytes32(out, at.add(2), avx2::half(at));
         }
     }
 }
@@ -248,7 +310,7 @@ impl Blocks<36, 32> for Q8_1 {
         // SAFETY: everything read lies in the block.
         unsafe {
             let at = block.as_ptr();
-            scaled32(out, _mm256_loadu_si256(at.add(4).cast()), avx2::half(at));
+            scaled_bytes32(out, at.add(4), avx2::half(at));
         }
     }
 }
