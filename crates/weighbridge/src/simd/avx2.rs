@@ -325,6 +325,16 @@ impl Table16 {
         }
     }
 
+    /// A table that was made before: sixteen low bytes, then sixteen high bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn load(bytes: &[u8; 32]) -> Self {
+        // SAFETY: sixteen bytes are read, twice.
+        unsafe {
+            let twice = |at: *const u8| _mm256_broadcastsi128_si256(_mm_loadu_si128(at.cast()));
+            Self { low_bytes: twice(bytes.as_ptr()), high_bytes: twice(bytes.as_ptr().add(16)) }
+        }
+    }
+
     /// Sixteen numbers twice: those of the lower and those of the upper eight codes of each
     /// 128-bit half. Codes are bytes below 16.
     #[inline(always)]

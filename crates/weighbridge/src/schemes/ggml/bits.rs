@@ -11,23 +11,24 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
-use super::lookup::Four;
+use super::four::{Four, pick8};
+use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Q1_0, 18, 128>(), kernel::<Q2_0, 18, 64>()];
 
-/// One number sixteen times, rounded to `T`, where that has 16 bits.
+/// Sixteen bits as words: all ones where the bit is set.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn word16<T: Number>(lanes: __m256) -> __m256i {
-    let mut words = [T::default(); 16];
-    // SAFETY: sixteen are written; as many bytes are read as half of the longest type's.
+unsafe fn words_of_bits(bits: i16) -> __m256i {
+    // SAFETY: registers only.
     unsafe {
-        T::store16(words.as_mut_ptr(), lanes, lanes);
-        _mm256_loadu_si256(words.as_ptr().cast())
+        let each = _mm256_setr_epi16(
+            1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
+        );
+        _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits), each), each)
     }
 }
 
@@ -54,17 +55,11 @@ impl Blocks<18, 128> for Q1_0 {
             let (bits, out) = (block.as_ptr().add(2).cast::<i16>(), out.as_mut_ptr());
             let set = _mm256_set1_ps(avx2::half(block.as_ptr()));
             let clear = _mm256_xor_ps(set, _mm256_set1_ps(-0.0));
-            let (set16, clear16) = (word16::<T>(set), word16::<T>(clear));
             for index in 0..8 {
                 let (bits, out) = (bits.add(index).read_unaligned(), out.add(16 * index));
-                if size_of::<T>() == 2 {
-                    let each = _mm256_setr_epi16(
-                        1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
-                        -32768,
-                    );
-                    let chosen = _mm256_and_si256(_mm256_set1_epi16(bits), each);
-                    let chosen = _mm256_cmpeq_epi16(chosen, each);
-                    let words = _mm256_blendv_epi8(clear16, set16, chosen);
+                if T::IS_16_BIT {
+                    let (set, clear) = (T::round16(set, set), T::round16(clear, clear));
+                    let words = _mm256_blendv_epi8(clear, set, words_of_bits(bits));
                     _mm256_storeu_si256(out.cast(), words);
                 } else {
                     // Each bit moves to where a sign is, which chooses.
@@ -82,7 +77,7 @@ impl Blocks<18, 128> for Q1_0 {
     }
 }
 
-/// The 32 pairs of bits of eight bytes, in the order that [`Four::store32`] asks for.
+/// The 32 pairs of bits of eight bytes, as bytes that are [`avx2::crossed`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn pairs32(at: *const u8) -> __m256i {
@@ -121,21 +116,21 @@ impl Blocks<18, 64> for Q2_0 {
         // SAFETY: everything read lies in the block; 64 are written.
         unsafe {
             let (at, out) = (block.as_ptr(), out.as_mut_ptr());
-            let d = avx2::half(at);
-            let values = Four::new::<T>([-1.0, 0.0, 1.0, 2.0].map(|value| value * d));
-            if size_of::<T>() == 2 {
-                for half in 0..2 {
-                    values.store32(out.add(32 * half), pairs32(at.add(2 + 8 * half)));
+            match Four::from_minus_one::<T>(avx2::half(at)) {
+                table @ Four::Table(_) => {
+                    table.store_crossed32(out, pairs32(at.add(2)));
+                    table.store_crossed32(out.add(32), pairs32(at.add(10)));
                 }
-                return;
-            }
-            for index in 0..4 {
-                let pairs = at.add(2 + 4 * index).cast::<i32>().read_unaligned();
-                let pairs = _mm256_set1_epi32(pairs);
-                let low = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
-                let high = _mm256_setr_epi32(16, 18, 20, 22, 24, 26, 28, 30);
-                values.store8(out.add(16 * index), _mm256_srlv_epi32(pairs, low));
-                values.store8(out.add(16 * index + 8), _mm256_srlv_epi32(pairs, high));
+                Four::Lanes(lanes) => {
+                    for index in 0..4 {
+                        let pairs = at.add(2 + 4 * index).cast::<i32>().read_unaligned();
+                        let (pairs, out) = (_mm256_set1_epi32(pairs), out.add(16 * index));
+                        let low = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+                        let high = _mm256_setr_epi32(16, 18, 20, 22, 24, 26, 28, 30);
+                        pick8(out, lanes, _mm256_srlv_epi32(pairs, low));
+                        pick8(out.add(8), lanes, _mm256_srlv_epi32(pairs, high));
+                    }
+                }
             }
         }
     }

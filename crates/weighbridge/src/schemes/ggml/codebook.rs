@@ -14,8 +14,6 @@ use std::arch::x86_64::*;
 
 use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
-use super::lookup::{Words, nibbles32};
-#[cfg(target_arch = "x86_64")]
 use crate::simd::{Number, avx2};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Iq4Nl, 18, 32>(), kernel::<Iq4Xs, 136, 256>()];
@@ -40,11 +38,12 @@ unsafe fn steps_avx2<T: Number>(nibbles: *const u8, scale: __m256, out: *mut T) 
     // SAFETY: sixteen bytes are read, 32 numbers are written.
     unsafe {
         let steps = _mm_loadu_si128(STEPS.as_ptr().cast());
-        if size_of::<T>() == 2 {
+        if T::IS_16_BIT {
             // Sixteen values are fewer than 32: they are finished first.
             let low = _mm256_mul_ps(scale, avx2::signed8(steps));
             let high = _mm256_mul_ps(scale, avx2::signed8(_mm_srli_si128::<8>(steps)));
-            return Words::of_sixteen::<T>(low, high).store32(out, nibbles32(nibbles));
+            let table = avx2::Table16::new::<T>(low, high);
+            return table.store_crossed32(out, avx2::crossed_nibbles32(nibbles));
         }
         let (bytes, low) = (_mm_loadu_si128(nibbles.cast()), _mm_set1_epi8(15));
         let first = _mm_shuffle_epi8(steps, _mm_and_si128(bytes, low));

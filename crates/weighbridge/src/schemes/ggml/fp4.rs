@@ -20,8 +20,6 @@ use half::{bf16, f16};
 
 use super::kernel::{Blocks, Kernel, kernel};
 #[cfg(target_arch = "x86_64")]
-use super::lookup::{self, Words};
-#[cfg(target_arch = "x86_64")]
 use super::simple::nibbles32;
 #[cfg(target_arch = "x86_64")]
 use crate::dtype::DType;
@@ -110,11 +108,12 @@ impl Finished {
         tables
     }
 
-    /// Where the numbers of a scale are, in a 16-bit type.
+    /// The numbers of a scale, in a 16-bit type.
     #[inline(always)]
-    fn words<T: Number>(&self, scale: u8) -> &[u8; 32] {
-        let tables = if matches!(T::DTYPE, DType::BF16) { &self.bf16 } else { &self.f16 };
-        &tables[usize::from(scale)]
+    unsafe fn table<T: Number>(&self, scale: u8) -> avx2::Table16 {
+        let tables = if T::DTYPE == DType::BF16 { &self.bf16 } else { &self.f16 };
+        // SAFETY: passed on.
+        unsafe { avx2::Table16::load(&tables[usize::from(scale)]) }
     }
 }
 
@@ -135,9 +134,9 @@ impl Blocks<17, 32> for Mxfp4 {
         // SAFETY: everything read lies in the block; twice sixteen are written.
         unsafe {
             let out = out.as_mut_ptr();
-            if size_of::<T>() == 2 {
-                let words = Words::load(MXFP4.words::<T>(block[0]));
-                return words.store32(out, lookup::nibbles32(block.as_ptr().add(1)));
+            if T::IS_16_BIT {
+                let codes = avx2::crossed_nibbles32(block.as_ptr().add(1));
+                return MXFP4.table::<T>(block[0]).store_crossed32(out, codes);
             }
             let table = _mm_loadu_si128(DOUBLED.as_ptr().cast());
             let scale = _mm256_set1_ps(half_power(block[0]));
@@ -170,14 +169,14 @@ impl Blocks<36, 64> for Nvfp4 {
         // SAFETY: everything read lies in the block; four times sixteen are written.
         unsafe {
             let (at, out) = (block.as_ptr(), out.as_mut_ptr());
-            if size_of::<T>() == 2 {
+            if T::IS_16_BIT {
                 for pair in 0..2 {
                     // Low nibbles of two groups in the lower half, high nibbles in the upper.
-                    let nibbles = nibbles32(at.add(4 + 16 * pair));
-                    let words = |group| Words::load(NVFP4.words::<T>(block[group]));
-                    let out = out.add(32 * pair);
-                    words(2 * pair).store_first(out, nibbles);
-                    words(2 * pair + 1).store_last(out.add(16), nibbles);
+                    let codes = nibbles32(at.add(4 + 16 * pair));
+                    let table = |group| NVFP4.table::<T>(block[2 * pair + group]);
+                    let out = out.add(32 * pair).cast::<__m256i>();
+                    _mm256_storeu_si256(out, table(0).look_up(codes)[0]);
+                    _mm256_storeu_si256(out.add(1), table(1).look_up(codes)[1]);
                 }
                 return;
             }

@@ -19,10 +19,10 @@ use crate::dtype::{DType, StoredType};
 mod agreement;
 mod bits;
 mod codebook;
+#[cfg(target_arch = "x86_64")]
+mod four;
 mod fp4;
 mod kernel;
-#[cfg(target_arch = "x86_64")]
-mod lookup;
 mod rows;
 mod simple;
 mod ternary;

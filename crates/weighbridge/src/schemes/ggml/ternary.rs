@@ -15,9 +15,9 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
-use super::lookup::{Four, doubled16, interleaved32};
+use super::four::Four;
+use super::kernel::{Blocks, Kernel, half_at, kernel};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Number, avx2};
 
@@ -62,14 +62,6 @@ unsafe fn without_first(bytes: __m256i) -> __m256i {
     unsafe { _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes)) }
 }
 
-/// What a digit or a 2-bit number stands for.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn values<T: Number>(scale: f32) -> Four {
-    // SAFETY: registers only.
-    unsafe { Four::new::<T>([-1.0, 0.0, 1.0, 2.0].map(|value| value * scale)) }
-}
-
 /// The third run: four bytes, without none, one, two and three of their digits.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -110,22 +102,24 @@ impl Blocks<54, 256> for Tq1_0 {
         // SAFETY: everything read lies in the block; eight times 32 are written.
         unsafe {
             let (at, out) = (block.as_ptr(), out.as_mut_ptr());
-            let values = values::<T>(avx2::half(at.add(52)));
+            let values = Four::from_minus_one::<T>(avx2::half(at.add(52)));
             let highest = _mm256_set1_epi8(-128);
-            let mut rest = _mm256_xor_si256(interleaved32(at), highest);
+            let mut rest = _mm256_xor_si256(avx2::crossed(_mm256_loadu_si256(at.cast())), highest);
             for digit in 0..5 {
-                values.store32(out.add(32 * digit), first_digit(rest));
+                values.store_crossed32(out.add(32 * digit), first_digit(rest));
                 rest = without_first(rest);
             }
             // Two digits of the second run at a time; its fifth with all of the third run.
-            let second = _mm256_xor_si256(doubled16(at.add(SECOND.0)), highest);
+            let second = _mm256_castsi128_si256(_mm_loadu_si128(at.add(SECOND.0).cast()));
+            let second = _mm256_permute4x64_epi64::<0b01_01_00_00>(second);
+            let second = _mm256_xor_si256(second, highest);
             let mut rest = _mm256_blend_epi32::<0b1100_1100>(second, without_first(second));
             for digits in 0..2 {
-                values.store32(out.add(SECOND.1 + 32 * digits), first_digit(rest));
+                values.store_crossed32(out.add(SECOND.1 + 32 * digits), first_digit(rest));
                 rest = without_first(without_first(rest));
             }
             let third = _mm256_blend_epi32::<0b1100_1100>(rest, third_run(at.add(THIRD.0)));
-            values.store32(out.add(SECOND.1 + 64), first_digit(third));
+            values.store_crossed32(out.add(SECOND.1 + 64), first_digit(third));
         }
     }
 }
@@ -152,12 +146,13 @@ impl Blocks<66, 256> for Tq2_0 {
         // SAFETY: everything read lies in the block; twice four times 32 are written.
         unsafe {
             let (at, out) = (block.as_ptr(), out.as_mut_ptr());
-            let values = values::<T>(avx2::half(at.add(64)));
+            let values = Four::from_minus_one::<T>(avx2::half(at.add(64)));
             for run in 0..2 {
-                let (mut bytes, out) = (interleaved32(at.add(32 * run)), out.add(128 * run));
+                let mut bytes = avx2::crossed(_mm256_loadu_si256(at.add(32 * run).cast()));
+                let out = out.add(128 * run);
                 for plane in 0..4 {
                     let indices = _mm256_and_si256(bytes, _mm256_set1_epi8(3));
-                    values.store32(out.add(32 * plane), indices);
+                    values.store_crossed32(out.add(32 * plane), indices);
                     bytes = _mm256_srli_epi16::<2>(bytes);
                 }
             }
