@@ -1,6 +1,7 @@
 //! The block types of ggml, as GGUF and APR files hold them: rows of whole blocks.
 //!
-//! A block tensor is a weight by itself: scales lie inside its blocks. This room claims every
+//! A block tensor is a weight by itself: scales lie inside its blocks. (NVFP4 may have one more
+//! beside it, see `companion.rs`.) This room claims every
 //! tensor of a known block type and states its true size. What today's ggml writes is decoded;
 //! types that were removed from it and types of its forks are refused by name.
 //!
@@ -19,6 +20,7 @@ use crate::dtype::{DType, StoredType};
 mod agreement;
 mod bits;
 mod codebook;
+mod companion;
 #[cfg(target_arch = "x86_64")]
 mod four;
 mod fp4;
@@ -66,6 +68,8 @@ impl Scheme for Ggml {
                 _ => continue,
             };
             let recipe = recipe.map_err(|verdict| format!("block type {variant} {verdict}"));
+            let mut parts = vec![Part { role: "weight", tensor: id }];
+            let recipe = companion::with_scale(evidence, info, recipe, &mut parts, bids);
             // What nobody will decode is one to know of before anything else, unless it cannot
             // even be fetched.
             if let (Err(reason), None) = (&recipe, &info.refused) {
@@ -76,7 +80,7 @@ impl Scheme for Ggml {
                 shape: info.shape.clone(),
                 variant: variant.into(),
                 native: Some(DType::F32),
-                parts: vec![Part { role: "weight", tensor: id }],
+                parts,
                 recipe: recipe.map_err(Into::into),
             });
         }
