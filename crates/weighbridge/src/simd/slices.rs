@@ -44,26 +44,3 @@ unsafe fn narrow_avx2<T: Number>(values: &[f32], out: &mut [T]) {
     }
     rest_out.iter_mut().zip(rest).for_each(|(o, &value)| *o = T::narrow(value));
 }
-
-/// Multiplies each of `values` by `factor`, rounded in single precision.
-pub(crate) fn multiply(level: Level, values: &mut [f32], factor: f32) {
-    match level {
-        // SAFETY: a level is only ever one that the CPU has.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { multiply_avx2(values, factor) },
-        _ => multiply_all(values, factor),
-    }
-}
-
-#[inline(always)]
-fn multiply_all(values: &mut [f32], factor: f32) {
-    values.iter_mut().for_each(|value| *value *= factor);
-}
-
-/// The same, compiled for that level.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-unsafe fn multiply_avx2(values: &mut [f32], factor: f32) {
-    multiply_all(values, factor);
-}

@@ -14,17 +14,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::fp4::nvfp4_times;
 use super::{BlockRows, kernel_of};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::schemes::{Bids, Element, Evidence, Out, Part, Recipe, plain};
+use crate::schemes::{Bids, Evidence, Out, Part, Recipe, plain};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
 
-/// Elements that are multiplied at a time: few enough to stay in the first cache.
-const CHUNK: usize = 1024;
+/// Elements of an NVFP4 block.
+const BLOCK: usize = 64;
 
 /// Claims the scale beside an NVFP4 weight and drops the scale of its input.
 ///
@@ -118,8 +119,8 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Cuts the rows into chunks of one scale each.
-    fn decode<T: Element>(&self, out: &mut [T]) {
+    /// Row after row, each with its scale; or all with the one.
+    fn decode<T: Number>(&self, out: &mut [T]) {
         let row = match self.of.one_per_row {
             // Rows that are in memory: their length fits.
             true => usize::try_from(self.of.blocks.columns).unwrap_or(usize::MAX),
@@ -127,38 +128,46 @@ impl Piece<'_> {
         };
         let scales = self.scales.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
         let mut first = self.first;
-        for (row, scale) in out.chunks_mut(row.max(1)).zip(scales) {
-            for out in row.chunks_mut(CHUNK) {
-                let count = out.len() as u64;
-                self.chunk(first, scale, T::out(out));
-                first += count;
-            }
+        for (out, scale) in out.chunks_mut(row.max(1)).zip(scales) {
+            let count = out.len() as u64;
+            self.decode_row(first, scale, out);
+            first += count;
         }
     }
 
-    /// The elements from `first` on, at most a chunk.
-    fn chunk(&self, first: u64, scale: f32, out: Out<'_>) {
-        match out {
-            Out::F32(out) => self.scaled(first, scale, out),
-            Out::Bf16(out) => self.narrowed(first, scale, out),
-            Out::F16(out) => self.narrowed(first, scale, out),
-        }
+    /// Elements of one scale. The first and the last block may lie in it in part: a vector's rows
+    /// are its elements.
+    fn decode_row<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
+        let into = usize::try_from(first % BLOCK as u64).unwrap_or_default();
+        let head = ((BLOCK - into) % BLOCK).min(out.len());
+        let (head, out) = out.split_at_mut(head);
+        let (whole, tail) = out.as_chunks_mut::<BLOCK>();
+        self.decode_in_part(first, scale, head);
+        let first = first + head.len() as u64;
+        let bytes = self.bytes_from(first, whole.len());
+        nvfp4_times(simd::level(), bytes, scale, whole.as_flattened_mut());
+        self.decode_in_part(first + (whole.len() * BLOCK) as u64, scale, tail);
     }
 
-    fn narrowed<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
-        let mut values = [0f32; CHUNK];
+    /// Less than a block.
+    fn decode_in_part<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
+        if out.is_empty() {
+            return;
+        }
+        let mut values = [0f32; BLOCK];
         let values = &mut values[..out.len()];
-        self.scaled(first, scale, values);
+        let bytes = self.bytes_from(first, 1);
+        self.of.blocks.decode_elements(simd::level(), bytes, first, Out::F32(values));
+        values.iter_mut().for_each(|value| *value *= scale);
         simd::narrow(simd::level(), values, out);
     }
 
-    fn scaled(&self, first: u64, scale: f32, out: &mut [f32]) {
-        let blocks = &self.of.blocks;
-        let block_of = |element| blocks.slab(element..element).offset;
+    /// The bytes of some blocks, from that of an element on.
+    fn bytes_from(&self, element: u64, blocks: usize) -> &[u8] {
+        let offset = |element| self.of.blocks.slab(element..element).offset;
         // Not before the piece, and in memory.
-        let at = usize::try_from(block_of(first) - block_of(self.first)).unwrap_or(usize::MAX);
-        blocks.decode_elements(simd::level(), &self.bytes[at..], first, Out::F32(out));
-        simd::multiply(simd::level(), out, scale);
+        let at = usize::try_from(offset(element) - offset(self.first)).unwrap_or(usize::MAX);
+        &self.bytes[at..][..blocks * self.of.blocks.block.bytes as usize]
     }
 }
 
@@ -269,5 +278,31 @@ mod tests {
             bids(weight("NVFP4", &[4, 64]), tensor("a.input_scale", DType::F32, &[1]));
         assert_eq!((bid.parts.len(), bids.dropped.len()), (1, 1));
         assert!(bids.dropped[0].1.contains("activations"));
+    }
+
+    /// Any stretch of a vector is that stretch of the whole, which is block values times scale.
+    #[test]
+    fn stretches_of_a_vector_are_cut_from_the_whole() {
+        let block = Block::from_name("NVFP4").unwrap();
+        let kernel = kernel_of(block).unwrap();
+        let of = &Scaled { blocks: BlockRows { block, kernel, columns: 1 }, one_per_row: false };
+        let bytes: Vec<u8> = (0..36 * 3).map(|at: u8| at.wrapping_mul(73)).collect();
+        let mut whole = [0f32; 3 * BLOCK];
+        kernel.decode(simd::level(), &bytes, Out::F32(&mut whole));
+        let scales = &0.3f32.to_le_bytes();
+        for first in 0..3 * BLOCK {
+            for end in [first, first + 1, first + 63, first + 64, first + 100, 3 * BLOCK] {
+                let expected: Vec<f32> =
+                    whole[first..end.clamp(first, 3 * BLOCK)].iter().map(|v| v * 0.3).collect();
+                let piece =
+                    Piece { of, bytes: &bytes[first / BLOCK * 36..], first: first as u64, scales };
+                let mut out = vec![f32::NAN; expected.len()];
+                piece.decode(&mut out);
+                assert_eq!(out, expected, "{first}..{end}");
+                let mut out = vec![half::f16::NAN; expected.len()];
+                piece.decode(&mut out);
+                assert!(out.iter().zip(expected).all(|(o, e)| *o == half::f16::from_f32(e)));
+            }
+        }
     }
 }

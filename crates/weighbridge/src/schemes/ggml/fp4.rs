@@ -24,7 +24,8 @@ use super::simple::nibbles32;
 #[cfg(target_arch = "x86_64")]
 use crate::dtype::DType;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Number, avx2};
+use crate::simd::avx2;
+use crate::simd::{Level, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Mxfp4, 17, 32>(), kernel::<Nvfp4, 36, 64>()];
 
@@ -180,20 +181,96 @@ impl Blocks<36, 64> for Nvfp4 {
                 }
                 return;
             }
-            let table = _mm_loadu_si128(DOUBLED.as_ptr().cast());
-            let table = _mm256_broadcastsi128_si256(table);
-            let (bytes, low) = (_mm256_loadu_si256(at.add(4).cast()), _mm256_set1_epi8(15));
-            let first = _mm256_shuffle_epi8(table, _mm256_and_si256(bytes, low));
-            let second = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
-            let second = _mm256_shuffle_epi8(table, second);
-            let scale = |group: usize| _mm256_set1_ps(HALF_SCALES[usize::from(block[group])]);
-            // The groups 0 and 2, then 1 and 3: low nibbles and high nibbles of eight bytes.
-            let even = _mm256_unpacklo_epi64(first, second);
-            let odd = _mm256_unpackhi_epi64(first, second);
-            avx2::scaled16(out, _mm256_castsi256_si128(even), scale(0));
-            avx2::scaled16(out.add(16), _mm256_castsi256_si128(odd), scale(1));
-            avx2::scaled16(out.add(32), _mm256_extracti128_si256::<1>(even), scale(2));
-            avx2::scaled16(out.add(48), _mm256_extracti128_si256::<1>(odd), scale(3));
+            nvfp4_avx2(block, out, |lanes| lanes);
+        }
+    }
+}
+
+/// The four groups of an NVFP4 block by way of single precision; `finish` sees each value last.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn nvfp4_avx2<T: Number>(block: &[u8; 36], out: *mut T, finish: impl Fn(__m256) -> __m256) {
+    // SAFETY: everything read lies in the block; four times sixteen are written.
+    unsafe {
+        let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(DOUBLED.as_ptr().cast()));
+        let (bytes, low) = (_mm256_loadu_si256(block.as_ptr().add(4).cast()), _mm256_set1_epi8(15));
+        let first = _mm256_shuffle_epi8(table, _mm256_and_si256(bytes, low));
+        let second = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
+        let second = _mm256_shuffle_epi8(table, second);
+        // Low nibbles and high nibbles of eight bytes: groups 0 and 2, then 1 and 3.
+        let even = _mm256_unpacklo_epi64(first, second);
+        let odd = _mm256_unpackhi_epi64(first, second);
+        for (group, values) in [
+            _mm256_castsi256_si128(even),
+            _mm256_castsi256_si128(odd),
+            _mm256_extracti128_si256::<1>(even),
+            _mm256_extracti128_si256::<1>(odd),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let scale = _mm256_set1_ps(HALF_SCALES[usize::from(block[group])]);
+            let value = |bytes| finish(_mm256_mul_ps(avx2::signed8(bytes), scale));
+            T::store16(out.add(16 * group), value(values), value(_mm_srli_si128::<8>(values)));
+        }
+    }
+}
+
+/// NVFP4 blocks times a factor, any number: both products are rounded in single precision.
+pub(super) fn nvfp4_times<T: Number>(level: Level, blocks: &[u8], factor: f32, out: &mut [T]) {
+    let (blocks, out) = (blocks.as_chunks().0, out.as_chunks_mut().0);
+    debug_assert_eq!(blocks.len(), out.len());
+    match level {
+        // SAFETY: a level is only ever one that the CPU has.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { nvfp4_times_avx2(blocks, factor, out) },
+        _ => {
+            for (block, out) in blocks.iter().zip(out) {
+                T::through(out, |values| {
+                    Nvfp4::define(block, values);
+                    values.iter_mut().for_each(|value| *value *= factor);
+                });
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn nvfp4_times_avx2<T: Number>(blocks: &[[u8; 36]], factor: f32, out: &mut [[T; 64]]) {
+    // Blocks have no NaN. Of the plain one, products can be narrowed without a look at them.
+    let factor = _mm256_set1_ps(if factor.is_nan() { f32::NAN } else { factor });
+    for (block, out) in blocks.iter().zip(out) {
+        // SAFETY: the caller saw to the CPU.
+        unsafe { nvfp4_avx2(block, out.as_mut_ptr(), |lanes| _mm256_mul_ps(lanes, factor)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schemes::Out;
+    use crate::simd::agreement::{self, Subject};
+
+    #[test]
+    fn a_factor_is_applied_alike_at_every_level() {
+        let inputs: Vec<Vec<u8>> = (0..=255)
+            .map(|byte: u8| (0..36).map(|at| byte.wrapping_mul(at | 1) ^ at).collect())
+            .collect();
+        let factors = [1.0, -0.0037, 1e-39, 3e38, f32::INFINITY, f32::NAN, 0.0];
+        for factor in factors.into_iter().chain([f32::from_bits(0xff80_0001)]) {
+            let subject = Subject {
+                name: "NVFP4 times a factor",
+                elements: 64,
+                bytes: 36,
+                decode: &|level, bytes, out| match out {
+                    Out::F32(out) => nvfp4_times(level, bytes, factor, out),
+                    Out::Bf16(out) => nvfp4_times(level, bytes, factor, out),
+                    Out::F16(out) => nvfp4_times(level, bytes, factor, out),
+                },
+            };
+            agreement::check(&subject, &inputs);
         }
     }
 }
