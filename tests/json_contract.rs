@@ -111,6 +111,41 @@ fn short_arrays_are_shown_and_long_ones_summed_up() {
     assert_eq!(list(&full["metadata"], "tokenizer.ggml.tokens").len(), 200);
 }
 
+#[test]
+fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let convert = |flags: &[&str]| -> Json {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+        command.args(["convert", "--json"]).args(flags).arg("-o").arg(&target);
+        let output = command.arg(root().join("samples/tiny-llama-gptq")).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mut plan = convert(&["--dry-run"]);
+    assert!(!target.exists());
+    let mut done = convert(&[]);
+    let length = std::fs::metadata(&target).unwrap().len();
+    assert_eq!(number(&done, "write_bytes"), length);
+    assert_eq!(number(&list(&done, "files")[0], "bytes"), length);
+    assert_eq!(number(&list(&done, "files")[0], "tensors"), 21);
+    assert_eq!(text(&list(&done, "files")[0], "path"), target.to_str().unwrap());
+    for name in ["dropped", "tied", "metadata_left_out", "notes", "conversions"] {
+        list(&done, name);
+    }
+    assert!(number(&done, "read_bytes") > 0);
+    assert!(done["seconds"].is_f64());
+    assert!(done["peak_memory"].is_u64() || !cfg!(target_os = "linux"));
+    assert_eq!(number(&done, "overflowed"), 0);
+    // Apart from what only the work itself can tell, both say the same.
+    for report in [&mut plan, &mut done] {
+        for name in ["seconds", "peak_memory", "overflowed"] {
+            report[name] = Json::Null;
+        }
+    }
+    assert_eq!(plan, done);
+}
+
 fn check_report(report: &Json) {
     let path = text(report, "path");
     let format = text(report, "format");

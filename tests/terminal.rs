@@ -15,7 +15,7 @@
 //! Standard output follows its command directly; an empty stream and exit code 0 are left out.
 //! Commands run in `sh`, in a fresh folder where `samples` and `files` lead to the repository's
 //! `samples` and `tests/files`, with a home folder that is empty; the folder itself is shown as
-//! `[HERE]`.
+//! `[HERE]`, and how long something took as `[TIME]`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ fn check_readme(cases: &[PathBuf]) -> Result<(), Failed> {
     let readme = std::fs::read_to_string(root().join("README.md"))?;
     let transcripts: String = cases.iter().flat_map(std::fs::read_to_string).collect();
     for block in readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-        let output = block.split_once('\n').map_or("", |(_, output)| output);
-        if !transcripts.contains(output) {
+        let output = timeless(block.split_once('\n').map_or("", |(_, output)| output));
+        if !transcripts.contains(&output) {
             return Err(format!("no transcript has this output:\n{output}").into());
         }
     }
@@ -106,7 +106,8 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
         .env_remove("CLICOLOR_FORCE")
         .output()?;
     let here = folder.to_string_lossy();
-    let shown = |bytes| String::from_utf8(bytes).map(|text| text.replace(&*here, "[HERE]"));
+    let shown =
+        |bytes| String::from_utf8(bytes).map(|text| timeless(&text.replace(&*here, "[HERE]")));
     let mut text = format!("$ {command}\n{}", shown(output.stdout)?);
     if !output.stderr.is_empty() {
         let _ = write!(text, "--- stderr\n{}", shown(output.stderr)?);
@@ -117,6 +118,18 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
         None => writeln!(text, "--- {}", output.status)?,
     }
     Ok(text)
+}
+
+/// The same without what differs from one run to the next: time and memory.
+fn timeless(text: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("  took ") {
+        Some(rest) => {
+            let indent = rest.len() - rest.trim_start().len();
+            format!("  took {:indent$}[TIME]\n", "")
+        }
+        None => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// Both texts from the first line on that differs.

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use weighbridge::{FileAccess, Model, OpenOptions, f16};
+use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::{FileAccess, Model, OpenOptions, f16, ops};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -108,7 +109,8 @@ fn written_tile_by_tile_and_read_back() {
     let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.safetensors");
-    weighbridge::pipeline::write_safetensors::<f16>(&model, &target).unwrap();
+    let options = ConvertOptions::new(&target).dtype(OutputType::F16);
+    ops::convert(&model, &options).unwrap();
     let written = Model::open(&target).unwrap();
     assert_eq!(written.weights().len(), model.weights().len());
     for weight in model.weights() {

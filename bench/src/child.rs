@@ -1,9 +1,9 @@
 //! Child programs, measured for time and memory.
 #![allow(unsafe_code)]
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 /// What a child cost.
@@ -45,6 +45,41 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
         output,
         ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1,
     })
+}
+
+/// A child that does its job once for every line it is given, and answers with the seconds.
+pub struct Worker {
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    /// Starts it; `None` if it cannot be started or fails at its first turn.
+    pub fn start(command: &mut Command) -> Option<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let orders = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take()?);
+        let mut worker = Self { child, orders, answers };
+        worker.turn().is_some().then_some(worker)
+    }
+
+    /// One turn: its seconds.
+    pub fn turn(&mut self) -> Option<f64> {
+        writeln!(self.orders.as_mut()?).ok()?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).ok()?;
+        answer.trim().parse().ok()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Its input ends, and so does it.
+        drop(self.orders.take());
+        let _ = self.child.wait();
+    }
 }
 
 /// A Python that has `module`: `$BENCH_PYTHON`, or the one on the path.

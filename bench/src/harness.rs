@@ -1,6 +1,7 @@
 //! Contests: the same job done by several contestants, in turns, many times.
 //!
-//! Turns alternate and the order rotates, so that a slow minute of the machine hits everyone.
+//! Turns alternate and the order rotates and turns around, so that a slow minute of the machine
+//! hits everyone and nobody always comes after the same one.
 //! Reported are the best, the median and the spread (tenth to ninetieth percentile), and each
 //! contestant's ratio to the first one, by best and by median.
 
@@ -30,6 +31,12 @@ impl<'a> Contestant<'a> {
     /// One that times itself: a child process, for example.
     pub fn reporting(name: &str, run: impl FnMut() -> f64 + 'a) -> Self {
         Self { name: name.into(), run: Box::new(run) }
+    }
+
+    /// The same, each turn inside something else, which is not timed.
+    pub fn around(self, turn: impl Fn(&mut dyn FnMut() -> f64) -> f64 + 'a) -> Self {
+        let mut run = self.run;
+        Self { name: self.name, run: Box::new(move || turn(&mut *run)) }
     }
 }
 
@@ -66,6 +73,7 @@ pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row>
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); contestants.len()];
     for round in 0..rounds.warm_up + rounds.timed {
         for turn in 0..contestants.len() {
+            let turn = if round % 2 == 0 { turn } else { contestants.len() - 1 - turn };
             let index = (turn + round) % contestants.len();
             let seconds = (contestants[index].run)();
             if round >= rounds.warm_up {

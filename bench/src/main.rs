@@ -3,25 +3,46 @@
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
 //! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
 //! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
+//! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
+//! each block type. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
 use std::path::{Path, PathBuf};
 
+mod buffer;
 mod cache;
 mod child;
+mod exact;
 mod fixtures;
+mod ggml;
 mod harness;
+mod limit;
 mod machine;
+mod random_blocks;
 mod table;
 mod tables;
 
 use table::Table;
+use weighbridge::blocks::Block;
 
 /// What a table needs to know.
 pub struct Setting {
     /// Where inputs are built.
     pub data: PathBuf,
+    /// The block types to look at; all if empty.
+    pub only: Vec<String>,
+    /// Whether a first impression is enough.
+    pub quick: bool,
+    /// Blocks of each type to compare.
+    pub blocks: u64,
+}
+
+impl Setting {
+    /// Whether a block type is asked for.
+    pub fn wants(&self, block: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == block)
+    }
 }
 
 type Measure = fn(&Setting) -> Table;
@@ -33,34 +54,37 @@ const TABLES: &[(&str, Measure)] = &[
     ("safetensors-open", tables::safetensors_open::measure),
     ("pth-open", tables::pth_open::measure),
     ("npz-read", tables::npz_read::measure),
+    ("gguf-decode", tables::gguf_decode::measure),
 ];
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut flag = |name: &str| {
-        let before = arguments.len();
-        arguments.retain(|argument| argument != name);
-        arguments.len() < before
-    };
-    let (json, record) = (flag("--json"), flag("--record"));
-    let mut data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-data");
-    if let Some(at) = arguments.iter().position(|a| a == "--data") {
-        data = arguments.get(at + 1).map_or(data, PathBuf::from);
-        arguments.drain(at..(at + 2).min(arguments.len()));
-    }
+    let [json, record, quick] = ["--json", "--record", "--quick"].map(|f| flag(&mut arguments, f));
+    let data = value(&mut arguments, "--data").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-data"),
+        PathBuf::from,
+    );
+    let only: Vec<String> = value(&mut arguments, "--only")
+        .map_or_else(Vec::new, |names| names.split(',').map(str::to_owned).collect());
+    let blocks = value(&mut arguments, "--blocks").map_or(Some(1 << 20), |n| n.parse().ok());
     let all = arguments.iter().any(|a| a == "all");
+    let exact = arguments == ["ggml-exact"];
     let chosen: Vec<_> =
         TABLES.iter().filter(|(name, _)| all || arguments.iter().any(|a| a == name)).collect();
-    if chosen.is_empty() {
-        let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
-        eprintln!(
-            "usage: bench [--json] [--record] [--data DIR] all | TABLE...\ntables: {}",
-            names.join(", ")
-        );
+    let (Some(blocks), true) = (blocks, exact || !chosen.is_empty()) else { usage() };
+    if let Some(unknown) = only.iter().find(|name| Block::from_name(name).is_none()) {
+        eprintln!("no block type is called {unknown}");
+        std::process::exit(2);
+    }
+    if record && (quick || !only.is_empty()) {
+        eprintln!("a record is of the whole table: without --quick and --only");
         std::process::exit(2);
     }
     std::fs::create_dir_all(&data).expect("the data folder can be made");
-    let setting = Setting { data };
+    let setting = Setting { data, only, quick, blocks };
+    if exact {
+        std::process::exit(exact::run(&setting));
+    }
     let mut tables = Vec::new();
     for (name, measure) in chosen {
         eprintln!("measuring {name} ..");
@@ -76,6 +100,29 @@ fn main() {
     if record {
         write_record(&tables);
     }
+}
+
+/// Takes a flag out of the arguments.
+fn flag(arguments: &mut Vec<String>, name: &str) -> bool {
+    let before = arguments.len();
+    arguments.retain(|argument| argument != name);
+    arguments.len() < before
+}
+
+/// Takes an option and its value out of the arguments.
+fn value(arguments: &mut Vec<String>, name: &str) -> Option<String> {
+    let at = arguments.iter().position(|argument| argument == name)?;
+    arguments.drain(at..(at + 2).min(arguments.len())).nth(1)
+}
+
+fn usage() -> ! {
+    let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
+    eprintln!(
+        "usage: bench [--json] [--record] [--data DIR] [--only TYPE,..] [--quick] all | TABLE...\n\
+         \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\ntables: {}",
+        names.join(", ")
+    );
+    std::process::exit(2);
 }
 
 /// Replaces the sections of today's record that were measured, and keeps the others.

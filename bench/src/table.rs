@@ -15,12 +15,32 @@ pub struct Table {
     pub title: String,
     /// Timed rows.
     pub rows: Vec<Row>,
+    /// Many contests side by side, where one list of rows would not do.
+    pub matrix: Matrix,
     /// Measured figures that are not times.
     pub figures: Vec<Figure>,
     /// What was asked for, and whether it was reached.
     pub targets: Vec<Target>,
     /// Who could not take part, and how to change that; how the figures came about.
     pub notes: Vec<String>,
+}
+
+/// Contests side by side: one line each, in the columns that the table chooses.
+#[derive(Debug, Default, Serialize)]
+pub struct Matrix {
+    /// The columns' names.
+    pub head: Vec<String>,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// One contest of a matrix.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// What is printed.
+    pub cells: Vec<String>,
+    /// What was timed, in full: for programs.
+    pub rows: Vec<Row>,
 }
 
 /// One figure.
@@ -72,6 +92,11 @@ impl Table {
         self.targets.push(Target { what: what.into(), measured, met: measured <= bound });
     }
 
+    /// Demands that a figure reaches a bound.
+    pub fn reaches(&mut self, what: impl Into<String>, measured: f64, bound: f64) {
+        self.targets.push(Target { what: what.into(), measured, met: measured >= bound });
+    }
+
     /// Adds a figure.
     pub fn figure(&mut self, what: impl Into<String>, value: impl Into<String>) {
         self.figures.push(Figure { what: what.into(), value: value.into() });
@@ -96,6 +121,13 @@ impl Table {
                 row.best_ratio,
                 row.median_ratio
             );
+        }
+        if !self.matrix.lines.is_empty() {
+            let _ = writeln!(out, "| {} |", self.matrix.head.join(" | "));
+            let _ = writeln!(out, "|{}", "---|".repeat(self.matrix.head.len()));
+            for line in &self.matrix.lines {
+                let _ = writeln!(out, "| {} |", line.cells.join(" | "));
+            }
         }
         if !self.figures.is_empty() {
             out += "\n| figure | value |\n|---|---|\n";

@@ -31,7 +31,7 @@ pub fn measure(setting: &Setting) -> Table {
     let mut anew = vec![1u8; total];
     let mut contestants = vec![
         Contestant::timed("ours, mapped, copied out of the open model", || {
-            copy_out(&model, &mut out)
+            copy_out(&model, &mut out);
         }),
         Contestant::timed("ours, mapped anew, lent and copied", || {
             copy_out(&open(FileAccess::Map), &mut anew);

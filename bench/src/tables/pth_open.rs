@@ -50,7 +50,7 @@ pub fn measure(setting: &Setting) -> Table {
                 let mut command = Command::new(&python);
                 let cost = child::run(command.arg(child::script("torch_load.py")).arg(&folder));
                 cost.expect("torch runs").output.trim().parse().expect("it prints seconds")
-            }))
+            }));
         }
         None => table.notes.push(child::missing("torch")),
     }

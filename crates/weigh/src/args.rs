@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use regex::Regex;
+use weighbridge::ops::OutputType;
 use weighbridge::{FileAccess, Limits, OpenOptions};
 
 use crate::size::parse_size;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 something was found (`inspect`: the model has problems), 2 an error.";
+Exit codes: 0 done, 1 something was found (`inspect`: the model has problems), 2 an error,
+130 stopped by Ctrl-C.";
 
-/// Say exactly what is inside a model weight file.
+/// Say exactly what is inside a model weight file, and turn it into plain numbers.
 #[derive(Parser)]
 #[command(name = "weigh", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -27,6 +29,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Say what a model is and what it holds, from its headers alone
     Inspect(Box<Inspect>),
+    /// Write a model's weights as plain numbers into a new file
+    Convert(Box<Convert>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -74,14 +78,79 @@ pub(crate) struct Inspect {
 }
 
 #[derive(ClapArgs)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Convert {
+    /// A file, a directory, an index of shards, a part of a split file, a name in a local store;
+    /// `-` is standard input
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// The file to write; its extension names the format: .safetensors
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// The type of the numbers. Integers always keep theirs
+    #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
+    pub(crate) dtype: Dtype,
+
+    /// Replace an existing output, once the new one is complete
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Report nothing but errors
+    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
+    pub(crate) quiet: bool,
+
+    /// Show every note and dropped tensor
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) select: Select,
+
+    #[command(flatten)]
+    pub(crate) open: Open,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Dtype {
+    /// What is decoded in its own 16-bit type, or else bf16; plain tensors as they are
+    Auto,
+    /// Every floating-point tensor in single precision
+    F32,
+    /// Every floating-point tensor in bfloat16
+    Bf16,
+    /// Every floating-point tensor in half precision
+    F16,
+}
+
+impl From<Dtype> for OutputType {
+    fn from(dtype: Dtype) -> Self {
+        match dtype {
+            Dtype::Auto => Self::Auto,
+            Dtype::F32 => Self::F32,
+            Dtype::Bf16 => Self::Bf16,
+            Dtype::F16 => Self::F16,
+        }
+    }
+}
+
+#[derive(ClapArgs)]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct Select {
-    /// List and count only weights whose name matches; may be repeated, one match is enough
+    /// Take only weights whose name matches; may be repeated, one match is enough
     #[arg(long, value_name = "RE")]
     include: Vec<Regex>,
 
-    /// Leave out weights whose name matches; wins over --include. Problems and dropped tensors
-    /// are always those of the whole model
+    /// Leave out weights whose name matches; wins over --include
     #[arg(long, value_name = "RE")]
     exclude: Vec<Regex>,
 }
@@ -111,11 +180,11 @@ pub(crate) struct Open {
     #[arg(long)]
     strict_pickle: bool,
 
-    /// Map files into memory (the default here)
+    /// Map files into memory, as `inspect` does
     #[arg(long, overrides_with = "no_mmap")]
     mmap: bool,
 
-    /// Read files by position instead
+    /// Read files by position, as commands do that read whole files
     #[arg(long, overrides_with = "mmap")]
     no_mmap: bool,
 
@@ -124,9 +193,14 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// The options as the library takes them.
-    pub(crate) fn options(&self) -> OpenOptions {
-        let access = if self.no_mmap { FileAccess::Read } else { FileAccess::Map };
+    /// The options as the library takes them; `usual` is how files are read unless a flag says
+    /// otherwise.
+    pub(crate) fn options(&self, usual: FileAccess) -> OpenOptions {
+        let access = match (self.mmap, self.no_mmap) {
+            (true, _) => FileAccess::Map,
+            (_, true) => FileAccess::Read,
+            _ => usual,
+        };
         let options = OpenOptions::new()
             .access(access)
             .limits(self.limits.limits())

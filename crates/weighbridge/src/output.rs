@@ -28,7 +28,7 @@ impl Output {
             .write(true)
             .create_new(true)
             .open(&partial)
-            .map_err(|e| Error::io(e, "cannot create").in_file(&partial))?;
+            .map_err(|e| Error::io(e, "cannot create").in_file(target))?;
         let output = Self { file, partial, target: target.to_owned(), finished: false };
         output.file.set_len(len).map_err(|e| output.failed(e))?;
         Ok(output)
@@ -39,9 +39,13 @@ impl Output {
         write_all_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))
     }
 
-    /// Makes the file durable and gives it its name.
-    pub fn finish(mut self) -> Result<()> {
+    /// Makes the file durable and gives it its name. What has this name already is replaced, if
+    /// that is wanted.
+    pub fn finish(mut self, replace: bool) -> Result<()> {
         self.file.sync_all().map_err(|e| self.failed(e))?;
+        if !replace {
+            refuse_existing(&self.target)?;
+        }
         std::fs::rename(&self.partial, &self.target).map_err(|e| self.failed(e))?;
         self.finished = true;
         Ok(())
@@ -58,6 +62,30 @@ impl Drop for Output {
             let _ = std::fs::remove_file(&self.partial);
         }
     }
+}
+
+/// An error if there is something of that name.
+pub(crate) fn refuse_existing(target: &Path) -> Result<()> {
+    match target.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => Err(Error::usage("exists already")
+            .in_file(target)
+            .hint("--force replaces it, once the new file is complete")),
+    }
+}
+
+/// Whether two paths lead to one file, through links of any kind.
+#[cfg(unix)]
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+    identity(a).is_some_and(|a| identity(b) == Some(a))
+}
+
+/// Whether two paths lead to one file.
+#[cfg(not(unix))]
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 #[cfg(unix)]

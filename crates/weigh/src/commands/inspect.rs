@@ -1,19 +1,15 @@
 //! `weigh inspect MODEL...`.
 
-use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use weighbridge::ops::{InspectOptions, Report};
-use weighbridge::{Error, Model, OpenOptions, ops};
+use weighbridge::{Error, FileAccess, Model, OpenOptions, ops};
 
-use super::{Outcome, after_write};
+use super::{Outcome, after_write, stdin};
 use crate::args::Inspect;
 use crate::render::{self, Page};
 use crate::terminal::{self, Stdout};
-
-/// What standard input is called in reports and messages.
-const STDIN: &str = "stdin";
 
 pub(super) fn run(args: &Inspect) -> Outcome {
     let mut out = terminal::stdout();
@@ -71,7 +67,7 @@ fn each_model(
     outcome: &mut Outcome,
     mut show: impl FnMut(&Model, Report) -> io::Result<()>,
 ) -> io::Result<()> {
-    let opener = args.open.options();
+    let opener = args.open.options(FileAccess::Map);
     for name in &args.models {
         let models = open(&opener, name).unwrap_or_else(|error| {
             terminal::report(&error);
@@ -97,28 +93,7 @@ fn each_model(
 
 fn open(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
     match name.as_os_str() == "-" {
-        true => open_stdin(opener).map(|model| vec![model]),
+        true => stdin::open(opener).map(|model| vec![model]),
         false => opener.open_all(name),
     }
-}
-
-/// A file that was redirected to us can be sought in; a pipe is read from its start.
-fn open_stdin(opener: &OpenOptions) -> Result<Model, Error> {
-    let file = own_stdin().map_err(|e| Error::io(e, "cannot read standard input"))?;
-    match file.metadata() {
-        Ok(about) if about.is_file() => opener.open_reader(file, STDIN),
-        _ => opener.open_stream(file, STDIN),
-    }
-}
-
-#[cfg(unix)]
-fn own_stdin() -> io::Result<File> {
-    use std::os::fd::AsFd as _;
-    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
-}
-
-#[cfg(windows)]
-fn own_stdin() -> io::Result<File> {
-    use std::os::windows::io::AsHandle as _;
-    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }

@@ -7,7 +7,12 @@ use crate::args::Command;
 use crate::terminal;
 
 mod completions;
+mod convert;
 mod inspect;
+mod stdin;
+
+/// The exit code after Ctrl-C, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// How a command ended, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,18 +20,21 @@ enum Outcome {
     Done,
     Found,
     Failed,
+    Interrupted,
 }
 
 /// Runs a command.
 pub(crate) fn run(command: Command) -> ExitCode {
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };
     ExitCode::from(match outcome {
         Outcome::Done => 0,
         Outcome::Found => 1,
         Outcome::Failed => 2,
+        Outcome::Interrupted => INTERRUPTED,
     })
 }
 

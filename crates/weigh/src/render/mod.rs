@@ -11,6 +11,7 @@ use weighbridge::Model;
 use weighbridge::ops::Report;
 use weighbridge::text::escaped;
 
+mod convert;
 mod json;
 mod metadata;
 mod problems;
@@ -20,6 +21,7 @@ mod tensors;
 mod units;
 mod wrap;
 
+pub(crate) use convert::write as convert;
 pub(crate) use json::json;
 
 const TITLE: Style = Style::new().bold();

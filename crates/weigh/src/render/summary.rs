@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
-use weighbridge::ops::{FileReport, Report, SchemeReport};
+use weighbridge::ops::{Dropped, FileReport, Report, SchemeReport};
 use weighbridge::text::{escaped, shortened};
 
 use super::table::{Side, Table};
@@ -20,8 +20,8 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, report: &Report) -> io::Re
         writeln!(out)?;
         schemes(out, page, report)?;
     }
-    remarks(out, page, report)?;
-    dropped(out, page, report)
+    remarks(out, page, &report.notes)?;
+    dropped(out, page, &report.dropped)
 }
 
 fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
@@ -67,8 +67,17 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     if !report.dtypes.is_empty() {
         facts.push(("dtypes", dtypes(page, report)));
     }
+    labelled(out, page, &facts)
+}
+
+/// Lines of a label and its value.
+pub(super) fn labelled(
+    out: &mut dyn Write,
+    page: &Page,
+    facts: &[(&str, String)],
+) -> io::Result<()> {
     let widest = facts.iter().map(|(label, _)| label.width()).max().unwrap_or(0);
-    for (label, value) in &facts {
+    for (label, value) in facts {
         write!(out, "  {LABEL}{label:widest$}{LABEL:#}  ")?;
         wrapped(out, page.width, widest + 4, widest + 4, value)?;
     }
@@ -121,31 +130,33 @@ fn scheme_row(row: &SchemeReport, all: u64) -> [String; 6] {
     ]
 }
 
-fn remarks(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
-    if report.notes.is_empty() {
+/// What was decided, and what is worth knowing.
+pub(super) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io::Result<()> {
+    if notes.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    let shown = page.shown(report.notes.len());
-    for note in &report.notes[..shown] {
+    let shown = page.shown(notes.len());
+    for note in &notes[..shown] {
         write!(out, "  {LABEL}note:{LABEL:#} ")?;
         wrapped(out, page.width, 8, 8, &escaped(note))?;
     }
-    more(out, report.notes.len() - shown)
+    more(out, notes.len() - shown)
 }
 
-fn dropped(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
-    if report.dropped.is_empty() {
+/// Stored tensors that go nowhere.
+pub(super) fn dropped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
+    if all.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n  {LABEL}no weight needs{LABEL:#}")?;
-    let shown = page.shown(report.dropped.len());
-    for tensor in &report.dropped[..shown] {
+    let shown = page.shown(all.len());
+    for tensor in &all[..shown] {
         let text = format!("{}: {}", escaped(&tensor.name), escaped(&tensor.reason));
         write!(out, "    ")?;
         wrapped(out, page.width, 6, 4, &text)?;
     }
-    more(out, report.dropped.len() - shown)
+    more(out, all.len() - shown)
 }
 
 fn more(out: &mut dyn Write, rest: usize) -> io::Result<()> {

@@ -12,6 +12,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::ops::identity;
+use crate::pipeline::OutputType;
 use crate::source::Source;
 
 /// Metadata arrays up to this length are always shown in full.
@@ -249,21 +250,14 @@ fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
 
 /// What one weight adds to the payload of a conversion, by the rules of `--dtype`.
 fn add_decoded(weight: &Weight<'_>, decoded: &mut DecodedBytes) {
-    let elements = weight.elements();
-    let as_type = |dtype: DType| dtype.bytes_for(elements).unwrap_or(0);
-    let is_plain = weight.scheme() == crate::schemes::plain::NAME;
-    let stays = is_plain && !weight.native().is_some_and(DType::is_float);
-    let stored = weight.stored_bytes();
-    let auto = match weight.native() {
-        _ if is_plain => stored,
-        Some(native @ (DType::F16 | DType::BF16)) => as_type(native),
-        _ => as_type(DType::BF16),
+    let bytes = |output_type: OutputType| match output_type.of(weight) {
+        Some(dtype) => dtype.bytes_for(weight.elements()).unwrap_or(0),
+        None => weight.stored_bytes(),
     };
-    let cast = |dtype| if stays { stored } else { as_type(dtype) };
-    decoded.auto = decoded.auto.saturating_add(auto);
-    decoded.bf16 = decoded.bf16.saturating_add(cast(DType::BF16));
-    decoded.f16 = decoded.f16.saturating_add(cast(DType::F16));
-    decoded.f32 = decoded.f32.saturating_add(cast(DType::F32));
+    decoded.auto = decoded.auto.saturating_add(bytes(OutputType::Auto));
+    decoded.bf16 = decoded.bf16.saturating_add(bytes(OutputType::Bf16));
+    decoded.f16 = decoded.f16.saturating_add(bytes(OutputType::F16));
+    decoded.f32 = decoded.f32.saturating_add(bytes(OutputType::F32));
 }
 
 fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Map<String, Json>> {

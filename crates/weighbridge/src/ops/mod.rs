@@ -1,8 +1,12 @@
 //! Room 5: the verbs, one file each.
 
+mod convert;
 mod identity;
 mod inspect;
+mod refusals;
 
+pub use crate::pipeline::OutputType;
+pub use convert::{ConversionReport, ConvertOptions, ConvertReport, Tied, WrittenFile, convert};
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport, Select,
     TensorReport, inspect,

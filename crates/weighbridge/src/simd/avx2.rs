@@ -15,7 +15,8 @@ use super::number::Number;
 ///
 /// A NaN in the lanes must have a fraction of which only the highest bit is set, as arithmetic
 /// on [`super::half_to_f32`]'s and [`half`]'s results gives: then rounding cannot turn it into
-/// something else, and needs no look at it.
+/// something else, and needs no look at it. Lanes of any origin go through
+/// [`any_nan`](Lanes::any_nan) first.
 pub(crate) trait Lanes: Sized {
     /// Whether a number has sixteen bits, so that a [`Table16`] of them pays.
     const IS_16_BIT: bool;
@@ -23,6 +24,12 @@ pub(crate) trait Lanes: Sized {
     /// Rounds sixteen numbers to nearest even, as sixteen-bit words in order. Only for types of
     /// sixteen bits.
     unsafe fn round16(low: __m256, high: __m256) -> __m256i;
+
+    /// The same numbers, with NaNs in a form that can be rounded.
+    #[inline(always)]
+    unsafe fn any_nan(lanes: __m256) -> __m256 {
+        lanes
+    }
 
     /// Rounds eight numbers to nearest even and writes them to `at..at + 8`.
     unsafe fn store8(at: *mut Self, lanes: __m256);
@@ -88,6 +95,18 @@ impl Lanes for bf16 {
             // Packing works within 128-bit halves, the permutation puts them in order.
             let words = _mm256_packus_epi32(bf16_words(low), bf16_words(high));
             _mm256_permute4x64_epi64::<0b11_01_10_00>(words)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn any_nan(lanes: __m256) -> __m256 {
+        // SAFETY: registers only.
+        unsafe {
+            let mask = |bits: u32| _mm256_castsi256_ps(_mm256_set1_epi32(bits.cast_signed()));
+            // Quiet, and nothing in the half that is rounded away.
+            let upper = _mm256_and_ps(lanes, mask(0xffff_0000));
+            let quiet = _mm256_or_ps(upper, mask(0x0040_0000));
+            _mm256_blendv_ps(lanes, quiet, _mm256_cmp_ps::<_CMP_UNORD_Q>(lanes, lanes))
         }
     }
 

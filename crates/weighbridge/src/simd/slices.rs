@@ -3,15 +3,40 @@
 
 use super::{Level, Number};
 
+/// Fills `out` with `f` of each `N` bytes, compiled for the level.
+pub(crate) fn map<const N: usize>(
+    level: Level,
+    bytes: &[u8],
+    out: &mut [f32],
+    f: impl Fn([u8; N]) -> f32,
+) {
+    match level {
+        // SAFETY: a level is only ever one that the CPU has.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { map_avx2(bytes, out, f) },
+        _ => map_scalar(bytes, out, f),
+    }
+}
+
+#[inline(always)]
+fn map_scalar<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8; N]) -> f32) {
+    out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = f(*bytes));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn map_avx2<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8; N]) -> f32) {
+    map_scalar(bytes, out, f);
+}
+
 /// Rounds each of `values` to `out`'s type. NaN stays NaN.
 pub(crate) fn narrow<T: Number>(level: Level, values: &[f32], out: &mut [T]) {
     match level {
-        Level::Baseline => narrow_scalar(values, out),
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { narrow_avx2(values, out) },
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Avx2 => narrow_scalar(values, out),
+        _ => narrow_scalar(values, out),
     }
 }
 
@@ -29,18 +54,55 @@ unsafe fn narrow_avx2<T: Number>(values: &[f32], out: &mut [T]) {
     for (values, out) in values.iter().zip(out) {
         // SAFETY: eight are read, eight are written; the caller saw to the CPU.
         unsafe {
-            let lanes = _mm256_loadu_ps(values.as_ptr());
-            // Any NaN may come here: its fraction is cut to what `store8` asks for.
-            let quiet = _mm256_or_ps(
-                _mm256_and_ps(
-                    lanes,
-                    _mm256_castsi256_ps(_mm256_set1_epi32(0xffc0_0000_u32.cast_signed())),
-                ),
-                _mm256_castsi256_ps(_mm256_set1_epi32(0x0040_0000)),
-            );
-            let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(lanes, lanes);
-            T::store8(out.as_mut_ptr(), _mm256_blendv_ps(lanes, quiet, nan));
+            T::store8(out.as_mut_ptr(), T::any_nan(_mm256_loadu_ps(values.as_ptr())));
         }
     }
     rest_out.iter_mut().zip(rest).for_each(|(o, &value)| *o = T::narrow(value));
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use super::*;
+
+    /// Ties, both ends of the ranges, and NaNs with every kind of fraction.
+    fn values() -> Vec<f32> {
+        let uppers = (0..=u16::MAX).step_by(37).chain([0x7f80, 0x7fff, 0xff80, 0xffff, 0x477f]);
+        let lowers = [0, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff];
+        uppers
+            .flat_map(|upper| lowers.map(|low| f32::from_bits(u32::from(upper) << 16 | low)))
+            .collect()
+    }
+
+    #[test]
+    fn every_level_narrows_slices_of_every_length_as_the_half_crate_does() {
+        let values = values();
+        for &level in Level::available() {
+            for values in (0..40).map(|len| &values[..len]).chain([&values[..]]) {
+                let (mut bf, mut hf) =
+                    (vec![bf16::ZERO; values.len()], vec![f16::ZERO; values.len()]);
+                narrow(level, values, &mut bf);
+                narrow(level, values, &mut hf);
+                for ((&value, bf), hf) in values.iter().zip(bf).zip(hf) {
+                    assert_eq!(bf.to_bits(), bf16::from_f32(value).to_bits(), "{value:e}");
+                    assert_eq!(hf.to_bits(), f16::from_f32(value).to_bits(), "{value:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_maps_every_element() {
+        let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        let mut scalar = vec![0.0; 1 << 16];
+        map(Level::Baseline, &bytes, &mut scalar, |x| {
+            super::super::half_to_f32(u16::from_le_bytes(x))
+        });
+        for &level in Level::available() {
+            let mut out = vec![0.0; 1 << 16];
+            map(level, &bytes, &mut out, |x| super::super::half_to_f32(u16::from_le_bytes(x)));
+            assert!(out.iter().zip(&scalar).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
 }

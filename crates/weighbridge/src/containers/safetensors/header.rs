@@ -160,7 +160,7 @@ fn offsets(json: &mut Json<'_>) -> Result<(u64, u64)> {
 }
 
 /// Our list of types is longer than the format's.
-fn is_standard(dtype: DType) -> bool {
+pub(super) fn is_standard(dtype: DType) -> bool {
     !matches!(dtype, DType::C32 | DType::C128)
 }
 

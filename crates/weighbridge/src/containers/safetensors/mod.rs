@@ -20,7 +20,7 @@ mod header;
 mod json;
 mod write;
 
-pub use write::{Plan, Planned, plan};
+pub use write::{Plan, Planned, can_express, plan};
 
 /// The format's own cap on the header.
 const MAX_HEADER: u64 = 100_000_000;

@@ -4,6 +4,9 @@ use crate::catalog::{Shape, element_count};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 
+/// The entry of the header that is no tensor.
+const METADATA: &str = "__metadata__";
+
 /// A tensor to be written.
 #[derive(Clone, Debug)]
 pub struct Planned {
@@ -26,17 +29,22 @@ pub struct Plan {
     pub len: u64,
 }
 
-/// Lays out a file as the canonical writer does: widest types first, then by name, the data
-/// starting at a multiple of eight.
+/// Whether the format has a name for a type.
+#[must_use]
+pub fn can_express(dtype: DType) -> bool {
+    super::header::is_standard(dtype)
+}
+
+/// Lays out a file as the canonical writer does: by type, the widest first, then by name, the
+/// data starting at a multiple of eight.
 pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> {
     let mut order: Vec<usize> = (0..tensors.len()).collect();
-    let key =
-        |i: &usize| tensors.get(*i).map(|t| (std::cmp::Reverse(t.dtype.bits()), t.name.as_str()));
+    let key = |i: &usize| tensors.get(*i).map(|t| (std::cmp::Reverse(t.dtype), t.name.as_str()));
     order.sort_by(|a, b| key(a).cmp(&key(b)));
     let mut json = serde_json::Map::new();
     if !metadata.is_empty() {
         let entries = metadata.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
-        json.insert("__metadata__".into(), serde_json::Value::Object(entries));
+        json.insert(METADATA.into(), serde_json::Value::Object(entries));
     }
     let mut places = vec![(0u64, 0u64); tensors.len()];
     let mut end = 0u64;
@@ -44,6 +52,10 @@ pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> 
         let Some(tensor) = tensors.get(index) else {
             continue;
         };
+        if tensor.name == METADATA {
+            return Err(Error::usage("safetensors keeps this name for its metadata")
+                .in_tensor(&tensor.name));
+        }
         let bytes = element_count(&tensor.shape).and_then(|n| tensor.dtype.bytes_for(n));
         let next = bytes.and_then(|bytes| end.checked_add(bytes));
         let (Some(bytes), Some(next)) = (bytes, next) else {
@@ -66,6 +78,13 @@ pub fn plan(tensors: &[Planned], metadata: &[(String, String)]) -> Result<Plan> 
     }
     let mut text = serde_json::Value::Object(json).to_string().into_bytes();
     text.resize(text.len().next_multiple_of(8), b' ');
+    if text.len() as u64 > super::MAX_HEADER {
+        return Err(Error::limit(format!(
+            "its header would take {} bytes, safetensors allows {}",
+            text.len(),
+            super::MAX_HEADER
+        )));
+    }
     let mut header = (text.len() as u64).to_le_bytes().to_vec();
     header.extend_from_slice(&text);
     let start = header.len() as u64;

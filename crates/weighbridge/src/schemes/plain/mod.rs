@@ -1,19 +1,24 @@
 //! What nobody bid for: elements that stand alone, read as they are.
 //!
-//! Recipe: native type is the stored type. Decoding widens exactly to f32 (f64 and 64-bit
-//! integers round once) and rounds once to the output type.
+//! Recipe: native type is the stored type. Decoding widens exactly to f32 and rounds once to the
+//! output type. f64 rounds once to each of the three; wide integers round to f32 first, as
+//! PyTorch and numpy have it.
 
 use std::ops::Range;
 
 use half::{bf16, f16};
 
+use narrow::to_odd;
+
 use super::{Out, Recipe};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::simd::{self, Level, Number, half_to_f32};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
 
+mod narrow;
 mod small_floats;
 
 /// The scheme's name in reports.
@@ -22,12 +27,17 @@ pub const NAME: &str = "plain";
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     match info.stored.element() {
-        Some(dtype) if reader(dtype).is_some() => {
+        Some(dtype) if widen(dtype, Level::Baseline, &[], &mut []) => {
             Ok(Plain { dtype, columns: columns(&info.shape) })
         }
         Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
         None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),
     }
+}
+
+/// The same without rows: elements are counted through the whole tensor.
+pub(crate) fn flat(info: &TensorInfo) -> Result<Plain, String> {
+    recipe(info).map(|plain| Plain { columns: 1, ..plain })
 }
 
 /// Elements of one row: all dimensions but the outermost.
@@ -43,89 +53,93 @@ pub struct Plain {
     columns: u64,
 }
 
-impl Recipe for Plain {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+impl Plain {
+    /// Where some rows lie.
+    pub(crate) fn slab(&self, rows: &Range<u64>) -> Slab {
         let bits = self.columns * u64::from(self.dtype.bits());
         let (start, end) = (rows.start * bits / 8, (rows.end * bits).div_ceil(8));
-        slabs.push(Slab::whole(0, start, end - start));
+        Slab::whole(0, start, end - start)
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
-        if same_type_copy(self.dtype, bytes, &out) {
-            copy_bytes(bytes, out);
-            return Ok(());
+    /// Whether a stored element is a finite number, before anything was rounded.
+    pub(crate) fn is_finite(&self, bytes: &[u8], index: usize) -> bool {
+        let width = self.dtype.bits() as usize / 8;
+        let element = &bytes[index * width..][..width];
+        let mut value = [f32::NAN];
+        match <[u8; 8]>::try_from(element) {
+            Ok(bytes) if self.dtype == DType::F64 => f64::from_le_bytes(bytes).is_finite(),
+            _ => widen(self.dtype, Level::Baseline, element, &mut value) && value[0].is_finite(),
         }
-        let Some(read) = reader(self.dtype) else {
-            return Err(Error::unsupported(format!("{} has no meaning as a number", self.dtype)));
-        };
-        // Rows of sub-byte types may start inside a byte.
-        let bits = self.columns * u64::from(self.dtype.bits());
-        let first = usize::try_from(rows.start * bits % 8 / u64::from(self.dtype.bits()))
-            .unwrap_or_default();
-        out.fill_with(|index| read(bytes, first + index));
+    }
+
+    fn decode_as<T: Number>(&self, bytes: &[u8], out: &mut [T]) {
+        let (level, width) = (simd::level(), self.dtype.bits() as usize / 8);
+        let mut values = [0.0; CHUNK];
+        for (out, bytes) in out.chunks_mut(CHUNK).zip(bytes.chunks(CHUNK * width)) {
+            let values = &mut values[..out.len()];
+            // An f64 is rounded once, not to f32 first.
+            match self.dtype {
+                DType::F64 => simd::map(level, bytes, values, |x| to_odd(f64::from_le_bytes(x))),
+                dtype => _ = widen(dtype, level, bytes, values),
+            }
+            simd::narrow(level, values, out);
+        }
+    }
+}
+
+/// Elements that are widened before they are narrowed.
+const CHUNK: usize = 1024;
+
+impl Recipe for Plain {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(self.slab(&rows));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], _: Range<u64>, out: Out<'_>) -> Result<()> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        match out {
+            Out::F32(out) => _ = widen(self.dtype, simd::level(), bytes, out),
+            Out::Bf16(out) if self.dtype == DType::BF16 => copy(bytes, out, bf16::from_le_bytes),
+            Out::F16(out) if self.dtype == DType::F16 => copy(bytes, out, f16::from_le_bytes),
+            Out::Bf16(out) => self.decode_as(bytes, out),
+            Out::F16(out) => self.decode_as(bytes, out),
+        }
         Ok(())
     }
 }
 
-fn same_type_copy(dtype: DType, bytes: &[u8], out: &Out<'_>) -> bool {
-    let (target, width) = match out {
-        Out::F32(_) => (DType::F32, 4),
-        Out::Bf16(_) => (DType::BF16, 2),
-        Out::F16(_) => (DType::F16, 2),
-    };
-    target == dtype && bytes.len() == out.len() * width
+fn copy<T, const N: usize>(bytes: &[u8], out: &mut [T], read: impl Fn([u8; N]) -> T) {
+    out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = read(*bytes));
 }
 
-fn copy_bytes(bytes: &[u8], out: Out<'_>) {
-    match out {
-        Out::F32(out) => {
-            for (o, b) in out.iter_mut().zip(bytes.as_chunks().0) {
-                *o = f32::from_le_bytes(*b);
-            }
+/// Each element as f32, exactly where that has room for it. Answers whether the type has a
+/// meaning as a number.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Rounding is the point.
+fn widen(dtype: DType, level: Level, bytes: &[u8], out: &mut [f32]) -> bool {
+    match dtype {
+        DType::Bool => simd::map(level, bytes, out, |[x]| f32::from(u8::from(x != 0))),
+        DType::U8 => simd::map(level, bytes, out, |[x]| f32::from(x)),
+        DType::I8 => simd::map(level, bytes, out, |[x]: [u8; 1]| f32::from(x.cast_signed())),
+        DType::U16 => simd::map(level, bytes, out, |x| f32::from(u16::from_le_bytes(x))),
+        DType::I16 => simd::map(level, bytes, out, |x| f32::from(i16::from_le_bytes(x))),
+        DType::U32 => simd::map(level, bytes, out, |x| u32::from_le_bytes(x) as f32),
+        DType::I32 => simd::map(level, bytes, out, |x| i32::from_le_bytes(x) as f32),
+        DType::U64 => simd::map(level, bytes, out, |x| u64::from_le_bytes(x) as f32),
+        DType::I64 => simd::map(level, bytes, out, |x| i64::from_le_bytes(x) as f32),
+        DType::F16 => simd::map(level, bytes, out, |x| half_to_f32(u16::from_le_bytes(x))),
+        DType::BF16 => {
+            simd::map(level, bytes, out, |[low, high]| f32::from_le_bytes([0, 0, low, high]));
         }
-        Out::Bf16(out) => {
-            for (o, b) in out.iter_mut().zip(bytes.as_chunks().0) {
-                *o = bf16::from_le_bytes(*b);
-            }
-        }
-        Out::F16(out) => {
-            for (o, b) in out.iter_mut().zip(bytes.as_chunks().0) {
-                *o = f16::from_le_bytes(*b);
-            }
+        DType::F32 => simd::map(level, bytes, out, f32::from_le_bytes),
+        DType::F64 => simd::map(level, bytes, out, |x| f64::from_le_bytes(x) as f32),
+        DType::F8_E4M3 => simd::map(level, bytes, out, |[x]| small_floats::e4m3(x)),
+        DType::F8_E5M2 => simd::map(level, bytes, out, |[x]| small_floats::e5m2(x)),
+        DType::F8_E4M3FNUZ => simd::map(level, bytes, out, |[x]| small_floats::e4m3fnuz(x)),
+        DType::F8_E5M2FNUZ => simd::map(level, bytes, out, |[x]| small_floats::e5m2fnuz(x)),
+        DType::F8_E8M0 => simd::map(level, bytes, out, |[x]| small_floats::e8m0(x)),
+        DType::F4 | DType::F6_E2M3 | DType::F6_E3M2 | DType::C32 | DType::C64 | DType::C128 => {
+            return false;
         }
     }
-}
-
-type Reader = fn(&[u8], usize) -> f32;
-
-fn le<const N: usize>(bytes: &[u8], index: usize) -> [u8; N] {
-    bytes.as_chunks::<N>().0[index]
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Rounding is the point.
-fn reader(dtype: DType) -> Option<Reader> {
-    Some(match dtype {
-        DType::Bool => |b, i| f32::from(u8::from(b[i] != 0)),
-        DType::U8 => |b, i| f32::from(b[i]),
-        DType::I8 => |b, i| f32::from(b[i].cast_signed()),
-        DType::U16 => |b, i| f32::from(u16::from_le_bytes(le(b, i))),
-        DType::I16 => |b, i| f32::from(i16::from_le_bytes(le(b, i))),
-        DType::U32 => |b, i| u32::from_le_bytes(le(b, i)) as f32,
-        DType::I32 => |b, i| i32::from_le_bytes(le(b, i)) as f32,
-        DType::U64 => |b, i| u64::from_le_bytes(le(b, i)) as f32,
-        DType::I64 => |b, i| i64::from_le_bytes(le(b, i)) as f32,
-        DType::F16 => |b, i| f16::from_le_bytes(le(b, i)).to_f32(),
-        DType::BF16 => |b, i| bf16::from_le_bytes(le(b, i)).to_f32(),
-        DType::F32 => |b, i| f32::from_le_bytes(le(b, i)),
-        DType::F64 => |b, i| f64::from_le_bytes(le(b, i)) as f32,
-        DType::F8_E4M3 => |b, i| small_floats::e4m3(b[i]),
-        DType::F8_E5M2 => |b, i| small_floats::e5m2(b[i]),
-        DType::F8_E4M3FNUZ => |b, i| small_floats::e4m3fnuz(b[i]),
-        DType::F8_E5M2FNUZ => |b, i| small_floats::e5m2fnuz(b[i]),
-        DType::F8_E8M0 => |b, i| small_floats::e8m0(b[i]),
-        DType::F4 | DType::F6_E2M3 | DType::F6_E3M2 | DType::C32 | DType::C64 | DType::C128 => {
-            return None;
-        }
-    })
+    true
 }

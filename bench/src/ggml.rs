@@ -1,0 +1,78 @@
+//! ggml's own C, loaded from a shared library.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::ptr::NonNull;
+
+use weighbridge::blocks::Block;
+
+/// What to do when there is none.
+const HOW: &str = "build ggml's base library with `oracles/ggml_build.sh` and set BENCH_GGML to \
+                   the path of its libggml-base.so";
+
+type RowDecoder = unsafe extern "C" fn(*const c_void, *mut f32, i64);
+
+/// The loaded library; it stays loaded until the program ends.
+pub struct Library(NonNull<c_void>);
+
+/// Its function for one block type (`to_float` in its table of types).
+#[derive(Clone, Copy)]
+pub struct Decoder {
+    function: RowDecoder,
+    block: &'static Block,
+}
+
+impl Library {
+    /// The library that `BENCH_GGML` names, or how to get it.
+    pub fn open() -> Result<Self, String> {
+        let path =
+            std::env::var("BENCH_GGML").map_err(|_| format!("ggml's C is missing: {HOW}"))?;
+        let name = CString::new(path.clone()).map_err(|e| e.to_string())?;
+        // SAFETY: the name is a C string; ggml's initialisers have no demands on their caller.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        // A library without the oldest decoder is another one: nothing would be compared.
+        let library = NonNull::new(handle).map(Self);
+        library
+            .filter(|library| library.symbol("dequantize_row_q4_0").is_some())
+            .ok_or_else(|| format!("`{path}` is not ggml's library or cannot be loaded: {HOW}"))
+    }
+
+    fn symbol(&self, name: &str) -> Option<NonNull<c_void>> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the handle is open for as long as the program runs; the name is a C string.
+        NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
+    }
+
+    /// Its version, where it says one.
+    pub fn version(&self) -> String {
+        let Some(symbol) = self.symbol("ggml_version") else { return "of unknown version".into() };
+        // SAFETY: `const char * ggml_version(void)`, a string that lives as long as the library.
+        let text = unsafe {
+            let version: extern "C" fn() -> *const c_char = std::mem::transmute(symbol.as_ptr());
+            CStr::from_ptr(version())
+        };
+        text.to_string_lossy().into_owned()
+    }
+
+    /// Its decoder of a block type; `None` where it has none.
+    pub fn decoder(&self, block: &'static Block) -> Option<Decoder> {
+        let lower = block.name.to_lowercase();
+        let name = lower.strip_suffix("_k").map_or(lower.clone(), |stem| format!("{stem}_K"));
+        let symbol = self.symbol(&format!("dequantize_row_{name}"))?;
+        // SAFETY: every `dequantize_row_*` takes (const block *, float *, int64_t).
+        let function = unsafe { std::mem::transmute::<*mut c_void, RowDecoder>(symbol.as_ptr()) };
+        Some(Decoder { function, block })
+    }
+}
+
+impl Decoder {
+    /// Decodes whole blocks.
+    pub fn decode(&self, blocks: &[u8], out: &mut [f32]) {
+        let count = blocks.len() / self.block.bytes as usize;
+        assert!(count * self.block.elements as usize == out.len(), "blocks fill the output");
+        let len = i64::try_from(out.len()).expect("a length fits");
+        // SAFETY: the function reads `count` blocks and writes `len` floats, which are there; x86
+        // needs no alignment of the blocks' words.
+        unsafe { (self.function)(blocks.as_ptr().cast(), out.as_mut_ptr(), len) };
+    }
+}

@@ -1,0 +1,87 @@
+//! What a conversion did, or would do.
+
+use std::io::{self, Write};
+
+use weighbridge::ops::{ConversionReport, ConvertReport};
+use weighbridge::text::escaped;
+
+use super::summary::{dropped, labelled, remarks};
+use super::table::{Side, Table};
+use super::units::{bytes, bytes_exactly, count, grouped, plural};
+use super::{ALARM, Page, TITLE};
+
+/// Writes the report on a conversion, or the plan of one.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    page: &Page,
+    report: &ConvertReport,
+    dry_run: bool,
+) -> io::Result<()> {
+    for file in &report.files {
+        writeln!(out, "{TITLE}{}{TITLE:#}", escaped(&file.path))?;
+    }
+    if let Some(values @ 1..) = report.overflowed {
+        let values = plural(values, "finite value");
+        writeln!(out, "  {ALARM}{values} became infinite{ALARM:#}\n")?;
+    }
+    labelled(out, page, &facts(page, report, dry_run))?;
+    writeln!(out)?;
+    table(out, page, &report.conversions)?;
+    remarks(out, page, &report.notes)?;
+    dropped(out, page, &report.dropped)
+}
+
+fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static str, String)> {
+    let tensors = report.files.iter().map(|file| file.tensors).sum();
+    let (written, read) = match dry_run {
+        true => ("would write", "would read"),
+        false => ("written", "read"),
+    };
+    let mut facts = vec![
+        (written, format!("{}, {}", plural(tensors, "tensor"), bytes_exactly(report.write_bytes))),
+        (read, bytes_exactly(report.read_bytes)),
+    ];
+    if let Some(seconds) = report.seconds {
+        let memory = report.peak_memory.map(|peak| format!(", peak memory {}", bytes(peak)));
+        facts.push(("took", format!("{seconds:.2} s{}", memory.unwrap_or_default())));
+    }
+    if !report.metadata_left_out.is_empty() {
+        facts.push(("left out", left_out(page, &report.metadata_left_out)));
+    }
+    facts
+}
+
+/// `metadata tokenizer.ggml.tokens, tokenizer.ggml.scores`.
+fn left_out(page: &Page, keys: &[String]) -> String {
+    let shown = page.shown(keys.len());
+    let names: Vec<_> = keys[..shown].iter().map(|key| escaped(key)).collect();
+    let more = match keys.len() - shown {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more as u64)),
+    };
+    format!("metadata {}{more}", names.join(", "))
+}
+
+fn table(out: &mut dyn Write, page: &Page, rows: &[ConversionReport]) -> io::Result<()> {
+    let mut table = Table::new([
+        ("scheme", Side::Left),
+        ("variant", Side::Left),
+        ("to", Side::Left),
+        ("weights", Side::Right),
+        ("parameters", Side::Right),
+        ("from", Side::Right),
+        ("bytes", Side::Right),
+    ]);
+    for row in rows {
+        table.row([
+            row.scheme.to_owned(),
+            escaped(&row.variant).into_owned(),
+            row.dtype.to_owned(),
+            grouped(row.weights),
+            count(row.parameters),
+            bytes(row.read_bytes),
+            bytes(row.write_bytes),
+        ]);
+    }
+    table.write(out, 2, page.width)
+}

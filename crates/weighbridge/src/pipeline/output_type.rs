@@ -1,0 +1,50 @@
+//! The rules of `--dtype`: which type a weight is written in.
+//!
+//! | asked for | decoded weight | plain floating point | plain, anything else |
+//! |---|---|---|---|
+//! | `auto` | its native type if that has 16 bits, else BF16 | as stored | as stored |
+//! | a type | that type | that type | as stored |
+
+use crate::dtype::DType;
+use crate::model::Weight;
+use crate::schemes::plain;
+
+/// The types that are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputType {
+    /// What is decoded takes its native 16-bit type, the rest is left alone.
+    #[default]
+    Auto,
+    /// Single precision.
+    F32,
+    /// bfloat16.
+    Bf16,
+    /// IEEE half precision.
+    F16,
+}
+
+impl OutputType {
+    /// The type a weight is written in; `None` for one whose stored type has no name here, which
+    /// cannot be written at all.
+    #[must_use]
+    pub fn of(self, weight: &Weight<'_>) -> Option<DType> {
+        let native = weight.native();
+        match (weight.scheme() == plain::NAME, self.named()) {
+            (true, Some(named)) if native.is_some_and(DType::is_float) => Some(named),
+            (true, _) => native,
+            (false, Some(named)) => Some(named),
+            (false, None) => native
+                .filter(|native| matches!(native, DType::F16 | DType::BF16))
+                .or(Some(DType::BF16)),
+        }
+    }
+
+    fn named(self) -> Option<DType> {
+        match self {
+            Self::Auto => None,
+            Self::F32 => Some(DType::F32),
+            Self::Bf16 => Some(DType::BF16),
+            Self::F16 => Some(DType::F16),
+        }
+    }
+}

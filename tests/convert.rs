@@ -1,0 +1,352 @@
+//! Every sample that can be converted is, to every type, and read back: the values, the dtype rules
+//! and the sizes `inspect` promises. Everything else is refused, and leaves nothing behind.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use common::{image, in_parallel, root, samples};
+use weighbridge::ops::{ConvertOptions, InspectOptions, OutputType};
+use weighbridge::{DType, ErrorKind, FileAccess, Model, OpenOptions, Weight, bf16, f16, ops};
+
+const TYPES: [OutputType; 4] =
+    [OutputType::Auto, OutputType::F32, OutputType::Bf16, OutputType::F16];
+
+/// What `inspect` says a conversion writes.
+fn promised(model: &Model, output_type: OutputType) -> u64 {
+    let decoded = ops::inspect(model, &InspectOptions::default()).unwrap().decoded_bytes;
+    match output_type {
+        OutputType::Auto => decoded.auto,
+        OutputType::F32 => decoded.f32,
+        OutputType::Bf16 => decoded.bf16,
+        OutputType::F16 => decoded.f16,
+    }
+}
+
+/// The rule of the guide, spelled out once more.
+fn wanted_type(weight: &Weight<'_>, output_type: OutputType) -> DType {
+    let native = weight.native();
+    let is_plain = weight.scheme() == "plain";
+    if is_plain && (output_type == OutputType::Auto || !native.unwrap().is_float()) {
+        return native.unwrap();
+    }
+    match (output_type, native) {
+        (OutputType::F32, _) => DType::F32,
+        (OutputType::Bf16, _) => DType::BF16,
+        (OutputType::F16, _) | (OutputType::Auto, Some(DType::F16)) => DType::F16,
+        (OutputType::Auto, _) => DType::BF16,
+    }
+}
+
+/// The bytes a weight must have in the output, by decoding it whole.
+fn wanted_bytes(weight: &Weight<'_>, dtype: DType) -> Vec<u8> {
+    if weight.scheme() == "plain" && weight.native() == Some(dtype) {
+        let (_, source, info) = weight.parts().next().unwrap();
+        return image(source, info).unwrap();
+    }
+    fn decoded<T: weighbridge::schemes::Element, const N: usize>(
+        weight: &Weight<'_>,
+        bytes: fn(T) -> [u8; N],
+    ) -> Vec<u8> {
+        let mut out = vec![T::default(); weight.len()];
+        weight.decode_into(&mut out).unwrap();
+        out.into_iter().flat_map(bytes).collect()
+    }
+    match dtype {
+        DType::F32 => decoded(weight, f32::to_le_bytes),
+        DType::BF16 => decoded(weight, bf16::to_le_bytes),
+        DType::F16 => decoded(weight, f16::to_le_bytes),
+        other => panic!("{} cannot become {other}", weight.name()),
+    }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Converts and compares; or is refused and leaves nothing. Says whether it was written.
+fn check(model: &Model, output_type: OutputType, name: &str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let options = ConvertOptions::new(&target).dtype(output_type);
+    let plan = ops::convert(model, &options.clone().dry_run(true));
+    assert!(names_in(folder.path()).is_empty(), "{name}: a dry run wrote something");
+    let report = match ops::convert(model, &options) {
+        Ok(report) => report,
+        Err(error) => {
+            assert_eq!(plan.unwrap_err().to_string(), error.to_string(), "{name}");
+            assert!(names_in(folder.path()).is_empty(), "{name}: {error}");
+            return false;
+        }
+    };
+    assert_eq!(plan.unwrap().write_bytes, report.write_bytes, "{name}");
+    assert_eq!(names_in(folder.path()), ["out.safetensors"]);
+    let written = Model::open(&target).unwrap();
+    assert_eq!(written.findings(), [], "{name}");
+    assert_eq!(written.weights().len(), model.weights().len(), "{name}");
+    let mut payload = 0;
+    for weight in model.weights() {
+        let out = written.weight(weight.name()).unwrap();
+        let dtype = wanted_type(&weight, output_type);
+        assert_eq!(out.native(), Some(dtype), "{name} {}", weight.name());
+        assert_eq!(out.shape(), weight.shape(), "{name} {}", weight.name());
+        let bytes = wanted_bytes(&weight, dtype);
+        assert!(out.bytes() == Some(&bytes[..]), "{name} {} {output_type:?}", weight.name());
+        payload += bytes.len() as u64;
+    }
+    assert_eq!(promised(model, output_type), payload, "{name} {output_type:?}");
+    let length = std::fs::metadata(&target).unwrap().len();
+    assert_eq!((report.write_bytes, report.files[0].bytes), (length, length), "{name}");
+    true
+}
+
+#[test]
+fn every_sample_converts_to_every_type_or_is_refused() {
+    let written = std::sync::atomic::AtomicUsize::new(0);
+    in_parallel(&samples(), |sample| {
+        let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
+            return;
+        };
+        // What has neither problems nor odd types nor blocks must go through.
+        let is_easy = |weight: Weight<'_>| {
+            weight.undecodable().is_none() && !matches!(weight.native(), None | Some(DType::C128))
+        };
+        let easy = model.findings().is_empty()
+            && model.weights().len() > 0
+            && model.weights().all(is_easy);
+        for output_type in TYPES {
+            let done = check(&model, output_type, &sample.name());
+            assert!(done || !easy, "{} {output_type:?} was refused", sample.name());
+            written.fetch_add(usize::from(done), std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    assert!(written.into_inner() > 200);
+}
+
+/// A safetensors file of one tensor, in memory.
+fn one(dtype: &str, shape: &[u64], data: &[u8], metadata: &str) -> Vec<u8> {
+    let header = format!(
+        r#"{{{metadata}"t":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[0,{}]}}}}"#,
+        data.len()
+    );
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.extend_from_slice(data);
+    file
+}
+
+fn convert_one(file: Vec<u8>, output_type: OutputType) -> (ops::ConvertReport, Vec<u8>) {
+    let model = Model::open_bytes(file, "one.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let report = ops::convert(&model, &ConvertOptions::new(&target).dtype(output_type)).unwrap();
+    let written = Model::open(&target).unwrap();
+    let bytes = written.weight("t").unwrap().bytes().unwrap().to_vec();
+    (report, bytes)
+}
+
+#[test]
+fn what_becomes_infinite_is_counted_and_nothing_else() {
+    let values = [65519.0, 65520.0, -1e6, f32::INFINITY, f32::NAN, 1.0, f32::MAX];
+    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let file = || one("F32", &[7], &data, "");
+    let (report, bytes) = convert_one(file(), OutputType::F16);
+    assert_eq!(report.overflowed, Some(3));
+    let halves: Vec<f16> =
+        bytes.as_chunks().0.iter().map(|chunk| f16::from_le_bytes(*chunk)).collect();
+    assert_eq!(halves[0].to_f32(), 65504.0);
+    assert_eq!(halves[1..4], [f16::INFINITY, f16::NEG_INFINITY, f16::INFINITY]);
+    assert!(halves[4].is_nan());
+    assert_eq!(convert_one(file(), OutputType::Bf16).0.overflowed, Some(1));
+    assert_eq!(convert_one(file(), OutputType::F32).0.overflowed, Some(0));
+    let doubles: Vec<u8> =
+        [1e300, f64::NEG_INFINITY, 1.0].iter().flat_map(|v| f64::to_le_bytes(*v)).collect();
+    let wide = || one("F64", &[3], &doubles, "");
+    for (output_type, overflowed) in TYPES.into_iter().zip([Some(0), Some(1), Some(1), Some(1)]) {
+        assert_eq!(convert_one(wide(), output_type).0.overflowed, overflowed, "{output_type:?}");
+    }
+}
+
+/// What a scheme computes may be too large as well: here a scale times a code.
+#[test]
+fn what_a_scheme_decodes_to_too_much_is_counted() {
+    let mut file = b"GGUF".to_vec();
+    file.extend(3u32.to_le_bytes());
+    file.extend([1u64, 0, 1].map(u64::to_le_bytes).concat());
+    file.push(b't');
+    file.extend(1u32.to_le_bytes());
+    file.extend(32u64.to_le_bytes());
+    // Q8_0: one half-precision scale, 32 codes.
+    file.extend(8u32.to_le_bytes());
+    file.extend(0u64.to_le_bytes());
+    file.resize(file.len().next_multiple_of(32), 0);
+    file.extend(f16::from_f32(30_000.0).to_le_bytes());
+    file.extend((0..32u8).map(|code| code % 4));
+    let (report, bytes) = convert_one(file.clone(), OutputType::F16);
+    // 0, 30,000 and 60,000 fit, 90,000 does not.
+    assert_eq!(report.overflowed, Some(8));
+    let halves = bytes.as_chunks().0.iter().map(|chunk| f16::from_le_bytes(*chunk).to_f32());
+    let wanted = [0.0, 30_000.0, 60_000.0, f32::INFINITY];
+    assert!(halves.zip(wanted.into_iter().cycle()).all(|(found, wanted)| found == wanted));
+    assert_eq!(convert_one(file, OutputType::Bf16).0.overflowed, Some(0));
+}
+
+/// A tensor of many tiles whose rows are longer than a tile.
+#[test]
+fn long_rows_are_cut_into_tiles() {
+    let values: Vec<f32> =
+        (0..200_001u32).map(|i| f32::from_bits(i.wrapping_mul(0x9e37_79b1))).collect();
+    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let (_, bytes) = convert_one(one("F32", &[1, 200_001], &data, ""), OutputType::Bf16);
+    let wanted: Vec<u8> = values.iter().flat_map(|&v| bf16::from_f32(v).to_le_bytes()).collect();
+    assert!(bytes == wanted);
+    let (_, bytes) = convert_one(one("F32", &[1, 200_001], &data, ""), OutputType::Auto);
+    assert!(bytes == data);
+}
+
+#[test]
+fn metadata_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let entries = |model: &Model| -> Vec<(String, String)> {
+        let text = |value: &weighbridge::catalog::Value| value.as_str().unwrap().to_owned();
+        model.metadata().iter().map(|(key, value, _)| ((*key).to_owned(), text(value))).collect()
+    };
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let file = one("F32", &[1], &[0; 4], r#""__metadata__":{"b":"2","format":"mlx"},"#);
+    let model = Model::open_bytes(file, "one").unwrap();
+    ops::convert(&model, &ConvertOptions::new(&target)).unwrap();
+    let kept = entries(&Model::open(&target).unwrap());
+    assert_eq!(kept, [pair("b", "2"), pair("format", "mlx")]);
+    let gguf = Model::open(root().join("tests/files/gguf/vocabulary.gguf")).unwrap();
+    let options = ConvertOptions::new(&target).force(true);
+    let report = ops::convert(&gguf, &options).unwrap();
+    assert!(report.metadata_left_out.contains(&"gguf.tokenizer.ggml.tokens".to_owned()));
+    let kept = entries(&Model::open(&target).unwrap());
+    assert_eq!(kept[0], pair("format", "pt"));
+    assert!(kept.iter().any(|(key, _)| key == "gguf.general.architecture"), "{kept:?}");
+    assert!(!kept.iter().any(|(key, _)| key == "gguf.tokenizer.ggml.tokens"));
+}
+
+/// The error, after making sure that the folder was left as it was.
+fn refused(model: &Model, options: &ConvertOptions, folder: &Path) -> weighbridge::Error {
+    let before = names_in(folder);
+    let error = ops::convert(model, options).unwrap_err();
+    assert_eq!(names_in(folder), before, "{error}");
+    error
+}
+
+#[test]
+fn names_that_cannot_be_written_are_refused() {
+    let model = Model::open_bytes(one("F32", &[1], &[0; 4], ""), "one.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["out.gguf", "out", "out.npz", "-"] {
+        let target = if name == "-" { name.into() } else { folder.path().join(name) };
+        let error = refused(&model, &ConvertOptions::new(target), folder.path());
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.hint_text().unwrap().contains("safetensors"), "{error}");
+    }
+    let target = folder.path().join("nowhere/out.safetensors");
+    let error = refused(&model, &ConvertOptions::new(target), folder.path());
+    assert_eq!(error.kind(), ErrorKind::Io);
+}
+
+#[test]
+fn an_existing_output_is_replaced_only_by_force_and_only_when_complete() {
+    let model = Model::open_bytes(one("F32", &[1], &[7; 4], ""), "one.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    std::fs::write(&target, b"precious").unwrap();
+    let error = refused(&model, &ConvertOptions::new(&target), folder.path());
+    assert!(error.to_string().contains("exists already"), "{error}");
+    let stopped = Arc::new(AtomicBool::new(true));
+    let options = ConvertOptions::new(&target).force(true);
+    refused(&model, &options.clone().cancel(stopped), folder.path());
+    assert_eq!(std::fs::read(&target).unwrap(), b"precious");
+    ops::convert(&model, &options).unwrap();
+    assert_eq!(Model::open(&target).unwrap().weight("t").unwrap().bytes(), Some(&[7; 4][..]));
+    assert_eq!(names_in(folder.path()), ["out.safetensors"]);
+}
+
+/// By its own name, through links of both kinds, and as one shard of several.
+#[cfg(unix)]
+#[test]
+fn the_input_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("in.safetensors"), one("F32", &[1], &[7; 4], "")).unwrap();
+    std::fs::write(at("more.safetensors"), one("F32", &[1], &[8; 4], "")).unwrap();
+    std::os::unix::fs::symlink(at("in.safetensors"), at("soft.safetensors")).unwrap();
+    std::fs::hard_link(at("in.safetensors"), at("hard.safetensors")).unwrap();
+    let before = std::fs::read(at("in.safetensors")).unwrap();
+    for input in ["in.safetensors", "soft.safetensors"] {
+        let model = Model::open(at(input)).unwrap();
+        for output in ["in.safetensors", "soft.safetensors", "hard.safetensors"] {
+            let options = ConvertOptions::new(at(output)).dtype(OutputType::F16).force(true);
+            let error = refused(&model, &options, folder.path());
+            assert!(error.to_string().contains("never written over"), "{error}");
+        }
+    }
+    assert_eq!(std::fs::read(at("in.safetensors")).unwrap(), before);
+    let shards = root().join("tests/files/safetensors/sharded");
+    let model = Model::open(&shards).unwrap();
+    let last = model.sources().last().unwrap().input().name().to_owned();
+    let options = ConvertOptions::new(last).force(true);
+    assert!(ops::convert(&model, &options).unwrap_err().to_string().contains("never written over"));
+}
+
+#[test]
+fn what_cannot_be_converted_is_named_and_can_be_left_out() {
+    let model = Model::open(root().join("tests/files/gguf/ik-llama-types.gguf")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path());
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("tensors cannot be converted: "), "{error}");
+    assert!(error.hint_text().unwrap().contains("--exclude"));
+    let good: Vec<String> = model
+        .weights()
+        .filter(|weight| weight.undecodable().is_none())
+        .map(|weight| weight.name().to_owned())
+        .collect();
+    let nothing = options.clone().select(Arc::new(|_| false));
+    let error = refused(&model, &nothing, folder.path());
+    assert!(error.to_string().contains("nothing to convert"), "{error}");
+    if !good.is_empty() {
+        let only = good.clone();
+        let some = options.select(Arc::new(move |name| only.iter().any(|good| good == name)));
+        assert_eq!(ops::convert(&model, &some).unwrap().files[0].tensors, good.len() as u64);
+    }
+}
+
+/// Cut short: the weight that lacks bytes is refused, the others can still be had.
+#[test]
+fn a_cut_file_gives_what_is_there() {
+    let header = br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header);
+    file.extend_from_slice(&[1; 6]);
+    let model = Model::open_bytes(file, "cut.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path());
+    assert_eq!(error.tensor(), Some("b"), "{error}");
+    let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
+    assert_eq!(report.files[0].tensors, 1);
+}
+
+/// A file that shrinks after it was opened fails in the middle, and leaves nothing.
+#[test]
+fn a_file_that_shrinks_meanwhile_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.safetensors");
+    std::fs::write(&input, one("F32", &[1 << 20], &vec![1; 4 << 20], "")).unwrap();
+    let model = OpenOptions::new().access(FileAccess::Read).open(&input).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&input).unwrap().set_len(3 << 20).unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    refused(&model, &options, folder.path());
+    refused(&model, &options.dtype(OutputType::F16), folder.path());
+}
