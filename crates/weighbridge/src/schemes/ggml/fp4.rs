@@ -210,8 +210,15 @@ unsafe fn nvfp4_avx2<T: Number>(block: &[u8; 36], out: *mut T, finish: impl Fn(_
         .enumerate()
         {
             let scale = _mm256_set1_ps(HALF_SCALES[usize::from(block[group])]);
-            let value = |bytes| finish(_mm256_mul_ps(avx2::signed8(bytes), scale));
-            T::store16(out.add(16 * group), value(values), value(_mm_srli_si128::<8>(values)));
+            let (out, value) = (out.add(16 * group), |lanes| finish(_mm256_mul_ps(lanes, scale)));
+            // Weaving saves shuffles where rounding needs them too.
+            if T::DTYPE == DType::BF16 {
+                let words = _mm256_cvtepi8_epi16(values);
+                T::store_woven16(out, value(avx2::even(words)), value(avx2::odd(words)));
+            } else {
+                let (low, high) = (values, _mm_srli_si128::<8>(values));
+                T::store16(out, value(avx2::signed8(low)), value(avx2::signed8(high)));
+            }
         }
     }
 }
