@@ -1,9 +1,8 @@
-// What a big-endian machine stores: built for one, run under its emulator, linked to ggml.
+// ggml on a big-endian machine: built for one by ggml_big_endian.py, run under its emulator.
 //
-//   ggml_big_endian FILE.gguf quantize TYPE ELEMENTS ROWS COLUMNS < f32 (big-endian) > blocks
-//
-// Without a command it lists what ggml's reader finds in FILE.gguf: name, type and extents.
-// `quantize` reads ROWS * COLUMNS weights and COLUMNS importances.
+//   ggml-big-endian FILE.gguf               lists name, type, extents, place and size of tensors
+//   ggml-big-endian TYPE ROWS COLUMNS       quantizes the f32 on standard input: ROWS * COLUMNS
+//                                           weights, then COLUMNS importances
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -87,7 +87,8 @@ impl Block {
 
     /// How blocks must lie for a tensor of this shape to take `bytes` bytes; `None` if in no way.
     ///
-    /// Where padded rows and flat blocks take the same size, a matrix has padded rows.
+    /// Where padded rows and flat blocks take the same size, a matrix has padded rows, unless the
+    /// type is APR's own, which is always flat.
     #[must_use]
     pub fn tiling(&self, shape: &[u64], bytes: u64) -> Option<Tiling> {
         let elements = element_count(shape)?;
@@ -104,7 +105,10 @@ impl Block {
             blocks.checked_mul(self.bytes.into())
         };
         match self.row_header {
-            0 if shape.len() == 2 && padded(rows, columns) == Some(bytes) => {
+            0 if shape.len() == 2
+                && self.standing != Standing::Apr
+                && padded(rows, columns) == Some(bytes) =>
+            {
                 Some(Tiling::PaddedRows)
             }
             0 if padded(1, elements) == Some(bytes) => Some(Tiling::Flat),
@@ -220,6 +224,10 @@ mod tests {
         for (shape, bytes, expected) in cases {
             assert_eq!(q4_k.tiling(shape, bytes), expected, "{shape:?} {bytes}");
         }
+        let apr_q4 = Block::from_name("APR_Q4").unwrap();
+        assert_eq!(apr_q4.tiling(&[2, 30], 2 * 18), Some(Tiling::Flat));
+        assert_eq!(apr_q4.tiling(&[3, 30], 3 * 18), Some(Tiling::Flat));
+        assert_eq!(apr_q4.tiling(&[3, 20], 3 * 18), None);
     }
 
     #[test]

@@ -37,6 +37,10 @@ pub(crate) trait Lanes: Sized {
     /// Rounds sixteen numbers to nearest even and writes them to `at..at + 16`.
     unsafe fn store16(at: *mut Self, low: __m256, high: __m256);
 
+    /// Whether [`store_woven16`](Self::store_woven16) is the cheaper way to write sixteen numbers,
+    /// for a kernel that can have its lanes in either order.
+    const WEAVES: bool;
+
     /// Rounds sixteen numbers, of which `even` are the first, third, .., and writes them to
     /// `at..at + 16`.
     unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256);
@@ -48,6 +52,7 @@ pub(crate) trait Lanes: Sized {
 
 impl Lanes for f32 {
     const IS_16_BIT: bool = false;
+    const WEAVES: bool = false;
 
     #[inline(always)]
     unsafe fn round16(_: __m256, _: __m256) -> __m256i {
@@ -87,6 +92,7 @@ impl Lanes for f32 {
 
 impl Lanes for bf16 {
     const IS_16_BIT: bool = true;
+    const WEAVES: bool = true;
 
     #[inline(always)]
     unsafe fn round16(low: __m256, high: __m256) -> __m256i {
@@ -172,6 +178,7 @@ unsafe fn rounded_to_bf16(lanes: __m256) -> __m256i {
 
 impl Lanes for f16 {
     const IS_16_BIT: bool = true;
+    const WEAVES: bool = false;
 
     #[inline(always)]
     unsafe fn round16(low: __m256, high: __m256) -> __m256i {
@@ -351,6 +358,20 @@ impl Table16 {
         unsafe {
             let twice = |at: *const u8| _mm256_broadcastsi128_si256(_mm_loadu_si128(at.cast()));
             Self { low_bytes: twice(bytes.as_ptr()), high_bytes: twice(bytes.as_ptr().add(16)) }
+        }
+    }
+
+    /// The table of eight numbers, rounded to `T`, which has sixteen bits, and the same negated.
+    #[inline(always)]
+    pub(crate) unsafe fn signed<T: Lanes>(numbers: __m256) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            let twice = Self::new::<T>(numbers, numbers);
+            let sign = _mm256_broadcastsi128_si256(_mm_set_epi64x(
+                0x8080_8080_8080_8080_u64.cast_signed(),
+                0,
+            ));
+            Self { high_bytes: _mm256_xor_si256(twice.high_bytes, sign), ..twice }
         }
     }
 

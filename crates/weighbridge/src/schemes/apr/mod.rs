@@ -7,12 +7,24 @@
 //!   filled up to 256 elements, any other tensor once at its end. (Rows of whole blocks are
 //!   ggml's own layout, and `ggml` bids for those.)
 //!
-//! This room states their true sizes; arithmetic is not part of it yet, so values are refused.
+//! Recipe: the working and native type is f32: `q s` for `APR_Q8`, `(q - 8) s` for `APR_Q4`, and
+//! ggml's order of operations for its blocks. bf16 and f16 are that f32, rounded once.
+//!
+//! A scale means what its bits say. Of the project's own two decoders one takes an f16 scale that
+//! is infinite, not a number or below 2^-14 for zero, the other does not; hiding a broken scale,
+//! or dropping small weights, is not for a reader to do. The first also decodes padded rows as if
+//! they were flat, which is not what its quantizer wrote.
 
-use super::{Bid, Bids, Evidence, Part, Scheme};
-use crate::blocks::{APR_Q8, Standing, Tiling};
+use std::sync::Arc;
+
+use super::ggml::{BlockRows, kernel_of};
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
+use crate::blocks::{APR_Q8, Block, Standing, Tiling};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
+
+mod padded_rows;
+mod scaled_bytes;
 
 /// The scheme.
 pub struct Apr;
@@ -24,7 +36,7 @@ impl Scheme for Apr {
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
         for &(id, info) in evidence.tensors() {
-            let Some(variant) = variant_of(info) else {
+            let Some((variant, recipe)) = weight_of(info) else {
                 continue;
             };
             bids.weights.push(Bid {
@@ -33,22 +45,42 @@ impl Scheme for Apr {
                 variant: variant.into(),
                 native: Some(DType::F32),
                 parts: vec![Part { role: "weight", tensor: id }],
-                recipe: Err(format!("APR's {variant} is not decoded by this version").into()),
+                recipe,
             });
         }
     }
 }
 
-/// The variant, when the tensor is one of ours.
-fn variant_of(info: &TensorInfo) -> Option<&'static str> {
+/// How a weight is decoded, or why it is not.
+type Decoding = Result<Arc<dyn Recipe>, Arc<str>>;
+
+/// The variant and how it is decoded, when the tensor is one of ours.
+fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
+    let columns = plain::columns(&info.shape);
     match &info.stored {
-        StoredType::Block(block) if block.standing == Standing::Apr => Some(block.name),
-        StoredType::Block(block) => match block.tiling(&info.shape, info.bytes)? {
-            Tiling::Rows => None,
-            Tiling::PaddedRows | Tiling::Flat => Some(block.name),
-        },
+        StoredType::Block(block) => {
+            let tiling = match block.standing {
+                // One of the wrong size was refused by its container already.
+                Standing::Apr => Tiling::Flat,
+                _ => block.tiling(&info.shape, info.bytes)?,
+            };
+            (tiling != Tiling::Rows).then(|| (block.name, blocks(block, tiling, columns)))
+        }
         // A refused one is a stranger of that name, or of the wrong size.
-        StoredType::Opaque(name) if &**name == APR_Q8 && info.refused.is_none() => Some(APR_Q8),
+        StoredType::Opaque(name) if &**name == APR_Q8 && info.refused.is_none() => {
+            Some((APR_Q8, Ok(Arc::new(scaled_bytes::ScaledBytes { columns }))))
+        }
         _ => None,
     }
+}
+
+/// How blocks that do not make whole rows are decoded.
+fn blocks(block: &'static Block, tiling: Tiling, columns: u64) -> Decoding {
+    let kernel = kernel_of(block)
+        .ok_or_else(|| format!("block type {} is not decoded by this version", block.name))?;
+    let rows = BlockRows { block, kernel, columns };
+    Ok(match tiling {
+        Tiling::PaddedRows => Arc::new(padded_rows::PaddedRows { row: rows }),
+        Tiling::Rows | Tiling::Flat => Arc::new(rows),
+    })
 }

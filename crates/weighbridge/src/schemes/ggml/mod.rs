@@ -18,23 +18,43 @@ use crate::dtype::{DType, StoredType};
 
 #[cfg(test)]
 mod agreement;
+mod apr_q4;
 mod bits;
 mod codebook;
 mod companion;
 #[cfg(target_arch = "x86_64")]
 mod four;
 mod fp4;
+mod grids;
+mod iq1;
+mod iq2;
+mod iq3;
+mod k_minimum;
+mod k_signed;
 mod kernel;
 mod rows;
 mod simple;
+#[cfg(target_arch = "x86_64")]
+mod spread;
 mod ternary;
 
 pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
 
 /// The kernels of every family, a file each.
-static FAMILIES: &[&[Kernel]] =
-    &[simple::KERNELS, codebook::KERNELS, ternary::KERNELS, fp4::KERNELS, bits::KERNELS];
+static FAMILIES: &[&[Kernel]] = &[
+    apr_q4::KERNELS,
+    simple::KERNELS,
+    k_minimum::KERNELS,
+    k_signed::KERNELS,
+    iq1::KERNELS,
+    iq2::KERNELS,
+    iq3::KERNELS,
+    codebook::KERNELS,
+    ternary::KERNELS,
+    fp4::KERNELS,
+    bits::KERNELS,
+];
 
 /// How blocks of that type are decoded, if they are.
 pub(crate) fn kernel_of(block: &Block) -> Option<&'static Kernel> {

@@ -1,0 +1,100 @@
+//! 32 bytes to 32 numbers with AVX2, for blocks that keep several elements in a byte.
+//!
+//! Widening bytes to lanes is shuffling, and shuffles across the two halves of a register are the
+//! slow ones. So the packed bytes change places once, when they are loaded ([`load32`]); whatever
+//! bits are then cut from them, four shuffles within the halves give the lanes, in the order that
+//! the output type is cheapest to write in.
+//!
+//! A lane's number may be too large by a power of two: bits that were not shifted down, a byte at
+//! the top of its lane so as to be signed. The group's scale, made too small by the same power,
+//! makes up for it. Both are exact, so the product is the definition's to the bit.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use crate::simd::Number;
+
+/// One over what [`signed32`]'s scales must be too small by.
+pub(super) const SIGNED: f32 = 1.0 / 16_777_216.0;
+
+/// 32 bytes, in the order that [`unsigned32`] and [`signed32`] take for the same output type.
+#[inline(always)]
+pub(super) unsafe fn load32<T: Number>(at: *const u8) -> __m256i {
+    // SAFETY: 32 bytes may be read.
+    unsafe {
+        let bytes = _mm256_loadu_si256(at.cast());
+        if T::WEAVES {
+            // Eights: first, third, then second, fourth.
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes)
+        } else {
+            // Fours: first, third, .. then second, fourth, ..
+            _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7))
+        }
+    }
+}
+
+/// Where vector `index` of four finds its bytes within each half of what [`load32`] gave.
+const fn places<T: Number>(index: i32) -> [i32; 4] {
+    if T::WEAVES {
+        let first = index / 2 * 8 + index % 2;
+        [first, first + 2, first + 4, first + 6]
+    } else {
+        let first = index * 4;
+        [first, first + 1, first + 2, first + 3]
+    }
+}
+
+/// Vector `INDEX` of four: bytes in the lowest place of their lanes, or the highest to be signed.
+#[inline(always)]
+unsafe fn lanes<T: Number, const INDEX: i32, const SIGN: bool>(bytes: __m256i) -> __m256 {
+    // SAFETY: registers only.
+    unsafe {
+        let [a, b, c, d] = const { places::<T>(INDEX) }.map(|place| {
+            if SIGN { 0x0080_8080 | place << 24 } else { 0x8080_8000_u32.cast_signed() | place }
+        });
+        let places = _mm256_setr_epi32(a, b, c, d, a, b, c, d);
+        _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, places))
+    }
+}
+
+/// Writes two vectors in the order of [`places`].
+#[inline(always)]
+unsafe fn store<T: Number>(at: *mut T, one: __m256, two: __m256) {
+    // SAFETY: passed on.
+    unsafe { if T::WEAVES { T::store_woven16(at, one, two) } else { T::store16(at, one, two) } }
+}
+
+/// 32 signed bytes times a scale, another one for the last sixteen, to `at..at + 32`.
+#[inline(always)]
+pub(super) unsafe fn signed32<T: Number>(at: *mut T, bytes: __m256i, scales: [&f32; 2]) {
+    // SAFETY: passed on.
+    unsafe {
+        let [first, last] = scales.map(|scale| _mm256_broadcast_ss(scale));
+        let first = |lanes| _mm256_mul_ps(lanes, first);
+        let last = |lanes| _mm256_mul_ps(lanes, last);
+        store(at, first(lanes::<T, 0, true>(bytes)), first(lanes::<T, 1, true>(bytes)));
+        store(at.add(16), last(lanes::<T, 2, true>(bytes)), last(lanes::<T, 3, true>(bytes)));
+    }
+}
+
+/// 32 unsigned bytes times a scale, less a minimum, to `at..at + 32`; another scale and minimum
+/// for the last sixteen.
+#[inline(always)]
+pub(super) unsafe fn unsigned32<T: Number>(
+    at: *mut T,
+    bytes: __m256i,
+    scales: [&f32; 2],
+    minimums: [&f32; 2],
+) {
+    // SAFETY: passed on.
+    unsafe {
+        let value = |lanes, scale, minimum| {
+            let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
+            _mm256_sub_ps(_mm256_mul_ps(lanes, scale), minimum)
+        };
+        let first = |lanes| value(lanes, scales[0], minimums[0]);
+        let last = |lanes| value(lanes, scales[1], minimums[1]);
+        store(at, first(lanes::<T, 0, false>(bytes)), first(lanes::<T, 1, false>(bytes)));
+        store(at.add(16), last(lanes::<T, 2, false>(bytes)), last(lanes::<T, 3, false>(bytes)));
+    }
+}
