@@ -351,6 +351,16 @@ impl Table16 {
         }
     }
 
+    /// A table that was made before: sixteen low bytes, then sixteen high bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn load(bytes: &[u8; 32]) -> Self {
+        // SAFETY: sixteen bytes are read, twice.
+        unsafe {
+            let twice = |at: *const u8| _mm256_broadcastsi128_si256(_mm_loadu_si128(at.cast()));
+            Self { low_bytes: twice(bytes.as_ptr()), high_bytes: twice(bytes.as_ptr().add(16)) }
+        }
+    }
+
     /// The table of eight numbers, rounded to `T`, which has sixteen bits, and the same negated.
     #[inline(always)]
     pub(crate) unsafe fn signed<T: Lanes>(numbers: __m256) -> Self {

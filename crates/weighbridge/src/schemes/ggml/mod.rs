@@ -1,6 +1,7 @@
 //! The block types of ggml, as GGUF and APR files hold them: rows of whole blocks.
 //!
-//! A block tensor is a weight by itself: scales lie inside its blocks. This room claims every
+//! A block tensor is a weight by itself: scales lie inside its blocks. (NVFP4 may have one more
+//! beside it, see `companion.rs`.) This room claims every
 //! tensor of a known block type and states its true size. What today's ggml writes is decoded;
 //! types that were removed from it and types of its forks are refused by name.
 //!
@@ -18,6 +19,12 @@ use crate::dtype::{DType, StoredType};
 #[cfg(test)]
 mod agreement;
 mod apr_q4;
+mod bits;
+mod codebook;
+mod companion;
+#[cfg(target_arch = "x86_64")]
+mod four;
+mod fp4;
 mod grids;
 mod iq1;
 mod iq2;
@@ -29,6 +36,7 @@ mod rows;
 mod simple;
 #[cfg(target_arch = "x86_64")]
 mod spread;
+mod ternary;
 
 pub(crate) use kernel::Kernel;
 pub(crate) use rows::BlockRows;
@@ -42,6 +50,10 @@ static FAMILIES: &[&[Kernel]] = &[
     iq1::KERNELS,
     iq2::KERNELS,
     iq3::KERNELS,
+    codebook::KERNELS,
+    ternary::KERNELS,
+    fp4::KERNELS,
+    bits::KERNELS,
 ];
 
 /// How blocks of that type are decoded, if they are.
@@ -76,6 +88,8 @@ impl Scheme for Ggml {
                 _ => continue,
             };
             let recipe = recipe.map_err(|verdict| format!("block type {variant} {verdict}"));
+            let mut parts = vec![Part { role: "weight", tensor: id }];
+            let recipe = companion::with_scale(evidence, info, recipe, &mut parts, bids);
             // What nobody will decode is one to know of before anything else, unless it cannot
             // even be fetched.
             if let (Err(reason), None) = (&recipe, &info.refused) {
@@ -86,7 +100,7 @@ impl Scheme for Ggml {
                 shape: info.shape.clone(),
                 variant: variant.into(),
                 native: Some(DType::F32),
-                parts: vec![Part { role: "weight", tensor: id }],
+                parts,
                 recipe: recipe.map_err(Into::into),
             });
         }

@@ -1,0 +1,62 @@
+//! Elements that have at most four values: each value is computed once, and looked up.
+#![allow(unsafe_code, clippy::missing_safety_doc)] // AVX2 forms; reached only where the CPU has it.
+
+use std::arch::x86_64::*;
+
+use crate::simd::Number;
+use crate::simd::avx2::Table16;
+
+/// Four finished numbers of an output type.
+#[derive(Clone, Copy)]
+pub(super) enum Four {
+    /// Twice, in single precision.
+    Lanes(__m256),
+    /// Four times, rounded to 16 bits.
+    Table(Table16),
+}
+
+impl Four {
+    /// What the codes 0 to 3 stand for, to be written as `T`.
+    #[inline(always)]
+    pub(super) unsafe fn new<T: Number>([a, b, c, d]: [f32; 4]) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            let lanes = _mm256_setr_ps(a, b, c, d, a, b, c, d);
+            match T::IS_16_BIT {
+                true => Self::Table(Table16::new::<T>(lanes, lanes)),
+                false => Self::Lanes(lanes),
+            }
+        }
+    }
+
+    /// `-scale`, 0 times `scale`, `scale`, and twice `scale`.
+    #[inline(always)]
+    pub(super) unsafe fn from_minus_one<T: Number>(scale: f32) -> Self {
+        // SAFETY: registers only.
+        unsafe { Self::new::<T>([-1.0, 0.0, 1.0, 2.0].map(|value| value * scale)) }
+    }
+
+    /// The numbers of 32 codes, bytes that are [`crossed`](crate::simd::avx2::crossed).
+    #[inline(always)]
+    pub(super) unsafe fn store_crossed32<T: Number>(self, at: *mut T, codes: __m256i) {
+        // SAFETY: 32 are written.
+        unsafe {
+            let lanes = match self {
+                Self::Table(table) => return table.store_crossed32(at, codes),
+                Self::Lanes(lanes) => lanes,
+            };
+            let halves = [_mm256_castsi256_si128(codes), _mm256_extracti128_si256::<1>(codes)];
+            for (at, half) in [at, at.add(8)].into_iter().zip(halves) {
+                pick8(at, lanes, _mm256_cvtepu8_epi32(half));
+                pick8(at.add(16), lanes, _mm256_cvtepu8_epi32(_mm_srli_si128::<8>(half)));
+            }
+        }
+    }
+}
+
+/// Of four numbers, which `lanes` holds twice, those that the lowest two bits of each lane name.
+#[inline(always)]
+pub(super) unsafe fn pick8<T: Number>(at: *mut T, lanes: __m256, codes: __m256i) {
+    // SAFETY: eight are written.
+    unsafe { T::store8(at, _mm256_permutevar_ps(lanes, codes)) }
+}
