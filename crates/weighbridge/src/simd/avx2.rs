@@ -387,14 +387,7 @@ impl Table16 {
         }
     }
 
-    /// Writes the numbers of 32 codes, bytes below 16, to `at..at + 32`.
-    #[inline(always)]
-    pub(crate) unsafe fn store32<T: Lanes>(self, at: *mut T, codes: __m256i) {
-        // SAFETY: passed on.
-        unsafe { self.store_crossed32(at, crossed(codes)) }
-    }
-
-    /// The same for codes that are [`crossed`] already.
+    /// Writes the numbers of 32 codes, bytes below 16 and [`crossed`], to `at..at + 32`.
     #[inline(always)]
     pub(crate) unsafe fn store_crossed32<T: Lanes>(self, at: *mut T, codes: __m256i) {
         // SAFETY: 32 may be written.
