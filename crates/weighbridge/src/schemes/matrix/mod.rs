@@ -19,11 +19,13 @@ use crate::source::{Slab, Staged};
 
 mod apply;
 mod codes;
+mod e2m1;
 mod grid;
 
 pub(crate) use apply::Arithmetic;
 pub(crate) use codes::{Codes, Packing};
-pub(crate) use grid::{Cell, Grid, Scales, scale_of};
+pub(crate) use e2m1::E2M1;
+pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
 
 /// The factors of one group of codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
