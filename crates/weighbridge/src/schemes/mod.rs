@@ -23,6 +23,7 @@ mod bids;
 pub mod ggml;
 pub mod gptq;
 mod matrix;
+pub mod mx;
 pub mod nvfp4;
 pub mod plain;
 mod unused;
@@ -30,7 +31,7 @@ mod unused;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &nvfp4::Nvfp4, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &nvfp4::Nvfp4, &mx::Mx, &ggml::Ggml, &apr::Apr];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {

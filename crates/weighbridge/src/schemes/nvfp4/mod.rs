@@ -97,7 +97,11 @@ impl<'a> Found<'a> {
     }
 
     /// A tensor of the weight's module.
-    fn beside(&self, evidence: &Evidence<'a>, role: &str) -> Option<(TensorId, &'a TensorInfo)> {
+    fn beside<'e>(
+        &self,
+        evidence: &Evidence<'e>,
+        role: &str,
+    ) -> Option<(TensorId, &'e TensorInfo)> {
         evidence.find(&format!("{}.{role}", self.module))
     }
 
