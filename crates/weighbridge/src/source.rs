@@ -187,7 +187,8 @@ impl Source {
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
     }
 
-    fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
+    /// An error for a tensor that is not to be read.
+    pub(crate) fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
         if let Some(reason) = &self.catalog.unsafe_to_read {
             return Err(Error::unsupported(reason.clone()).in_file(self.input.name()));
         }

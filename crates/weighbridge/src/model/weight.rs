@@ -189,6 +189,10 @@ impl<'m> Weight<'m> {
         if out.is_empty() {
             return Ok(());
         }
+        // What was refused may have a shape that its bytes do not bear out: no place in it counts.
+        for (_, source, info) in self.parts() {
+            source.check_readable(info)?;
+        }
         scratch.slabs.clear();
         recipe.needs(rows.clone(), &mut scratch.slabs);
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);

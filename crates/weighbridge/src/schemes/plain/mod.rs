@@ -56,8 +56,9 @@ pub struct Plain {
 impl Plain {
     /// Where some rows lie.
     pub(crate) fn slab(&self, rows: &Range<u64>) -> Slab {
-        let bits = self.columns * u64::from(self.dtype.bits());
-        let (start, end) = (rows.start * bits / 8, (rows.end * bits).div_ceil(8));
+        // Types of less than a byte have no recipe.
+        let bytes = self.columns.saturating_mul(u64::from(self.dtype.bits() / 8));
+        let [start, end] = [rows.start, rows.end].map(|row| row.saturating_mul(bytes));
         Slab::whole(0, start, end - start)
     }
 
