@@ -69,8 +69,7 @@ fn every_number_type() {
     }
 }
 
-/// Bytes that are not there are refused before anything is computed from the shape: here the
-/// bits of a row's end are 2^64.
+/// Bytes that are not there are an error, also where counting them in bits would go past 2^64.
 #[test]
 fn a_shape_without_its_bytes_is_refused() {
     let header = format!(
@@ -83,6 +82,6 @@ fn a_shape_without_its_bytes_is_refused() {
     let model = Model::open_bytes(file, "cut.safetensors").unwrap();
     let last = (1 << 58) - 1..1 << 58;
     let error = model.weight("t").unwrap().decode_rows(last, &mut [0f32]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-    assert!(error.to_string().contains("bytes"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+    assert!(error.hint_text().unwrap().contains("cut short"), "{error}");
 }
