@@ -107,6 +107,12 @@ impl Source {
         self.container
     }
 
+    /// What reading may cost.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// The file's length; for a stream that was not read to its end, what its header says.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
@@ -176,6 +182,10 @@ impl Source {
             return Ok(Staged { bytes, row_bytes, stride: to_usize(slab.stride)? });
         }
         let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
+        let more = total.saturating_sub(scratch.len());
+        if scratch.try_reserve_exact(more).is_err() {
+            return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+        }
         scratch.resize(total, 0);
         if slab.stride == slab.row_bytes {
             self.read_image(tensor, slab.offset, scratch)?;
@@ -187,7 +197,8 @@ impl Source {
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
     }
 
-    fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
+    /// An error for a tensor that is not to be read.
+    pub(crate) fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
         if let Some(reason) = &self.catalog.unsafe_to_read {
             return Err(Error::unsupported(reason.clone()).in_file(self.input.name()));
         }

@@ -181,6 +181,28 @@ pub trait Recipe: Send + Sync {
     /// Decodes `rows` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// The same for any stretch of elements, where that costs no more than the stretch: rows may
+    /// be larger than memory.
+    fn elements(&self) -> Option<&dyn Elements> {
+        None
+    }
+}
+
+/// A [`Recipe`] that does not need whole rows. Elements are counted through the whole weight, the
+/// innermost dimension first.
+pub trait Elements: Send + Sync {
+    /// The pieces of the parts that `elements` need, appended to `slabs`.
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>);
+
+    /// Decodes `elements` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
+    /// `i`th slab of [`needs`](Self::needs).
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
+}
+
+/// The elements of some rows.
+pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+    rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
 }
 
 /// Where decoded numbers go.
