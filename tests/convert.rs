@@ -205,7 +205,8 @@ fn a_scheme_is_decoded_over_many_tiles() {
             let scale = f16::from_f32(0.001 + (block % 1013) as f32 / 512.0);
             bytes.extend(scale.to_le_bytes());
             for index in 0..32 {
-                let code = ((block * 32 + index).wrapping_mul(0x9e37_79b1) >> 7) as i8;
+                let code =
+                    (block * 32 + index).wrapping_mul(0x9e37_79b1).to_le_bytes()[1].cast_signed();
                 bytes.push(code.cast_unsigned());
                 wanted.push(scale.to_f32() * f32::from(code));
             }

@@ -116,8 +116,7 @@ fn what_is_unfinished_can_be_discarded() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let files = || std::fs::read_dir(folder.path()).unwrap().count();
-    let _outputs =
-        ["a", "b"].map(|name| Output::create(&folder.path().join(name), 1000).unwrap());
+    let _outputs = ["a", "b"].map(|name| Output::create(&folder.path().join(name), 1000).unwrap());
     assert_eq!(files(), 2);
     discard_unfinished();
     assert_eq!(files(), 0);
