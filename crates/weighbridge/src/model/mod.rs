@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::input::{FileAccess, Input, ReadSeek};
 use crate::limits::{Budget, Limits};
 use crate::schemes::{self, Config, Evidence, Ledger, TensorId};
-use crate::source::Source;
+use crate::source::{Slab, Source};
 
 mod locate;
 mod weight;
@@ -195,7 +195,8 @@ impl Model {
 
     fn new(sources: Vec<Source>, located: Located) -> Self {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
-        let evidence = Evidence::new(catalogs, &located.configs);
+        let read = |id: TensorId| read_whole(&sources, id);
+        let evidence = Evidence::new(catalogs, &located.configs).reading(&read);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
         let mut notes = located.notes;
@@ -283,6 +284,15 @@ impl Model {
         let source = &self.sources[id.source as usize];
         (source, &source.catalog().tensors[id.tensor as usize])
     }
+}
+
+/// The image of one stored tensor.
+fn read_whole(sources: &[Source], id: TensorId) -> Result<Vec<u8>> {
+    let source = &sources[id.source as usize];
+    let tensor = &source.catalog().tensors[id.tensor as usize];
+    let mut scratch = Vec::new();
+    let staged = source.fetch(tensor, &Slab::whole(0, 0, tensor.bytes), &mut scratch)?;
+    Ok(staged.bytes().to_vec())
 }
 
 /// A finding for each stored tensor that cannot be read, unless one says so already. (That it

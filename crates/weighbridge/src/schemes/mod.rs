@@ -22,6 +22,7 @@ pub mod apr;
 mod bids;
 pub mod ggml;
 pub mod gptq;
+mod matrix;
 pub mod plain;
 
 pub use bids::{Entry, Ledger, settle};
@@ -65,7 +66,13 @@ pub struct Evidence<'a> {
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     configs: &'a [Config],
     metadata: Vec<&'a Metadata>,
+    /// Reads the image of a stored tensor, where there is a file to read.
+    read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
 }
+
+/// The longest tensor that is read before anything is asked for: descriptions of a scheme that
+/// are stored as tensors are far shorter.
+const MOST_READ: u64 = 64 << 10;
 
 impl<'a> Evidence<'a> {
     /// Gathers the evidence of a model.
@@ -79,6 +86,7 @@ impl<'a> Evidence<'a> {
             by_name: OnceCell::new(),
             configs,
             metadata: Vec::new(),
+            read: None,
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -89,6 +97,46 @@ impl<'a> Evidence<'a> {
                 .extend(numbered.map(|(tensor, info)| (TensorId { source, tensor }, info)));
         }
         evidence
+    }
+
+    /// Lets schemes look into small tensors, with `read`.
+    #[must_use]
+    pub fn reading(mut self, read: &'a dyn Fn(TensorId) -> Result<Vec<u8>>) -> Self {
+        self.read = Some(read);
+        self
+    }
+
+    /// The bytes of a small tensor that describes others (JSON as bytes, a shape), as a row-major
+    /// little-endian image; why they cannot be had, otherwise.
+    pub fn bytes(&self, id: TensorId) -> Result<Vec<u8>, String> {
+        let (_, info) = self.tensors[self.index(id)];
+        let Some(read) = self.read else {
+            return Err(format!("{} cannot be read here", info.name));
+        };
+        if info.bytes > MOST_READ {
+            return Err(format!(
+                "{} has {} bytes, at most {MOST_READ} are expected",
+                info.name, info.bytes
+            ));
+        }
+        read(id).map_err(|e| e.to_string())
+    }
+
+    /// The quantization method that the configs name, in lower case: `gptq`, `fp8`, `modelopt`,
+    /// ..; `mlx` for a config with MLX's key.
+    #[must_use]
+    pub fn method(&self) -> Option<String> {
+        let named = |json: &serde_json::Value| {
+            let method = json.get("quant_method").or_else(|| json.get("producer")?.get("name"))?;
+            method.as_str().map(str::to_lowercase)
+        };
+        let of_config = self.quantization().and_then(|(_, json)| named(json));
+        let modelopt = || self.config("hf_quant_config.json").and_then(named);
+        let mlx = || {
+            let quantization = self.config("config.json")?.get("quantization")?;
+            quantization.get("group_size").is_some().then(|| "mlx".to_owned())
+        };
+        of_config.or_else(modelopt).or_else(mlx)
     }
 
     /// Every stored tensor, in the order of the files.
@@ -121,12 +169,29 @@ impl<'a> Evidence<'a> {
     /// What the configs say about quantization, and the file that says it.
     #[must_use]
     pub fn quantization(&self) -> Option<(&'static str, &'a serde_json::Value)> {
-        const KEY: &str = "quantization_config";
+        const KEYS: [&str; 2] = ["quantization_config", "compression_config"];
         let config = self.config("config.json");
-        let inside = config.and_then(|c| c.get(KEY).or_else(|| c.get("text_config")?.get(KEY)));
-        match inside.filter(|json| json.is_object()) {
-            Some(json) => Some(("config.json", json)),
-            None => self.config("quantize_config.json").map(|json| ("quantize_config.json", json)),
+        let under = |json: &'a serde_json::Value| KEYS.iter().find_map(|key| json.get(*key));
+        let inside = config.and_then(|c| under(c).or_else(|| under(c.get("text_config")?)));
+        if let Some(json) = inside.filter(|json| json.is_object()) {
+            return Some(("config.json", json));
+        }
+        let files = ["quantize_config.json", "quant_config.json"];
+        files.into_iter().find_map(|file| self.config(file).map(|json| (file, json)))
+    }
+
+    /// The type that the config says the model was made in, where it says so.
+    #[must_use]
+    pub fn model_dtype(&self) -> Option<DType> {
+        let config = self.config("config.json")?;
+        let under =
+            |json: &'a serde_json::Value| json.get("dtype").or_else(|| json.get("torch_dtype"));
+        let named = under(config).or_else(|| under(config.get("text_config")?))?;
+        match named.as_str()?.trim_start_matches("torch.") {
+            "bfloat16" => Some(DType::BF16),
+            "float16" | "half" => Some(DType::F16),
+            "float32" | "float" => Some(DType::F32),
+            _ => None,
         }
     }
 

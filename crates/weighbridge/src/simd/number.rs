@@ -17,6 +17,9 @@ pub(crate) trait Number: Element + Lanes {
     /// Rounds to nearest even; NaN stays NaN.
     fn narrow(value: f32) -> Self;
 
+    /// Rounds to this type, and back to f32.
+    fn step(value: f32) -> f32;
+
     /// Fills an output by way of single precision: in place where it is that.
     fn through<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N]));
 }
@@ -75,17 +78,27 @@ impl Number for f32 {
     }
 
     #[inline(always)]
+    fn step(value: f32) -> f32 {
+        value
+    }
+
+    #[inline(always)]
     fn through<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N])) {
         fill(out);
     }
 }
 
 macro_rules! sixteen_bits {
-    ($type:ty, $bits:ident) => {
+    ($type:ty, $bits:ident, $widen:expr) => {
         impl Number for $type {
             #[inline(always)]
             fn narrow(value: f32) -> Self {
                 Self::from_bits($bits(value))
+            }
+
+            #[inline(always)]
+            fn step(value: f32) -> f32 {
+                $widen($bits(value))
             }
 
             #[inline(always)]
@@ -100,8 +113,8 @@ macro_rules! sixteen_bits {
     };
 }
 
-sixteen_bits!(bf16, bf16_bits);
-sixteen_bits!(f16, f16_bits);
+sixteen_bits!(bf16, bf16_bits, |bits| f32::from_bits(u32::from(bits) << 16));
+sixteen_bits!(f16, f16_bits, half_to_f32);
 
 #[cfg(test)]
 mod tests {

@@ -118,6 +118,14 @@ impl Elements for Plain {
     }
 }
 
+/// Element `index` of some bytes, as f32; NaN for types without a meaning as a number.
+pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
+    let width = dtype.bits() as usize / 8;
+    let mut value = [f32::NAN];
+    widen(dtype, Level::Baseline, &bytes[index * width..][..width], &mut value);
+    value[0]
+}
+
 fn copy<T, const N: usize>(bytes: &[u8], out: &mut [T], read: impl Fn([u8; N]) -> T) {
     out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = read(*bytes));
 }
