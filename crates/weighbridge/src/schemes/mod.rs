@@ -23,6 +23,7 @@ pub mod apr;
 mod bids;
 pub mod ggml;
 pub mod gptq;
+pub mod known;
 mod matrix;
 pub mod plain;
 
@@ -30,7 +31,7 @@ pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr, &known::Known];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
