@@ -42,13 +42,13 @@ pub(super) fn method(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// Bits of a trellis: words of 16 bits for 256 numbers.
-pub(super) fn exl3(group: &Group<'_>) -> Option<String> {
+pub(super) fn exl3(group: &Group<'_, '_>) -> Option<String> {
     let words = group.anchor.1.shape.get(2)?;
     (words % 16 == 0).then(|| format!("{}bit", words / 16))
 }
 
 /// Codebooks and the bits of an index into them.
-pub(super) fn aqlm(group: &Group<'_>) -> Option<String> {
+pub(super) fn aqlm(group: &Group<'_, '_>) -> Option<String> {
     let codebook = &group.companion(".codebooks")?.shape;
     let &[count, entries, ..] = &codebook[..] else { return None };
     let is_power = entries.is_power_of_two();
@@ -56,13 +56,13 @@ pub(super) fn aqlm(group: &Group<'_>) -> Option<String> {
 }
 
 /// The bits that a tensor of its own spells out.
-pub(super) fn hqq(group: &Group<'_>) -> Option<String> {
+pub(super) fn hqq(group: &Group<'_, '_>) -> Option<String> {
     let bits = *whole_numbers(group, ".nbits")?.first()?;
     Some(format!("{bits}bit"))
 }
 
 /// The numbers of a small companion, none of them negative.
-pub(super) fn whole_numbers(group: &Group<'_>, suffix: &str) -> Option<Vec<u64>> {
+pub(super) fn whole_numbers(group: &Group<'_, '_>, suffix: &str) -> Option<Vec<u64>> {
     let (_, id, info) = group.companions.iter().find(|companion| companion.0 == suffix)?;
     let bytes = group.evidence.bytes(*id).ok()?;
     let number = |chunk: &[u8]| match info.stored.element()? {
@@ -82,13 +82,13 @@ pub(super) fn whole_numbers(group: &Group<'_>, suffix: &str) -> Option<Vec<u64>>
 }
 
 /// The type that `quanto_qmap.json` gives the module.
-pub(super) fn quanto(group: &Group<'_>) -> Option<String> {
+pub(super) fn quanto(group: &Group<'_, '_>) -> Option<String> {
     let map = group.evidence.config("quanto_qmap.json")?;
     Some(map.get(group.module)?.get("weights")?.as_str()?.to_owned())
 }
 
 /// The class that the file's metadata gives the tensor.
-pub(super) fn torchao_type(group: &Group<'_>) -> Option<String> {
+pub(super) fn torchao_type(group: &Group<'_, '_>) -> Option<String> {
     let key = format!("{}.weight", group.module);
     let text = group.evidence.metadata().iter().find_map(|all| all.get(&key))?.as_str()?;
     let json: serde_json::Value = serde_json::from_str(text).ok()?;
@@ -96,14 +96,14 @@ pub(super) fn torchao_type(group: &Group<'_>) -> Option<String> {
 }
 
 /// The type of SDNQ's numbers.
-pub(super) fn sdnq(group: &Group<'_>) -> Option<String> {
+pub(super) fn sdnq(group: &Group<'_, '_>) -> Option<String> {
     let own = group.evidence.config("quantization_config.json");
     let json = own.or_else(|| group.evidence.quantization().map(|(_, json)| json))?;
     Some(json.get("weights_dtype")?.as_str()?.to_owned())
 }
 
 /// The bits of that type: the first number in `uint4`, `int5`, `float6_e3m2fn`.
-pub(super) fn sdnq_bits(group: &Group<'_>) -> Option<u64> {
+pub(super) fn sdnq_bits(group: &Group<'_, '_>) -> Option<u64> {
     let name = sdnq(group)?;
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
@@ -111,7 +111,7 @@ pub(super) fn sdnq_bits(group: &Group<'_>) -> Option<u64> {
 }
 
 /// The format of ComfyUI's description, where it is none of those that are decoded.
-pub(super) fn comfy(group: &Group<'_>) -> Option<String> {
+pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
     const DECODED: [&str; 4] = ["float8_e4m3fn", "float8_e5m2", "nvfp4", "mxfp8"];
     let bytes = group.evidence.bytes(group.anchor.0).ok()?;
     let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
@@ -121,7 +121,7 @@ pub(super) fn comfy(group: &Group<'_>) -> Option<String> {
 
 /// Whether no other scheme has a say about 8-bit integers with scales: compressed-tensors has
 /// its own rules, and so has a layout that ComfyUI describes.
-pub(super) fn int8_is_nobodys(group: &Group<'_>) -> bool {
+pub(super) fn int8_is_nobodys(group: &Group<'_, '_>) -> bool {
     let described = group.evidence.find(&format!("{}.comfy_quant", group.module)).is_some();
     let method = method(group.evidence);
     !described && method.as_deref() != Some("compressed-tensors")

@@ -45,28 +45,34 @@ impl Scheme for Known {
     }
 }
 
+/// Every scheme that is recognised and not decoded: its name in variants, what it is, and what to
+/// do instead.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    KINDS.iter().map(|kind| (kind.name, kind.title, kind.instead))
+}
+
 /// What follows the last dot of a name.
 fn ending(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
 /// The tensors of one weight, and the row they fit.
-struct Group<'a> {
+struct Group<'g, 'a> {
     kind: &'static Kind,
-    evidence: &'a Evidence<'a>,
+    evidence: &'g Evidence<'a>,
     /// The module: the anchor's name without its suffix.
     module: &'a str,
     anchor: (TensorId, &'a TensorInfo),
     companions: Vec<(&'static str, TensorId, &'a TensorInfo)>,
 }
 
-impl<'a> Group<'a> {
+impl<'g, 'a> Group<'g, 'a> {
     /// The group around an anchor, if everything the row asks for is there.
     fn of(
         kind: &'static Kind,
         id: TensorId,
         info: &'a TensorInfo,
-        evidence: &'a Evidence<'a>,
+        evidence: &'g Evidence<'a>,
     ) -> Option<Self> {
         let element = info.stored.element()?;
         if !kind.types.is_empty() && !kind.types.contains(&element) {

@@ -23,11 +23,11 @@ pub(super) struct Kind {
     /// The methods of the config that it needs, where the names alone do not tell.
     pub(super) method: &'static [&'static str],
     /// What else must be true.
-    pub(super) fits: fn(&Group<'_>) -> bool,
+    pub(super) fits: fn(&Group<'_, '_>) -> bool,
     /// The logical shape, where it can be told.
-    pub(super) shape: fn(&Group<'_>) -> Option<Shape>,
+    pub(super) shape: fn(&Group<'_, '_>) -> Option<Shape>,
     /// More about the variant: the bits, the class.
-    pub(super) detail: fn(&Group<'_>) -> Option<String>,
+    pub(super) detail: fn(&Group<'_, '_>) -> Option<String>,
     /// What the module's name becomes the weight's with.
     pub(super) weight: &'static str,
     /// What to do instead.
@@ -61,7 +61,7 @@ const EIGHT_BITS: [DType; 5] =
     [DType::I8, DType::F8_E4M3, DType::F8_E5M2, DType::F8_E4M3FNUZ, DType::F8_E5M2FNUZ];
 
 /// Whether a companion holds plain floating-point numbers.
-fn is_float(group: &Group<'_>, suffix: &str) -> bool {
+fn is_float(group: &Group<'_, '_>, suffix: &str) -> bool {
     group.type_of(suffix).is_some_and(|t| FLOATS.contains(&t))
 }
 
@@ -256,6 +256,8 @@ pub(super) static KINDS: &[Kind] = &[
         types: &[DType::I16],
         needs: &[".scales"],
         takes: &[".qzeros", ".scaled_zeros"],
+        // Where the config says so, AWQ itself speaks of it.
+        fits: |group| details::method(group.evidence).as_deref() != Some("awq"),
         shape: shapes::awq_fast,
         instead: "convert the model it was made from, or one in AWQ's GEMM layout",
         ..USUAL
@@ -437,25 +439,6 @@ pub(super) static KINDS: &[Kind] = &[
         drops: &[".input_scale", ".input_zero_point", ".output_scale", ".output_zero_point"],
         method: &["quark"],
         shape: shapes::quark,
-        ..USUAL
-    },
-    Kind {
-        name: "metal",
-        title: "the metal method of transformers",
-        anchor: ".weight",
-        types: &[DType::U32],
-        needs: &[".scales", ".qbiases"],
-        shape: shapes::metal,
-        ..USUAL
-    },
-    Kind {
-        name: "int8-blocks",
-        title: "8-bit integers with a scale a block",
-        anchor: ".weight",
-        types: &[DType::I8],
-        needs: &[".weight_scale_inv"],
-        drops: &[".input_scale", ".activation_scale"],
-        fits: |group| is_float(group, ".weight_scale_inv"),
         ..USUAL
     },
     Kind {
