@@ -29,6 +29,22 @@ pub(super) struct Layer<'a> {
     pub format: Result<String, String>,
 }
 
+/// Formats of 8-bit floats.
+const FLOATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
+
+impl Layer<'_> {
+    /// Whether the format is another scheme's to decode, or to refuse by its name, for a weight
+    /// of 8-bit floats or of another type.
+    pub(super) fn is_anothers(&self, fp8: bool) -> bool {
+        match &self.format {
+            Ok(format) if FLOATS.contains(&&**format) => false,
+            Ok(format) if format == "nvfp4" => !fp8,
+            Ok(_) => self.tensor.is_some(),
+            Err(_) => !fp8,
+        }
+    }
+}
+
 impl<'a> Comfy<'a> {
     /// Gathers it.
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {

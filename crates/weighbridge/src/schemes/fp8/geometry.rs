@@ -210,7 +210,8 @@ mod tests {
     /// Shape and scales to stack, block and name, without a config.
     #[test]
     fn shapes_speak_for_themselves() {
-        let cases: &[(&[u64], &[u64], [u64; 2], &str)] = &[
+        type Case<'a> = (&'a [u64], &'a [u64], [u64; 2], &'a str);
+        let cases: &[Case<'_>] = &[
             (&[6, 8], &[], [1, 48], "tensor"),
             (&[6, 8], &[1], [1, 48], "tensor"),
             (&[6, 8], &[1, 1], [6, 8], "tensor"),

@@ -61,6 +61,8 @@ impl Scheme for Fp8 {
             model.bid_for((id, info), bids);
         }
         model.drop_markers(bids);
+        bids.dropped.sort_by_key(|(id, _)| *id);
+        bids.dropped.dedup_by_key(|(id, _)| *id);
     }
 }
 
@@ -95,16 +97,17 @@ impl<'a> Model<'_, 'a> {
     fn bid_for(&self, weight: Found<'a>, bids: &mut Bids) {
         let (_, info) = weight;
         self.report_orphan(info, bids);
-        let scales = match info.stored.element() {
-            Some(dtype) if is_fp8(dtype) => scales_of(self.evidence, &info.name),
-            // Other types are this scheme's only by a name that no other scheme uses.
-            _ => self.inverse_scale(info),
+        let module = module_of(&info.name);
+        let layer = self.comfy.layer(self.evidence, module).filter(|_| module != &*info.name);
+        let fp8 = info.stored.element().is_some_and(is_fp8);
+        let scales = match &layer {
+            Some(layer) if layer.is_anothers(fp8) => return,
+            None if !fp8 => self.inverse_scale(info),
+            _ => scales_of(self.evidence, &info.name),
         };
         if scales.is_empty() && !self.lacks_scales(info) {
             return;
         }
-        let module = module_of(&info.name);
-        let layer = self.comfy.layer(self.evidence, module);
         let mut parts = vec![Part { role: "weight", tensor: weight.0 }];
         parts.extend(scales.iter().map(|(_, (id, _))| Part { role: "scales", tensor: *id }));
         let format = layer.as_ref().map(|layer| layer.format.clone()).transpose();
@@ -178,6 +181,10 @@ impl<'a> Model<'_, 'a> {
                 said.or_else(|| self.settings.contradicts(dtype)).map_or(Ok(dtype), Err)
             }
             Some(DType::I8) if method == Some("blockwise_int8") => Ok(DType::I8),
+            _ if let Some(format) = format => Err(format!(
+                "ComfyUI's format `{format}` with a weight of {} cannot be decoded by this version",
+                info.stored.name()
+            )),
             _ => Err(format!(
                 "it is {} and has a scale `_scale_inv`, which belongs to 8-bit floats, or to I8 \
                  where the config's quant_method is blockwise_int8",
@@ -193,8 +200,8 @@ impl<'a> Model<'_, 'a> {
         Ok(Hints { block, fused: self.settings.fused(&info.name), transposed })
     }
 
-    /// A multiplier called an inverse, beside a weight of any type. Powers of two beside whole
-    /// numbers belong to 4-bit floats in pairs.
+    /// A multiplier called an inverse, beside a weight of any type: no other scheme has that name.
+    /// Powers of two beside whole numbers belong to 4-bit floats in pairs.
     fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, Found<'a>)> {
         let Some((id, scale)) = self.evidence.find(&format!("{}_scale_inv", info.name)) else {
             return Vec::new();
@@ -210,6 +217,8 @@ impl<'a> Model<'_, 'a> {
         self.settings.scales_expected
             && info.stored.element().is_some_and(is_fp8)
             && info.shape.len() >= 2
+            && !info.name.ends_with("_scale")
+            && !info.name.ends_with("scales")
             && scaled_by(&info.name).is_none()
             && !self.settings.excludes(module_of(&info.name))
     }

@@ -107,7 +107,7 @@ impl<'a> Settings<'a> {
             let core = entry.trim_start_matches("re:").trim_matches(['*', '.', '^', '$']);
             !core.is_empty() && module.contains(core)
         };
-        self.excluded.iter().any(|entry| matches(&entry))
+        self.excluded.iter().any(matches)
     }
 
     /// Whether a weight may be fused projections whose blocks restart in each shard.

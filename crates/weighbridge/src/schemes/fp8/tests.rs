@@ -87,6 +87,11 @@ struct Outcome {
 }
 
 fn outcome(tensors: &[Made<'_>], config: &Json) -> Outcome {
+    outcome_reading(tensors, config, &[])
+}
+
+/// The same with the contents of every small tensor.
+fn outcome_reading(tensors: &[Made<'_>], config: &Json, contents: &[u8]) -> Outcome {
     let info = |&(name, dtype, shape): &Made<'_>| TensorInfo {
         name: name.into(),
         shape: shape.iter().copied().collect(),
@@ -98,7 +103,9 @@ fn outcome(tensors: &[Made<'_>], config: &Json) -> Outcome {
     let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
     let configs = [Config { name: "config.json".into(), json: config.clone() }];
     let metadata = Metadata::default();
-    let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
+    let read = |_| Ok(contents.to_vec());
+    let evidence =
+        Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs).reading(&read);
     let mut bids = Bids::default();
     Fp8.bid(&evidence, &mut bids);
     Outcome {
@@ -129,7 +136,7 @@ fn decoded(tensors: &[Made<'_>], config: &Json, variant: &str) {
     assert_eq!(variants, [("a.weight".to_owned(), variant.to_owned())]);
 }
 
-fn fp8(block: Json) -> Json {
+fn fp8(block: &Json) -> Json {
     json!({ "quantization_config": { "quant_method": "fp8", "weight_block_size": block } })
 }
 
@@ -150,14 +157,14 @@ fn whole_numbers_are_not_floats() {
     let pair = |dtype, scale| {
         [("a.weight", dtype, &[256, 256][..]), ("a.weight_scale_inv", scale, &[2, 2][..])]
     };
-    refused(&pair(I8, F32), &fp8(json!([128, 128])), "blockwise_int8");
-    refused(&pair(U8, F32), &fp8(json!([128, 128])), "8-bit floats");
+    refused(&pair(I8, F32), &fp8(&json!([128, 128])), "blockwise_int8");
+    refused(&pair(U8, F32), &fp8(&json!([128, 128])), "8-bit floats");
     refused(&pair(BF16, F32), &json!({}), "8-bit floats");
     let config = json!({ "quantization_config":
         { "quant_method": "blockwise_int8", "weight_block_size": [128, 128] } });
     decoded(&pair(I8, F32), &config, "int8-b128x128");
     // Pairs of 4-bit floats, which another scheme owns.
-    assert!(outcome(&pair(I8, F8_E8M0), &fp8(json!([128, 128]))).variants.is_empty());
+    assert!(outcome(&pair(I8, F8_E8M0), &fp8(&json!([128, 128]))).variants.is_empty());
 }
 
 #[test]
@@ -166,11 +173,11 @@ fn another_block_than_the_configs_is_refused() {
         [("a.weight", F8_E4M3, &[256, 512][..]), ("a.weight_scale_inv", F32, cells)]
     };
     decoded(&pair(&[4, 8]), &json!({}), "e4m3-b64x64");
-    decoded(&pair(&[4, 8]), &fp8(json!([64, 64])), "e4m3-b64x64");
-    refused(&pair(&[4, 8]), &fp8(json!([128, 128])), "as blocks of 64 would");
-    refused(&pair(&[2, 4]), &fp8(json!([64, 64])), "need 4 cells");
-    refused(&pair(&[2, 4]), &fp8(json!([128])), "two positive numbers");
-    refused(&pair(&[2, 4]), &fp8(json!([0, 128])), "two positive numbers");
+    decoded(&pair(&[4, 8]), &fp8(&json!([64, 64])), "e4m3-b64x64");
+    refused(&pair(&[4, 8]), &fp8(&json!([128, 128])), "as blocks of 64 would");
+    refused(&pair(&[2, 4]), &fp8(&json!([64, 64])), "need 4 cells");
+    refused(&pair(&[2, 4]), &fp8(&json!([128])), "two positive numbers");
+    refused(&pair(&[2, 4]), &fp8(&json!([0, 128])), "two positive numbers");
     refused(&pair(&[3, 4]), &json!({}), "fit no block size");
 }
 
@@ -184,17 +191,17 @@ fn blocks_that_restart_in_each_shard_are_named() {
     refused(&tensors("a.weight", "a.weight_scale_inv"), &mimo, "MiMo");
     let found = outcome(
         &tensors("a.qkv_proj.weight", "a.qkv_proj.weight_scale_inv"),
-        &fp8(json!([128, 128])),
+        &fp8(&json!([128, 128])),
     );
     assert!(found.findings[0].2.contains("tensor-parallel shard"));
     // The same shapes elsewhere are padding.
-    decoded(&tensors("a.weight", "a.weight_scale_inv"), &fp8(json!([128, 128])), "e4m3-b128x128");
+    decoded(&tensors("a.weight", "a.weight_scale_inv"), &fp8(&json!([128, 128])), "e4m3-b128x128");
 }
 
 #[test]
 fn missing_doubled_and_wrong_scales_are_findings() {
     let weight = ("a.weight", F8_E4M3, &[8, 8][..]);
-    refused(&[weight], &fp8(Json::Null), "it has none");
+    refused(&[weight], &fp8(&Json::Null), "it has none");
     let with = |name, dtype, shape| [weight, (name, dtype, shape)];
     refused(&with("a.weight_scale", DType::I32, &[]), &json!({}), "expected F32, BF16, F16");
     refused(&with("a.weight_scale", F32, &[7]), &json!({}), "do not fit");
@@ -208,6 +215,9 @@ fn missing_doubled_and_wrong_scales_are_findings() {
     let config = json!({ "quantization_config":
         { "quant_method": "fp8", "modules_to_not_convert": ["a"] } });
     assert!(outcome(&[weight], &config).findings.is_empty());
+    // Scales that are 8-bit floats themselves are no weights.
+    let scale = [("b.weight", U8, &[8, 8][..]), ("b.weight_scale", F8_E4M3, &[8, 1][..])];
+    assert!(outcome(&scale, &fp8(&Json::Null)).findings.is_empty());
     // So may every weight where no config speaks of scales: it is a plain type.
     let plain = outcome(&[weight], &json!({}));
     assert!(plain.findings.is_empty() && plain.variants.is_empty());
@@ -259,4 +269,31 @@ fn a_marker_of_another_type_is_a_contradiction() {
     refused(&tensors(F32, F8_E5M2), &json!({}), "the marker scaled_fp8");
     refused(&tensors(F8_E5M2, F8_E4M3), &json!({}), "the marker scaled_fp8");
     assert_eq!(outcome(&tensors(F32, F8_E4M3), &json!({})).dropped.len(), 1);
+}
+
+#[test]
+fn formats_of_comfyui_must_agree_and_others_are_named() {
+    let tensors = |dtype| {
+        [
+            ("a.weight", dtype, &[8, 8][..]),
+            ("a.weight_scale", F32, &[][..]),
+            ("a.comfy_quant", U8, &[30][..]),
+        ]
+    };
+    let with = |text: &str, dtype| outcome_reading(&tensors(dtype), &json!({}), text.as_bytes());
+    let says = |text: &str, dtype, words: &str| {
+        let found = with(text, dtype);
+        assert!(found.findings[0].2.contains(words), "{:?}", found.findings);
+        assert_eq!(found.variants[0].1, "undecided");
+    };
+    assert_eq!(with(r#"{"format":"float8_e5m2"}"#, F8_E5M2).variants[0].1, "e5m2-tensor");
+    says(r#"{"format":"float8_e5m2"}"#, F8_E4M3, "said to be `float8_e5m2`");
+    says(r#"{"format":"mxfp8"}"#, F8_E4M3, "order of MXFP8 scales");
+    says(r#"{"format":"float8_e4m3fn"}"#, I8, "with a weight of I8");
+    says(r#"{"format":"nvfp4"}"#, F8_E4M3, "said to be `nvfp4`");
+    says(r#"{"other":1}"#, F8_E4M3, "names no format");
+    says("not JSON", F8_E4M3, "not JSON");
+    // Another scheme's to decode, or to name.
+    assert!(with(r#"{"format":"int8_tensorwise"}"#, I8).variants.is_empty());
+    assert!(with(r#"{"format":"nvfp4"}"#, U8).variants.is_empty());
 }
