@@ -21,6 +21,7 @@ use crate::source::{Slab, Staged};
 mod answers;
 pub mod apr;
 mod bids;
+pub mod fp8;
 pub mod ggml;
 pub mod gptq;
 pub mod known;
@@ -31,7 +32,13 @@ pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr, &known::Known];
+pub static SCHEMES: &[&dyn Scheme] = &[
+    &gptq::Gptq,
+    &ggml::Ggml,
+    &apr::Apr,
+    &known::Known,
+    &fp8::Fp8,
+];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
