@@ -19,7 +19,9 @@ use crate::error::Result;
 use crate::source::{Slab, Staged};
 
 pub mod apr;
+pub mod awq;
 mod bids;
+mod columns;
 pub mod ggml;
 pub mod gptq;
 mod matrix;
@@ -28,7 +30,7 @@ pub mod plain;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &awq::Awq, &ggml::Ggml, &apr::Apr];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
