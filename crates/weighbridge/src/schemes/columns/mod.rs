@@ -28,6 +28,8 @@ use crate::error::{Error, Result};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 pub(crate) mod config;
 mod streams;
 mod zeros;

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
 use super::zeros::INTERLEAVED;
 use crate::simd::Level;
 use crate::source::Staged;
@@ -49,9 +51,12 @@ impl Lay {
     }
 }
 
+/// The bytes of the streams.
+pub(super) type Columns64 = [[u8; 4 * WORDS]; COLUMNS];
+
 /// A stream of codes for each of some outputs.
 #[repr(align(64))]
-pub(super) struct Streams([[u8; 4 * WORDS]; COLUMNS]);
+pub(super) struct Streams(Columns64);
 
 impl Streams {
     pub(super) fn new() -> Self {
@@ -87,14 +92,21 @@ impl Streams {
 
     fn transpose(
         &mut self,
-        _level: Level,
+        level: Level,
         codes: &Staged<'_>,
         columns: &Range<usize>,
         rows: &Range<usize>,
     ) {
+        let (done_rows, done_columns) = match level {
+            // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2::transpose(&mut self.0, codes, columns, rows) },
+            _ => (0, 0),
+        };
         for (at, row) in rows.clone().enumerate() {
+            let skip = if at < done_rows { done_columns } else { 0 };
             let words = &codes.row(row).as_chunks::<4>().0[columns.clone()];
-            for (stream, word) in self.0.iter_mut().zip(words) {
+            for (stream, word) in self.0.iter_mut().zip(words).skip(skip) {
                 stream.as_chunks_mut().0[at] = *word;
             }
         }
@@ -102,12 +114,18 @@ impl Streams {
 
     fn regroup(
         &mut self,
-        _level: Level,
+        level: Level,
         codes: &Staged<'_>,
         columns: &Range<usize>,
         inputs: &Range<usize>,
     ) {
-        for (at, input) in inputs.clone().enumerate() {
+        let done = match level {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2::regroup(&mut self.0, codes, columns, inputs) },
+            _ => 0,
+        };
+        for (at, input) in inputs.clone().enumerate().skip(done) {
             let words = &codes.row(input).as_chunks::<4>().0;
             let words = &words[columns.start / 8..columns.end.div_ceil(8)];
             for (streams, word) in self.0.chunks_exact_mut(8).zip(words) {
@@ -125,5 +143,34 @@ fn put(stream: &mut [u8], at: usize, nibble: u8) {
     match at % 2 {
         0 => stream[at / 2] = nibble,
         _ => stream[at / 2] |= nibble << 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every level makes the same streams, whatever is left over at the edges.
+    #[test]
+    fn levels_agree() {
+        let bytes: Vec<u8> = (0..70 * 300u32).map(|i| (i * 2_654_435_761 >> 13) as u8).collect();
+        for (lay, bits, words_a_row) in [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)] {
+            let staged = Staged::of_rows(&bytes, 4 * words_a_row);
+            for (first, last) in [(0, 64), (0, 1), (0, 5), (0, 13), (0, 63), (64, 70), (64, 66)] {
+                for inputs in [0..512, 0..64, 0..8, 0..75, 32..39, 96..480] {
+                    let all = |level| {
+                        let mut streams = Streams::new();
+                        streams.gather(level, lay, &staged, first, &(first..last), &inputs, bits);
+                        let whole = (inputs.len() * bits).div_ceil(8);
+                        let of = |column: usize| streams.of(column)[..whole].to_vec();
+                        (0..last - first).map(of).collect::<Vec<_>>()
+                    };
+                    let definition = all(Level::Baseline);
+                    for &level in Level::available() {
+                        assert!(all(level) == definition, "{level:?} {lay:?} {first} {inputs:?}");
+                    }
+                }
+            }
+        }
     }
 }
