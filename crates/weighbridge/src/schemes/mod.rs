@@ -20,7 +20,9 @@ use crate::source::{Slab, Staged};
 
 mod answers;
 pub mod apr;
+pub mod awq;
 mod bids;
+mod columns;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
@@ -38,6 +40,7 @@ pub static SCHEMES: &[&dyn Scheme] = &[
     &apr::Apr,
     &known::Known,
     &fp8::Fp8,
+    &awq::Awq,
 ];
 
 /// A quantization scheme.

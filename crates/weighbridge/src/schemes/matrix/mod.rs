@@ -205,13 +205,25 @@ fn check_finite(factors: &[Factor], row: u64, first: u64) -> Result<()> {
     let odd = factors.iter().position(|f| !f.scale.is_finite() || !f.offset.is_finite());
     match odd {
         None => Ok(()),
-        Some(index) => Err(Error::malformed(format!(
-            "the scale of row {row}, group {} is {}",
-            first + index as u64,
-            factors[index].scale
-        ))
-        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")),
+        Some(index) => Err(not_finite(factors[index].scale, row, first + index as u64)),
     }
+}
+
+/// A scale that no quantizer writes.
+pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
+    Error::malformed(format!("the scale of row {row}, group {group} is {scale}"))
+        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")
+}
+
+/// Decodes a run whose arithmetic has no roundings of its own.
+pub(crate) fn decode_run<T: Number>(
+    level: Level,
+    codes: &Codes,
+    arithmetic: Arithmetic,
+    run: &Run<'_>,
+    out: &mut [T],
+) {
+    apply::decode(level, codes, arithmetic, false, run, out);
 }
 
 /// What is in memory has a length that fits.
