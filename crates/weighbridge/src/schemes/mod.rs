@@ -20,6 +20,7 @@ use crate::source::{Slab, Staged};
 
 pub mod apr;
 mod bids;
+pub mod bnb;
 pub mod ggml;
 pub mod gptq;
 mod matrix;
@@ -28,7 +29,7 @@ pub mod plain;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &bnb::Bnb, &ggml::Ggml, &apr::Apr];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
