@@ -83,10 +83,7 @@ fn columns_of(
             scales.shape
         ));
     }
-    match format {
-        Some(format) => check_format(format, evidence)?,
-        None => {}
-    }
+    format.map_or(Ok(()), |format| check_format(format, evidence))?;
     Ok(columns)
 }
 

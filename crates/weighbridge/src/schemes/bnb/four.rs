@@ -22,7 +22,7 @@ const NF4: [f32; 16] = [
 /// What the codes of FP4 stand for; the second half are their negatives, -0 among them.
 const FP4: [f32; 8] = [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
 
-fn table_of(kind: &str) -> Option<[f32; 16]> {
+pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
     match kind {
         "nf4" => Some(NF4),
         "fp4" => Some(std::array::from_fn(|code| match FP4.get(code) {
@@ -118,8 +118,9 @@ fn layout_of(
     other_method(evidence)?;
     let (state, table) = state_of(group, evidence)?;
     check_config(&state.kind, evidence)?;
-    let elements = element_count(&state.shape)
-        .ok_or_else(|| format!("its quant_state has shape {:?}, which is too large", state.shape))?;
+    let elements = element_count(&state.shape).ok_or_else(|| {
+        format!("its quant_state has shape {:?}, which is too large", state.shape)
+    })?;
     check_codes(weight, &state, elements)?;
     let absmax = check_absmax(beside, &state, elements.div_ceil(state.block))?;
     if let Some(map) = beside.map {
