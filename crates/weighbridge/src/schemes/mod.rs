@@ -22,6 +22,7 @@ mod answers;
 pub mod apr;
 pub mod awq;
 mod bids;
+pub mod bnb;
 mod columns;
 pub mod fp8;
 pub mod ggml;
@@ -41,6 +42,7 @@ pub static SCHEMES: &[&dyn Scheme] = &[
     &known::Known,
     &fp8::Fp8,
     &awq::Awq,
+    &bnb::Bnb,
 ];
 
 /// A quantization scheme.

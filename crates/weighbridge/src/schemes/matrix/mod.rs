@@ -4,7 +4,7 @@
 //! bits), each code stands for a number, and every `group` columns of a row share a scale, some
 //! also an offset. A scheme says how its codes lie ([`Codes`]), where factors come from
 //! ([`Factors`]) and how the two are combined ([`Arithmetic`]); rows, stretches, output types and
-//! CPU levels are dealt with here.
+//! CPU levels are dealt with here. Codes that run on over rows are [`Flat`].
 //!
 //! Working type: f32. Where the weight's native type has sixteen bits and is what is asked for,
 //! [`Arithmetic`] and [`Factors`] may round in between as the canonical library does.
@@ -23,10 +23,12 @@ mod apply;
 mod codes;
 #[cfg(target_arch = "x86_64")]
 mod fast;
+mod flat;
 mod grid;
 
 pub(crate) use apply::Arithmetic;
 pub(crate) use codes::{Codes, Packing};
+pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, scale_of};
 
 /// The factors of one group of codes.
