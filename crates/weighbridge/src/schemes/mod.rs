@@ -29,7 +29,10 @@ pub mod ggml;
 pub mod gptq;
 pub mod known;
 mod matrix;
+pub mod mx;
+pub mod nvfp4;
 pub mod plain;
+mod unused;
 
 pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
@@ -43,6 +46,8 @@ pub static SCHEMES: &[&dyn Scheme] = &[
     &fp8::Fp8,
     &awq::Awq,
     &bnb::Bnb,
+    &nvfp4::Nvfp4,
+    &mx::Mx,
 ];
 
 /// A quantization scheme.

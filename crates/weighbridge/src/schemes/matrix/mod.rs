@@ -21,6 +21,7 @@ use crate::source::{Slab, Staged};
 mod agreement;
 mod apply;
 mod codes;
+mod e2m1;
 #[cfg(target_arch = "x86_64")]
 mod fast;
 mod flat;
@@ -28,8 +29,9 @@ mod grid;
 
 pub(crate) use apply::Arithmetic;
 pub(crate) use codes::{Codes, Packing};
+pub(crate) use e2m1::E2M1;
 pub(crate) use flat::{BlockFactors, Flat};
-pub(crate) use grid::{Cell, Grid, Scales, scale_of};
+pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
 
 /// The factors of one group of codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
