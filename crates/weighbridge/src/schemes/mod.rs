@@ -23,12 +23,13 @@ mod bids;
 pub mod ggml;
 pub mod gptq;
 mod matrix;
+pub mod mlx;
 pub mod plain;
 
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &mlx::Mlx, &ggml::Ggml, &apr::Apr];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
