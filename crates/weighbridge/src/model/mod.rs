@@ -212,8 +212,7 @@ impl Model {
     fn new(sources: Vec<Source>, located: Located, answers: &[Answer]) -> Self {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
-        let evidence =
-            Evidence::new(catalogs, &located.configs).reading(&read).answered(answers);
+        let evidence = Evidence::new(catalogs, &located.configs).reading(&read).answered(answers);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
         let mut notes = located.notes;

@@ -124,7 +124,7 @@ mod tests {
     /// Words per group say which of the other modes it is; for affine several kinds share them.
     #[test]
     fn shapes_leave_so_many_readings() {
-        let names = |affine, words| -> Vec<String> {
+        let names = |affine, words: u64| -> Vec<String> {
             Kind::readings(affine, words * 3, 3).iter().map(Kind::to_string).collect()
         };
         assert_eq!(names(false, 2), ["nvfp4"]);

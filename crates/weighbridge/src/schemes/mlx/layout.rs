@@ -129,7 +129,7 @@ pub(super) fn bid_for<'a>(
     let says = settings.layer(prefix.trim_end_matches('.'));
     let parts = group.parts(id);
     let name = weight.name.to_string();
-    bids.weights.push(match layout_of(&group, &says) {
+    bids.weights.push(match layout_of(&group, &says, &|| evidence.asked(&weight.name)) {
         Ok(layout) => Bid {
             name,
             shape: shape_of(weight, layout.columns),
@@ -175,7 +175,10 @@ fn shape_of(weight: &TensorInfo, columns: u64) -> Shape {
     weight.shape[..outer].iter().copied().chain([columns]).collect()
 }
 
-fn layout_of(group: &Group<'_>, says: &Says) -> Result<Layout, String> {
+/// What the user says a weight is, to be called only where the evidence leaves it open.
+type Ask<'a> = &'a dyn Fn() -> Option<&'a str>;
+
+fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, String> {
     let weight = group.weight;
     if weight.stored != DType::U32.into() {
         return Err(format!("the weight is {}, U32 is expected", weight.stored.name()));
@@ -185,7 +188,10 @@ fn layout_of(group: &Group<'_>, says: &Says) -> Result<Layout, String> {
         return Err("the weight has no dimensions, two or more are expected".into());
     };
     let ([.., rows], Some(cells)) = (outer, scales.shape.last()) else {
-        return Err(format!("the weight has shape {:?}, two or more dimensions are expected", weight.shape));
+        return Err(format!(
+            "the weight has shape {:?}, two or more dimensions are expected",
+            weight.shape
+        ));
     };
     let (rows, words, cells) = (*rows, *words, *cells);
     if scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer) {
@@ -201,7 +207,11 @@ fn layout_of(group: &Group<'_>, says: &Says) -> Result<Layout, String> {
     let affine = stored != DType::U8;
     check_biases(group, scales, affine)?;
     let metal = group.qbiases.is_some();
-    let kind = decide(group, says, (affine, metal), (words, cells))?;
+    let decided = decide(says, (affine, metal), (words, cells));
+    let kind = match decided.or_else(|| answered(ask, (affine, metal), (words, cells))) {
+        Some(kind) => kind,
+        None => return Err(undecided(group, says, &Kind::readings(affine, words, cells))),
+    };
     let columns = kind.columns(words).ok_or("the weight is too large")?;
     let inner = outer[1..].iter().try_fold(columns, |product, &side| product.checked_mul(side));
     let inner = inner.filter(|inner| inner.checked_mul(outer[0]).is_some());
@@ -245,26 +255,31 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
     Ok(())
 }
 
+/// Whether a kind can be that of a weight with such scales and widths.
+fn is_possible(kind: Kind, (affine, metal): (bool, bool), (words, cells): (u64, u64)) -> bool {
+    let of_mode = (kind.mode == Mode::Affine) == affine && kind.is_known();
+    let of_metal = !metal || [2, 4, 8].contains(&kind.bits);
+    of_mode && of_metal && kind.fits(words, cells)
+}
+
 /// The one kind that shapes and settings agree on.
-fn decide(
-    group: &Group<'_>,
-    says: &Says,
-    (affine, metal): (bool, bool),
-    (words, cells): (u64, u64),
-) -> Result<Kind, String> {
+fn decide(says: &Says, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
+    let (affine, metal) = scales;
     if let Some(kind) = says.kind() {
-        let fits = kind.is_known() && (kind.mode == Mode::Affine) == affine && kind.fits(words, cells);
-        if fits && !(metal && ![2, 4, 8].contains(&kind.bits)) {
-            return Ok(kind);
-        }
+        return Some(kind).filter(|&kind| is_possible(kind, scales, widths));
     }
-    let readings = Kind::readings(affine, words, cells);
-    let allowed: Vec<Kind> = readings.iter().copied().filter(|&kind| says.allows(kind)).collect();
-    match (says, &allowed[..]) {
-        // Transformers takes any group, so that no list of readings is complete.
-        (_, &[kind]) if !metal => Ok(kind),
-        _ => Err(undecided(group, says, &readings)),
-    }
+    let mut allowed = Kind::readings(affine, widths.0, widths.1);
+    allowed.retain(|&kind| says.allows(kind));
+    // Transformers takes any group, so that no list of readings is complete.
+    (allowed.len() == 1 && !metal).then(|| allowed[0])
+}
+
+/// The kind that the user says it is, if it can be that.
+fn answered(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
+    let variant = ask()?.strip_prefix("mlx/")?;
+    let variant = variant.strip_prefix("metal-").unwrap_or(variant);
+    let kind = Kind::parse(variant.strip_suffix("-global").unwrap_or(variant))?;
+    is_possible(kind, scales, widths).then_some(kind)
 }
 
 /// Why nothing was decided, and what it could be.
@@ -292,7 +307,11 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
     };
     let could = match readings {
         [] => "which fits no kind that MLX writes".to_owned(),
-        some => format!("which could be {}", some.iter().map(one).collect::<Vec<_>>().join(" or ")),
+        some => format!(
+            "which could be {}: `--scheme` can say which, as in 'NAME=mlx/{}'",
+            some.iter().map(one).collect::<Vec<_>>().join(" or "),
+            some[0]
+        ),
     };
     format!("{why}, its words are {:?} and its scales {stored}, {could}", weight.shape)
 }

@@ -62,7 +62,8 @@ pub(super) struct Settings<'a>(Option<&'a Json>);
 impl<'a> Settings<'a> {
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {
         let config = evidence.config("config.json");
-        let speaks = |json: &&Json| ["bits", "group_size", "mode"].iter().any(|k| json.get(k).is_some());
+        let speaks =
+            |json: &&Json| ["bits", "group_size", "mode"].iter().any(|k| json.get(k).is_some());
         let own = || {
             let nested = || config?.get("text_config")?.get("quantization");
             config?.get("quantization").filter(speaks).or_else(|| nested().filter(speaks))
