@@ -29,6 +29,7 @@ pub mod ggml;
 pub mod gptq;
 pub mod known;
 mod matrix;
+pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
@@ -48,6 +49,7 @@ pub static SCHEMES: &[&dyn Scheme] = &[
     &bnb::Bnb,
     &nvfp4::Nvfp4,
     &mx::Mx,
+    &mlx::Mlx,
 ];
 
 /// A quantization scheme.
