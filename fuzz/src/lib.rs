@@ -10,8 +10,11 @@ use weighbridge::source::{Slab, Source};
 use weighbridge::{ErrorKind, Limits, Model, OpenOptions, Result};
 
 mod archive;
+mod bids;
+mod invent;
 
 pub use archive::stored_zip;
+pub use bids::settle_bids;
 
 /// What is read of one tensor, and of how many.
 const MOST_BYTES: u64 = 64 << 10;

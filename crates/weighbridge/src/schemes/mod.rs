@@ -18,17 +18,39 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
+mod answers;
 pub mod apr;
+pub mod awq;
 mod bids;
+pub mod bnb;
+mod columns;
+pub mod fp8;
 pub mod ggml;
 pub mod gptq;
+pub mod known;
 mod matrix;
+pub mod mlx;
+pub mod mx;
+pub mod nvfp4;
 pub mod plain;
+mod unused;
 
+pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[
+    &gptq::Gptq,
+    &ggml::Ggml,
+    &apr::Apr,
+    &known::Known,
+    &fp8::Fp8,
+    &awq::Awq,
+    &bnb::Bnb,
+    &nvfp4::Nvfp4,
+    &mx::Mx,
+    &mlx::Mlx,
+];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -68,6 +90,7 @@ pub struct Evidence<'a> {
     metadata: Vec<&'a Metadata>,
     /// Reads the image of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
+    answers: answers::Answers<'a>,
 }
 
 /// The longest tensor that is read before anything is asked for: descriptions of a scheme that
@@ -87,6 +110,7 @@ impl<'a> Evidence<'a> {
             configs,
             metadata: Vec::new(),
             read: None,
+            answers: answers::Answers::default(),
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -104,6 +128,20 @@ impl<'a> Evidence<'a> {
     pub fn reading(mut self, read: &'a dyn Fn(TensorId) -> Result<Vec<u8>>) -> Self {
         self.read = Some(read);
         self
+    }
+
+    /// Gives it the user's answers.
+    #[must_use]
+    pub fn answered(mut self, answers: &'a [Answer]) -> Self {
+        self.answers = answers::Answers::new(answers);
+        self
+    }
+
+    /// What the user says a weight is, as `scheme/variant`. To be asked only where the evidence
+    /// leaves several readings open: an answer that no scheme asked for is a finding.
+    #[must_use]
+    pub fn asked(&self, weight: &str) -> Option<&'a str> {
+        self.answers.ask(weight)
     }
 
     /// The bytes of a small tensor that describes others (JSON as bytes, a shape), as a row-major
