@@ -17,9 +17,13 @@ use crate::error::{Error, Result};
 use crate::simd::{self, Level, Number};
 use crate::source::{Slab, Staged};
 
+#[cfg(test)]
+mod agreement;
 mod apply;
 mod codes;
 mod flat;
+#[cfg(target_arch = "x86_64")]
+mod fast;
 mod grid;
 
 pub(crate) use apply::Arithmetic;
