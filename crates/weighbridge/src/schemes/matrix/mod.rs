@@ -21,9 +21,9 @@ use crate::source::{Slab, Staged};
 mod agreement;
 mod apply;
 mod codes;
-mod flat;
 #[cfg(target_arch = "x86_64")]
 mod fast;
+mod flat;
 mod grid;
 
 pub(crate) use apply::Arithmetic;
