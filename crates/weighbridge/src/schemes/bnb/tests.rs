@@ -115,6 +115,26 @@ fn nothing_that_describes_a_weight_is_left_over() {
     }
 }
 
+/// Damage in one block speaks against the rows that touch it, and names the block.
+#[test]
+fn a_scale_that_is_no_number_is_an_error() {
+    let file = cases()[0].parent().unwrap().join("nf4-plain/model.safetensors");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let (weight, model) = ("model.layers.0.self_attn.q_proj.weight", Model::open(&file).unwrap());
+    let absmax = format!("{weight}.absmax");
+    let tensors = &model.sources()[0].catalog().tensors;
+    let at = tensors.iter().find(|t| *t.name == *absmax).unwrap().file_offset().unwrap();
+    let at = usize::try_from(at).unwrap() + 4 * 4;
+    bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    let model = Model::open_bytes(bytes, "damaged.safetensors").unwrap();
+    let weight = model.weight(weight).unwrap();
+    // Seven rows of 48 in blocks of 64: the fifth block begins inside row 5.
+    let mut out = [0.0f32; 5 * 48];
+    weight.decode_rows(0..5, &mut out).unwrap();
+    let error = weight.decode_rows(2..6, &mut out[..4 * 48]).unwrap_err().to_string();
+    assert!(error.contains("the scale of block 4 is NaN"), "{error}");
+}
+
 /// Stored tensors with their bytes.
 type Tensors = Vec<(TensorInfo, Vec<u8>)>;
 
