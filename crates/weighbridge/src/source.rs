@@ -45,6 +45,12 @@ pub struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
+    /// Pieces that lie one behind the other, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn of_rows(bytes: &'a [u8], row_bytes: usize) -> Self {
+        Self { bytes, row_bytes, stride: row_bytes }
+    }
+
     /// Piece `index`; empty if there is no such piece.
     #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {

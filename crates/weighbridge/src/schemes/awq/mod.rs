@@ -70,7 +70,8 @@ fn bid_for(
     let named = [("qzeros", zeros), ("scales", scales), ("scaled_zeros", find("scaled_zeros"))];
     parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
     let name = format!("{prefix}.weight");
-    let rotated = [".theta", ".pairs"].iter().any(|s| evidence.find(&format!("{prefix}{s}")).is_some());
+    let rotated =
+        [".theta", ".pairs"].iter().any(|s| evidence.find(&format!("{prefix}{s}")).is_some());
     let decided = match config {
         _ if rotated => Err("its inputs are rotated in pairs (ParoQuant); this version cannot \
                              decode it"
@@ -198,7 +199,10 @@ fn sides_of(
         }
     };
     if inputs == 0 || outputs == 0 || groups == 0 {
-        return Err(format!("qweight {:?} and scales {:?} hold nothing", qweight.shape, scales.shape));
+        return Err(format!(
+            "qweight {:?} and scales {:?} hold nothing",
+            qweight.shape, scales.shape
+        ));
     }
     Ok(Sides { inputs, outputs, groups, scale_type })
 }

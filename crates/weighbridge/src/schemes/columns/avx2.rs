@@ -88,10 +88,8 @@ unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
             let (a, b) = (words[i], words[j]);
             let b_low = _mm256_slli_epi16::<8>(b);
             words[i] = _mm256_or_si256(_mm256_and_si256(a, low_bytes), b_low);
-            words[j] = _mm256_or_si256(
-                _mm256_srli_epi16::<8>(a),
-                _mm256_andnot_si256(low_bytes, b),
-            );
+            words[j] =
+                _mm256_or_si256(_mm256_srli_epi16::<8>(a), _mm256_andnot_si256(low_bytes, b));
         }
         for [i, j] in [[0, 4], [1, 5], [2, 6], [3, 7]] {
             let (a, b) = (words[i], words[j]);

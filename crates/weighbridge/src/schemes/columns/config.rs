@@ -76,10 +76,7 @@ impl Packed {
     }
 
     fn or(self, usual: Self) -> Self {
-        Self {
-            bits: self.bits.or(usual.bits),
-            group_size: self.group_size.or(usual.group_size),
-        }
+        Self { bits: self.bits.or(usual.bits), group_size: self.group_size.or(usual.group_size) }
     }
 }
 
@@ -152,7 +149,8 @@ fn layout_of(json: &Json) -> Option<Layout> {
         }
     };
     let awq = || {
-        let format = text("version").or_else(|| text("checkpoint_format")).or_else(|| text("format"));
+        let format =
+            text("version").or_else(|| text("checkpoint_format")).or_else(|| text("format"));
         match format.as_deref().unwrap_or("gemm") {
             "gemm" => Layout::AwqGemm,
             other => Layout::OtherAwq(other.to_owned()),
@@ -161,7 +159,9 @@ fn layout_of(json: &Json) -> Option<Layout> {
     let layout = match text("quant_method").as_deref() {
         Some("gptq") => gptq(),
         Some("awq") => awq(),
-        Some("auto-round" | "autoround" | "intel/auto-round") => auto_round(text("packing_format"))?,
+        Some("auto-round" | "autoround" | "intel/auto-round") => {
+            auto_round(text("packing_format"))?
+        }
         Some(_) => return None,
         None if ["w_bit", "zero_point"].iter().any(|key| json.get(*key).is_some()) => awq(),
         None => gptq(),
@@ -209,14 +209,16 @@ mod tests {
             layout(json!({"quant_method": "gptq", "is_marlin_format": true})),
             Some(Layout::OtherGptq("marlin".into()))
         );
-        assert_eq!(layout(json!({"quant_method": "awq", "version": "GEMM"})), Some(Layout::AwqGemm));
+        assert_eq!(
+            layout(json!({"quant_method": "awq", "version": "GEMM"})),
+            Some(Layout::AwqGemm)
+        );
         assert_eq!(
             layout(json!({"w_bit": 4, "version": "GEMV_FAST"})),
             Some(Layout::OtherAwq("gemv_fast".into()))
         );
-        let auto = |label: &str| {
-            layout(json!({"quant_method": "auto-round", "packing_format": label}))
-        };
+        let auto =
+            |label: &str| layout(json!({"quant_method": "auto-round", "packing_format": label}));
         assert_eq!(auto("auto_round:auto_gptq"), Some(v1));
         assert_eq!(auto("auto_round:gptqmodel"), Some(v2.clone()));
         assert_eq!(auto("auto_round"), Some(v2));

@@ -150,7 +150,15 @@ impl Tile<'_> {
             let strip = columns.start.max(first)..columns.end.min(first + COLUMNS);
             for inputs in self.stretches() {
                 let bits = self.of.codes.packing.bits() as usize;
-                streams.gather(simd::level(), self.of.lay, self.codes, first, &strip, &inputs, bits);
+                streams.gather(
+                    simd::level(),
+                    self.of.lay,
+                    self.codes,
+                    first,
+                    &strip,
+                    &inputs,
+                    bits,
+                );
                 for column in strip.clone() {
                     let row = column - skip;
                     let start = row * length(self.of.inputs) + inputs.start;
@@ -194,8 +202,7 @@ impl Tile<'_> {
             let stored = self.groups.map(|groups| u32::from_le_bytes(groups[index]) as usize);
             *factor = self.factor(stored.unwrap_or(index), row)?;
         }
-        let run =
-            Run { codes: stream, start: 0, factors, group, into: inputs.start % group };
+        let run = Run { codes: stream, start: 0, factors, group, into: inputs.start % group };
         matrix::decode_run(simd::level(), &self.of.codes, Arithmetic::MinusTimes, &run, out);
         Ok(())
     }
@@ -215,5 +222,7 @@ fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
+#[cfg(test)]
+pub(crate) mod outcome;
 #[cfg(test)]
 mod tests;

@@ -154,7 +154,9 @@ mod tests {
     #[test]
     fn levels_agree() {
         let bytes: Vec<u8> = (0..70 * 300u32).map(|i| (i * 2_654_435_761 >> 13) as u8).collect();
-        for (lay, bits, words_a_row) in [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)] {
+        for (lay, bits, words_a_row) in
+            [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)]
+        {
             let staged = Staged::of_rows(&bytes, 4 * words_a_row);
             for (first, last) in [(0, 64), (0, 1), (0, 5), (0, 13), (0, 63), (64, 70), (64, 66)] {
                 for inputs in [0..512, 0..64, 0..8, 0..75, 32..39, 96..480] {

@@ -83,15 +83,14 @@ pub(super) fn bid_for(
         return;
     }
     let mut parts = vec![Part { role: "qweight", tensor: id }];
-    let named =
-        [("qzeros", beside.zeros), ("scales", beside.scales), ("g_idx", beside.groups)];
+    let named = [("qzeros", beside.zeros), ("scales", beside.scales), ("g_idx", beside.groups)];
     parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
     let name = format!("{prefix}.weight");
     let sides = match config {
-        Some(_) if is_awq => Err(
-            "the config says GPTQ, but its shapes are those of AWQ: eight outputs in each word"
-                .to_owned(),
-        ),
+        Some(_) if is_awq => {
+            Err("the config says GPTQ, but its shapes are those of AWQ: eight outputs in each word"
+                .to_owned())
+        }
         Some(config) => config
             .of_module(prefix)
             .and_then(|packed| configured(qweight, &beside, &config.layout, packed)),
@@ -132,9 +131,11 @@ fn configured(
     let less_one = match layout {
         Layout::Gptq { less_one } => *less_one,
         Layout::OtherGptq(name) if name == "marlin" => {
-            return Err("its checkpoint format is marlin, whose codes are shuffled for one kernel; \
+            return Err(
+                "its checkpoint format is marlin, whose codes are shuffled for one kernel; \
                         this version cannot decode it"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         Layout::OtherGptq(name) | Layout::OtherAwq(name) => {
             return Err(format!("checkpoint format `{name}` cannot be decoded by this version"));
@@ -161,7 +162,8 @@ fn configured(
 /// The shapes tell the bits and the groups, but never how zero points are stored.
 fn without_config(qweight: &TensorInfo, beside: &Companions<'_>) -> Result<Sides, String> {
     let readings = readings(qweight, beside)?;
-    let shown: Vec<String> = readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
+    let shown: Vec<String> =
+        readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
     Err(format!(
         "no quantization config lies beside it, so the meaning of its zero points is unknown: \
          stored less one, as most files have them, or as they are (v2), which shifts every value \

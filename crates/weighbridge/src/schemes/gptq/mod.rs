@@ -48,3 +48,6 @@ impl Scheme for Gptq {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
