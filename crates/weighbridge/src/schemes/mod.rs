@@ -20,6 +20,7 @@ use crate::source::{Slab, Staged};
 
 pub mod apr;
 mod bids;
+pub mod compressed;
 pub mod ggml;
 pub mod gptq;
 mod matrix;
@@ -28,7 +29,8 @@ pub mod plain;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] =
+    &[&gptq::Gptq, &ggml::Ggml, &apr::Apr, &compressed::Compressed];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
