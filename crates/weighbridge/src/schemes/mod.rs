@@ -24,6 +24,7 @@ pub mod awq;
 mod bids;
 pub mod bnb;
 mod columns;
+pub mod compressed;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
@@ -39,18 +40,7 @@ pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[
-    &gptq::Gptq,
-    &ggml::Ggml,
-    &apr::Apr,
-    &known::Known,
-    &fp8::Fp8,
-    &awq::Awq,
-    &bnb::Bnb,
-    &nvfp4::Nvfp4,
-    &mx::Mx,
-    &mlx::Mlx,
-];
+pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr, &known::Known, &fp8::Fp8, &awq::Awq, &bnb::Bnb, &nvfp4::Nvfp4, &mx::Mx, &mlx::Mlx, &compressed::Compressed];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
