@@ -40,7 +40,19 @@ pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &ggml::Ggml, &apr::Apr, &known::Known, &fp8::Fp8, &awq::Awq, &bnb::Bnb, &nvfp4::Nvfp4, &mx::Mx, &mlx::Mlx, &compressed::Compressed];
+pub static SCHEMES: &[&dyn Scheme] = &[
+    &gptq::Gptq,
+    &ggml::Ggml,
+    &apr::Apr,
+    &known::Known,
+    &fp8::Fp8,
+    &awq::Awq,
+    &bnb::Bnb,
+    &nvfp4::Nvfp4,
+    &mx::Mx,
+    &mlx::Mlx,
+    &compressed::Compressed,
+];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {

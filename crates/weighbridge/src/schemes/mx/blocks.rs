@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::GROUP;
 use super::packed::rows_of_codes;
 use super::transposed::Transposed;
-use super::GROUP;
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Codes, E2M1, Packing};
@@ -28,11 +28,12 @@ pub(super) fn bid_for(
 ) -> bool {
     let is_u8 = info.stored.element() == Some(DType::U8);
     report_orphan(evidence, info, bids);
-    let (name, names, scales) = match (info.name.strip_suffix("_blocks"), info.name.strip_suffix(".blocks")) {
-        (Some(name), _) => (name, Names::Transformers, format!("{name}_scales")),
-        (_, Some(name)) => (name, Names::OpenAi, format!("{name}.scales")),
-        _ => return false,
-    };
+    let (name, names, scales) =
+        match (info.name.strip_suffix("_blocks"), info.name.strip_suffix(".blocks")) {
+            (Some(name), _) => (name, Names::Transformers, format!("{name}_scales")),
+            (_, Some(name)) => (name, Names::OpenAi, format!("{name}.scales")),
+            _ => return false,
+        };
     let scales = evidence.find(&scales);
     if !is_u8 || (scales.is_none() && info.shape.last() != Some(&(GROUP / 2))) {
         return false;

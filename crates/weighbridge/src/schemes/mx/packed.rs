@@ -82,7 +82,9 @@ fn scale_of_weight<'a>(
 enum Kind {
     Fp4,
     /// Six bits: so many are the exponent's.
-    Fp6 { exponent: u32 },
+    Fp6 {
+        exponent: u32,
+    },
 }
 
 impl Kind {

@@ -124,10 +124,8 @@ fn the_ends_of_the_scales_are_what_they_are() {
     let method = json!({ "quant_method": "mxfp4" });
     let names = [("w_blocks", "w_scales"), ("w.blocks", "w.scales")];
     for (blocks, scales) in names {
-        let tensors = [
-            tensor(blocks, DType::U8, &[1, 1, 1, 16]),
-            tensor(scales, DType::U8, &[1, 1, 1]),
-        ];
+        let tensors =
+            [tensor(blocks, DType::U8, &[1, 1, 1, 16]), tensor(scales, DType::U8, &[1, 1, 1])];
         let found = bids(&tensors, &method);
         let recipe = found.weights[0].recipe.as_ref().ok().unwrap();
         let mut out = [0f32; 32];

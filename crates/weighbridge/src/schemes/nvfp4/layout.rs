@@ -72,9 +72,7 @@ pub(super) fn decide(
         (Described::Tensor, _) => (&[COMFY], "comfy_quant says"),
         (Described::Metadata, false) => (&[COMFY], "_quantization_metadata says"),
         (Described::Metadata, true) => (&ALL, "the file's metadata allows"),
-        (Described::No, true) => {
-            (&[MODELOPT, MODELOPT_SWIZZLED], "the file's metadata allows")
-        }
+        (Described::No, true) => (&[MODELOPT, MODELOPT_SWIZZLED], "the file's metadata allows"),
         (Described::No, false) if says_modelopt(evidence, found).map_err(undecodable)? => {
             (&[MODELOPT], "the config says")
         }

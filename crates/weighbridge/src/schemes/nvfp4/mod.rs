@@ -106,7 +106,8 @@ impl<'a> Found<'a> {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let of = |role, found: Option<(TensorId, _)>| found.map(|(tensor, _)| Part { role, tensor });
+        let of =
+            |role, found: Option<(TensorId, _)>| found.map(|(tensor, _)| Part { role, tensor });
         let weight = Part { role: "weight", tensor: self.id };
         let scales = of("scales", self.scales);
         [Some(weight), scales, of("scale_2", self.global)].into_iter().flatten().collect()
@@ -133,9 +134,9 @@ fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
         bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
     }
     let factors = ["pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b"];
-    let extra = factors.iter().filter_map(|role| {
-        found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor })
-    });
+    let extra = factors
+        .iter()
+        .filter_map(|role| found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor }));
     parts.extend(extra);
     let bid = match understood(evidence, found, &parts) {
         Ok((layout, sides, native)) => Bid {
@@ -191,9 +192,11 @@ fn refuse_factored(parts: &[Part]) -> Result<(), String> {
             .to_owned());
     }
     if has("pre_quant_scale") {
-        return Err("NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these \
+        return Err(
+            "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these \
                     codes alone are not the weight; this version cannot put them together"
-            .to_owned());
+                .to_owned(),
+        );
     }
     Ok(())
 }

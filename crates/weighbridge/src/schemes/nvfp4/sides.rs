@@ -60,11 +60,11 @@ impl Stored {
                 Err("it is too large".to_owned())
             }
             true => Ok(stored),
-            false if is_transposed && matrices.is_some() => Err(
-                "its codes are packed along the middle dimension, as ModelOpt stores fused \
+            false if is_transposed && matrices.is_some() => {
+                Err("its codes are packed along the middle dimension, as ModelOpt stores fused \
                  experts of [in, out]; this version cannot decode that"
-                    .to_owned(),
-            ),
+                    .to_owned())
+            }
             false => Err(unfitting(found.weight, scales)),
         }
     }

@@ -38,8 +38,7 @@ fn text(key: &str, json: &serde_json::Value) -> Metadata {
 /// What the scheme says, where descriptions hold `note`.
 fn bids(tensors: &[TensorInfo], metadata: &Metadata, configs: &[Config], note: &str) -> Bids {
     let read = |_: TensorId| Ok(note.as_bytes().to_vec());
-    let evidence =
-        Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
+    let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
     let mut bids = Bids::default();
     Nvfp4.bid(&evidence, &mut bids);
     bids
@@ -102,9 +101,10 @@ fn evidence_of_both_writers_is_no_evidence() {
     }));
     let layers = json!({ "layers": { "m": { "format": "nvfp4" } } });
     both.push("_quantization_metadata", Value::text(layers.to_string()));
-    assert!(outcome(&bids(&square(), &both, &[], "")).is_err_and(|(kind, message)| {
-        kind == "ambiguous" && message.contains("nibble")
-    }));
+    assert!(
+        outcome(&bids(&square(), &both, &[], ""))
+            .is_err_and(|(kind, message)| { kind == "ambiguous" && message.contains("nibble") })
+    );
 }
 
 #[test]
