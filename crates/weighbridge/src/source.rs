@@ -45,6 +45,12 @@ pub struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
+    /// Bytes that need no staging, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
+        Self { bytes, row_bytes: bytes.len(), stride: bytes.len() }
+    }
+
     /// Pieces that lie one behind the other, for tests of recipes.
     #[cfg(test)]
     pub(crate) fn of_rows(bytes: &'a [u8], row_bytes: usize) -> Self {

@@ -115,7 +115,7 @@ fn scales_of_other_schemes_are_left_alone() {
 }
 
 fn whole(bytes: &[u8]) -> Staged<'_> {
-    Staged { bytes, row_bytes: bytes.len(), stride: bytes.len() }
+    Staged::over(bytes)
 }
 
 /// 0 is a power of two, 255 is no scale; both in rows and turned.
