@@ -10,6 +10,8 @@
 //! of some models restart their blocks in each shard.
 
 use crate::catalog::element_count;
+use crate::dtype::DType;
+use crate::schemes::matrix::Grid;
 
 /// A weight as stacked matrices, and the grid of its scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,31 @@ impl Geometry {
     /// Whether one number serves for everything.
     pub(super) fn is_single(&self) -> bool {
         self.stack == 1 && self.cells == [1, 1]
+    }
+
+    /// The grid for decoding: part `part` holds its numbers.
+    pub(super) fn grid(&self, part: usize, dtype: DType) -> Grid {
+        if self.is_single() {
+            return Grid::single(part, dtype);
+        }
+        Grid {
+            part,
+            dtype,
+            matrix: if self.stack == 1 { u64::MAX } else { self.sides[0] },
+            band: self.block[0],
+            bands: self.cells[0],
+            cells: self.cells[1],
+        }
+    }
+
+    /// Columns of a matrix row, and how many share a cell. With one number for everything the
+    /// codes run on over all rows.
+    pub(super) fn columns(&self) -> [u64; 2] {
+        let [rows, columns] = self.sides;
+        match self.is_single() {
+            true => [rows * columns, (rows * columns).max(1)],
+            false => [columns, self.block[1]],
+        }
     }
 
     /// In a word.

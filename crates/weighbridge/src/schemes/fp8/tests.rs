@@ -288,7 +288,7 @@ fn formats_of_comfyui_must_agree_and_others_are_named() {
     };
     assert_eq!(with(r#"{"format":"float8_e5m2"}"#, F8_E5M2).variants[0].1, "e5m2-tensor");
     says(r#"{"format":"float8_e5m2"}"#, F8_E4M3, "said to be `float8_e5m2`");
-    says(r#"{"format":"mxfp8"}"#, F8_E4M3, "order of MXFP8 scales");
+    says(r#"{"format":"mxfp8"}"#, F8_E4M3, "should be E8M0");
     says(r#"{"format":"float8_e4m3fn"}"#, I8, "with a weight of I8");
     says(r#"{"format":"nvfp4"}"#, F8_E4M3, "said to be `nvfp4`");
     says(r#"{"other":1}"#, F8_E4M3, "names no format");
