@@ -46,30 +46,6 @@ fn gptq_decodes_to_the_canonical_values_mapped_and_read() {
     }
 }
 
-/// Each layout question has a file of its own: act-order, asymmetric zero points, one group for
-/// all, the second checkpoint format. Widths that are not decoded yet must be refused, by name.
-#[test]
-fn gptq_variants() {
-    let folder = root().join("tests/files/gptq");
-    let list: Json =
-        serde_json::from_slice(&std::fs::read(folder.join("variants.json")).unwrap()).unwrap();
-    for entry in list.as_array().unwrap() {
-        let variant = folder.join(entry["folder"].as_str().unwrap());
-        let name = entry["name"].as_str().unwrap();
-        let model = Model::open(&variant).unwrap();
-        if entry["bits"] == 4 {
-            let expected = std::fs::read(variant.join(entry["file"].as_str().unwrap())).unwrap();
-            assert!(decoded(&model, name) == expected, "{}", variant.display());
-            assert_eq!(model.findings(), []);
-        } else {
-            let weight = model.weight(name).unwrap();
-            assert!(weight.undecodable().unwrap().contains("-bit GPTQ cannot be decoded"));
-            assert!(weight.decode_into(&mut vec![0f32; weight.len()]).is_err());
-            assert_eq!(model.findings()[0].kind, "undecodable");
-        }
-    }
-}
-
 /// The older writer: settings in `quantize_config.json` alone, act-order, a bias beside.
 #[test]
 fn gptq_of_the_older_writer() {

@@ -20,18 +20,39 @@ use crate::source::{Slab, Staged};
 
 mod answers;
 pub mod apr;
+pub mod awq;
 mod bids;
+pub mod bnb;
+mod columns;
+pub mod compressed;
+pub mod fp8;
 pub mod ggml;
 pub mod gptq;
+pub mod known;
 mod matrix;
 pub mod mlx;
+pub mod mx;
+pub mod nvfp4;
 pub mod plain;
+mod unused;
 
 pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &mlx::Mlx, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[
+    &gptq::Gptq,
+    &ggml::Ggml,
+    &apr::Apr,
+    &known::Known,
+    &fp8::Fp8,
+    &awq::Awq,
+    &bnb::Bnb,
+    &nvfp4::Nvfp4,
+    &mx::Mx,
+    &mlx::Mlx,
+    &compressed::Compressed,
+];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -265,6 +286,28 @@ pub trait Recipe: Send + Sync {
     /// Decodes `rows` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// The same for any stretch of elements, where that costs no more than the stretch: rows may
+    /// be larger than memory.
+    fn elements(&self) -> Option<&dyn Elements> {
+        None
+    }
+}
+
+/// A [`Recipe`] that does not need whole rows. Elements are counted through the whole weight, the
+/// innermost dimension first.
+pub trait Elements: Send + Sync {
+    /// The pieces of the parts that `elements` need, appended to `slabs`.
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>);
+
+    /// Decodes `elements` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
+    /// `i`th slab of [`needs`](Self::needs).
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
+}
+
+/// The elements of some rows.
+pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+    rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
 }
 
 /// Where decoded numbers go.

@@ -1,0 +1,209 @@
+//! Which of four layouts a weight has.
+//!
+//! | evidence | first code | scales |
+//! |---|---|---|
+//! | `P.comfy_quant` (JSON as bytes) with `format` nvfp4 | high | swizzled |
+//! | `P` under `layers` in the file's `_quantization_metadata` | high | swizzled |
+//! | a `quantization_config` in the file's own metadata that names ModelOpt | low | either: its export for single files can swizzle |
+//! | both of the last two | either: ModelOpt writes low first, ComfyUI reads high first | either |
+//! | a config file that names ModelOpt | low | row by row |
+//! | nothing | either | either |
+//!
+//! Shapes exclude one order of the scales unless rows are a multiple of 128 and groups of 4. What
+//! then is left is the user's to say: a guess would give numbers that look like weights.
+
+use serde_json::Value as Json;
+
+use super::sides::Stored;
+use super::{Found, Refusal};
+use crate::catalog::Value;
+use crate::schemes::Evidence;
+use crate::text::shortened;
+
+/// How bytes lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    comfy: bool,
+    swizzled: bool,
+}
+
+const MODELOPT: Layout = Layout { comfy: false, swizzled: false };
+const MODELOPT_SWIZZLED: Layout = Layout { comfy: false, swizzled: true };
+const COMFY: Layout = Layout { comfy: true, swizzled: true };
+const COMFY_LINEAR: Layout = Layout { comfy: true, swizzled: false };
+const ALL: [Layout; 4] = [MODELOPT, MODELOPT_SWIZZLED, COMFY, COMFY_LINEAR];
+
+impl Layout {
+    /// The variant's name.
+    pub(super) fn name(self) -> &'static str {
+        match (self.comfy, self.swizzled) {
+            (false, false) => "modelopt",
+            (false, true) => "modelopt-swizzled",
+            (true, true) => "comfy",
+            (true, false) => "comfy-linear",
+        }
+    }
+
+    /// Whether the first of two codes is the high nibble, and comfy-kitchen's recipe holds.
+    pub(super) fn is_comfy(self) -> bool {
+        self.comfy
+    }
+
+    /// Whether scales lie in tiles.
+    pub(super) fn is_swizzled(self) -> bool {
+        self.swizzled
+    }
+
+    fn fits(self, stored: &Stored) -> bool {
+        if self.swizzled { stored.fits_tiles() } else { stored.fits_rows() }
+    }
+}
+
+/// The layout that all evidence agrees on.
+pub(super) fn decide(
+    evidence: &Evidence<'_>,
+    found: &Found<'_>,
+    stored: &Stored,
+) -> Result<Layout, Refusal> {
+    let undecodable = |reason: String| ("undecodable", reason);
+    let described = described(evidence, found).map_err(undecodable)?;
+    let by_modelopt = modelopt_in_metadata(evidence, found);
+    let (said, by): (&[Layout], &str) = match (described, by_modelopt) {
+        (Described::Tensor, _) => (&[COMFY], "comfy_quant says"),
+        (Described::Metadata, false) => (&[COMFY], "_quantization_metadata says"),
+        (Described::Metadata, true) => (&ALL, "the file's metadata allows"),
+        (Described::No, true) => (&[MODELOPT, MODELOPT_SWIZZLED], "the file's metadata allows"),
+        (Described::No, false) if says_modelopt(evidence, found).map_err(undecodable)? => {
+            (&[MODELOPT], "the config says")
+        }
+        (Described::No, false) => (&ALL, "nothing beside the weight excludes"),
+    };
+    let left: Vec<Layout> = said.iter().copied().filter(|one| one.fits(stored)).collect();
+    match left[..] {
+        [one] => Ok(one),
+        [] => Err(undecodable(format!(
+            "{by} that its layout is {}, but the shape of weight_scale says otherwise",
+            names(said)
+        ))),
+        _ => answered(evidence, found, &left),
+    }
+}
+
+fn names(layouts: &[Layout]) -> String {
+    layouts.iter().map(|one| one.name()).collect::<Vec<_>>().join(" or ")
+}
+
+/// What the user says where several layouts are left.
+fn answered(
+    evidence: &Evidence<'_>,
+    found: &Found<'_>,
+    left: &[Layout],
+) -> Result<Layout, Refusal> {
+    let answer = asked(evidence, &found.weight.name);
+    let named = answer.and_then(|answer| answer.strip_prefix("nvfp4/"));
+    if let Some(&one) = left.iter().find(|one| Some(one.name()) == named) {
+        return Ok(one);
+    }
+    let differ = |of: fn(Layout) -> bool| left.iter().any(|l| of(*l) != of(left[0]));
+    let nibbles = "whether the first of two codes is the low nibble (modelopt) or the high one \
+                   (comfy): wrong, every two neighbours would change places";
+    let scales = "whether scales lie row by row or swizzled in tiles of 128 x 4: wrong, every \
+                  group would have another's scale";
+    let open = match (differ(Layout::is_comfy), differ(Layout::is_swizzled)) {
+        (true, true) => format!("{nibbles}; and {scales}"),
+        (true, false) => nibbles.to_owned(),
+        _ => scales.to_owned(),
+    };
+    let not_it = answer.map_or_else(String::new, |answer| {
+        format!("; the answer '{}' is none of them", shortened(answer, 40))
+    });
+    Err((
+        "ambiguous",
+        format!(
+            "NVFP4, but nothing tells {open}. Say which with --scheme 'NAME=nvfp4/..', where .. \
+             is {}{not_it}",
+            names(left)
+        ),
+    ))
+}
+
+/// The user's answer for a weight, as `scheme/variant`.
+fn asked<'a>(evidence: &Evidence<'a>, weight: &str) -> Option<&'a str> {
+    let _ = (evidence, weight);
+    None
+}
+
+/// Who describes a weight as ComfyUI reads it.
+enum Described {
+    Tensor,
+    Metadata,
+    No,
+}
+
+fn described(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<Described, String> {
+    let listed = json_in_metadata(evidence, found, "_quantization_metadata")
+        .and_then(|json| json.get("layers")?.get(found.module).cloned());
+    let (json, described) = match (description(evidence, found), listed) {
+        (Some(json), _) => (json?, Described::Tensor),
+        (None, Some(json)) => (json, Described::Metadata),
+        (None, None) => return Ok(Described::No),
+    };
+    match json.get("format").and_then(Json::as_str) {
+        Some("nvfp4") => Ok(described),
+        other => Err(format!(
+            "it has the parts of an NVFP4 weight, but is described as {}",
+            shortened(other.unwrap_or("nothing"), 40)
+        )),
+    }
+}
+
+/// What `comfy_quant` says, where there is one.
+pub(super) fn description(
+    evidence: &Evidence<'_>,
+    found: &Found<'_>,
+) -> Option<Result<Json, String>> {
+    let (id, _) = found.beside(evidence, "comfy_quant")?;
+    let json = evidence.bytes(id).and_then(|bytes| {
+        serde_json::from_slice(&bytes).map_err(|e| format!("comfy_quant is not JSON: {e}"))
+    });
+    Some(json)
+}
+
+/// A JSON document in the metadata of the weight's file.
+fn json_in_metadata(evidence: &Evidence<'_>, found: &Found<'_>, key: &str) -> Option<Json> {
+    match evidence.metadata().get(found.id.source as usize)?.get(key)? {
+        Value::Text(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    }
+}
+
+fn modelopt_in_metadata(evidence: &Evidence<'_>, found: &Found<'_>) -> bool {
+    let json = json_in_metadata(evidence, found, "quantization_config");
+    let text = |json: &Json, key: &str| json.get(key)?.as_str().map(str::to_lowercase);
+    json.is_some_and(|json| {
+        let producer = json.get("producer").and_then(|producer| text(producer, "name"));
+        [text(&json, "quant_method"), producer].contains(&Some("modelopt".to_owned()))
+    })
+}
+
+/// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
+/// but names another kind.
+fn says_modelopt(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<bool, String> {
+    let by_modelopt = |method: String| method == "modelopt" || method == "modelopt_fp4";
+    if !evidence.method().is_some_and(by_modelopt) {
+        return Ok(false);
+    }
+    let own = evidence.config("hf_quant_config.json").and_then(|json| json.get("quantization"));
+    let config = evidence.quantization().map(|(_, json)| json);
+    let algorithm = |json: &Json| json.get("quant_algo")?.as_str().map(str::to_uppercase);
+    let of_layer = |json: &Json| algorithm(json.get("quantized_layers")?.get(found.module)?);
+    let all = [config, own];
+    let named = |of: &dyn Fn(&Json) -> Option<String>| all.iter().flatten().find_map(|j| of(j));
+    match named(&of_layer).or_else(|| named(&algorithm)) {
+        Some(name) if !name.contains("NVFP4") && name != "MIXED_PRECISION" => Err(format!(
+            "it has the parts of an NVFP4 weight, but the config says {}",
+            shortened(&name, 40)
+        )),
+        _ => Ok(true),
+    }
+}

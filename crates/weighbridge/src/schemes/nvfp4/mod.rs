@@ -1,0 +1,248 @@
+//! NVFP4: four-bit floats (E2M1), an E4M3 scale for every 16 of a row, an F32 factor for all.
+//!
+//! ```text
+//! P.weight          U8       [.., out, in / 2]    two codes a byte
+//! P.weight_scale    F8_E4M3  [.., out, in / 16]   or swizzled, see below
+//! P.weight_scale_2  F32      [], [1], or one for each of stacked matrices; it multiplies
+//! ```
+//!
+//! Fused experts that are not called `weight` (`experts.down_proj`) have `_weight_scale` and
+//! `_weight_scale_2` behind their name.
+//!
+//! Two writers use these names and lay the bytes differently. Neither names nor, for many sizes,
+//! shapes can tell; [`layout`] says what does.
+//!
+//! | variant | first of two codes | scales | recipe | canonical |
+//! |---|---|---|---|---|
+//! | `modelopt` | low nibble | row by row | ModelOpt's | nvidia-modelopt 0.47.0, `NVFP4QTensor.dequantize` |
+//! | `modelopt-swizzled` | low nibble | swizzled | ModelOpt's | the same, after `swizzle_nvfp4_scales` |
+//! | `comfy` | high nibble | swizzled | comfy-kitchen's | comfy-kitchen 0.2.40, `dequantize_nvfp4` on a CPU |
+//! | `comfy-linear` | high nibble | row by row | comfy-kitchen's | the same, after `from_blocked` |
+//!
+//! Swizzled scales lie in tiles of 128 rows and 4 columns ([`swizzle`]), the last ones padded.
+//!
+//! Recipes. ModelOpt: `number * (scale * scale_2)`, both products rounded to f32, the result
+//! once to the native type, which is that of the model; code 8 is plus zero. comfy-kitchen works
+//! in the output's type: with T for bf16, `T(number * T(T(scale) * T(scale_2)))`; code 8 is minus
+//! zero. f32 has no rounding but f32's own.
+//!
+//! comfy-kitchen pads rows and columns to multiples of 16 and leaves the true sides to the model.
+//! They are taken from `orig_shape` in the weight's description or, for rows, from the length of
+//! `P.bias`; without them the weight keeps its padding, which is zeros.
+
+use std::sync::Arc;
+
+use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
+use super::unused::drop_beside;
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId};
+use crate::catalog::{Finding, Shape, TensorInfo};
+use crate::dtype::DType;
+
+mod layout;
+mod sides;
+mod swizzle;
+
+use layout::Layout;
+use sides::Sides;
+
+/// The scheme.
+pub struct Nvfp4;
+
+/// Columns that share a scale.
+const GROUP: u64 = 16;
+
+impl Scheme for Nvfp4 {
+    fn name(&self) -> &'static str {
+        "nvfp4"
+    }
+
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+        let foreign = ["compressed-tensors", "mlx"];
+        if evidence.method().is_some_and(|method| foreign.contains(&&*method)) {
+            return;
+        }
+        for &(id, info) in evidence.tensors() {
+            match Found::of(evidence, id, info) {
+                Some(found) => bid_for(evidence, &found, bids),
+                None => report_orphan(evidence, info, bids),
+            }
+        }
+    }
+}
+
+/// A weight with those of its companions that are there.
+struct Found<'a> {
+    id: TensorId,
+    weight: &'a TensorInfo,
+    /// `a` of `a.weight`; the whole name of a parameter that is not called so.
+    module: &'a str,
+    scales: Option<(TensorId, &'a TensorInfo)>,
+    global: Option<(TensorId, &'a TensorInfo)>,
+}
+
+impl<'a> Found<'a> {
+    /// Bytes with a scale of the kind that only this scheme has.
+    fn of(evidence: &Evidence<'a>, id: TensorId, weight: &'a TensorInfo) -> Option<Self> {
+        if weight.stored.element() != Some(DType::U8) {
+            return None;
+        }
+        let module = weight.name.strip_suffix(".weight").unwrap_or(&weight.name);
+        ["", "_weight"].iter().find_map(|end| {
+            let find = |role: &str| evidence.find(&format!("{}{end}_{role}", weight.name));
+            let (scales, global) = (find("scale"), find("scale_2"));
+            let e4m3 = |(_, info): (_, &TensorInfo)| info.stored.element() == Some(DType::F8_E4M3);
+            let ours = global.is_some() || scales.is_some_and(e4m3);
+            ours.then_some(Self { id, weight, module, scales, global })
+        })
+    }
+
+    /// A tensor of the weight's module.
+    fn beside<'e>(
+        &self,
+        evidence: &Evidence<'e>,
+        role: &str,
+    ) -> Option<(TensorId, &'e TensorInfo)> {
+        evidence.find(&format!("{}.{role}", self.module))
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let of =
+            |role, found: Option<(TensorId, _)>| found.map(|(tensor, _)| Part { role, tensor });
+        let weight = Part { role: "weight", tensor: self.id };
+        let scales = of("scales", self.scales);
+        [Some(weight), scales, of("scale_2", self.global)].into_iter().flatten().collect()
+    }
+}
+
+/// A second scale whose weight is gone.
+fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
+    let Some(weight) = info.name.strip_suffix("_scale_2") else { return };
+    let parameter = weight.strip_suffix("_weight").unwrap_or(weight);
+    if evidence.find(weight).is_none() && evidence.find(parameter).is_none() {
+        let message = format!(
+            "the second scale of an NVFP4 weight, but there is no {}; a shard may be missing",
+            crate::text::escaped(weight)
+        );
+        bids.findings.push(Finding::of(&info.name, "orphan", message));
+    }
+}
+
+fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
+    let mut parts = found.parts();
+    drop_beside(evidence, &found.weight.name, bids);
+    if let Some((id, _)) = found.beside(evidence, "comfy_quant") {
+        bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
+    }
+    let factors = ["pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b"];
+    let extra = factors
+        .iter()
+        .filter_map(|role| found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor }));
+    parts.extend(extra);
+    let bid = match understood(evidence, found, &parts) {
+        Ok((layout, sides, native)) => Bid {
+            name: found.weight.name.to_string(),
+            shape: sides.shape(),
+            variant: layout.name().into(),
+            native: Some(native),
+            parts,
+            recipe: Ok(Arc::new(matrix(layout, &sides, native)) as Arc<dyn Recipe>),
+        },
+        Err((kind, reason)) => {
+            bids.findings.push(Finding::of(&found.weight.name, kind, reason.clone()));
+            Bid {
+                name: found.weight.name.to_string(),
+                shape: unpacked_shape(&found.weight.shape),
+                variant: "undecided".into(),
+                native: None,
+                parts,
+                recipe: Err(reason.into()),
+            }
+        }
+    };
+    bids.weights.push(bid);
+}
+
+/// The kind of a finding and its message.
+type Refusal = (&'static str, String);
+
+fn understood(
+    evidence: &Evidence<'_>,
+    found: &Found<'_>,
+    parts: &[Part],
+) -> Result<(Layout, Sides, DType), Refusal> {
+    let undecodable = |reason: String| ("undecodable", reason);
+    refuse_factored(parts).map_err(undecodable)?;
+    let stored = sides::Stored::of(found).map_err(undecodable)?;
+    let layout = layout::decide(evidence, found, &stored)?;
+    let sides = stored.sides(evidence, found, layout).map_err(undecodable)?;
+    let native = match layout.is_comfy() {
+        true => DType::BF16,
+        false => evidence.model_dtype().unwrap_or(DType::BF16),
+    };
+    Ok((layout, sides, native))
+}
+
+/// Weights that are one factor of several.
+fn refuse_factored(parts: &[Part]) -> Result<(), String> {
+    let has = |role: &str| parts.iter().any(|part| part.role == role);
+    if has("svdquant_lora_a") || has("svdquant_lora_b") {
+        return Err("NVFP4_SVD: the weight is the sum of these codes and of a product of two \
+                    low-rank matrices (svdquant_lora_a, svdquant_lora_b), with a factor for each \
+                    input (pre_quant_scale); this version cannot put them together"
+            .to_owned());
+    }
+    if has("pre_quant_scale") {
+        return Err(
+            "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these \
+                    codes alone are not the weight; this version cannot put them together"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Two codes a byte.
+fn unpacked_shape(stored: &Shape) -> Shape {
+    let mut shape = stored.clone();
+    if let Some(last) = shape.last_mut() {
+        *last = last.saturating_mul(2);
+    }
+    shape
+}
+
+fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
+    let (packing, zero) = match layout.is_comfy() {
+        true => (Packing::HighNibbles, -0.0),
+        false => (Packing::LowNibbles, 0.0),
+    };
+    let steps = layout.is_comfy().then_some(native);
+    let stacked = |grid: Grid| match sides.globals {
+        1 => grid,
+        // One factor for each of the stacked matrices.
+        _ => Grid { matrix: sides.rows, band: u64::MAX, ..grid },
+    };
+    let global = stacked(Grid::single(2, DType::F32));
+    let factors: Box<dyn Factors> = match layout.is_swizzled() {
+        true => Box::new(swizzle::Swizzled { tiles: sides.scale_columns / 4, steps }),
+        false => Box::new(Scales {
+            scale: Grid::rows(1, DType::F8_E4M3, sides.scale_columns),
+            global: Some(global),
+            cell: Cell::TimesGlobal,
+            offset: None,
+            steps,
+        }),
+    };
+    Matrix {
+        codes: Codes::new(packing, |code| if code == 8 { zero } else { E2M1[usize::from(code)] }),
+        columns: sides.columns,
+        outer: if sides.matrices.is_some() { sides.rows * sides.columns } else { sides.columns },
+        row_bytes: sides.row_bytes,
+        group: GROUP,
+        factors,
+        arithmetic: Arithmetic::Times,
+        native,
+    }
+}
+
+#[cfg(test)]
+mod tests;

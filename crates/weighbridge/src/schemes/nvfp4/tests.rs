@@ -1,0 +1,188 @@
+use serde_json::json;
+
+use super::*;
+use crate::catalog::{Metadata, Place, Value};
+use crate::schemes::Config;
+
+fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
+    TensorInfo {
+        name: name.into(),
+        shape: shape.iter().copied().collect(),
+        stored: dtype.into(),
+        bytes: 0,
+        place: Place::at(0),
+        refused: None,
+    }
+}
+
+/// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
+fn square() -> Vec<TensorInfo> {
+    vec![
+        tensor("m.weight", DType::U8, &[128, 32]),
+        tensor("m.weight_scale", DType::F8_E4M3, &[128, 4]),
+        tensor("m.weight_scale_2", DType::F32, &[]),
+    ]
+}
+
+fn modelopt_config() -> Config {
+    let quantization = json!({ "quant_method": "modelopt", "quant_algo": "NVFP4" });
+    Config { name: "config.json".into(), json: json!({ "quantization_config": quantization }) }
+}
+
+fn text(key: &str, json: &serde_json::Value) -> Metadata {
+    let mut metadata = Metadata::default();
+    metadata.push(key, Value::text(json.to_string()));
+    metadata
+}
+
+/// What the scheme says, where descriptions hold `note`.
+fn bids(tensors: &[TensorInfo], metadata: &Metadata, configs: &[Config], note: &str) -> Bids {
+    let read = |_: TensorId| Ok(note.as_bytes().to_vec());
+    let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
+    let mut bids = Bids::default();
+    Nvfp4.bid(&evidence, &mut bids);
+    bids
+}
+
+/// The variant, or the kind and message of the finding.
+fn outcome(bids: &Bids) -> Result<&str, (&str, &str)> {
+    match bids.findings.first() {
+        None => Ok(&bids.weights[0].variant),
+        Some(finding) => {
+            assert!(bids.weights.iter().all(|bid| bid.recipe.is_err()));
+            Err((finding.kind, &finding.message))
+        }
+    }
+}
+
+#[test]
+fn without_evidence_all_four_readings_are_named() {
+    let found = bids(&square(), &Metadata::default(), &[], "");
+    let (kind, message) = outcome(&found).unwrap_err();
+    assert_eq!(kind, "ambiguous");
+    for name in ["modelopt or modelopt-swizzled or comfy or comfy-linear", "--scheme"] {
+        assert!(message.contains(name), "{message}");
+    }
+    assert_eq!(&found.weights[0].shape[..], [128, 64]);
+}
+
+#[test]
+fn shapes_that_exclude_an_order_leave_nibbles_open() {
+    let mut tensors = square();
+    tensors[0].shape[0] = 40;
+    let found = bids(&tensors, &Metadata::default(), &[], "");
+    let (kind, message) = outcome(&found).unwrap_err();
+    assert_eq!(kind, "ambiguous");
+    assert!(message.contains("modelopt-swizzled or comfy"), "{message}");
+    assert!(!message.contains("linear"), "{message}");
+}
+
+#[test]
+fn each_kind_of_evidence_decides() {
+    let none = Metadata::default();
+    assert_eq!(outcome(&bids(&square(), &none, &[modelopt_config()], "")), Ok("modelopt"));
+    let mut described = square();
+    described.push(tensor("m.comfy_quant", DType::U8, &[19]));
+    let found = bids(&described, &none, &[], r#"{"format": "nvfp4"}"#);
+    assert_eq!(outcome(&found), Ok("comfy"));
+    assert_eq!(found.dropped.len(), 1);
+    let layers = json!({ "format_version": "1.0", "layers": { "m": { "format": "nvfp4" } } });
+    let listed = text("_quantization_metadata", &layers);
+    assert_eq!(outcome(&bids(&square(), &listed, &[], "")), Ok("comfy"));
+}
+
+/// ModelOpt's export for single files can write ComfyUI's metadata around its own nibbles.
+#[test]
+fn evidence_of_both_writers_is_no_evidence() {
+    let by = json!({ "quant_method": "modelopt", "quant_algo": "NVFP4" });
+    let mut both = text("quantization_config", &by);
+    assert!(outcome(&bids(&square(), &both, &[], "")).is_err_and(|(kind, message)| {
+        kind == "ambiguous" && message.contains("row by row") && !message.contains("nibble")
+    }));
+    let layers = json!({ "layers": { "m": { "format": "nvfp4" } } });
+    both.push("_quantization_metadata", Value::text(layers.to_string()));
+    assert!(
+        outcome(&bids(&square(), &both, &[], ""))
+            .is_err_and(|(kind, message)| { kind == "ambiguous" && message.contains("nibble") })
+    );
+}
+
+#[test]
+fn descriptions_that_contradict_are_refused() {
+    let none = Metadata::default();
+    let mut described = square();
+    described.push(tensor("m.comfy_quant", DType::U8, &[19]));
+    for (note, says) in [("{", "not JSON"), (r#"{"format": "mxfp8"}"#, "mxfp8")] {
+        let found = bids(&described, &none, &[], note);
+        let (kind, message) = outcome(&found).unwrap_err();
+        assert!(kind == "undecodable" && message.contains(says), "{message}");
+    }
+    let wrong = r#"{"format": "nvfp4", "orig_shape": [100, 64]}"#;
+    assert!(outcome(&bids(&described, &none, &[], wrong)).is_err());
+    let quantization = json!({ "quant_method": "modelopt", "quant_algo": "FP8" });
+    let json = json!({ "quantization_config": quantization });
+    let config = Config { name: "config.json".into(), json };
+    let found = bids(&square(), &none, &[config], "");
+    assert!(outcome(&found).unwrap_err().1.contains("FP8"));
+}
+
+#[test]
+fn companions_that_do_not_fit_are_named() {
+    let none = Metadata::default();
+    let cases: [(usize, TensorInfo, &str); 5] = [
+        (1, tensor("m.weight_scale", DType::F8_E4M3, &[128, 3]), "[128, 3]"),
+        (1, tensor("m.weight_scale", DType::BF16, &[128, 4]), "BF16"),
+        (2, tensor("m.weight_scale_2", DType::F16, &[]), "F16"),
+        (2, tensor("m.weight_scale_2", DType::F32, &[128]), "[128]"),
+        (0, tensor("m.weight", DType::U8, &[4096]), "[4096]"),
+    ];
+    for (index, other, says) in cases {
+        let mut tensors = square();
+        tensors[index] = other;
+        let found = bids(&tensors, &none, &[modelopt_config()], "");
+        let (kind, message) = outcome(&found).unwrap_err();
+        assert!(kind == "undecodable" && message.contains(says), "{message}");
+    }
+    for missing in [1, 2] {
+        let mut tensors = square();
+        let gone = tensors.remove(missing).name;
+        let found = bids(&tensors, &none, &[modelopt_config()], "");
+        let ending = gone.strip_prefix("m.").unwrap();
+        assert!(outcome(&found).unwrap_err().1.contains(&format!("`{ending}` is missing")));
+    }
+    let mut tensors = square();
+    tensors.remove(0);
+    let found = bids(&tensors, &none, &[modelopt_config()], "");
+    assert_eq!((found.findings[0].kind, found.weights.len()), ("orphan", 0));
+}
+
+#[test]
+fn factors_beside_the_codes_are_refused_by_name() {
+    let none = Metadata::default();
+    for (beside, name) in [("pre_quant_scale", "NVFP4_AWQ"), ("svdquant_lora_a", "NVFP4_SVD")] {
+        let mut tensors = square();
+        tensors.push(tensor(&format!("m.{beside}"), DType::BF16, &[64]));
+        let found = bids(&tensors, &none, &[modelopt_config()], "");
+        assert!(outcome(&found).unwrap_err().1.contains(name));
+        assert_eq!(found.weights[0].parts.len(), 4);
+    }
+}
+
+#[test]
+fn activation_and_cache_scales_are_dropped() {
+    let mut tensors = square();
+    for name in ["m.input_scale", "m.k_scale"] {
+        tensors.push(tensor(name, DType::F32, &[]));
+    }
+    let found = bids(&tensors, &Metadata::default(), &[modelopt_config()], "");
+    assert_eq!(found.dropped.len(), 2);
+}
+
+#[test]
+fn foreign_methods_are_left_alone() {
+    let quantization = json!({ "quant_method": "compressed-tensors" });
+    let json = json!({ "quantization_config": quantization });
+    let config = Config { name: "config.json".into(), json };
+    let found = bids(&square(), &Metadata::default(), &[config], "");
+    assert!(found.weights.is_empty() && found.findings.is_empty());
+}
