@@ -37,6 +37,8 @@ mod factors;
 mod layout;
 mod module;
 mod sparse;
+#[cfg(test)]
+mod tests;
 
 use config::Settings;
 use module::Module;
