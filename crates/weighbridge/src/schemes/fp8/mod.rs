@@ -145,6 +145,13 @@ impl<'a> Model<'_, 'a> {
         scales: &[(&'static str, Found<'a>)],
         format: Option<&str>,
     ) -> Result<Agreed, String> {
+        if self.comfy.unreadable && format.is_none() {
+            return Err(
+                "the file's _quantization_metadata, which says how its layers are stored, \
+                cannot be read; fetch the file again"
+                    .to_owned(),
+            );
+        }
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
             [] => {
