@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use weighbridge::catalog::{TensorInfo, element_count};
-use weighbridge::schemes::{Bid, Entry, Evidence, Ledger, Out, Recipe, SCHEMES, Scheme, TensorId, settle};
+use weighbridge::schemes::{
+    Bid, Entry, Evidence, Ledger, Out, Recipe, SCHEMES, Scheme, TensorId, settle,
+};
 use weighbridge::source::{Slab, Source};
 use weighbridge::{Error, OpenOptions, Result, bf16, f16};
 
@@ -89,7 +91,10 @@ fn summary(ledger: &Ledger) -> Vec<String> {
         Entry::Plain(id) => format!("plain {id:?}"),
         Entry::Scheme(scheme, bid) => {
             let Bid { name, shape, variant, native, parts, .. } = bid;
-            format!("{scheme} {name} {shape:?} {variant} {native:?} {parts:?} {}", bid.recipe.is_ok())
+            format!(
+                "{scheme} {name} {shape:?} {variant} {native:?} {parts:?} {}",
+                bid.recipe.is_ok()
+            )
         }
     };
     let weights = ledger.weights.iter().map(weight);
@@ -119,7 +124,12 @@ fn every_tensor_ends_once(evidence: &Evidence<'_>, ledger: &Ledger) {
 
 /// The first row, the last and all of them: what they need lies inside the parts, and decoding
 /// gives numbers or an error.
-fn check_rows(bid: &Bid, recipe: &dyn Recipe, infos: &HashMap<TensorId, &TensorInfo>, source: Option<&Source>) {
+fn check_rows(
+    bid: &Bid,
+    recipe: &dyn Recipe,
+    infos: &HashMap<TensorId, &TensorInfo>,
+    source: Option<&Source>,
+) {
     let rows = bid.shape.first().copied().unwrap_or(1);
     let elements = element_count(&bid.shape).unwrap_or(0);
     if elements == 0 {
@@ -133,7 +143,8 @@ fn check_rows(bid: &Bid, recipe: &dyn Recipe, infos: &HashMap<TensorId, &TensorI
             let part = bid.parts.get(slab.part).expect("a slab of no part");
             let bytes = infos[&part.tensor].bytes;
             let last = slab.count.saturating_sub(1).checked_mul(slab.stride);
-            let end = last.and_then(|last| last.checked_add(slab.offset)?.checked_add(slab.row_bytes));
+            let end =
+                last.and_then(|last| last.checked_add(slab.offset)?.checked_add(slab.row_bytes));
             assert!(end.is_some_and(|end| end <= bytes), "{}: {slab:?} of {bytes} bytes", bid.name);
             total = total.saturating_add(slab.row_bytes.saturating_mul(slab.count));
         }
@@ -156,7 +167,9 @@ fn decode(
     source: &Source,
 ) -> Result<(), Error> {
     let mut scratch = vec![Vec::new(); slabs.len()];
-    let fetch = |(slab, scratch): (&Slab, _)| source.fetch(infos[&bid.parts[slab.part].tensor], slab, scratch);
+    let fetch = |(slab, scratch): (&Slab, _)| {
+        source.fetch(infos[&bid.parts[slab.part].tensor], slab, scratch)
+    };
     let staged = slabs.iter().zip(&mut scratch).map(fetch).collect::<Result<Vec<_>>>()?;
     recipe.decode(&staged, rows.clone(), Out::F32(&mut vec![0.0; wanted]))?;
     recipe.decode(&staged, rows.clone(), Out::Bf16(&mut vec![bf16::ZERO; wanted]))?;

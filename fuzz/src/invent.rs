@@ -98,8 +98,42 @@ const TYPES: &[DType] = &[
 
 /// Sides that fit each other by the factors schemes use, and some that fit nothing.
 const SIDES: &[u64] = &[
-    0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 90, 96, 128, 129, 160, 192, 256, 320, 384, 512, 1024,
-    2048, 4096, 1 << 20, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 61, u64::MAX,
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    10,
+    12,
+    16,
+    20,
+    24,
+    32,
+    40,
+    48,
+    64,
+    90,
+    96,
+    128,
+    129,
+    160,
+    192,
+    256,
+    320,
+    384,
+    512,
+    1024,
+    2048,
+    4096,
+    1 << 20,
+    1 << 31,
+    1 << 32,
+    (1 << 32) + 1,
+    1 << 61,
+    u64::MAX,
 ];
 
 const KEYS: &[&str] = &[
@@ -132,17 +166,43 @@ const KEYS: &[&str] = &[
 ];
 
 fn values() -> Vec<Json> {
-    let weights = |bits: u32, kind: &str, strategy: &str, group: Json| {
-        json!({ "num_bits": bits, "type": kind, "strategy": strategy, "group_size": group, "symmetric": true })
-    };
-    let groups = |format: &str, weights: Json| {
-        json!({ "group_0": { "targets": ["Linear"], "format": format, "weights": weights } })
-    };
+    let weights = |bits: u32, kind: &str, strategy: &str, group: Json| json!({ "num_bits": bits, "type": kind, "strategy": strategy, "group_size": group, "symmetric": true });
+    let groups = |format: &str, weights: Json| json!({ "group_0": { "targets": ["Linear"], "format": format, "weights": weights } });
     let mut values: Vec<Json> = [
-        "gptq", "gptq_v2", "awq", "gemm", "fp8", "fbgemm_fp8", "modelopt", "compressed-tensors", "bitsandbytes",
-        "mxfp4", "mxfp8", "nvfp4", "NVFP4", "affine", "metal", "mlx", "quark", "auto-round", "pack-quantized",
-        "int-quantized", "naive-quantized", "float-quantized", "nvfp4-pack-quantized", "mxfp4-pack-quantized",
-        "mixed-precision", "nf4", "fp4", "bfloat16", "float16", "float32", "FP8", "ue8m0", "dense", "",
+        "gptq",
+        "gptq_v2",
+        "awq",
+        "gemm",
+        "fp8",
+        "fbgemm_fp8",
+        "modelopt",
+        "compressed-tensors",
+        "bitsandbytes",
+        "mxfp4",
+        "mxfp8",
+        "nvfp4",
+        "NVFP4",
+        "affine",
+        "metal",
+        "mlx",
+        "quark",
+        "auto-round",
+        "pack-quantized",
+        "int-quantized",
+        "naive-quantized",
+        "float-quantized",
+        "nvfp4-pack-quantized",
+        "mxfp4-pack-quantized",
+        "mixed-precision",
+        "nf4",
+        "fp4",
+        "bfloat16",
+        "float16",
+        "float32",
+        "FP8",
+        "ue8m0",
+        "dense",
+        "",
     ]
     .map(Json::from)
     .into();
@@ -218,7 +278,10 @@ fn configs(places: Vec<Map<String, Json>>) -> Vec<Config> {
             2 => drop(main.insert("text_config".into(), json!({ "quantization_config": map }))),
             3 => drop(main.insert("compression_config".into(), map.into())),
             4 => put("quantize_config.json", map.into()),
-            5 => put("hf_quant_config.json", json!({ "producer": { "name": "modelopt" }, "quantization": map })),
+            5 => put(
+                "hf_quant_config.json",
+                json!({ "producer": { "name": "modelopt" }, "quantization": map }),
+            ),
             _ => main.extend(map),
         }
     }

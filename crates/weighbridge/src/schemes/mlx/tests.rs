@@ -240,7 +240,8 @@ fn mxfp8(codes: [u8; 32], scale: u8) -> Model {
 
 #[test]
 fn a_scale_that_is_no_number_is_an_error_but_a_code_may_be_one() {
-    let codes: [u8; 32] = std::array::from_fn(|index| 0x60 + index as u8);
+    let mut codes = [0; 32];
+    codes.iter_mut().zip(0x60..).for_each(|(code, value)| *code = value);
     let mut out = [0.0f32; 32];
     let model = mxfp8(codes, 127);
     model.weight("a.weight").unwrap().decode_into(&mut out).unwrap();
