@@ -217,7 +217,7 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
         Some(
             dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
         ) => Kind::Float(dtype),
-        _ => return Err(format!("weight is {}, bytes are expected", described(weight))),
+        _ => return Err(format!("weight is {}, I8 or an FP8 type is expected", described(weight))),
     };
     let shape = weight.shape.clone();
     if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
@@ -360,6 +360,8 @@ fn cells_of(module: &Module<'_>, args: &Args, shape: &[u64]) -> Found<Cells> {
         Strategy::Group(group) => {
             let cells = columns.div_ceil(group);
             let whole = columns.is_multiple_of(group) || columns < group;
+            // One group that is not full is a channel, whatever it is called.
+            let group = group.min(columns);
             (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
         }
         Strategy::Block(band, group) => {
