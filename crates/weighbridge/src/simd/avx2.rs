@@ -31,6 +31,12 @@ pub(crate) trait Lanes: Sized {
         lanes
     }
 
+    /// Rounds eight numbers to this type, and back.
+    #[inline(always)]
+    unsafe fn step8(lanes: __m256) -> __m256 {
+        lanes
+    }
+
     /// Rounds eight numbers to nearest even and writes them to `at..at + 8`.
     unsafe fn store8(at: *mut Self, lanes: __m256);
 
@@ -101,6 +107,15 @@ impl Lanes for bf16 {
             // Packing works within 128-bit halves, the permutation puts them in order.
             let words = _mm256_packus_epi32(bf16_words(low), bf16_words(high));
             _mm256_permute4x64_epi64::<0b11_01_10_00>(words)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn step8(lanes: __m256) -> __m256 {
+        // SAFETY: registers only.
+        unsafe {
+            let upper = _mm256_set1_epi32(0xffff_0000_u32.cast_signed());
+            _mm256_castsi256_ps(_mm256_and_si256(rounded_to_bf16(lanes), upper))
         }
     }
 
@@ -189,6 +204,12 @@ impl Lanes for f16 {
                 _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(low),
             )
         }
+    }
+
+    #[inline(always)]
+    unsafe fn step8(lanes: __m256) -> __m256 {
+        // SAFETY: registers only.
+        unsafe { _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(lanes)) }
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@ pub(crate) mod number;
 mod slices;
 
 pub(crate) use number::{Number, half_to_f32};
-pub(crate) use slices::{map, narrow, update};
+pub(crate) use slices::{map, narrow};
 
 /// A set of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -30,28 +30,6 @@ unsafe fn map_avx2<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8
     map_scalar(bytes, out, f);
 }
 
-/// Replaces each value with `f` of it, compiled for the level.
-pub(crate) fn update(level: Level, values: &mut [f32], f: impl Fn(f32) -> f32) {
-    match level {
-        // SAFETY: a level is only ever one that the CPU has.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { update_avx2(values, f) },
-        _ => update_scalar(values, f),
-    }
-}
-
-#[inline(always)]
-fn update_scalar(values: &mut [f32], f: impl Fn(f32) -> f32) {
-    values.iter_mut().for_each(|value| *value = f(*value));
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn update_avx2(values: &mut [f32], f: impl Fn(f32) -> f32) {
-    update_scalar(values, f);
-}
-
 /// Rounds each of `values` to `out`'s type. NaN stays NaN.
 pub(crate) fn narrow<T: Number>(level: Level, values: &[f32], out: &mut [T]) {
     match level {

@@ -1,13 +1,15 @@
 //! Codes and factors to numbers.
 //!
 //! The definition takes a code, looks its number up and combines it with its group's factors, a
-//! step at a time. It runs over chunks: numbers first, then arithmetic and rounding in loops that
-//! are compiled for each level.
+//! step at a time. The common kinds of codes have forms for AVX2 in `fast`, which do as much of a
+//! segment as comes in whole vectors; the definition does the rest.
 #![allow(unsafe_code)] // The functions compiled for AVX2.
 
 use super::codes::Codes;
+#[cfg(target_arch = "x86_64")]
+use super::fast;
 use super::{Factor, Run};
-use crate::simd::{self, Level, Number};
+use crate::simd::{Level, Number};
 
 /// How a code's number and its group's factors are combined. Every step is rounded to f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,8 +25,33 @@ pub(crate) enum Arithmetic {
     TimesTimes(f32),
 }
 
-/// Codes decoded at a time.
-const CHUNK: usize = 512;
+impl Arithmetic {
+    /// One number. `step` rounds to the output's type and back.
+    #[inline(always)]
+    fn of(self, stepwise: bool, number: f32, factor: Factor, step: impl Fn(f32) -> f32) -> f32 {
+        let Factor { scale, offset } = factor;
+        match self {
+            Self::Times => number * scale,
+            Self::MinusTimes => (number - offset) * scale,
+            Self::TimesPlus if stepwise => step(number * scale) + offset,
+            Self::TimesPlus => number * scale + offset,
+            Self::TimesTimes(constant) => (number * scale) * constant,
+        }
+    }
+}
+
+/// Consecutive codes that share their factors.
+#[derive(Clone, Copy)]
+pub(super) struct Segment<'a> {
+    /// Bytes that hold them.
+    pub bytes: &'a [u8],
+    /// Codes in those bytes before the first one.
+    pub start: usize,
+    /// The factors.
+    pub factor: Factor,
+    /// Whether the product is rounded to the output's type before anything is added.
+    pub stepwise: bool,
+}
 
 /// Decodes a run.
 pub(super) fn decode<T: Number>(
@@ -35,55 +62,57 @@ pub(super) fn decode<T: Number>(
     run: &Run<'_>,
     out: &mut [T],
 ) {
-    let mut numbers = [0.0; CHUNK];
-    for (chunk, out) in out.chunks_mut(CHUNK).enumerate() {
-        let start = chunk * CHUNK;
-        let numbers = &mut numbers[..out.len()];
-        look_up(level, codes, run.codes, run.start + start, numbers);
-        let steps = (native && arithmetic == Arithmetic::TimesPlus).then_some(T::DTYPE);
-        combine(level, arithmetic, steps.is_some(), run, start, numbers, T::step);
-        simd::narrow(level, numbers, out);
+    match level {
+        // SAFETY: a level is only ever one that the CPU has.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { decode_avx2(codes, arithmetic, native, run, out) },
+        _ => segments(run, native, out, |segment, out| define(codes, arithmetic, segment, out)),
     }
 }
 
-/// The number of each code from `start` on.
-fn look_up(level: Level, codes: &Codes, bytes: &[u8], start: usize, numbers: &mut [f32]) {
-    let table = &*codes.numbers;
-    let packing = codes.packing;
-    let _ = level;
-    for (index, number) in numbers.iter_mut().enumerate() {
-        *number = table[usize::from(packing.code(bytes, start + index))];
-    }
-}
-
-/// Applies each group's factors to its numbers; `start` is their place in the run.
-fn combine(
-    level: Level,
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn decode_avx2<T: Number>(
+    codes: &Codes,
     arithmetic: Arithmetic,
-    stepwise: bool,
+    native: bool,
     run: &Run<'_>,
-    start: usize,
-    numbers: &mut [f32],
-    step: impl Fn(f32) -> f32 + Copy,
+    out: &mut [T],
 ) {
-    let mut at = run.into + start;
-    let mut numbers = numbers;
-    while !numbers.is_empty() {
-        let now = (run.group - at % run.group).min(numbers.len());
-        let (group, rest) = numbers.split_at_mut(now);
-        let Factor { scale, offset } = run.factors[at / run.group];
-        match arithmetic {
-            Arithmetic::Times => simd::update(level, group, |x| x * scale),
-            Arithmetic::MinusTimes => simd::update(level, group, |x| (x - offset) * scale),
-            Arithmetic::TimesPlus if stepwise => {
-                simd::update(level, group, |x| step(x * scale) + offset);
-            }
-            Arithmetic::TimesPlus => simd::update(level, group, |x| x * scale + offset),
-            Arithmetic::TimesTimes(constant) => {
-                simd::update(level, group, |x| (x * scale) * constant);
-            }
-        }
-        numbers = rest;
-        at += now;
+    segments(run, native, out, |segment, out| {
+        // SAFETY: the caller saw to the CPU.
+        let done = unsafe { fast::decode(codes, arithmetic, segment, out) };
+        let segment = Segment { start: segment.start + done, ..segment };
+        define(codes, arithmetic, segment, &mut out[done..]);
+    });
+}
+
+/// Cuts a run into segments.
+#[inline(always)]
+fn segments<T>(
+    run: &Run<'_>,
+    native: bool,
+    out: &mut [T],
+    mut each: impl FnMut(Segment<'_>, &mut [T]),
+) {
+    let (mut place, mut start, mut out) = (run.into, run.start, out);
+    while !out.is_empty() {
+        let count = (run.group - place % run.group).min(out.len());
+        let (now, rest) = out.split_at_mut(count);
+        let factor = run.factors[place / run.group];
+        each(Segment { bytes: run.codes, start, factor, stepwise: native }, now);
+        (place, start, out) = (place + count, start + count, rest);
+    }
+}
+
+/// The definition: a code at a time.
+#[inline(always)]
+fn define<T: Number>(codes: &Codes, arithmetic: Arithmetic, segment: Segment<'_>, out: &mut [T]) {
+    let Segment { bytes, start, factor, stepwise } = segment;
+    for (index, out) in out.iter_mut().enumerate() {
+        let code = codes.packing.code(bytes, start + index);
+        let number = codes.numbers[usize::from(code)];
+        *out = T::narrow(arithmetic.of(stepwise, number, factor, T::step));
     }
 }

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use crate::dtype::DType;
+use crate::schemes::plain;
+
 /// How the codes of a row are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
@@ -86,15 +89,55 @@ pub(crate) struct Codes {
     pub packing: Packing,
     /// The number of each code; codes of fewer than eight bits use the front of it.
     pub numbers: Box<[f32; 256]>,
+    /// What kind of numbers they are.
+    pub kind: Kind,
+}
+
+/// Kinds of numbers that can be computed faster than looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Bytes, signed.
+    Signed,
+    /// Bytes, unsigned.
+    Unsigned,
+    /// 8-bit floats with four bits of exponent, in the form without infinities.
+    E4m3,
+    /// 8-bit floats with five bits of exponent: the upper half of half precision.
+    E5m2,
+    /// Sixteen codes.
+    Sixteen,
+    /// Anything else.
+    Other,
+}
+
+impl Kind {
+    fn of(packing: Packing, numbers: &[f32; 256]) -> Self {
+        let all = |number: &dyn Fn(u8) -> f32| {
+            (0..=255u8).all(|code| {
+                let (found, wanted) = (numbers[usize::from(code)], number(code));
+                found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan()
+            })
+        };
+        let float = |dtype: DType| all(&|code| plain::number(dtype, &[code], 0));
+        match packing {
+            Packing::LowNibbles | Packing::HighNibbles => Self::Sixteen,
+            Packing::Bytes if all(&|code| f32::from(code.cast_signed())) => Self::Signed,
+            Packing::Bytes if all(&|code| f32::from(code)) => Self::Unsigned,
+            Packing::Bytes if float(DType::F8_E4M3) => Self::E4m3,
+            Packing::Bytes if float(DType::F8_E5M2) => Self::E5m2,
+            _ => Self::Other,
+        }
+    }
 }
 
 impl Codes {
     /// Codes of that packing, each standing for `number(code)`.
     pub(crate) fn new(packing: Packing, number: impl Fn(u8) -> f32) -> Self {
         let mut numbers = Box::new([0.0; 256]);
-        let last = ((1u32 << packing.bits()) - 1) as u8;
+        let last = low_bits(u32::MAX, packing.bits());
         (0..=last).for_each(|code| numbers[usize::from(code)] = number(code));
-        Self { packing, numbers }
+        let kind = Kind::of(packing, &numbers);
+        Self { packing, numbers, kind }
     }
 }
 

@@ -17,8 +17,12 @@ use crate::error::{Error, Result};
 use crate::simd::{self, Level, Number};
 use crate::source::{Slab, Staged};
 
+#[cfg(test)]
+mod agreement;
 mod apply;
 mod codes;
+#[cfg(target_arch = "x86_64")]
+mod fast;
 mod grid;
 
 pub(crate) use apply::Arithmetic;

@@ -1,0 +1,122 @@
+//! Every kind of codes, arithmetic and output type: levels against the definition.
+
+use half::{bf16, f16};
+
+use super::apply::decode;
+use super::{Arithmetic, Codes, Factor, Packing, Run};
+use crate::dtype::DType;
+use crate::schemes::plain;
+use crate::simd::{Level, Number};
+
+/// Random enough, and the same on every run.
+struct Noise(u32);
+
+impl Noise {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0
+    }
+
+    /// A finite factor: ordinary, tiny, huge, negative or zero.
+    fn factor(&mut self) -> f32 {
+        let bits = self.next();
+        match bits % 8 {
+            0 => 0.0,
+            1 => -0.0,
+            2 => f32::from_bits(bits >> 9),
+            3 => f32::from_bits(bits & 0xbf7f_ffff),
+            _ => f32::from_bits(0x3c00_0000 + (bits & 0x83ff_ffff)),
+        }
+    }
+}
+
+fn kinds() -> Vec<Codes> {
+    let float = |dtype| Codes::new(Packing::Bytes, move |code| plain::number(dtype, &[code], 0));
+    let e2m1 = |code: u8| {
+        let magnitude = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0][usize::from(code & 7)];
+        if code & 8 == 0 { magnitude } else { -magnitude }
+    };
+    vec![
+        Codes::new(Packing::Bytes, |code| f32::from(code.cast_signed())),
+        Codes::new(Packing::Bytes, f32::from),
+        float(DType::F8_E4M3),
+        float(DType::F8_E5M2),
+        float(DType::F8_E4M3FNUZ),
+        float(DType::F8_E5M2FNUZ),
+        Codes::new(Packing::LowNibbles, e2m1),
+        Codes::new(Packing::HighNibbles, e2m1),
+        Codes::new(Packing::LowNibbles, |code| f32::from(code) - 8.0),
+        Codes::new(Packing::HighNibbles, |code| (f32::from(code) * 0.37).sin()),
+        Codes::new(Packing::Stream(3), f32::from),
+        Codes::new(Packing::Stream(6), |code| f32::from(code) - 32.0),
+        Codes::new(Packing::Words(5), f32::from),
+    ]
+}
+
+const ARITHMETIC: [Arithmetic; 4] = [
+    Arithmetic::Times,
+    Arithmetic::MinusTimes,
+    Arithmetic::TimesPlus,
+    Arithmetic::TimesTimes(7.874_016e-3),
+];
+
+fn check<T: Number>(
+    codes: &Codes,
+    noise: &mut Noise,
+    bits: impl Fn(T) -> u32,
+    nan: impl Fn(T) -> bool,
+) {
+    let bytes: Vec<u8> = (0..300).map(|_| noise.next().to_le_bytes()[1]).collect();
+    for arithmetic in ARITHMETIC {
+        for (group, native) in [
+            (1, false),
+            (3, true),
+            (16, true),
+            (32, false),
+            (37, true),
+            (64, true),
+            (1 << 20, false),
+        ] {
+            for start in 0..5 {
+                let (into, len) = (noise.next() as usize % group, noise.next() as usize % 140);
+                let groups = (into + len).div_ceil(group).max(1);
+                let factors: Vec<_> = (0..groups)
+                    .map(|_| Factor { scale: noise.factor(), offset: noise.factor() })
+                    .collect();
+                let run = Run { codes: &bytes, start, factors: &factors, group, into };
+                let mut wanted = vec![T::default(); len];
+                decode(Level::Baseline, codes, arithmetic, native, &run, &mut wanted);
+                for &level in Level::available() {
+                    let mut found = vec![T::default(); len];
+                    decode(level, codes, arithmetic, native, &run, &mut found);
+                    for (index, (&found, &wanted)) in found.iter().zip(&wanted).enumerate() {
+                        let same = bits(found) == bits(wanted) || nan(found) && nan(wanted);
+                        assert!(
+                            same,
+                            "{:?} {arithmetic:?} group {group} start {start} element {index} of {len} at \
+                             {level:?} as {}: {:#x}, the definition is {:#x}",
+                            codes.kind,
+                            T::DTYPE,
+                            bits(found),
+                            bits(wanted)
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_level_agrees_with_the_definition() {
+    let mut noise = Noise(20_261_116);
+    for _ in 0..20 {
+        for codes in kinds() {
+            check::<f32>(&codes, &mut noise, f32::to_bits, f32::is_nan);
+            check::<bf16>(&codes, &mut noise, |x| x.to_bits().into(), bf16::is_nan);
+            check::<f16>(&codes, &mut noise, |x| x.to_bits().into(), f16::is_nan);
+        }
+    }
+}
