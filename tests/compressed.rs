@@ -62,6 +62,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("int8-channel-asym-f32", &["int8-channel-asym"]),
     ("mixed", &["fp8-channel", "int4-g16", "nvfp4"]),
     ("mxfp4", &["mxfp4"]),
+    ("mxfp6", &["mxfp6"]),
     ("mxfp8", &["mxfp8"]),
     ("naive-int8", &["int8-bytes-tensor"]),
     ("nvfp4", &["nvfp4"]),
