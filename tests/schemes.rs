@@ -219,6 +219,34 @@ fn every_fixture_decodes_as_its_own_library_decodes_it() {
     check_page(&table);
 }
 
+/// Without its configs a file of ModelOpt's leaves several readings open: the user's answer picks
+/// one, and the others give other numbers.
+#[test]
+fn an_answer_decides_where_the_file_cannot() {
+    let fixture = fixtures().into_iter().find(|fixture| fixture.name == "nvfp4/modelopt").unwrap();
+    let folder = fixture.model();
+    for config in ["config.json", "hf_quant_config.json"] {
+        std::fs::remove_file(folder.path().join(config)).unwrap();
+    }
+    let options = || OpenOptions::new().stores(Stores::none());
+    let kinds = |model: &Model| -> BTreeSet<&str> {
+        model.findings().iter().map(|finding| finding.kind).collect()
+    };
+    let model = options().open(folder.path()).unwrap();
+    assert_eq!(kinds(&model), BTreeSet::from(["ambiguous"]));
+    let right = options().scheme(|_| true, "nvfp4/modelopt").open(folder.path()).unwrap();
+    assert_eq!(kinds(&right), BTreeSet::new(), "{:?}", right.findings());
+    let wrong = options().scheme(|_| true, "nvfp4/comfy-linear").open(folder.path()).unwrap();
+    let expected = options().open(fixture.path.join("expected.safetensors")).unwrap();
+    for expected in expected.weights() {
+        check_weight(&right.weight(expected.name()).unwrap(), &expected).unwrap();
+        assert!(check_weight(&wrong.weight(expected.name()).unwrap(), &expected).is_err());
+    }
+    let none = options().scheme(|name| name == "nothing", "nvfp4/modelopt").open(folder.path());
+    assert!(kinds(&none.unwrap()).contains("unused-answer"));
+    assert!(options().scheme(|_| true, "nothing/v1").open(folder.path()).is_err());
+}
+
 const PAGE: &str = "docs/schemes.md";
 
 const HEAD: &str = "\
