@@ -1,7 +1,7 @@
 """What the blocks in tests/files/apr/blocks.apr are as f32.
 
-    (cd apr_values && cargo run -- ../../tests/files/apr/blocks.apr /tmp/read.safetensors)
-    python3 apr_values.py /tmp/read.safetensors     writes tests/files/apr/blocks.expected.safetensors
+    (cd apr_values && cargo run -- ../../tests/files/apr/blocks.apr READ.safetensors)
+    python3 apr_values.py READ.safetensors     writes tests/files/apr/blocks.expected.safetensors
     python3 apr_samples.py
 
 The values are those the APR project's crates read, and gguf's must be the same to the bit: Q4_K and

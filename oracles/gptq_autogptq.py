@@ -97,7 +97,8 @@ def main():
         highest = max(int((zeros >> s & 15).max()) for s in range(0, 32, 4))
         assert highest < 15, "a zero point of 0 was written; this writer spoils its neighbours"
         assert not np.array_equal(kept[LAYER + ".g_idx"], np.arange(64) // 32)
-        (target / "golden.f16.bin").write_bytes(golden.astype("<f2").tobytes())
+        save_file({LAYER + ".weight": golden, LAYER + ".bias": kept[LAYER + ".bias"]},
+                  target / "expected.safetensors")
         for name in ("quantize_config.json", "config.json"):
             value = json.loads((saved / name).read_text())
             value.pop("quantization_config", None)       # as in files of 2023
@@ -105,9 +106,6 @@ def main():
                 if key in value:
                     value[key] = None
             (target / name).write_text(json.dumps(value, indent=2) + "\n")
-        entry = {"name": LAYER + ".weight", "shape": list(golden.shape), "file": "golden.f16.bin",
-                 "weights": file.name, "library": "auto-gptq", "version": VERSION}
-        (target / "golden.json").write_text(json.dumps([entry], indent=1) + "\n")
     print("written")
 
 

@@ -170,21 +170,63 @@ fn what_becomes_infinite_is_counted_and_nothing_else() {
     }
 }
 
+/// Type, dimensions as GGUF has them (innermost first), bytes.
+type Tensor = (u32, Vec<u64>, Vec<u8>);
+
+/// A GGUF file in memory.
+fn gguf(tensors: &[(&str, Tensor)]) -> Vec<u8> {
+    let (mut header, mut data) = (b"GGUF".to_vec(), Vec::new());
+    header.extend(3u32.to_le_bytes());
+    header.extend([tensors.len() as u64, 0].map(u64::to_le_bytes).concat());
+    for (name, (kind, dimensions, bytes)) in tensors {
+        header.extend((name.len() as u64).to_le_bytes());
+        header.extend(name.as_bytes());
+        header.extend(u32::try_from(dimensions.len()).unwrap().to_le_bytes());
+        header.extend(dimensions.iter().flat_map(|dimension| dimension.to_le_bytes()));
+        header.extend(kind.to_le_bytes());
+        data.resize(data.len().next_multiple_of(32), 0);
+        header.extend((data.len() as u64).to_le_bytes());
+        data.extend(bytes);
+    }
+    header.resize(header.len().next_multiple_of(32), 0);
+    [header, data].concat()
+}
+
+/// The number of ggml's type Q8_0: one half-precision scale, 32 codes.
+const Q8_0: u32 = 8;
+
+/// Weights of several tiles, with rows of every length: each element is its scale times its code.
+#[test]
+fn a_scheme_is_decoded_over_many_tiles() {
+    for shape in [&[96_000][..], &[900, 320], &[2, 144_000], &[3, 1000, 96]] {
+        let blocks = shape.iter().product::<u64>() / 32;
+        let (mut bytes, mut wanted) = (Vec::new(), Vec::new());
+        for block in 0..blocks {
+            let scale = f16::from_f32(0.001 + (block % 1013) as f32 / 512.0);
+            bytes.extend(scale.to_le_bytes());
+            for index in 0..32 {
+                let code =
+                    (block * 32 + index).wrapping_mul(0x9e37_79b1).to_le_bytes()[1].cast_signed();
+                bytes.push(code.cast_unsigned());
+                wanted.push(scale.to_f32() * f32::from(code));
+            }
+        }
+        let file = gguf(&[("t", (Q8_0, shape.iter().rev().copied().collect(), bytes))]);
+        let (_, f32s) = convert_one(file.clone(), OutputType::F32);
+        let exact: Vec<u8> = wanted.iter().flat_map(|value| value.to_le_bytes()).collect();
+        assert!(f32s == exact, "{shape:?}");
+        let (_, bf16s) = convert_one(file, OutputType::Bf16);
+        let rounded = wanted.iter().flat_map(|&value| bf16::from_f32(value).to_le_bytes());
+        assert!(bf16s == rounded.collect::<Vec<u8>>(), "{shape:?}");
+    }
+}
+
 /// What a scheme computes may be too large as well: here a scale times a code.
 #[test]
 fn what_a_scheme_decodes_to_too_much_is_counted() {
-    let mut file = b"GGUF".to_vec();
-    file.extend(3u32.to_le_bytes());
-    file.extend([1u64, 0, 1].map(u64::to_le_bytes).concat());
-    file.push(b't');
-    file.extend(1u32.to_le_bytes());
-    file.extend(32u64.to_le_bytes());
-    // Q8_0: one half-precision scale, 32 codes.
-    file.extend(8u32.to_le_bytes());
-    file.extend(0u64.to_le_bytes());
-    file.resize(file.len().next_multiple_of(32), 0);
-    file.extend(f16::from_f32(30_000.0).to_le_bytes());
-    file.extend((0..32u8).map(|code| code % 4));
+    let mut block = f16::from_f32(30_000.0).to_le_bytes().to_vec();
+    block.extend((0..32u8).map(|code| code % 4));
+    let file = gguf(&[("t", (Q8_0, vec![32], block))]);
     let (report, bytes) = convert_one(file.clone(), OutputType::F16);
     // 0, 30,000 and 60,000 fit, 90,000 does not.
     assert_eq!(report.overflowed, Some(8));
@@ -249,9 +291,22 @@ fn names_that_cannot_be_written_are_refused() {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.hint_text().unwrap().contains("safetensors"), "{error}");
     }
+    for name in [folder.path().join(".safetensors"), "/dev/full".into()] {
+        let error = refused(&model, &ConvertOptions::new(name), folder.path());
+        assert!(error.message().contains("a name that ends in .safetensors"), "{error}");
+    }
     let target = folder.path().join("nowhere/out.safetensors");
-    let error = refused(&model, &ConvertOptions::new(target), folder.path());
-    assert_eq!(error.kind(), ErrorKind::Io);
+    for dry_run in [false, true] {
+        let options = ConvertOptions::new(&target).dry_run(dry_run);
+        let error = refused(&model, &options, folder.path());
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.hint_text().unwrap().ends_with("nowhere does not exist"), "{error}");
+    }
+    let empty = Model::open_bytes(b"\x02\0\0\0\0\0\0\0{}".to_vec(), "empty").unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&empty, &options, folder.path());
+    assert!(error.to_string().contains("has no weights"), "{error}");
+    assert_eq!(error.hint_text(), None);
 }
 
 #[test]
@@ -305,7 +360,7 @@ fn what_cannot_be_converted_is_named_and_can_be_left_out() {
     let options = ConvertOptions::new(folder.path().join("out.safetensors"));
     let error = refused(&model, &options, folder.path());
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.to_string().contains("tensors cannot be converted: "), "{error}");
+    assert!(error.to_string().contains("weights cannot be converted: "), "{error}");
     assert!(error.hint_text().unwrap().contains("--exclude"));
     let good: Vec<String> = model
         .weights()
@@ -315,11 +370,21 @@ fn what_cannot_be_converted_is_named_and_can_be_left_out() {
     let nothing = options.clone().select(Arc::new(|_| false));
     let error = refused(&model, &nothing, folder.path());
     assert!(error.to_string().contains("nothing to convert"), "{error}");
-    if !good.is_empty() {
-        let only = good.clone();
-        let some = options.select(Arc::new(move |name| only.iter().any(|good| good == name)));
-        assert_eq!(ops::convert(&model, &some).unwrap().files[0].tensors, good.len() as u64);
-    }
+    assert!(!good.is_empty());
+    let only = good.clone();
+    let some = options.select(Arc::new(move |name| only.iter().any(|good| good == name)));
+    assert_eq!(ops::convert(&model, &some).unwrap().files[0].tensors, good.len() as u64);
+}
+
+/// Reasons that differ in the block type alone are one reason.
+#[test]
+fn equal_reasons_are_given_once() {
+    let model = Model::open(root().join("tests/files/gguf/ik-llama-types.gguf")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path()).to_string();
+    assert_eq!(error.matches("ik_llama.cpp only").count(), 1, "{error}");
+    assert!(error.contains("IQ2_K, IQ3_K") && error.contains("iq2_k.weight"), "{error}");
 }
 
 /// Cut short: the weight that lacks bytes is refused, the others can still be had.
@@ -336,6 +401,42 @@ fn a_cut_file_gives_what_is_there() {
     assert_eq!(error.tensor(), Some("b"), "{error}");
     let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
     assert_eq!(report.files[0].tensors, 1);
+}
+
+/// One line about the file, not one about each of its tensors.
+#[test]
+fn a_file_that_lacks_many_tensors_is_cut_short() {
+    let header = br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"c":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header);
+    file.extend_from_slice(&[1; 6]);
+    let model = Model::open_bytes(file, "cut.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path());
+    assert!(error.message().starts_with("the file was cut short"), "{error}");
+    assert!(error.hint_text().unwrap().contains("fetch the file again"), "{error}");
+    assert_eq!((error.tensor(), error.message().matches("missing").count()), (None, 0), "{error}");
+    let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
+    assert_eq!(report.files[0].tensors, 1);
+}
+
+/// A part's problem is told of the weight, by whose name it can be left out.
+#[test]
+fn a_problem_of_a_part_names_the_weight() {
+    let nvfp4 = (40, vec![64, 1], vec![0; 36]);
+    // Its second scale must be one number.
+    let scale = (0, vec![2], vec![0; 8]);
+    let cut = (0, vec![1], Vec::new());
+    for (tensor, wanted) in [(scale, "its scale a.scale is F32"), (cut, "its scale a.scale: ")] {
+        let file = gguf(&[("a.weight", nvfp4.clone()), ("a.scale", tensor)]);
+        let model = Model::open_bytes(file, "parts.gguf").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+        let error = refused(&model, &options, folder.path());
+        assert_eq!(error.tensor(), Some("a.weight"), "{error}");
+        assert!(error.message().starts_with(wanted), "{error}");
+    }
 }
 
 /// A file that shrinks after it was opened fails in the middle, and leaves nothing.

@@ -63,6 +63,10 @@ fn check_weight(weight: &Weight<'_>, expected: &Model) -> Result<(), String> {
         .map(|bytes| f32::from_le_bytes(*bytes))
         .collect();
     check::<f32>(weight, &values)?;
+    if weight.variant() == "F64" {
+        // Its golden is rounded to f32 already; `plain` is tested for rounding f64 once.
+        return Ok(());
+    }
     let brain: Vec<bf16> = values.iter().map(|&value| bf16::from_f32(value)).collect();
     check::<bf16>(weight, &brain).map_err(|failure| format!("bf16: {failure}"))?;
     let half: Vec<f16> = values.iter().map(|&value| f16::from_f32(value)).collect();

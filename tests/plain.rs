@@ -5,7 +5,7 @@ mod common;
 
 use common::root;
 use serde_json::Value as Json;
-use weighbridge::{Model, bf16, f16};
+use weighbridge::{ErrorKind, Model, bf16, f16};
 
 fn list() -> Json {
     let text = std::fs::read(root().join("tests/files/plain/list.json")).unwrap();
@@ -67,4 +67,21 @@ fn every_number_type() {
     for name in names.iter().map(|name| name.as_str().unwrap()) {
         check(&model, name, &expected(name));
     }
+}
+
+/// Bytes that are not there are an error, also where their bits only just fit a count.
+#[test]
+fn a_shape_without_its_bytes_is_refused() {
+    let header = format!(
+        r#"{{"t":{{"dtype":"F64","shape":[{}],"data_offsets":[0,{}]}}}}"#,
+        1u64 << 57,
+        1u64 << 60
+    );
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    let model = Model::open_bytes(file, "cut.safetensors").unwrap();
+    let last = (1 << 57) - 1..1 << 57;
+    let error = model.weight("t").unwrap().decode_rows(last, &mut [0f32]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+    assert!(error.hint_text().unwrap().contains("cut short"), "{error}");
 }

@@ -10,8 +10,11 @@ use weighbridge::source::{Slab, Source};
 use weighbridge::{ErrorKind, Limits, Model, OpenOptions, Result};
 
 mod archive;
+mod bids;
+mod invent;
 
 pub use archive::stored_zip;
+pub use bids::settle_bids;
 
 /// What is read of one tensor, and of how many.
 const MOST_BYTES: u64 = 64 << 10;
@@ -48,11 +51,8 @@ fn outcome(model: Result<Model>) -> Option<String> {
         Err(error) if error.kind() == ErrorKind::Limit => return None,
         Err(error) => return Some(format!("{:?}", error.kind())),
     };
-    let options = InspectOptions {
-        tensors: true,
-        full_metadata: true,
-        ..InspectOptions::default()
-    };
+    let options =
+        InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
     let mut text = match inspect(&model, &options) {
         Ok(report) => serde_json::to_string(&report).expect("a report is always JSON"),
         Err(error) if error.kind() == ErrorKind::Limit => return None,
@@ -63,15 +63,11 @@ fn outcome(model: Result<Model>) -> Option<String> {
         let slab = Slab::whole(0, 0, tensor.bytes.min(MOST_BYTES));
         match source.fetch(tensor, &slab, &mut scratch) {
             Ok(staged) => {
-                assert_eq!(
-                    staged.bytes().len() as u64,
-                    slab.row_bytes,
-                    "{}",
-                    tensor.name
-                );
-                let sum = staged.bytes().iter().fold(0u64, |sum, &byte| {
-                    sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte)
-                });
+                assert_eq!(staged.bytes().len() as u64, slab.row_bytes, "{}", tensor.name);
+                let sum = staged
+                    .bytes()
+                    .iter()
+                    .fold(0u64, |sum, &byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
                 text += &format!(" {sum:x}");
             }
             Err(error) if error.kind() == ErrorKind::Limit => return None,
@@ -83,26 +79,18 @@ fn outcome(model: Result<Model>) -> Option<String> {
 
 /// A tensor said to lie at an offset lies inside the file, unless a finding says it does not.
 fn check_places(model: &Model) {
-    let truncated = model
-        .findings()
-        .iter()
-        .filter(|finding| finding.kind == "truncated");
+    let truncated = model.findings().iter().filter(|finding| finding.kind == "truncated");
     let missing: HashSet<&str> = truncated.filter_map(|f| f.tensor.as_deref()).collect();
     for (source, tensor) in stored(model) {
         let Some(start) = tensor.file_offset() else {
             continue;
         };
-        let inside = start
-            .checked_add(tensor.bytes)
-            .is_some_and(|end| end <= source.file_bytes());
+        let inside = start.checked_add(tensor.bytes).is_some_and(|end| end <= source.file_bytes());
         let known = tensor.bytes == 0 || inside || missing.contains(&*tensor.name);
         assert!(known, "`{}` leads outside the file", tensor.name);
     }
 }
 
 fn stored(model: &Model) -> impl Iterator<Item = (&Source, &TensorInfo)> {
-    model
-        .sources()
-        .iter()
-        .flat_map(|s| s.catalog().tensors.iter().map(move |t| (s, t)))
+    model.sources().iter().flat_map(|s| s.catalog().tensors.iter().map(move |t| (s, t)))
 }

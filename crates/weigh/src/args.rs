@@ -180,6 +180,11 @@ pub(crate) struct Open {
     #[arg(long)]
     strict_pickle: bool,
 
+    /// What the matching weights are, where a file cannot tell; may be repeated, the first match
+    /// counts
+    #[arg(long, value_name = "RE=SCHEME/VARIANT", value_parser = parse_answer)]
+    scheme: Vec<(Regex, String)>,
+
     /// Map files into memory, as `inspect` does
     #[arg(long, overrides_with = "no_mmap")]
     mmap: bool,
@@ -201,15 +206,25 @@ impl Open {
             (_, true) => FileAccess::Read,
             _ => usual,
         };
-        let options = OpenOptions::new()
+        let mut options = OpenOptions::new()
             .access(access)
             .limits(self.limits.limits())
             .strict_pickle(self.strict_pickle);
+        for (matches, says) in self.scheme.clone() {
+            options = options.scheme(move |name| matches.is_match(name), &says);
+        }
         match &self.root {
             Some(key) => options.root(key),
             None => options,
         }
     }
+}
+
+/// `RE=scheme/variant`, split at the last `=`: an expression may hold one.
+fn parse_answer(text: &str) -> Result<(Regex, String), String> {
+    let (expression, says) = text.rsplit_once('=').ok_or("there is no '='")?;
+    let matches = Regex::new(expression).map_err(|e| e.to_string())?;
+    Ok((matches, says.to_owned()))
 }
 
 // No doc comment: clap would take it for the help of the whole command.

@@ -34,6 +34,11 @@ pub(crate) fn report(error: &weighbridge::Error) {
     }
 }
 
+/// Says what is going on.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 fn say(style: Style, word: &str, text: &str) {
     // Nothing is left to be done if standard error is closed.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");

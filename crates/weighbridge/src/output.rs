@@ -1,35 +1,46 @@
 //! A file being written: tiles land at their planned offsets, in any order.
 //!
-//! The file appears under its final name only when [`Output::finish`] is called; dropped before
-//! that, it leaves nothing behind.
+//! It grows beside its target as `NAME.PID.weigh-partial` and appears under its final name only
+//! when [`Output::finish`] is called; dropped before that, it leaves nothing behind. Whoever has to
+//! end the process at once calls [`discard_unfinished`] first.
 
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+
+/// How many names are tried for the partial file: other processes had our number before us.
+const MOST_NAMES: u32 = 1000;
+
+/// The partial files of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every file of this process that is still being written. For a process that is about to
+/// end without unwinding, such as after a second Ctrl-C: what is written after this is lost.
+pub fn discard_unfinished() {
+    for partial in unfinished().drain(..) {
+        let _ = std::fs::remove_file(partial);
+    }
+}
 
 /// A file under construction.
 pub struct Output {
     file: File,
     partial: PathBuf,
     target: PathBuf,
-    finished: bool,
 }
 
 impl Output {
     /// Starts a file of `len` bytes that will be called `target`.
     pub fn create(target: &Path, len: u64) -> Result<Self> {
-        let name =
-            target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
-        let mut partial_name = name.to_owned();
-        partial_name.push(format!(".{}.weigh-partial", std::process::id()));
-        let partial = target.with_file_name(partial_name);
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&partial)
-            .map_err(|e| Error::io(e, "cannot create").in_file(target))?;
-        let output = Self { file, partial, target: target.to_owned(), finished: false };
+        let (file, partial) = create_partial(target)?;
+        let output = Self { file, partial, target: target.to_owned() };
         output.file.set_len(len).map_err(|e| output.failed(e))?;
         Ok(output)
     }
@@ -40,27 +51,76 @@ impl Output {
     }
 
     /// Makes the file durable and gives it its name. What has this name already is replaced, if
-    /// that is wanted.
-    pub fn finish(mut self, replace: bool) -> Result<()> {
+    /// that is wanted; a link is replaced itself, and what it leads to is left alone.
+    pub fn finish(self, replace: bool) -> Result<()> {
         self.file.sync_all().map_err(|e| self.failed(e))?;
-        if !replace {
-            refuse_existing(&self.target)?;
+        match replace {
+            true => self.rename()?,
+            false => self.take_free_name()?,
         }
-        std::fs::rename(&self.partial, &self.target).map_err(|e| self.failed(e))?;
-        self.finished = true;
+        sync_folder(&self.target);
         Ok(())
     }
 
+    fn rename(&self) -> Result<()> {
+        let failed = |e| Error::io(e, "cannot give the file its name").in_file(&self.target);
+        std::fs::rename(&self.partial, &self.target).map_err(failed)
+    }
+
+    /// A rename would replace what appeared meanwhile, a second link does not. The first one goes
+    /// with `self`.
+    fn take_free_name(&self) -> Result<()> {
+        match std::fs::hard_link(&self.partial, &self.target) {
+            Ok(()) => Ok(()),
+            // Also where the name is taken and links are not supported.
+            Err(_) => refuse_existing(&self.target).and_then(|()| self.rename()),
+        }
+    }
+
     fn failed(&self, error: std::io::Error) -> Error {
-        Error::io(error, "cannot write").in_file(&self.target)
+        Error::io(error, "cannot write").in_file(&self.partial)
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if !self.finished {
-            let _ = std::fs::remove_file(&self.partial);
+        // After a rename there is nothing of that name.
+        let _ = std::fs::remove_file(&self.partial);
+        unfinished().retain(|partial| *partial != self.partial);
+    }
+}
+
+/// A new file beside the target, under a name that nobody has.
+fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
+    let name = target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
+    let process = std::process::id();
+    let mut attempt = 0;
+    loop {
+        let mut partial = name.to_owned();
+        match attempt {
+            0 => partial.push(format!(".{process}.weigh-partial")),
+            n => partial.push(format!(".{process}.{n}.weigh-partial")),
         }
+        let partial = target.with_file_name(partial);
+        // Held while the file comes into being, so that none is missed by `discard_unfinished`.
+        let mut unfinished = unfinished();
+        match OpenOptions::new().write(true).create_new(true).open(&partial) {
+            Ok(file) => {
+                unfinished.push(partial.clone());
+                return Ok((file, partial));
+            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < MOST_NAMES => attempt += 1,
+            Err(e) => return Err(Error::io(e, "cannot create").in_file(&partial)),
+        }
+    }
+}
+
+/// Makes the name as durable as the file. Systems that cannot are no reason to fail: the file is
+/// complete and has its name.
+fn sync_folder(target: &Path) {
+    if cfg!(unix) {
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
     }
 }
 
@@ -102,4 +162,65 @@ fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> std::io::Resu
         offset += written as u64;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_leftover_of_the_same_process_number_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let leftover = format!("out.{}.weigh-partial", std::process::id());
+        std::fs::write(folder.path().join(&leftover), "old").unwrap();
+        let output = Output::create(&folder.path().join("out"), 3).unwrap();
+        output.write_at(0, b"new").unwrap();
+        output.finish(false).unwrap();
+        assert_eq!(names(folder.path()), ["out".to_owned(), leftover.clone()]);
+        assert_eq!(std::fs::read(folder.path().join("out")).unwrap(), b"new");
+        assert_eq!(std::fs::read(folder.path().join(leftover)).unwrap(), b"old");
+    }
+
+    #[test]
+    fn what_appeared_meanwhile_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out");
+        let output = Output::create(&target, 3).unwrap();
+        std::fs::write(&target, "theirs").unwrap();
+        let error = output.finish(false).unwrap_err();
+        assert!(error.to_string().contains("exists already"), "{error}");
+        assert_eq!(std::fs::read(&target).unwrap(), b"theirs");
+        assert_eq!(names(folder.path()), ["out"]);
+        Output::create(&target, 3).unwrap().finish(true).unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), [0; 3]);
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    fn errors_name_the_file_they_are_about() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Output::create(&folder.path().join("nowhere/out"), 3).err().unwrap();
+        assert!(error.path().unwrap().to_string_lossy().ends_with(".weigh-partial"), "{error}");
+    }
+
+    #[test]
+    fn what_is_unfinished_can_be_discarded() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::create(&folder.path().join("out"), 3).unwrap();
+        assert_eq!(names(folder.path()).len(), 1);
+        // Not all of them: other tests of this process are at work.
+        let path = output.partial.clone();
+        assert!(unfinished().contains(&path));
+        drop(output);
+        assert!(!unfinished().contains(&path));
+        assert!(names(folder.path()).is_empty());
+    }
 }

@@ -45,6 +45,18 @@ pub struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
+    /// Bytes that need no staging, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
+        Self { bytes, row_bytes: bytes.len(), stride: bytes.len() }
+    }
+
+    /// Pieces that lie one behind the other, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn of_rows(bytes: &'a [u8], row_bytes: usize) -> Self {
+        Self { bytes, row_bytes, stride: row_bytes }
+    }
+
     /// Piece `index`; empty if there is no such piece.
     #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
@@ -105,6 +117,12 @@ impl Source {
     #[must_use]
     pub fn container(&self) -> &'static dyn Container {
         self.container
+    }
+
+    /// What reading may cost.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The file's length; for a stream that was not read to its end, what its header says.
@@ -176,6 +194,10 @@ impl Source {
             return Ok(Staged { bytes, row_bytes, stride: to_usize(slab.stride)? });
         }
         let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
+        let more = total.saturating_sub(scratch.len());
+        if scratch.try_reserve_exact(more).is_err() {
+            return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+        }
         scratch.resize(total, 0);
         if slab.stride == slab.row_bytes {
             self.read_image(tensor, slab.offset, scratch)?;
@@ -187,7 +209,8 @@ impl Source {
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
     }
 
-    fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
+    /// An error for a tensor that is not to be read.
+    pub(crate) fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
         if let Some(reason) = &self.catalog.unsafe_to_read {
             return Err(Error::unsupported(reason.clone()).in_file(self.input.name()));
         }

@@ -14,12 +14,12 @@ use crate::render::{self, Page};
 use crate::terminal;
 
 pub(super) fn run(args: &Convert) -> Outcome {
-    let stopped = stop_flag();
-    match convert(args, &stopped) {
-        Ok(report) => after_write(show(args, &report), Outcome::Done),
+    let stop = Stop::on_interrupt();
+    match convert(args, &stop) {
+        Ok(report) => after_show(args, show(args, &report)),
         Err(error) => {
             terminal::report(&error);
-            match stopped.load(Ordering::Relaxed) {
+            match stop.asked.load(Ordering::Relaxed) {
                 true => Outcome::Interrupted,
                 false => Outcome::Failed,
             }
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Convert) -> Outcome {
     }
 }
 
-fn convert(args: &Convert, stopped: &Arc<AtomicBool>) -> Result<ConvertReport, Error> {
+fn convert(args: &Convert, stop: &Stop) -> Result<ConvertReport, Error> {
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
     let opener = args.open.options(FileAccess::Read);
     let model = match args.model.as_os_str() == "-" {
@@ -37,11 +37,12 @@ fn convert(args: &Convert, stopped: &Arc<AtomicBool>) -> Result<ConvertReport, E
         }
         false => opener.open(&args.model)?,
     };
+    stop.begun.store(true, Ordering::Relaxed);
     let mut options = ConvertOptions::new(&args.output)
         .dtype(args.dtype.into())
         .force(args.force)
         .dry_run(args.dry_run)
-        .cancel(stopped.clone());
+        .cancel(stop.asked.clone());
     if let Some(select) = args.select.predicate() {
         options = options.select(select);
     }
@@ -55,6 +56,21 @@ fn refuse_own_input(output: &Path) -> Result<(), Error> {
         true => Err(Error::usage("is what standard input reads, and never written over")
             .in_file(output)
             .hint("choose another name for the output")),
+    }
+}
+
+/// The output is there even if nobody could be told.
+fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
+    match shown {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !args.dry_run => {
+            let what = format!(
+                "{} was written and is complete, but the report cannot be written to standard output",
+                args.output.display()
+            );
+            terminal::report(&Error::io(error, &what));
+            Outcome::Failed
+        }
+        shown => after_write(shown, Outcome::Done),
     }
 }
 
@@ -80,16 +96,25 @@ fn show(args: &Convert, report: &ConvertReport) -> io::Result<()> {
     written
 }
 
-/// A flag that Ctrl-C sets, so that the work can be put away in order. Whoever cannot wait types
-/// it twice.
-fn stop_flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = flag.clone();
-    // Without a handler Ctrl-C ends the process at once, which is no worse than before.
-    let _ = ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-    });
-    flag
+/// What Ctrl-C does: while the model is opened it ends the process; after that it asks the work to
+/// be put away in order. Whoever cannot wait types it twice.
+struct Stop {
+    begun: Arc<AtomicBool>,
+    asked: Arc<AtomicBool>,
+}
+
+impl Stop {
+    fn on_interrupt() -> Self {
+        let [begun, asked] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let stop = Self { begun: begun.clone(), asked: asked.clone() };
+        // Without a handler Ctrl-C ends the process at once, which is no worse than before.
+        let _ = ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) || !begun.load(Ordering::Relaxed) {
+                weighbridge::output::discard_unfinished();
+                std::process::exit(INTERRUPTED.into());
+            }
+            terminal::note("stopping; Ctrl-C again ends at once");
+        });
+        stop
+    }
 }

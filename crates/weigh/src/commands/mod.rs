@@ -25,6 +25,10 @@ enum Outcome {
 
 /// Runs a command.
 pub(crate) fn run(command: Command) -> ExitCode {
+    if let Err(error) = weighbridge::simd::asked() {
+        terminal::report(&error);
+        return ExitCode::from(2);
+    }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
         Command::Convert(args) => convert::run(&args),

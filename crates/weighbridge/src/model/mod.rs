@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::catalog::{Finding, TensorInfo, Value};
 use crate::containers::{self, Opening};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, Input, ReadSeek};
 use crate::limits::{Budget, Limits};
-use crate::schemes::{self, Config, Evidence, Ledger, TensorId};
+use crate::schemes::{self, Answer, Config, Evidence, Ledger, TensorId};
 use crate::source::{Slab, Source};
 
 mod locate;
@@ -37,6 +38,7 @@ pub struct OpenOptions {
     root: Option<String>,
     strict_pickle: bool,
     stores: Option<Stores>,
+    answers: Vec<Answer>,
 }
 
 impl OpenOptions {
@@ -78,6 +80,19 @@ impl OpenOptions {
     #[must_use]
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = Some(stores);
+        self
+    }
+
+    /// Answers what a file cannot tell: the weights whose names match are what `says` says, as
+    /// `scheme/variant`. Of several rules for one weight the first counts; one that names no
+    /// scheme is an error on opening, one that decides nothing a finding.
+    #[must_use]
+    pub fn scheme(
+        mut self,
+        matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        says: &str,
+    ) -> Self {
+        self.answers.push(Answer::new(Arc::new(matches), says.into()));
         self
     }
 
@@ -136,6 +151,7 @@ impl OpenOptions {
     }
 
     fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
+        self.answers.iter().try_for_each(Answer::check)?;
         let budget = Budget::new(self.limits.clone());
         let sources: Vec<Source> = inputs
             .into_iter()
@@ -145,7 +161,7 @@ impl OpenOptions {
             })
             .collect::<Result<_>>()?;
         locate::beside_late(&sources, &mut located, &budget)?;
-        Ok(Model::new(sources, located))
+        Ok(Model::new(sources, located, &self.answers))
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
@@ -193,10 +209,10 @@ impl Model {
         OpenOptions::new().open_reader(reader, name)
     }
 
-    fn new(sources: Vec<Source>, located: Located) -> Self {
+    fn new(sources: Vec<Source>, located: Located, answers: &[Answer]) -> Self {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
-        let evidence = Evidence::new(catalogs, &located.configs).reading(&read);
+        let evidence = Evidence::new(catalogs, &located.configs).reading(&read).answered(answers);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
         let mut findings = located.findings;
         let mut notes = located.notes;

@@ -163,36 +163,89 @@ impl<'m> Weight<'m> {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.decode_inner(rows, out, scratch)
-            .map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+        let decode = || {
+            self.check_buffer(&rows, out.len())?;
+            self.with_recipe(|recipe| {
+                if out.is_empty() {
+                    return Ok(());
+                }
+                scratch.slabs.clear();
+                recipe.needs(rows.clone(), &mut scratch.slabs);
+                let staged = self.stage(scratch)?;
+                recipe.decode(&staged, rows, T::out(out))
+            })
+        };
+        decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
     }
 
-    fn decode_inner<T: Element>(
+    /// Whether any stretch of its elements can be decoded, and not only whole rows.
+    #[must_use]
+    pub fn has_element_access(&self) -> bool {
+        self.with_recipe(|recipe| Ok(recipe.elements().is_some())).unwrap_or(false)
+    }
+
+    /// Decodes some elements, counted through the whole weight, where that is
+    /// [possible](Self::has_element_access). The memory it takes is bounded by their number, not
+    /// by the length of a row.
+    pub fn decode_elements_with<T: Element>(
         &self,
-        rows: Range<u64>,
+        elements: Range<u64>,
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let plain_recipe;
-        let recipe: &dyn Recipe = match self.entry {
+        let decode = || {
+            check_range("elements", &elements, self.elements(), 1, out.len())?;
+            self.with_recipe(|recipe| {
+                let by_elements = recipe
+                    .elements()
+                    .ok_or_else(|| Error::usage("it can be decoded by whole rows only"))?;
+                if out.is_empty() {
+                    return Ok(());
+                }
+                scratch.slabs.clear();
+                by_elements.needs(elements.clone(), &mut scratch.slabs);
+                let staged = self.stage(scratch)?;
+                by_elements.decode(&staged, elements, T::out(out))
+            })
+        };
+        decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model.path()))
+    }
+
+    /// The largest stretch of stored bytes that some rows need at once.
+    pub(crate) fn largest_slab(&self, rows: Range<u64>) -> Result<u64> {
+        self.with_recipe(|recipe| {
+            let mut slabs = Vec::new();
+            recipe.needs(rows, &mut slabs);
+            let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
+            Ok(bytes.max().unwrap_or(0))
+        })
+    }
+
+    /// Calls `use_it` with how this weight is decoded, unless it cannot be.
+    fn with_recipe<R>(&self, use_it: impl FnOnce(&dyn Recipe) -> Result<R>) -> Result<R> {
+        // What was refused may have a shape that its bytes do not bear out: no place in it counts.
+        for (_, source, info) in self.parts() {
+            source.check_readable(info)?;
+        }
+        match self.entry {
             Entry::Plain(id) => {
-                plain_recipe =
-                    plain::recipe(Self::info(*id, self.model)).map_err(Error::unsupported)?;
-                &plain_recipe
+                let recipe = plain::recipe(Self::info(*id, self.model));
+                use_it(&recipe.map_err(Error::unsupported)?)
             }
             Entry::Scheme(_, bid) => match &bid.recipe {
-                Ok(recipe) => &**recipe,
-                Err(reason) => return Err(Error::unsupported(reason.to_string())),
+                Ok(recipe) => use_it(&**recipe),
+                Err(reason) => Err(Error::unsupported(reason.to_string())),
             },
-        };
-        self.check_buffer(&rows, out.len())?;
-        if out.is_empty() {
-            return Ok(());
         }
-        scratch.slabs.clear();
-        recipe.needs(rows.clone(), &mut scratch.slabs);
+    }
+
+    /// Fetches the slabs that `scratch` lists, into its buffers where they cannot be lent.
+    fn stage<'a>(&self, scratch: &'a mut Scratch) -> Result<smallvec::SmallVec<[Staged<'a>; 8]>>
+    where
+        'm: 'a,
+    {
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
-        let mut staged = smallvec::SmallVec::<[Staged<'_>; 8]>::new();
+        let mut staged = smallvec::SmallVec::new();
         for (slab, buffer) in scratch.slabs.iter().zip(&mut scratch.buffers) {
             let part = self.part(slab.part);
             let part =
@@ -200,20 +253,23 @@ impl<'m> Weight<'m> {
             let (source, info) = self.model.stored(part.tensor);
             staged.push(source.fetch(info, slab, buffer)?);
         }
-        recipe.decode(&staged, rows, T::out(out))
+        Ok(staged)
     }
 
     fn check_buffer(&self, rows: &Range<u64>, len: usize) -> Result<()> {
         let (all, columns) = self.rows_and_columns();
-        if rows.start > rows.end || rows.end > all {
-            return Err(Error::usage(format!("rows {rows:?} are asked for, there are {all}")));
-        }
-        let wanted = (rows.end - rows.start).checked_mul(columns);
-        if wanted != Some(len as u64) {
-            return Err(Error::usage(format!(
-                "rows {rows:?} of {columns} elements do not fill a buffer of {len}"
-            )));
-        }
-        Ok(())
+        check_range("rows", rows, all, columns, len)
     }
+}
+
+/// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.
+fn check_range(what: &str, range: &Range<u64>, all: u64, columns: u64, len: usize) -> Result<()> {
+    if range.start > range.end || range.end > all {
+        return Err(Error::usage(format!("{what} {range:?} are asked for, there are {all}")));
+    }
+    if (range.end - range.start).checked_mul(columns) == Some(len as u64) {
+        return Ok(());
+    }
+    let each = if columns == 1 { String::new() } else { format!(" of {columns} elements") };
+    Err(Error::usage(format!("{what} {range:?}{each} do not fill a buffer of {len}")))
 }

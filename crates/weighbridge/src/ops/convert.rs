@@ -1,5 +1,6 @@
 //! Writes a model's weights as plain numbers into one new file.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +8,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::refusals::{refusal, refuse_problems};
+use super::refusals::{Obstacle, refusal, refuse_problems};
 use super::{Dropped, Select};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -143,18 +144,26 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
     let wanted = |name: &str| options.select.as_ref().is_none_or(|select| select(name));
     let weights: Vec<_> = model.weights().filter(|weight| wanted(weight.name())).collect();
     if weights.is_empty() {
-        let message = match model.weights().len() {
-            0 => "there is nothing to convert: the model has no weights".to_owned(),
-            all => format!("there is nothing to convert: none of {all} weights is selected"),
+        let error = match model.weights().len() {
+            0 => Error::usage("there is nothing to convert: the model has no weights"),
+            all => Error::usage(format!(
+                "there is nothing to convert: none of {all} weights is selected"
+            ))
+            .hint("`weigh inspect --tensors` lists the names"),
         };
-        return Err(Error::usage(message)
-            .in_file(model.path())
-            .hint("`weigh inspect --tensors` lists the names"));
+        return Err(error.in_file(model.path()));
     }
     let metadata = kept_metadata(model)?;
     let plan = pipeline::plan(&weights, options.dtype, &metadata.entries)
         .map_err(|e| e.in_file(&options.target))?;
     let plan = plan.map_err(|obstacles| {
+        let obstacles: Vec<_> = obstacles
+            .into_iter()
+            .map(|(weight, reason)| {
+                let (weight, variant) = (weight.name(), weight.variant());
+                Obstacle { weight, variant, part: None, reason }
+            })
+            .collect();
         refusal(model, &obstacles).unwrap_or_else(|| Error::unsupported("nothing can be written"))
     })?;
     let mut report = forecast(model, options, &plan);
@@ -180,9 +189,7 @@ fn check_target(model: &Model, options: &ConvertOptions) -> Result<()> {
         _ if target.is_dir() => Some("the output cannot be a directory".to_owned()),
         Some("safetensors") => None,
         Some(other) => Some(format!("the output cannot be a .{other} file")),
-        None => Some(
-            "the output cannot be a directory, which a name without extension means".to_owned(),
-        ),
+        None => Some("the output needs a name that ends in .safetensors".to_owned()),
     };
     if let Some(problem) = problem {
         return Err(Error::unsupported(problem).in_file(target).hint(WRITES));
@@ -193,9 +200,24 @@ fn check_target(model: &Model, options: &ConvertOptions) -> Result<()> {
             .in_file(target)
             .hint("choose another name for the output"));
     }
+    check_folder(target)?;
     match options.force {
         true => Ok(()),
         false => refuse_existing(target),
+    }
+}
+
+/// An error if the directory of the output is not there.
+fn check_folder(target: &Path) -> Result<()> {
+    let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    match folder.metadata() {
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(Error::io(e, "cannot create")
+            .in_file(target)
+            .hint(format!("the directory {} does not exist", folder.display()))),
+        // Creating the file says what else may be wrong.
+        _ => Ok(()),
     }
 }
 

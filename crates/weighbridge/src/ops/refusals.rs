@@ -29,78 +29,162 @@ const HARMLESS: &[&str] = &[
 /// How many reasons are given, and how many names for each.
 const MOST: usize = 3;
 
+/// The way around a weight.
+const LEAVE_OUT: &str = "--exclude RE leaves out the weights whose names match";
+
+/// A weight that stays where it is, and why.
+pub(super) struct Obstacle<'m> {
+    /// Its name, which `--exclude` matches.
+    pub(super) weight: &'m str,
+    /// The kind within its scheme, which the reason may speak of.
+    pub(super) variant: &'m str,
+    /// The stored tensor that the reason is about, where it is not all of the weight: `its scale
+    /// a.scale`.
+    pub(super) part: Option<String>,
+    /// What is wrong.
+    pub(super) reason: String,
+}
+
 /// An error if the model has a problem that concerns what is wanted of it.
 pub(super) fn refuse_problems(model: &Model, select: Option<&Select>) -> Result<()> {
     if model.findings().is_empty() {
         return Ok(());
     }
     let wanted = |name: &str| select.is_none_or(|select| select(name));
-    // A stored tensor counts for the weights it is part of, not for its own name.
-    let mut by_stored_name = HashMap::new();
-    for (stored, _) in model.dropped() {
-        by_stored_name.insert(&*stored.name, false);
-    }
-    for weight in model.weights() {
-        let is_wanted = wanted(weight.name());
-        for name in weight.parts().map(|(_, _, info)| &*info.name).chain([weight.name()]) {
-            *by_stored_name.entry(name).or_default() |= is_wanted;
-        }
-    }
-    let concerns = |finding: &&Finding| match finding.tensor.as_deref() {
-        Some(name) => by_stored_name.get(name).copied().unwrap_or_else(|| wanted(name)),
-        None => !HARMLESS.contains(&finding.kind),
-    };
-    let problems: Vec<_> = model.findings().iter().filter(concerns).collect();
-    if let Some(general) = problems.iter().find(|finding| finding.tensor.is_none()) {
+    if let Some(general) = model.findings().iter().find(|finding| speaks_against_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
             .hint("`weigh inspect` lists all problems of the model"));
     }
-    let of_tensors =
-        problems.iter().filter_map(|f| Some((f.tensor.as_deref()?, f.message.clone())));
-    match refusal(model, &of_tensors.collect::<Vec<_>>()) {
-        Some(error) => Err(error),
-        None => Ok(()),
-    }
-}
-
-/// An error that names tensors, and what is wrong with them; `None` if there are none.
-pub(super) fn refusal(model: &Model, tensors: &[(&str, String)]) -> Option<Error> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    let mut known = HashMap::new();
-    for (name, reason) in tensors {
-        let index = *known.entry(reason).or_insert_with(|| {
-            reasons.push((reason, Vec::new()));
-            reasons.len() - 1
-        });
-        reasons[index].1.push(name);
-    }
-    let error = match &reasons[..] {
-        [] => return None,
-        [(reason, names)] if names.len() == 1 => Error::unsupported(*reason).in_tensor(names[0]),
-        _ => Error::unsupported(summary(&reasons)),
-    };
-    let error = error.in_file(model.path());
-    Some(error.hint("--exclude RE leaves out the weights whose names match"))
-}
-
-/// `3 tensors cannot be converted: a, b: reason; c: another`.
-fn summary(reasons: &[(&str, Vec<&str>)]) -> String {
-    let mut all: Vec<_> = reasons.iter().flat_map(|(_, names)| names).collect();
-    all.sort_unstable();
-    all.dedup();
-    let groups = reasons.iter().take(MOST).map(|(reason, names)| {
-        let listed: Vec<_> = names.iter().take(MOST).map(|name| escaped(name)).collect();
-        let more = match names.len().saturating_sub(MOST) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+    let (mut obstacles, mut is_cut) = (Vec::new(), false);
+    let by_stored_name = weights_by_stored_name(model);
+    for finding in model.findings() {
+        let Some(name) = finding.tensor.as_deref() else { continue };
+        let found = match by_stored_name.get(name) {
+            Some(weights) => weights.iter().copied().filter(|of| wanted(of.weight)).collect(),
+            None if wanted(name) => vec![Stored { weight: name, variant: "", role: None }],
+            None => Vec::new(),
         };
-        format!("{}{more}: {reason}", listed.join(", "))
-    });
-    let groups = groups.collect::<Vec<_>>().join("; ");
-    let more = match reasons.len().saturating_sub(MOST) {
+        is_cut |= !found.is_empty() && matches!(finding.kind, "truncated" | "unreadable");
+        obstacles.extend(found.into_iter().map(|of| Obstacle {
+            weight: of.weight,
+            variant: of.variant,
+            part: of.role.map(|role| format!("its {role} {}", escaped(name))),
+            reason: finding.message.clone(),
+        }));
+    }
+    // One line about the file says more than many about its tensors.
+    let is_general = |finding: &&Finding| finding.tensor.is_none() && finding.kind == "truncated";
+    match model.findings().iter().find(is_general).filter(|_| is_cut) {
+        Some(cut) => Err(Error::malformed(format!("the file was cut short: {}", cut.message))
+            .in_file(model.path())
+            .hint(format!("fetch the file again; {LEAVE_OUT}"))),
+        None => refusal(model, &obstacles).map_or(Ok(()), Err),
+    }
+}
+
+fn speaks_against_all(finding: &Finding) -> bool {
+    finding.tensor.is_none() && !HARMLESS.contains(&finding.kind)
+}
+
+/// A stored tensor's part in a weight; no role if it goes by the weight's name.
+#[derive(Clone, Copy)]
+struct Stored<'m> {
+    weight: &'m str,
+    variant: &'m str,
+    role: Option<&'static str>,
+}
+
+/// The weights that each stored tensor counts for; none for one that was dropped.
+fn weights_by_stored_name(model: &Model) -> HashMap<&str, Vec<Stored<'_>>> {
+    let mut all = HashMap::<_, Vec<_>>::new();
+    for (stored, _) in model.dropped() {
+        all.entry(&*stored.name).or_default();
+    }
+    for weight in model.weights() {
+        let stored = |role| Stored { weight: weight.name(), variant: weight.variant(), role };
+        let parts = weight.parts().filter(|(_, _, info)| *info.name != *weight.name());
+        for (role, _, info) in parts {
+            all.entry(&*info.name).or_default().push(stored(Some(role)));
+        }
+        all.entry(weight.name()).or_default().push(stored(None));
+    }
+    all
+}
+
+/// Obstacles that differ in the weight alone.
+struct Group<'a> {
+    reason: &'a str,
+    variants: Vec<&'a str>,
+    weights: Vec<String>,
+}
+
+/// An error that names weights, and what is wrong with them; `None` if there are none.
+pub(super) fn refusal(model: &Model, obstacles: &[Obstacle<'_>]) -> Option<Error> {
+    let error = match obstacles {
+        [] => return None,
+        [only] => {
+            let part = only.part.as_ref().map_or(String::new(), |part| format!("{part}: "));
+            Error::unsupported(format!("{part}{}", only.reason)).in_tensor(only.weight)
+        }
+        _ => Error::unsupported(summary(obstacles)),
+    };
+    Some(error.in_file(model.path()).hint(LEAVE_OUT))
+}
+
+/// `3 weights cannot be converted: a, b: reason; c (its scale d): another`.
+fn summary(obstacles: &[Obstacle<'_>]) -> String {
+    let mut names: Vec<_> = obstacles.iter().map(|obstacle| obstacle.weight).collect();
+    names.sort_unstable();
+    names.dedup();
+    let groups = groups(obstacles);
+    let texts: Vec<_> = groups.iter().take(MOST).map(Group::text).collect();
+    let more = match groups.len().saturating_sub(MOST) {
         0 => String::new(),
         more => format!("; and {more} more reasons, see `weigh inspect`"),
     };
-    format!("{} tensors cannot be converted: {groups}{more}", all.len())
+    let weights = if names.len() == 1 { "weight" } else { "weights" };
+    format!("{} {weights} cannot be converted: {}{more}", names.len(), texts.join("; "))
+}
+
+/// Equal reasons together. Reasons that name the variant are equal but for that.
+fn groups<'a>(obstacles: &'a [Obstacle<'a>]) -> Vec<Group<'a>> {
+    let (mut groups, mut known) = (Vec::<Group<'a>>::new(), HashMap::new());
+    for Obstacle { weight, variant, part, reason } in obstacles {
+        let named = !variant.is_empty() && reason.contains(variant);
+        let key = if named { reason.replacen(variant, "\0", 1) } else { reason.clone() };
+        let index = *known.entry(key).or_insert_with(|| {
+            groups.push(Group { reason, variants: Vec::new(), weights: Vec::new() });
+            groups.len() - 1
+        });
+        let group = &mut groups[index];
+        if named && !group.variants.contains(variant) {
+            group.variants.push(variant);
+        }
+        let part = part.as_ref().map_or(String::new(), |part| format!(" ({part})"));
+        group.weights.push(format!("{}{part}", escaped(weight)));
+    }
+    groups
+}
+
+impl Group<'_> {
+    /// `a, b and 4 more: reason`.
+    fn text(&self) -> String {
+        let reason = match &self.variants[..] {
+            [first, others @ ..] if !others.is_empty() => {
+                self.reason.replacen(first, &listed(&self.variants), 1)
+            }
+            _ => self.reason.to_owned(),
+        };
+        format!("{}: {reason}", listed(&self.weights))
+    }
+}
+
+/// The first few, and how many more there are.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let first: Vec<_> = names.iter().take(MOST).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(MOST) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }

@@ -1,6 +1,7 @@
 //! Which weight goes where, in which type, and what stands against it.
 
 use super::OutputType;
+use super::cut::check_memory;
 use crate::catalog::{Run, TensorInfo};
 use crate::containers::safetensors;
 use crate::dtype::DType;
@@ -8,6 +9,7 @@ use crate::error::Result;
 use crate::model::Weight;
 use crate::schemes::plain;
 use crate::source::Source;
+use crate::text::escaped;
 
 /// How a weight becomes its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub struct Plan<'m> {
 }
 
 /// A weight that cannot be written, and why.
-pub type Obstacle<'m> = (&'m str, String);
+pub type Obstacle<'m> = (Weight<'m>, String);
 
 /// Plans a safetensors file of these weights; the inner error lists all that cannot be written.
 pub fn plan<'m>(
@@ -57,11 +59,14 @@ pub fn plan<'m>(
     for weight in weights {
         match job(weight, output_type) {
             Ok(job) => jobs.push(job),
-            Err(reason) => obstacles.push((weight.name(), reason)),
+            Err(reason) => obstacles.push((*weight, reason)),
         }
     }
     if !obstacles.is_empty() {
         return Ok(Err(obstacles));
+    }
+    for job in jobs.iter().filter(|job| job.action == Action::Decode) {
+        check_memory(&job.weight)?;
     }
     let planned: Vec<_> = jobs
         .iter()
@@ -80,7 +85,7 @@ pub fn plan<'m>(
 
 /// What is to be done with a weight, without its place; or why nothing can be.
 fn job<'m>(weight: &Weight<'m>, output_type: OutputType) -> Result<Job<'m>, String> {
-    if let Some(reason) = weight.parts().find_map(|(_, source, info)| unreadable(source, info)) {
+    if let Some(reason) = unreadable_part(weight) {
         return Err(reason);
     }
     let not_a_number =
@@ -96,6 +101,17 @@ fn job<'m>(weight: &Weight<'m>, output_type: OutputType) -> Result<Job<'m>, Stri
         _ if !safetensors::can_express(dtype) => Err(format!("safetensors has no type {dtype}")),
         _ => Ok(Job { weight: *weight, dtype, action, offset: 0, bytes: 0 }),
     }
+}
+
+/// Why a weight has no bytes to give, naming the part that has none.
+fn unreadable_part(weight: &Weight<'_>) -> Option<String> {
+    weight.parts().find_map(|(role, source, info)| {
+        let reason = unreadable(source, info)?;
+        Some(match *info.name == *weight.name() {
+            true => reason,
+            false => format!("its {role} {}: {reason}", escaped(&info.name)),
+        })
+    })
 }
 
 /// Why a stored tensor has no bytes to give.

@@ -5,17 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
+use super::cut::{Cut, TILE_ELEMENTS};
 use super::{Action, Job, Plan};
 use crate::catalog::{Order, TensorInfo};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Scratch;
 use crate::output::Output;
-use crate::schemes::{Element, Recipe as _, plain};
+use crate::schemes::{Element, Elements, plain};
 use crate::source::{Slab, Source};
-
-/// Elements of a tile: 256 KiB of f32.
-const TILE_ELEMENTS: u64 = 64 << 10;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
@@ -97,7 +95,7 @@ impl Worker<'_> {
     /// Plain numbers in another type. Rows do not matter here, so a tile is as long as it likes.
     fn cast<T: Number>(&mut self, job: &Job<'_>) -> Result<u64> {
         let (source, info) = only_part(job)?;
-        let plain = plain::flat(info).map_err(|e| Error::unsupported(e).in_tensor(&info.name))?;
+        let plain = plain::recipe(info).map_err(|e| Error::unsupported(e).in_tensor(&info.name))?;
         let step = if is_scattered(info) { SCATTERED_ELEMENTS } else { TILE_ELEMENTS };
         let (mut tile, mut overflowed) = (Vec::<T>::new(), 0);
         for range in ranges(info.elements(), step) {
@@ -105,7 +103,7 @@ impl Worker<'_> {
             tile.resize(length(&range, 1)?, T::default());
             let [staging, bytes] = &mut self.buffers;
             let staged = source.fetch(info, &plain.slab(&range), staging)?;
-            plain.decode(&[staged], range.clone(), T::out(&mut tile))?;
+            Elements::decode(&plain, &[staged], range.clone(), T::out(&mut tile))?;
             let is_finite = |index| plain.is_finite(staged.bytes(), index);
             overflowed += infinities(&tile).filter(|&index| is_finite(index)).count() as u64;
             T::store(&tile, bytes);
@@ -114,23 +112,23 @@ impl Worker<'_> {
         Ok(overflowed)
     }
 
-    /// Whole rows of a weight, decoded by its scheme.
+    /// A weight that its scheme decodes.
     fn decode<T: Number>(&mut self, job: &Job<'_>) -> Result<u64> {
-        let (rows, columns) = job.weight.rows_and_columns();
+        let (cut, weight) = (Cut::of(&job.weight), &job.weight);
         let (mut tile, mut exact, mut overflowed) = (Vec::<T>::new(), Vec::<f32>::new(), 0);
-        for range in ranges(rows, TILE_ELEMENTS / columns.max(1)) {
+        for range in ranges(cut.pieces, cut.step) {
             self.go_on()?;
-            tile.resize(length(&range, columns)?, T::default());
-            job.weight.decode_rows_with(range.clone(), &mut tile, &mut self.scratch)?;
+            tile.resize(length(&range, cut.piece)?, T::default());
+            cut.decode(weight, range.clone(), &mut tile, &mut self.scratch)?;
             if T::DTYPE != DType::F32 && infinities(&tile).next().is_some() {
                 // Rare enough to decode once more: what was it before it was rounded?
                 exact.resize(tile.len(), 0.0);
-                job.weight.decode_rows_with(range.clone(), &mut exact, &mut self.scratch)?;
+                cut.decode(weight, range.clone(), &mut exact, &mut self.scratch)?;
                 let is_finite = |&index: &usize| exact[index].is_finite();
                 overflowed += infinities(&tile).filter(is_finite).count() as u64;
             }
             T::store(&tile, &mut self.buffers[1]);
-            let offset = job.offset + range.start * columns * T::BYTES;
+            let offset = job.offset + range.start * cut.piece * T::BYTES;
             self.output.write_at(offset, &self.buffers[1])?;
         }
         Ok(overflowed)
@@ -146,8 +144,8 @@ fn is_scattered(info: &TensorInfo) -> bool {
     info.place.order != Order::RowMajor
 }
 
-fn length(rows: &Range<u64>, columns: u64) -> Result<usize> {
-    let elements = (rows.end - rows.start).checked_mul(columns).map(usize::try_from);
+fn length(pieces: &Range<u64>, each: u64) -> Result<usize> {
+    let elements = (pieces.end - pieces.start).checked_mul(each).map(usize::try_from);
     match elements {
         Some(Ok(elements)) => Ok(elements),
         _ => Err(Error::limit("a row is larger than this machine can address")),

@@ -69,6 +69,8 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         }
     }
     ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
+    let unused = evidence.answers.unused(&ledger);
+    ledger.findings.extend(unused);
     ledger
 }
 

@@ -18,20 +18,41 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
+mod answers;
 pub mod apr;
+pub mod awq;
 mod bids;
+pub mod bnb;
+mod columns;
+pub mod compressed;
+pub mod fp8;
 pub mod ggml;
 pub mod gptq;
+pub mod known;
 mod matrix;
+pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
 mod unused;
 
+pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
-pub static SCHEMES: &[&dyn Scheme] = &[&gptq::Gptq, &nvfp4::Nvfp4, &mx::Mx, &ggml::Ggml, &apr::Apr];
+pub static SCHEMES: &[&dyn Scheme] = &[
+    &gptq::Gptq,
+    &ggml::Ggml,
+    &apr::Apr,
+    &known::Known,
+    &fp8::Fp8,
+    &awq::Awq,
+    &bnb::Bnb,
+    &nvfp4::Nvfp4,
+    &mx::Mx,
+    &mlx::Mlx,
+    &compressed::Compressed,
+];
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -71,6 +92,7 @@ pub struct Evidence<'a> {
     metadata: Vec<&'a Metadata>,
     /// Reads the image of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
+    answers: answers::Answers<'a>,
 }
 
 /// The longest tensor that is read before anything is asked for: descriptions of a scheme that
@@ -90,6 +112,7 @@ impl<'a> Evidence<'a> {
             configs,
             metadata: Vec::new(),
             read: None,
+            answers: answers::Answers::default(),
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -107,6 +130,20 @@ impl<'a> Evidence<'a> {
     pub fn reading(mut self, read: &'a dyn Fn(TensorId) -> Result<Vec<u8>>) -> Self {
         self.read = Some(read);
         self
+    }
+
+    /// Gives it the user's answers.
+    #[must_use]
+    pub fn answered(mut self, answers: &'a [Answer]) -> Self {
+        self.answers = answers::Answers::new(answers);
+        self
+    }
+
+    /// What the user says a weight is, as `scheme/variant`. To be asked only where the evidence
+    /// leaves several readings open: an answer that no scheme asked for is a finding.
+    #[must_use]
+    pub fn asked(&self, weight: &str) -> Option<&'a str> {
+        self.answers.ask(weight)
     }
 
     /// The bytes of a small tensor that describes others (JSON as bytes, a shape), as a row-major
@@ -139,7 +176,14 @@ impl<'a> Evidence<'a> {
             let quantization = self.config("config.json")?.get("quantization")?;
             quantization.get("group_size").is_some().then(|| "mlx".to_owned())
         };
-        of_config.or_else(modelopt).or_else(mlx)
+        // The key of early compressed-tensors, which is a name of its own.
+        let old = || {
+            let config = self.config("config.json")?;
+            let key = |json: &serde_json::Value| json.get("compression_config").is_some();
+            let found = key(config) || config.get("text_config").is_some_and(key);
+            found.then(|| "compressed-tensors".to_owned())
+        };
+        of_config.or_else(modelopt).or_else(mlx).or_else(old)
     }
 
     /// Every stored tensor, in the order of the files.
@@ -249,6 +293,28 @@ pub trait Recipe: Send + Sync {
     /// Decodes `rows` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// The same for any stretch of elements, where that costs no more than the stretch: rows may
+    /// be larger than memory.
+    fn elements(&self) -> Option<&dyn Elements> {
+        None
+    }
+}
+
+/// A [`Recipe`] that does not need whole rows. Elements are counted through the whole weight, the
+/// innermost dimension first.
+pub trait Elements: Send + Sync {
+    /// The pieces of the parts that `elements` need, appended to `slabs`.
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>);
+
+    /// Decodes `elements` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
+    /// `i`th slab of [`needs`](Self::needs).
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
+}
+
+/// The elements of some rows.
+pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+    rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
 }
 
 /// Where decoded numbers go.

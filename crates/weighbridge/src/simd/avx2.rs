@@ -272,7 +272,7 @@ pub(crate) unsafe fn half(at: *const u8) -> f32 {
     // SAFETY: two bytes may be read.
     unsafe {
         let bits = u16::from_le_bytes(at.cast::<[u8; 2]>().read());
-        let quiet = if bits & 0x7fff > 0x7c00 { 0x7e00 } else { bits };
+        let quiet = if bits & 0x7fff > 0x7c00 { bits & 0x8000 | 0x7e00 } else { bits };
         _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(i32::from(quiet))))
     }
 }

@@ -12,6 +12,9 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::error::{Error, Result};
+use crate::text::escaped;
+
 #[cfg(test)]
 pub(crate) mod agreement;
 #[cfg(target_arch = "x86_64")]
@@ -56,17 +59,29 @@ impl Level {
     }
 
     fn best() -> Self {
-        let wanted = std::env::var("WEIGHBRIDGE_SIMD").unwrap_or_default();
-        let named = Self::available().iter().find(|level| level.name() == wanted);
-        named.or(Self::available().last()).copied().unwrap_or(Self::Baseline)
+        let asked = asked().ok().flatten();
+        asked.or(Self::available().last().copied()).unwrap_or(Self::Baseline)
     }
+}
+
+/// The level that the environment variable `WEIGHBRIDGE_SIMD` asks for; an error if this CPU has
+/// none of that name.
+pub fn asked() -> Result<Option<Level>> {
+    let Some(name) = std::env::var_os("WEIGHBRIDGE_SIMD").filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let level = Level::available().iter().find(|level| name == level.name());
+    level.copied().map(Some).ok_or_else(|| {
+        let names: Vec<_> = Level::available().iter().map(|level| level.name()).collect();
+        Error::usage(format!("WEIGHBRIDGE_SIMD is {}", escaped(&name.to_string_lossy())))
+            .hint(format!("this CPU has {}", names.join(", ")))
+    })
 }
 
 /// The level that is forced: 0 for none, else its place in [`Level::available`] plus one.
 static FORCED: AtomicU8 = AtomicU8::new(0);
 
-/// The level that kernels run at: the best this CPU has, unless one is forced or the environment
-/// variable `WEIGHBRIDGE_SIMD` named another when first asked.
+/// The level that kernels run at: the best this CPU has, unless one is forced or [`asked`] for.
 #[must_use]
 pub fn level() -> Level {
     static BEST: LazyLock<Level> = LazyLock::new(Level::best);

@@ -43,7 +43,8 @@ pub(super) fn beside(folder: &Path, located: &mut Located, budget: &Budget) -> R
 /// Reads the configs of a file that was given by name.
 ///
 /// Training frameworks write `.pt`, `.pth` and `.ckpt` files by the thousand and put no config
-/// beside them, so for those the question is left until their tensors are known.
+/// beside them, as is true of most `.npz` files, so for those the question is left until their
+/// tensors are known.
 pub(super) fn beside_file(
     path: &Path,
     folder: &Path,
@@ -52,8 +53,8 @@ pub(super) fn beside_file(
 ) -> Result<()> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
     match extension.as_deref() {
-        Some("gguf" | "apr" | "npz" | "npy") => Ok(()),
-        Some("pt" | "pth" | "ckpt") => {
+        Some("gguf" | "apr" | "npy") => Ok(()),
+        Some("pt" | "pth" | "ckpt" | "npz") => {
             located.late_configs = Some(folder.to_owned());
             Ok(())
         }
@@ -96,7 +97,7 @@ pub(super) fn read_wanted(
 /// something else.
 pub(super) fn needs_none(path: &Path) -> bool {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    matches!(extension.as_deref(), Some("gguf" | "apr" | "npz" | "npy"))
+    matches!(extension.as_deref(), Some("gguf" | "apr" | "npy"))
 }
 
 /// Reads one config, if it is there.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::schemes::ggml::BlockRows;
-use crate::schemes::{Element, Out, Recipe};
+use crate::schemes::{Element, Elements, Out, Recipe, elements_of};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
@@ -18,32 +18,69 @@ impl PaddedRows {
     /// Bytes of a row.
     fn row_bytes(&self) -> u64 {
         let block = self.row.block;
-        self.row.columns.div_ceil(block.elements.into()) * u64::from(block.bytes)
+        self.row.columns.div_ceil(block.elements.into()).saturating_mul(block.bytes.into())
     }
 
-    fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], out: &mut [T]) {
-        // A row of the output fits in memory, and so does what it is decoded from.
-        let [columns, bytes_each] = [self.row.columns, self.row_bytes()]
-            .map(|count| usize::try_from(count).unwrap_or(usize::MAX).max(1));
-        for (bytes, out) in bytes.chunks_exact(bytes_each).zip(out.chunks_mut(columns)) {
-            self.row.decode_elements(level, bytes, 0, T::out(out));
+    /// Row and column of an element.
+    fn place(&self, element: u64) -> (u64, u64) {
+        let columns = self.row.columns.max(1);
+        (element / columns, element % columns)
+    }
+
+    /// Where the block of an element begins.
+    fn block_start(&self, element: u64) -> u64 {
+        let (row, column) = self.place(element);
+        row.saturating_mul(self.row_bytes()).saturating_add(self.row.slab(column..column).offset)
+    }
+
+    /// Elements from `first` on; `bytes` start with the block that holds it.
+    fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, out: &mut [T]) {
+        let (base, mut first, mut out) = (self.block_start(first), first, out);
+        while !out.is_empty() {
+            let column = self.place(first).1;
+            let left = usize::try_from(self.row.columns - column).unwrap_or(usize::MAX);
+            let (row, rest) = out.split_at_mut(left.min(out.len()));
+            // Not before the first, and in memory.
+            let at = usize::try_from(self.block_start(first) - base).unwrap_or(usize::MAX);
+            first += row.len() as u64;
+            self.row.decode_elements(level, &bytes[at..], column, T::out(row));
+            out = rest;
         }
     }
 }
 
 impl Recipe for PaddedRows {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let each = self.row_bytes();
-        slabs.push(Slab::whole(0, rows.start * each, (rows.end - rows.start) * each));
+        Elements::needs(self, elements_of(&rows, self.row.columns), slabs);
     }
 
-    fn decode(&self, staged: &[Staged<'_>], _: Range<u64>, out: Out<'_>) -> Result<()> {
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.row.columns), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for PaddedRows {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        let start = self.block_start(elements.start);
+        let end = match elements.is_empty() {
+            true => start,
+            false => self.block_start(elements.end - 1) + u64::from(self.row.block.bytes),
+        };
+        slabs.push(Slab::whole(0, start, end - start));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
+        let first = elements.start;
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
         let level = simd::level();
         match out {
-            Out::F32(out) => self.decode_as(level, bytes, out),
-            Out::Bf16(out) => self.decode_as(level, bytes, out),
-            Out::F16(out) => self.decode_as(level, bytes, out),
+            Out::F32(out) => self.decode_as(level, bytes, first, out),
+            Out::Bf16(out) => self.decode_as(level, bytes, first, out),
+            Out::F16(out) => self.decode_as(level, bytes, first, out),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::schemes::{Out, Recipe};
+use crate::schemes::{Elements, Out, Recipe, elements_of};
 use crate::simd::{self, Level, Number};
 use crate::source::{Slab, Staged};
 
@@ -19,7 +19,20 @@ pub(super) struct ScaledBytes {
 
 impl Recipe for ScaledBytes {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let elements = rows.start * self.columns..rows.end * self.columns;
+        Elements::needs(self, elements_of(&rows, self.columns), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.columns), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for ScaledBytes {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let count = elements.end - elements.start;
         // A tensor without elements may be without its scale.
         slabs.push(Slab::whole(0, 0, if count == 0 { 0 } else { SCALE }));

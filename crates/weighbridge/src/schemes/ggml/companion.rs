@@ -19,7 +19,7 @@ use super::{BlockRows, kernel_of};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::schemes::{Bids, Evidence, Out, Part, Recipe, plain};
+use crate::schemes::{Bids, Elements, Evidence, Out, Part, Recipe, elements_of, plain};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
@@ -87,18 +87,43 @@ struct Scaled {
     one_per_row: bool,
 }
 
+impl Scaled {
+    /// The scales that some elements need.
+    fn scales(&self, elements: &Range<u64>) -> Range<u64> {
+        let columns = self.blocks.columns.max(1);
+        match self.one_per_row {
+            true => elements.start / columns..elements.end.div_ceil(columns),
+            false => 0..1,
+        }
+    }
+}
+
 impl Recipe for Scaled {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.blocks.needs(rows.clone(), slabs);
-        let scales = if self.one_per_row { rows } else { 0..1 };
-        slabs.push(Slab::whole(1, scales.start * 4, (scales.end - scales.start) * 4));
+        Elements::needs(self, elements_of(&rows, self.blocks.columns), slabs);
     }
 
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.blocks.columns), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Scaled {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        let scales = self.scales(&elements);
+        slabs.push(self.blocks.slab(elements));
+        slabs.push(Slab::whole(1, scales.start * 4, (scales.end - scales.start) * 4));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let [blocks, scales] = staged else {
             return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
         };
-        let first = rows.start * self.blocks.columns;
+        let first = elements.start;
         let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
         match out {
             Out::F32(out) => piece.decode(out),
@@ -109,7 +134,7 @@ impl Recipe for Scaled {
     }
 }
 
-/// Some rows with the bytes they need.
+/// Some elements with the bytes they need.
 struct Piece<'a> {
     of: &'a Scaled,
     bytes: &'a [u8],
@@ -119,19 +144,20 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Row after row, each with its scale; or all with the one.
-    fn decode<T: Number>(&self, out: &mut [T]) {
-        let row = match self.of.one_per_row {
-            // Rows that are in memory: their length fits.
-            true => usize::try_from(self.of.blocks.columns).unwrap_or(usize::MAX),
-            false => out.len(),
-        };
-        let scales = self.scales.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+    /// Row after row, each with its scale, the first from where the piece begins; or all with
+    /// the one.
+    fn decode<T: Number>(&self, mut out: &mut [T]) {
+        let columns = self.of.blocks.columns.max(1);
         let mut first = self.first;
-        for (out, scale) in out.chunks_mut(row.max(1)).zip(scales) {
-            let count = out.len() as u64;
-            self.decode_row(first, scale, out);
-            first += count;
+        for scale in self.scales.as_chunks().0 {
+            let count = match self.of.one_per_row {
+                true => usize::try_from(columns - first % columns).unwrap_or(usize::MAX),
+                false => usize::MAX,
+            };
+            let (row, rest) = out.split_at_mut(count.min(out.len()));
+            self.decode_row(first, f32::from_le_bytes(*scale), row);
+            first += row.len() as u64;
+            out = rest;
         }
     }
 

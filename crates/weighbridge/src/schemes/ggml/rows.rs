@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::kernel::{Kernel, MOST_ELEMENTS};
 use crate::blocks::Block;
 use crate::error::Result;
-use crate::schemes::{Element, Out, Recipe};
+use crate::schemes::{Element, Elements, Out, Recipe, elements_of};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
@@ -33,7 +33,8 @@ impl BlockRows {
     pub(crate) fn slab(&self, elements: Range<u64>) -> Slab {
         let blocks = self.blocks(elements);
         let each = u64::from(self.block.bytes);
-        Slab::whole(0, blocks.start * each, (blocks.end - blocks.start) * each)
+        let [start, end] = [blocks.start, blocks.end].map(|block| block.saturating_mul(each));
+        Slab::whole(0, start, end - start)
     }
 
     /// Decodes elements from `first` on, as many as `out` takes; `bytes` start with the block
@@ -76,12 +77,26 @@ impl BlockRows {
 
 impl Recipe for BlockRows {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        slabs.push(self.slab(rows.start * self.columns..rows.end * self.columns));
+        Elements::needs(self, elements_of(&rows, self.columns), slabs);
     }
 
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.columns), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for BlockRows {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(self.slab(elements));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
-        self.decode_elements(simd::level(), bytes, rows.start * self.columns, out);
+        self.decode_elements(simd::level(), bytes, elements.start, out);
         Ok(())
     }
 }

@@ -39,11 +39,6 @@ impl Grid {
         Self { part, dtype, matrix: u64::MAX, band: 1, bands: u64::MAX, cells }
     }
 
-    /// Whether one number serves for everything.
-    fn is_single(&self) -> bool {
-        self.cells == 1 && self.bands == 1 && self.matrix == u64::MAX
-    }
-
     fn band_of(&self, row: u64) -> u64 {
         match self.matrix {
             u64::MAX => row / self.band,

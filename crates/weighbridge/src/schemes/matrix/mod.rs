@@ -4,7 +4,7 @@
 //! bits), each code stands for a number, and every `group` columns of a row share a scale, some
 //! also an offset. A scheme says how its codes lie ([`Codes`]), where factors come from
 //! ([`Factors`]) and how the two are combined ([`Arithmetic`]); rows, stretches, output types and
-//! CPU levels are dealt with here.
+//! CPU levels are dealt with here. Codes that run on over rows are [`Flat`].
 //!
 //! Working type: f32. Where the weight's native type has sixteen bits and is what is asked for,
 //! [`Arithmetic`] and [`Factors`] may round in between as the canonical library does.
@@ -24,11 +24,13 @@ mod codes;
 mod e2m1;
 #[cfg(target_arch = "x86_64")]
 mod fast;
+mod flat;
 mod grid;
 
 pub(crate) use apply::Arithmetic;
 pub(crate) use codes::{Codes, Packing};
 pub(crate) use e2m1::E2M1;
+pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
 
 /// The factors of one group of codes.
@@ -207,13 +209,25 @@ fn check_finite(factors: &[Factor], row: u64, first: u64) -> Result<()> {
     let odd = factors.iter().position(|f| !f.scale.is_finite() || !f.offset.is_finite());
     match odd {
         None => Ok(()),
-        Some(index) => Err(Error::malformed(format!(
-            "the scale of row {row}, group {} is {}",
-            first + index as u64,
-            factors[index].scale
-        ))
-        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")),
+        Some(index) => Err(not_finite(factors[index].scale, row, first + index as u64)),
     }
+}
+
+/// A scale that no quantizer writes.
+pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
+    Error::malformed(format!("the scale of row {row}, group {group} is {scale}"))
+        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")
+}
+
+/// Decodes a run whose arithmetic has no roundings of its own.
+pub(crate) fn decode_run<T: Number>(
+    level: Level,
+    codes: &Codes,
+    arithmetic: Arithmetic,
+    run: &Run<'_>,
+    out: &mut [T],
+) {
+    apply::decode(level, codes, arithmetic, false, run, out);
 }
 
 /// What is in memory has a length that fits.

@@ -10,7 +10,7 @@ use half::{bf16, f16};
 
 use narrow::to_odd;
 
-use super::{Out, Recipe};
+use super::{Elements, Out, Recipe, elements_of};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -35,11 +35,6 @@ pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     }
 }
 
-/// The same without rows: elements are counted through the whole tensor.
-pub(crate) fn flat(info: &TensorInfo) -> Result<Plain, String> {
-    recipe(info).map(|plain| Plain { columns: 1, ..plain })
-}
-
 /// Elements of one row: all dimensions but the outermost.
 #[must_use]
 pub fn columns(shape: &[u64]) -> u64 {
@@ -54,10 +49,11 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Where some rows lie.
-    pub(crate) fn slab(&self, rows: &Range<u64>) -> Slab {
-        let bits = self.columns * u64::from(self.dtype.bits());
-        let (start, end) = (rows.start * bits / 8, (rows.end * bits).div_ceil(8));
+    /// Where some elements lie.
+    pub(crate) fn slab(&self, elements: &Range<u64>) -> Slab {
+        // Types of less than a byte have no recipe.
+        let bytes = u64::from(self.dtype.bits() / 8);
+        let [start, end] = [elements.start, elements.end].map(|at| at.saturating_mul(bytes));
         Slab::whole(0, start, end - start)
     }
 
@@ -92,7 +88,21 @@ const CHUNK: usize = 1024;
 
 impl Recipe for Plain {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        slabs.push(self.slab(&rows));
+        slabs.push(self.slab(&elements_of(&rows, self.columns)));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.columns), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Plain {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(self.slab(&elements));
     }
 
     fn decode(&self, staged: &[Staged<'_>], _: Range<u64>, out: Out<'_>) -> Result<()> {

@@ -1,0 +1,211 @@
+//! AWQ in the layout for matrix multiplication (GEMM): eight outputs of one input in a word.
+//!
+//! ```text
+//! P.qweight  I32 [in, out / 8]        nibbles 0 4 1 5 2 6 3 7 of a word are outputs 0 .. 7
+//! P.qzeros   I32 [groups, out / 8]    likewise
+//! P.scales   F16 [groups, out]
+//! ```
+//!
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see [`super::columns`]; canonical is
+//! AutoAWQ 0.2.9 (`dequantize_gemm`). Zero points are stored as they are. The layouts for
+//! matrix-vector multiplication (GEMV, GEMV_fast, llm-awq) are recognised and refused.
+
+use std::sync::Arc;
+
+use super::columns::config::{Config, Layout};
+use super::columns::{Columns, Lay, Zeros, plain_codes};
+use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
+use crate::catalog::{Finding, TensorInfo};
+use crate::dtype::{DType, StoredType};
+
+/// The scheme.
+pub struct Awq;
+
+type Found<'a> = (TensorId, &'a TensorInfo);
+
+impl Scheme for Awq {
+    fn name(&self) -> &'static str {
+        "awq"
+    }
+
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+        let Ok(config) = Config::of(evidence) else { return };
+        if config.as_ref().is_some_and(|config| config.layout.is_gptq()) {
+            return;
+        }
+        for &(id, info) in evidence.tensors() {
+            if let Some(prefix) = info.name.strip_suffix(".qweight") {
+                bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
+            }
+            let zeros = info.name.strip_suffix(".qzeros").filter(|_| config.is_some());
+            if zeros.is_some_and(|prefix| evidence.find(&format!("{prefix}.qweight")).is_none()) {
+                let message = "the packed weight it belongs to, `qweight`, is not in the model";
+                bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
+            }
+        }
+    }
+}
+
+/// The sides of one packed weight.
+struct Sides {
+    inputs: u64,
+    outputs: u64,
+    groups: u64,
+    scale_type: DType,
+}
+
+fn bid_for(
+    prefix: &str,
+    (id, qweight): Found<'_>,
+    evidence: &Evidence<'_>,
+    config: Option<&Config<'_>>,
+    bids: &mut Bids,
+) {
+    let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
+    let (zeros, scales) = (find("qzeros"), find("scales"));
+    if config.is_none() && !is_gemm(qweight, scales) {
+        return;
+    }
+    let mut parts = vec![Part { role: "qweight", tensor: id }];
+    let named = [("qzeros", zeros), ("scales", scales), ("scaled_zeros", find("scaled_zeros"))];
+    parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
+    let name = format!("{prefix}.weight");
+    let rotated =
+        [".theta", ".pairs"].iter().any(|s| evidence.find(&format!("{prefix}{s}")).is_some());
+    let decided = match config {
+        _ if rotated => Err("its inputs are rotated in pairs (ParoQuant); this version cannot \
+                             decode it"
+            .to_owned()),
+        Some(config) => configured(prefix, config, qweight, zeros, scales),
+        None => Err("no quantization config lies beside it; it looks like awq/gemm, eight \
+                     interleaved outputs in each word, but outputs in their natural order would \
+                     look the same; put config.json or quant_config.json beside the file, or \
+                     say which"
+            .to_owned()),
+    };
+    match decided {
+        Ok((sides, group_size)) => bids.weights.push(bid_of(&sides, group_size, name, parts)),
+        Err(reason) => {
+            bids.findings.push(Finding::of(&qweight.name, "undecodable", reason.clone()));
+            bids.weights.push(Bid {
+                name,
+                shape: qweight.shape.clone(),
+                variant: "undecided".into(),
+                native: None,
+                parts,
+                recipe: Err(reason.into()),
+            });
+        }
+    }
+}
+
+fn bid_of(sides: &Sides, group_size: u64, name: String, parts: Vec<Part>) -> Bid {
+    let &Sides { inputs, outputs, groups, scale_type } = sides;
+    let columns = Columns {
+        codes: plain_codes(4),
+        lay: Lay::Outputs,
+        inputs,
+        outputs,
+        groups,
+        group_size,
+        scale_type,
+        zeros: Zeros::Interleaved,
+        indexed: false,
+    };
+    let group = match groups {
+        1 => "channel".to_owned(),
+        _ => format!("g{group_size}"),
+    };
+    Bid {
+        name,
+        shape: [outputs, inputs].into_iter().collect(),
+        variant: format!("gemm-4bit-{group}").into(),
+        native: Some(scale_type),
+        parts,
+        recipe: Ok(Arc::new(columns)),
+    }
+}
+
+/// Whether the shapes are those of this layout.
+fn is_gemm(qweight: &TensorInfo, scales: Option<Found<'_>>) -> bool {
+    let (&[_, packed], Some((_, scales))) = (&qweight.shape[..], scales) else { return false };
+    scales.shape.get(1) == packed.checked_mul(8).as_ref() && qweight.stored == DType::I32.into()
+}
+
+fn configured(
+    prefix: &str,
+    config: &Config<'_>,
+    qweight: &TensorInfo,
+    zeros: Option<Found<'_>>,
+    scales: Option<Found<'_>>,
+) -> Result<(Sides, u64), String> {
+    if let Layout::OtherAwq(name) = &config.layout {
+        return Err(format!("AWQ's layout `{name}` cannot be decoded by this version"));
+    }
+    let packed = config.of_module(prefix)?;
+    match packed.bits {
+        Some(4) => {}
+        Some(bits) => return Err(format!("the config says {bits} bits, AWQ has 4")),
+        None => return Err("the config does not say of how many bits its codes are".to_owned()),
+    }
+    let sides = sides_of(qweight, zeros, scales)?;
+    let group_size = packed.group_size.flatten().unwrap_or(sides.inputs);
+    if sides.inputs.div_ceil(group_size) != sides.groups {
+        return Err(format!(
+            "the config's group size {group_size} gives {} groups of {} inputs, scales have {}",
+            sides.inputs.div_ceil(group_size),
+            sides.inputs,
+            sides.groups
+        ));
+    }
+    Ok((sides, group_size))
+}
+
+fn sides_of(
+    qweight: &TensorInfo,
+    zeros: Option<Found<'_>>,
+    scales: Option<Found<'_>>,
+) -> Result<Sides, String> {
+    let (_, scales) = scales.ok_or("its `scales` are missing")?;
+    let (&[inputs, words], &[groups, outputs]) = (&qweight.shape[..], &scales.shape[..]) else {
+        return Err(format!(
+            "qweight {:?} and scales {:?} are expected to have two dimensions",
+            qweight.shape, scales.shape
+        ));
+    };
+    if qweight.stored != DType::I32.into() || words.checked_mul(8) != Some(outputs) {
+        return Err(format!(
+            "qweight is {} {:?}, expected I32 [in, {}], an eighth of the scales' {outputs} outputs; \
+             the layouts gemv and gemv_fast cannot be decoded by this version",
+            qweight.stored.name(),
+            qweight.shape,
+            outputs / 8,
+        ));
+    }
+    let (_, zeros) = zeros.ok_or(
+        "its `qzeros` are missing; whether its codes are then centred on 8 is nowhere said",
+    )?;
+    if zeros.shape[..] != [groups, words] || zeros.stored != DType::I32.into() {
+        return Err(format!(
+            "qzeros are {} {:?}, expected I32 [{groups}, {words}]",
+            zeros.stored.name(),
+            zeros.shape,
+        ));
+    }
+    let scale_type = match scales.stored {
+        StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
+        ref other => {
+            return Err(format!("scales are {}, a float type is expected", other.name()));
+        }
+    };
+    if inputs == 0 || outputs == 0 || groups == 0 {
+        return Err(format!(
+            "qweight {:?} and scales {:?} hold nothing",
+            qweight.shape, scales.shape
+        ));
+    }
+    Ok(Sides { inputs, outputs, groups, scale_type })
+}
+
+#[cfg(test)]
+mod tests;

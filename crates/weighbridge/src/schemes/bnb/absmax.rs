@@ -1,0 +1,73 @@
+//! Where the scale of a block comes from: stored as it is, or itself in codes.
+
+use std::ops::Range;
+
+use super::state::Nested;
+use crate::dtype::DType;
+use crate::schemes::matrix::{BlockFactors, Factor, scale_of};
+use crate::source::{Slab, Staged};
+
+/// Parts of a weight, in the order of its bid.
+const ABSMAX: usize = 1;
+const NESTED_ABSMAX: usize = 2;
+const NESTED_MAP: usize = 3;
+
+/// Entries of the map for nested codes.
+pub(super) const MAP: u64 = 256;
+
+/// A float for each block.
+pub(super) struct Stored {
+    pub(super) dtype: DType,
+}
+
+impl BlockFactors for Stored {
+    fn needs(&self, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(numbers(ABSMAX, self.dtype, blocks));
+    }
+
+    fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
+        for (block, out) in blocks.zip(out) {
+            *out = factor(scale_of(self.dtype, staged[0].bytes(), offset_in(first, block)));
+        }
+    }
+}
+
+/// A code for each block, in blocks with a float each.
+pub(super) struct Coded {
+    pub(super) nested: Nested,
+}
+
+impl BlockFactors for Coded {
+    fn needs(&self, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
+        let outer = blocks.start / self.nested.block..blocks.end.div_ceil(self.nested.block);
+        slabs.push(numbers(ABSMAX, DType::U8, blocks));
+        slabs.push(numbers(NESTED_ABSMAX, DType::F32, outer));
+        slabs.push(numbers(NESTED_MAP, DType::F32, 0..MAP));
+    }
+
+    fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
+        let [codes, scales, map] = [0, 1, 2].map(|index| staged[index].bytes());
+        let single = |bytes: &[u8], index: usize| scale_of(DType::F32, bytes, index);
+        for (block, out) in blocks.zip(out) {
+            let code = codes[offset_in(first, block)];
+            let outer = offset_in(first / self.nested.block, block / self.nested.block);
+            // Two roundings: fused, one in five would be another number.
+            let product = single(map, code.into()) * single(scales, outer);
+            *out = factor(product + self.nested.offset);
+        }
+    }
+}
+
+fn factor(scale: f32) -> Factor {
+    Factor { scale, offset: 0.0 }
+}
+
+/// Some numbers of a part.
+fn numbers(part: usize, dtype: DType, range: Range<u64>) -> Slab {
+    let width = u64::from(dtype.bits() / 8);
+    Slab::whole(part, range.start * width, (range.end - range.start) * width)
+}
+
+fn offset_in(first: u64, index: u64) -> usize {
+    usize::try_from(index - first).unwrap_or(usize::MAX)
+}

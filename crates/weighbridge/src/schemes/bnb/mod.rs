@@ -1,0 +1,139 @@
+//! bitsandbytes: four-bit codes in blocks (NF4, FP4), and signed bytes with a scale a row (INT8).
+//!
+//! ```text
+//! W                                  U8 [bytes, 1]   two codes a byte, the high nibble first, flat
+//!                                                    over all elements; or the same bytes typed as
+//!                                                    I8, F16, BF16, F32, F64 (`quant_storage`)
+//! W.absmax                           F32 [blocks]    what the largest code of each block stands for,
+//!                                    U8 [blocks]     or codes for that (nested)
+//! W.nested_absmax                    F32 [blocks / 256]
+//! W.nested_quant_map                 F32 [256]       what the codes in absmax stand for
+//! W.quant_map                        F32 [16]        never used: the library has its own tables
+//! W.quant_state.bitsandbytes__nf4    U8              JSON: quant_type, blocksize, dtype, shape, and
+//!                                                    nested_blocksize, nested_dtype, nested_offset
+//!
+//! P.weight         I8 [out, in]
+//! P.SCB            F32 [out]         the largest absolute value of each row
+//! P.weight_format  U8                0 (or absent): rows; the tiled layouts 1 to 3 are refused
+//! ```
+//!
+//! Recipes, each step rounded to f32; a 16-bit output is that f32 rounded once:
+//!
+//! - four bits: `table[code] * absmax[element / blocksize]`, where nested absmax is
+//!   `map[absmax] * nested_absmax[block / nested_blocksize]`, then `+ nested_offset`: two
+//!   roundings. The native type is the state's `dtype`. FP4's code 8 is -0, as in the compiled
+//!   kernels; the torch fallback for odd rows has +0 there. (bitsandbytes 0.50.2,
+//!   `functional.dequantize_4bit` with its CPU kernels.)
+//! - INT8: `(code * SCB) * 0.007874016`, in that order; the native type is f32.
+//!   (`functional.int8_vectorwise_dequant`.)
+
+use std::collections::HashMap;
+
+use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
+use crate::catalog::{Finding, TensorInfo};
+
+mod absmax;
+mod eight;
+mod four;
+mod state;
+#[cfg(test)]
+mod tests;
+
+/// The scheme.
+pub struct Bnb;
+
+/// A stored tensor.
+type Found<'a> = (TensorId, &'a TensorInfo);
+
+/// The state's name follows this, and its kind follows the name.
+const STATE: &str = ".quant_state.bitsandbytes__";
+
+impl Scheme for Bnb {
+    fn name(&self) -> &'static str {
+        "bnb"
+    }
+
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+        for group in &groups(evidence) {
+            four::bid_for(group, evidence, bids);
+        }
+        for &(id, info) in evidence.tensors() {
+            if let Some(prefix) = info.name.strip_suffix(".SCB") {
+                eight::bid_for(prefix, Some((id, info)), evidence, bids);
+            } else if let Some(prefix) = info.name.strip_suffix(".weight_format")
+                && evidence.find(&format!("{prefix}.SCB")).is_none()
+            {
+                eight::bid_for(prefix, None, evidence, bids);
+            }
+        }
+    }
+}
+
+/// A four-bit weight, known by what lies beside it.
+struct Group<'a> {
+    /// The weight's name.
+    weight: &'a str,
+    /// Its states, each with the kind in its name: one, in a sound file.
+    states: Vec<(&'a str, Found<'a>)>,
+}
+
+/// The four-bit weights, in the order of the files.
+fn groups<'a>(evidence: &Evidence<'a>) -> Vec<Group<'a>> {
+    let is_ours = evidence.method().as_deref() == Some(METHOD);
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut places = HashMap::new();
+    for &(id, info) in evidence.tensors() {
+        let name: &'a str = &info.name;
+        let state = name.split_once(STATE);
+        // Other libraries may call something `absmax`; the other names are this one's alone.
+        let absmax = || name.strip_suffix(".absmax").filter(|_| is_ours);
+        let of_map = || COMPANIONS.iter().find_map(|suffix| name.strip_suffix(*suffix));
+        let Some(weight) = state.map(|(weight, _)| weight).or_else(of_map).or_else(absmax) else {
+            continue;
+        };
+        let place = *places.entry(weight).or_insert_with(|| {
+            groups.push(Group { weight, states: Vec::new() });
+            groups.len() - 1
+        });
+        groups[place].states.extend(state.map(|(_, kind)| (kind, (id, info))));
+    }
+    groups
+}
+
+const COMPANIONS: [&str; 3] = [".quant_map", ".nested_absmax", ".nested_quant_map"];
+
+/// The method's name in configs.
+const METHOD: &str = "bitsandbytes";
+
+/// A config that names another method.
+fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
+    match evidence.method() {
+        Some(method) if method != METHOD => Err(format!(
+            "it is stored as bitsandbytes stores weights, but the config names the method \
+             `{method}`; put the config beside it that belongs to it"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A weight that is known to be one, but cannot be decoded.
+fn undecodable(weight: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids) {
+    bids.findings.push(Finding::of(&weight.name, "undecodable", reason.clone()));
+    bids.weights.push(Bid {
+        name: weight.name.to_string(),
+        shape: weight.shape.clone(),
+        variant: "undecided".into(),
+        native: None,
+        parts,
+        recipe: Err(reason.into()),
+    });
+}
+
+/// What is left of a weight that is gone.
+fn orphan(tensor: &TensorInfo, weight: &str, bids: &mut Bids) {
+    let message = format!(
+        "it belongs to the quantized weight {weight}, which is in none of the files; \
+         add the file that has it"
+    );
+    bids.findings.push(Finding::of(&tensor.name, "orphan", message));
+}

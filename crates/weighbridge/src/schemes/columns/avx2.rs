@@ -1,0 +1,159 @@
+//! The AVX2 forms of [`super::streams`]: words transposed in registers.
+//!
+//! Everything is `#[inline(always)]`, to be compiled into the two functions at the end, which are
+//! the only ones with `#[target_feature]`.
+#![allow(unsafe_code)] // Intrinsics; reached only where the CPU has AVX2.
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::streams::Columns64;
+use super::zeros::INTERLEAVED;
+use crate::source::Staged;
+
+/// Four columns of eight rows of words: out of eight times sixteen bytes, each column as one
+/// register.
+///
+/// Rows four apart share a register from the start, so that no word ever crosses its halves.
+#[inline(always)]
+unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
+    // SAFETY: the caller lets sixteen bytes be read from each row.
+    unsafe {
+        let half = |row: usize| _mm_loadu_si128(rows[row].cast());
+        let pair = |row: usize| _mm256_set_m128i(half(row + 4), half(row));
+        let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
+        let (low_ab, high_ab) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+        let (low_cd, high_cd) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+        [
+            _mm256_unpacklo_epi64(low_ab, low_cd),
+            _mm256_unpackhi_epi64(low_ab, low_cd),
+            _mm256_unpacklo_epi64(high_ab, high_cd),
+            _mm256_unpackhi_epi64(high_ab, high_cd),
+        ]
+    }
+}
+
+/// Eight words to byte `at` of a stream.
+#[inline(always)]
+unsafe fn store(streams: &mut Columns64, column: usize, at: usize, words: __m256i) {
+    let eight = &mut streams[column][at..at + 32];
+    // SAFETY: 32 bytes are there to be written.
+    unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), words) }
+}
+
+/// Transposes as many whole blocks of eight rows and four columns as there are, from the first
+/// on; answers how many rows and columns those were.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn transpose(
+    streams: &mut Columns64,
+    codes: &Staged<'_>,
+    columns: &Range<usize>,
+    rows: &Range<usize>,
+) -> (usize, usize) {
+    let (whole_rows, whole_columns) = (rows.len() / 8 * 8, columns.len() / 4 * 4);
+    for row in (0..whole_rows).step_by(8) {
+        let words: [&[u8]; 8] = std::array::from_fn(|i| {
+            &codes.row(rows.start + row + i)[4 * columns.start..4 * columns.end]
+        });
+        for column in (0..whole_columns).step_by(4) {
+            // SAFETY: each row has four words from there on; the CPU is the caller's business.
+            unsafe {
+                let four = four_columns(words.map(|words| words.as_ptr().add(4 * column)));
+                for (i, words) in four.into_iter().enumerate() {
+                    store(streams, column + i, 4 * row, words);
+                }
+            }
+        }
+    }
+    (whole_rows, whole_columns)
+}
+
+/// Nibble `p` of each word of register `i` becomes nibble `i` of that word of register `p`.
+#[inline(always)]
+unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
+    // SAFETY: registers only.
+    unsafe {
+        let low_nibbles = _mm256_set1_epi8(0x0f);
+        let low_bytes = _mm256_set1_epi16(0x00ff);
+        for [i, j] in [[0, 1], [2, 3], [4, 5], [6, 7]] {
+            let (a, b) = (words[i], words[j]);
+            // Shifts of whole words: what they bring in from the next byte is masked away.
+            let b_low = _mm256_slli_epi16::<4>(_mm256_and_si256(b, low_nibbles));
+            let a_high = _mm256_and_si256(_mm256_srli_epi16::<4>(a), low_nibbles);
+            words[i] = _mm256_or_si256(_mm256_and_si256(a, low_nibbles), b_low);
+            words[j] = _mm256_or_si256(a_high, _mm256_andnot_si256(low_nibbles, b));
+        }
+        for [i, j] in [[0, 2], [1, 3], [4, 6], [5, 7]] {
+            let (a, b) = (words[i], words[j]);
+            let b_low = _mm256_slli_epi16::<8>(b);
+            words[i] = _mm256_or_si256(_mm256_and_si256(a, low_bytes), b_low);
+            words[j] =
+                _mm256_or_si256(_mm256_srli_epi16::<8>(a), _mm256_andnot_si256(low_bytes, b));
+        }
+        for [i, j] in [[0, 4], [1, 5], [2, 6], [3, 7]] {
+            let (a, b) = (words[i], words[j]);
+            words[i] = _mm256_blend_epi16::<0b1010_1010>(a, _mm256_slli_epi32::<16>(b));
+            words[j] = _mm256_blend_epi16::<0b1010_1010>(_mm256_srli_epi32::<16>(a), b);
+        }
+        words
+    }
+}
+
+/// Regroups whole blocks of 64 inputs of `columns`, from the first on; answers how many inputs
+/// those were. At most eight words of each row are looked at.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn regroup(
+    streams: &mut Columns64,
+    codes: &Staged<'_>,
+    columns: &Range<usize>,
+    inputs: &Range<usize>,
+) -> usize {
+    let words = columns.start / 8..columns.end.div_ceil(8);
+    let whole = inputs.len() / 64 * 64;
+    // The words of 64 inputs, an eighth of them a row: [inputs / 8][nibble][word].
+    let mut block = [[[0u32; 8]; 8]; 8];
+    for first in (0..whole).step_by(64) {
+        for (eighth, block) in block.iter_mut().enumerate() {
+            // SAFETY: the CPU is the caller's business.
+            unsafe {
+                let rows = std::array::from_fn(|i| {
+                    let row = codes.row(inputs.start + first + 8 * eighth + i);
+                    load_words(&row[4 * words.start..4 * words.end])
+                });
+                for (words, block) in exchange_nibbles(rows).into_iter().zip(block) {
+                    _mm256_storeu_si256(block.as_mut_ptr().cast(), words);
+                }
+            }
+        }
+        for (output, nibble) in (0..8).zip(INTERLEAVED) {
+            for word in (0..words.len()).step_by(4) {
+                let rows = std::array::from_fn(|eighth| {
+                    block[eighth][nibble as usize][word..word + 4].as_ptr().cast()
+                });
+                // SAFETY: each row has four words from there on.
+                let four = unsafe { four_columns(rows) };
+                for (i, found) in four.into_iter().enumerate().take(words.len() - word) {
+                    // SAFETY: the CPU is the caller's business.
+                    unsafe { store(streams, 8 * (word + i) + output, first / 2, found) }
+                }
+            }
+        }
+    }
+    whole
+}
+
+/// Up to eight words, the rest zero.
+#[inline(always)]
+unsafe fn load_words(bytes: &[u8]) -> __m256i {
+    // SAFETY: eight words are read where there are eight, otherwise only those that are there.
+    unsafe {
+        if bytes.len() >= 32 {
+            return _mm256_loadu_si256(bytes.as_ptr().cast());
+        }
+        let mut words = [0u8; 32];
+        words[..bytes.len()].copy_from_slice(bytes);
+        _mm256_loadu_si256(words.as_ptr().cast())
+    }
+}

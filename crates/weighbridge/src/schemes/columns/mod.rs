@@ -1,0 +1,266 @@
+//! Shared plumbing: packed weights that lie with their inputs outermost.
+//!
+//! GPTQ and AWQ store a weight the other way round: what becomes a row of the result is a column
+//! of words in the file.
+//!
+//! ```text
+//! codes    words [in, packed, out] or [in, out, packed]    see `Lay`
+//! zeros    words [groups, out, packed]
+//! scales         [groups, out]
+//! g_idx    I32   [in]       the group of each input; absent means input / group size
+//! ```
+//!
+//! So a tile of rows is a strip of columns. It is cut into pieces of 64 outputs and about 512
+//! inputs; the words of a piece are turned into one *stream* for each output, in which the codes
+//! of consecutive inputs lie one behind the other ([`streams`]). From there on it is a row of
+//! codes like any other ([`super::matrix`]).
+//!
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero[g][out])`. The difference is a small
+//! integer, the product of it and a scale of sixteen bits is exact in f32: f32 is unrounded, and
+//! the native type (that of the scales) is that value rounded once.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use super::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
+use super::{Element, Out, Recipe};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::simd::{self, Level, Number};
+use crate::source::{Slab, Staged};
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+pub(crate) mod config;
+mod streams;
+mod zeros;
+
+pub(crate) use streams::Lay;
+use streams::{COLUMNS, Streams, WORDS};
+pub(crate) use zeros::Zeros;
+
+/// A weight whose parts are codes, zero points, scales and perhaps the group of each input.
+pub(crate) struct Columns {
+    /// What codes are: as many bits as the packing has, each standing for itself.
+    pub codes: Codes,
+    /// How words hold them.
+    pub lay: Lay,
+    /// Inputs: columns of the result.
+    pub inputs: u64,
+    /// Outputs: rows of the result.
+    pub outputs: u64,
+    /// Groups of inputs that share scales and zero points.
+    pub groups: u64,
+    /// Inputs in a group, where no part says otherwise.
+    pub group_size: u64,
+    /// The type of the scales.
+    pub scale_type: DType,
+    /// How zero points are stored.
+    pub zeros: Zeros,
+    /// Whether the fourth part says which group each input belongs to.
+    pub indexed: bool,
+}
+
+/// Codes of so many bits, one behind the other, each standing for itself.
+pub(crate) fn plain_codes(bits: u32) -> Codes {
+    let packing = match bits {
+        4 => Packing::LowNibbles,
+        8 => Packing::Bytes,
+        bits => Packing::Stream(bits),
+    };
+    Codes::new(packing, f32::from)
+}
+
+impl Recipe for Columns {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        let columns = |part, words: Range<u64>, width, count, stride| Slab {
+            part,
+            offset: words.start * width,
+            row_bytes: (words.end - words.start) * width,
+            count,
+            stride: stride * width,
+        };
+        let all = 0..self.outputs;
+        let (words, every) = (self.lay.words(&rows), self.lay.words(&all));
+        let word_rows = self.lay.word_rows(self.inputs, self.codes.packing.bits());
+        slabs.push(columns(0, words, 4, word_rows, every.end));
+        let (words, every) = (self.zeros.words(&rows), self.zeros.words(&all));
+        slabs.push(columns(1, words, 4, self.groups, every.end));
+        let width = u64::from(self.scale_type.bits() / 8);
+        slabs.push(columns(2, rows, width, self.groups, self.outputs));
+        if self.indexed {
+            slabs.push(Slab::whole(3, 0, self.inputs * 4));
+        }
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        let [codes, zeros, scales, rest @ ..] = staged else {
+            return Err(Error::usage("codes, zero points and scales are needed"));
+        };
+        let groups = rest.first().map(|groups| self.groups_of(groups.bytes())).transpose()?;
+        let tile = Tile { of: self, rows, codes, zeros, scales, groups: groups.flatten() };
+        match out {
+            Out::F32(out) => tile.decode(out),
+            Out::Bf16(out) => tile.decode(out),
+            Out::F16(out) => tile.decode(out),
+        }
+    }
+}
+
+impl Columns {
+    /// The stored group of each input, checked; `None` where they are what they would be without.
+    fn groups_of<'a>(&self, bytes: &'a [u8]) -> Result<Option<&'a [[u8; 4]]>> {
+        let stored = bytes.as_chunks::<4>().0;
+        let mut consecutive = (0u32..).zip(stored.chunks(length(self.group_size)));
+        if consecutive.all(|(group, of)| of.iter().all(|&one| u32::from_le_bytes(one) == group)) {
+            return Ok(None);
+        }
+        let outside = |one: &[u8; 4]| u64::from(u32::from_le_bytes(*one)) >= self.groups;
+        match stored.iter().position(outside) {
+            None => Ok(Some(stored)),
+            Some(input) => Err(Error::malformed(format!(
+                "g_idx[{input}] is {}, but there are {} groups",
+                i32::from_le_bytes(stored[input]),
+                self.groups
+            ))),
+        }
+    }
+}
+
+/// Some output rows with the bytes they need.
+struct Tile<'a> {
+    of: &'a Columns,
+    rows: Range<u64>,
+    codes: &'a Staged<'a>,
+    zeros: &'a Staged<'a>,
+    scales: &'a Staged<'a>,
+    /// The group of each input, where that is not plain.
+    groups: Option<&'a [[u8; 4]]>,
+}
+
+thread_local! {
+    /// Room for the factors of a strip, kept from one tile to the next.
+    static FACTORS: Cell<Vec<Factor>> = const { Cell::new(Vec::new()) };
+}
+
+impl Tile<'_> {
+    fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
+        let mut factors = FACTORS.take();
+        let done = self.decode_strips(&mut factors, out);
+        FACTORS.set(factors);
+        done
+    }
+
+    fn decode_strips<T: Number + Element>(
+        &self,
+        factors: &mut Vec<Factor>,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (level, mut streams) = (simd::level(), Streams::new());
+        let (inputs, groups) = (length(self.of.inputs), length(self.of.groups));
+        // The first staged word may begin with outputs that nobody asked for.
+        let skip = length(self.rows.start % self.of.lay.outputs_a_word());
+        let columns = skip..skip + length(self.rows.end - self.rows.start);
+        for first in (0..columns.end).step_by(COLUMNS) {
+            let strip = columns.start.max(first)..columns.end.min(first + COLUMNS);
+            let rows = strip.start - skip..strip.end - skip;
+            self.fill(factors, rows.clone())?;
+            for stretch in self.stretches() {
+                let bits = self.of.codes.packing.bits() as usize;
+                streams.gather(level, self.of.lay, self.codes, first, &strip, &stretch, bits);
+                for (factors, row) in factors.chunks_exact(groups).zip(rows.clone()) {
+                    let stream = streams.of(row + skip - first);
+                    let start = row * inputs + stretch.start;
+                    let out = &mut out[start..start + stretch.len()];
+                    self.decode_row(stream, factors, &stretch, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pieces of all inputs that streams have room for.
+    fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let inputs = length(self.of.inputs);
+        // A multiple of 32 codes ends at a word, whatever their width.
+        let step = WORDS * 32 / self.of.codes.packing.bits() as usize / 32 * 32;
+        (0..inputs).step_by(step).map(move |at| at..inputs.min(at + step))
+    }
+
+    /// The factors of some rows: all groups of the first, all groups of the second, ..
+    fn fill(&self, factors: &mut Vec<Factor>, rows: Range<usize>) -> Result<()> {
+        let groups = length(self.of.groups);
+        factors.clear();
+        factors.resize(rows.len() * groups, Factor::default());
+        for group in 0..groups {
+            let (scales, zeros) = (self.scales.row(group), self.zeros.row(group));
+            for (at, row) in rows.clone().enumerate() {
+                let scale = scale_of(self.of.scale_type, scales, row);
+                if !scale.is_finite() {
+                    let row = self.rows.start + row as u64;
+                    return Err(matrix::not_finite(scale, row, group as u64));
+                }
+                let zero = self.of.zeros.zero(zeros, self.rows.start, row);
+                factors[at * groups + group] = Factor { scale, offset: f32::from(zero) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Some inputs of one row, out of the stream of their codes and the factors of the row.
+    fn decode_row<T: Number + Element>(
+        &self,
+        stream: &[u8],
+        factors: &[Factor],
+        inputs: &Range<usize>,
+        out: &mut [T],
+    ) {
+        let (level, codes) = (simd::level(), &self.of.codes);
+        if let Some(groups) = self.groups {
+            return scattered(level, codes, stream, factors, &groups[inputs.clone()], out);
+        }
+        let group = length(self.of.group_size);
+        let run = Run {
+            codes: stream,
+            start: 0,
+            factors: &factors[inputs.start / group..],
+            group,
+            into: inputs.start % group,
+        };
+        matrix::decode_run(level, codes, Arithmetic::MinusTimes, &run, out);
+    }
+}
+
+/// Codes of which each may belong to another group.
+fn scattered<T: Number>(
+    level: Level,
+    codes: &Codes,
+    stream: &[u8],
+    factors: &[Factor],
+    groups: &[[u8; 4]],
+    out: &mut [T],
+) {
+    const CHUNK: usize = 256;
+    let mut numbers = [0.0; CHUNK];
+    for ((out, groups), first) in
+        out.chunks_mut(CHUNK).zip(groups.chunks(CHUNK)).zip((0..).step_by(CHUNK))
+    {
+        let numbers = &mut numbers[..out.len()];
+        for (index, (number, group)) in numbers.iter_mut().zip(groups).enumerate() {
+            let Factor { scale, offset } = factors[u32::from_le_bytes(*group) as usize];
+            let code = codes.packing.code(stream, first + index);
+            *number = (codes.numbers[usize::from(code)] - offset) * scale;
+        }
+        simd::narrow(level, numbers, out);
+    }
+}
+
+/// What is in memory has a length that fits.
+fn length(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+pub(crate) mod outcome;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! From columns of words to one stream of codes for each output.
+//!
+//! The scalar functions are the definition. With AVX2, eight words of eight columns are
+//! transposed in registers; where a word holds eight outputs of one input, the nibbles of eight
+//! such words are first exchanged until each word holds eight inputs of one output.
+#![allow(unsafe_code)] // The AVX2 forms; each is reached only where the CPU has that level.
+
+use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+use super::zeros::INTERLEAVED;
+use crate::simd::Level;
+use crate::source::Staged;
+
+/// Outputs whose streams are made at a time.
+pub(super) const COLUMNS: usize = 64;
+
+/// Words of a stream.
+pub(super) const WORDS: usize = 64;
+
+/// How words hold codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lay {
+    /// Each column of words is the stream of one output: consecutive inputs, low bits first.
+    Inputs,
+    /// Each word holds eight outputs of one input, four bits each, in [`INTERLEAVED`] order.
+    Outputs,
+}
+
+impl Lay {
+    /// Outputs that share a word.
+    pub(super) fn outputs_a_word(self) -> u64 {
+        match self {
+            Self::Inputs => 1,
+            Self::Outputs => 8,
+        }
+    }
+
+    /// The columns of words that hold some outputs.
+    pub(super) fn words(self, outputs: &Range<u64>) -> Range<u64> {
+        outputs.start / self.outputs_a_word()..outputs.end.div_ceil(self.outputs_a_word())
+    }
+
+    /// Rows of words that hold all inputs.
+    pub(super) fn word_rows(self, inputs: u64, bits: u32) -> u64 {
+        match self {
+            Self::Inputs => (inputs * u64::from(bits)).div_ceil(32),
+            Self::Outputs => inputs,
+        }
+    }
+}
+
+/// The bytes of the streams.
+pub(super) type Columns64 = [[u8; 4 * WORDS]; COLUMNS];
+
+/// A stream of codes for each of some outputs.
+#[repr(align(64))]
+pub(super) struct Streams(Columns64);
+
+impl Streams {
+    pub(super) fn new() -> Self {
+        Self([[0; 4 * WORDS]; COLUMNS])
+    }
+
+    /// The stream of an output.
+    pub(super) fn of(&self, column: usize) -> &[u8] {
+        &self.0[column]
+    }
+
+    /// Fills the streams of the outputs `strip`, of which `first` (a multiple of [`COLUMNS`])
+    /// has the first stream, with the codes of `inputs`, which begin at a whole word.
+    pub(super) fn gather(
+        &mut self,
+        level: Level,
+        lay: Lay,
+        codes: &Staged<'_>,
+        first: usize,
+        strip: &Range<usize>,
+        inputs: &Range<usize>,
+        bits: usize,
+    ) {
+        let columns = first..strip.end;
+        match lay {
+            Lay::Inputs => {
+                let rows = inputs.start * bits / 32..(inputs.end * bits).div_ceil(32);
+                self.transpose(level, codes, &columns, &rows);
+            }
+            Lay::Outputs => self.regroup(level, codes, &columns, inputs),
+        }
+    }
+
+    fn transpose(
+        &mut self,
+        level: Level,
+        codes: &Staged<'_>,
+        columns: &Range<usize>,
+        rows: &Range<usize>,
+    ) {
+        let (done_rows, done_columns) = match level {
+            // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2::transpose(&mut self.0, codes, columns, rows) },
+            _ => (0, 0),
+        };
+        for (at, row) in rows.clone().enumerate() {
+            let skip = if at < done_rows { done_columns } else { 0 };
+            let words = &codes.row(row).as_chunks::<4>().0[columns.clone()];
+            for (stream, word) in self.0.iter_mut().zip(words).skip(skip) {
+                stream.as_chunks_mut().0[at] = *word;
+            }
+        }
+    }
+
+    fn regroup(
+        &mut self,
+        level: Level,
+        codes: &Staged<'_>,
+        columns: &Range<usize>,
+        inputs: &Range<usize>,
+    ) {
+        let done = match level {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2::regroup(&mut self.0, codes, columns, inputs) },
+            _ => 0,
+        };
+        for (at, input) in inputs.clone().enumerate().skip(done) {
+            let words = &codes.row(input).as_chunks::<4>().0;
+            let words = &words[columns.start / 8..columns.end.div_ceil(8)];
+            for (streams, word) in self.0.chunks_exact_mut(8).zip(words) {
+                let word = u32::from_le_bytes(*word);
+                for (stream, nibble) in streams.iter_mut().zip(INTERLEAVED) {
+                    put(stream, at, (word >> (4 * nibble) & 15) as u8);
+                }
+            }
+        }
+    }
+}
+
+/// Writes nibble `at` of a stream; nibbles are written in order.
+fn put(stream: &mut [u8], at: usize, nibble: u8) {
+    match at % 2 {
+        0 => stream[at / 2] = nibble,
+        _ => stream[at / 2] |= nibble << 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every level makes the same streams, whatever is left over at the edges.
+    #[test]
+    fn levels_agree() {
+        let bytes: Vec<u8> = (0..70 * 300u32).map(|i| (i * 2_654_435_761 >> 13) as u8).collect();
+        for (lay, bits, words_a_row) in
+            [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)]
+        {
+            let staged = Staged::of_rows(&bytes, 4 * words_a_row);
+            for (first, last) in [(0, 64), (0, 1), (0, 5), (0, 13), (0, 63), (64, 70), (64, 66)] {
+                for inputs in [0..512, 0..64, 0..8, 0..75, 32..39, 96..480] {
+                    let all = |level| {
+                        let mut streams = Streams::new();
+                        streams.gather(level, lay, &staged, first, &(first..last), &inputs, bits);
+                        let whole = (inputs.len() * bits).div_ceil(8);
+                        let of = |column: usize| streams.of(column)[..whole].to_vec();
+                        (0..last - first).map(of).collect::<Vec<_>>()
+                    };
+                    let definition = all(Level::Baseline);
+                    for &level in Level::available() {
+                        assert!(all(level) == definition, "{level:?} {lay:?} {first} {inputs:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Zero points: packed along the outputs, a row of words for each group.
+
+use std::ops::Range;
+
+/// How zero points are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Zeros {
+    /// A stream of so many bits each, low bits first: codes cross words.
+    Stream {
+        /// Bits of a zero point.
+        bits: u32,
+        /// Whether one less is stored.
+        less_one: bool,
+    },
+    /// Eight in a word, in the order of [`INTERLEAVED`].
+    Interleaved,
+}
+
+/// The nibble of a word in which AWQ keeps each of eight consecutive outputs.
+pub(super) const INTERLEAVED: [u32; 8] = [0, 4, 1, 5, 2, 6, 3, 7];
+
+impl Zeros {
+    fn bits(self) -> u64 {
+        match self {
+            Self::Stream { bits, .. } => bits.into(),
+            Self::Interleaved => 4,
+        }
+    }
+
+    /// The words that hold the zero points of some outputs.
+    pub(crate) fn words(self, outputs: &Range<u64>) -> Range<u64> {
+        outputs.start * self.bits() / 32..(outputs.end * self.bits()).div_ceil(32)
+    }
+
+    /// The zero point of output `first + row`, out of the [`words`](Self::words) for outputs from
+    /// `first` on.
+    #[allow(clippy::cast_possible_truncation)] // At most eight bits are left of a word.
+    pub(super) fn zero(self, words: &[u8], first: u64, row: usize) -> u8 {
+        let words = words.as_chunks::<4>().0;
+        let word = |index: usize| words.get(index).map_or(0, |word| u32::from_le_bytes(*word));
+        match self {
+            Self::Interleaved => {
+                let at = (first % 8) as usize + row;
+                (word(at / 8) >> (4 * INTERLEAVED[at % 8]) & 15) as u8
+            }
+            Self::Stream { bits, less_one } => {
+                let at = (first * u64::from(bits) % 32) as usize + row * bits as usize;
+                let mask = (1 << bits) - 1;
+                // The writer takes the one off whole words where fields do not cross them, so
+                // that a zero point of 0 borrows from its neighbours: it is put back likewise.
+                let in_words = less_one && 32 % bits == 0;
+                let ones = if in_words { u32::MAX / mask } else { 0 };
+                let [low, high] = [at / 32, at / 32 + 1].map(|at| word(at).wrapping_add(ones));
+                let pair = u64::from(low) | u64::from(high) << 32;
+                let field = (pair >> (at % 32)) as u32;
+                (field.wrapping_add(u32::from(less_one && !in_words)) & mask) as u8
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_borrowed_one_is_given_back() {
+        // Zero points 0, 5, 0, 1, 15, 2, 3, 4, less one from the whole word.
+        let points = [0, 5, 0, 1, 15, 2, 3, 4u32];
+        let packed = points.iter().rev().fold(0, |word, point| word << 4 | point);
+        let stored = packed.wrapping_sub(0x1111_1111).to_le_bytes();
+        let zeros = Zeros::Stream { bits: 4, less_one: true };
+        let found: Vec<u32> = (0..8).map(|row| zeros.zero(&stored, 0, row).into()).collect();
+        assert_eq!(found, points);
+        let from_third: Vec<u32> = (0..5).map(|row| zeros.zero(&stored, 3, row).into()).collect();
+        assert_eq!(from_third, points[3..]);
+    }
+
+    #[test]
+    fn three_bits_wrap_each_by_itself() {
+        let fields: Vec<u128> = (0..32).map(|i| (i * 5 + i / 8) % 8).collect();
+        let stream = fields.iter().rev().fold(0u128, |stream, field| stream << 3 | field);
+        let bytes = &stream.to_le_bytes()[..12];
+        let zeros = Zeros::Stream { bits: 3, less_one: true };
+        for (row, field) in fields.iter().enumerate() {
+            assert_eq!(u128::from(zeros.zero(bytes, 0, row)), (field + 1) % 8);
+        }
+        // Outputs 11.. begin in the second word.
+        assert_eq!(zeros.words(&(11..32)), 1..3);
+        for row in 0..21 {
+            assert_eq!(u128::from(zeros.zero(&bytes[4..], 11, row)), (fields[11 + row] + 1) % 8);
+        }
+    }
+}

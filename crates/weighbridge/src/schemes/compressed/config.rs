@@ -1,0 +1,269 @@
+//! What a compressed-tensors config says: groups of modules, each with its own arguments.
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+use crate::schemes::Evidence;
+
+/// The config, as far as decoding depends on it.
+#[derive(Default)]
+pub(super) struct Settings {
+    groups: Vec<Group>,
+    ignore: Vec<Target>,
+    /// Which packing the writer's version used for widths that do not divide a word.
+    pub(super) writer: Writer,
+}
+
+/// How a version packed widths that do not divide 32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// Before 0.9.4: whole codes in each word; zero points that are all zero are left out.
+    Early,
+    /// Before 0.18: whole codes in each word.
+    Words,
+    /// Since 0.18: one stream of bits.
+    Stream,
+    /// No version, or one between the two.
+    #[default]
+    Unknown,
+}
+
+/// Modules that are quantized alike.
+struct Group {
+    targets: Vec<Target>,
+    args: Args,
+}
+
+/// A module's name, a pattern of names, or the name of a class.
+enum Target {
+    Pattern(Regex),
+    /// A pattern that cannot be read here (Python knows more kinds): it may match anything.
+    Unreadable,
+    Name(String),
+}
+
+/// Which scale serves for which part of a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// One for everything.
+    Tensor,
+    /// One for each row.
+    Channel,
+    /// One for so many columns of a row.
+    Group(u64),
+    /// One for a block of rows and columns.
+    Block(u64, u64),
+}
+
+/// How the weights of a group are quantized. What is not said is left to the tensors.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Args {
+    pub(super) bits: Option<u32>,
+    pub(super) float: Option<bool>,
+    pub(super) strategy: Option<Strategy>,
+    pub(super) symmetric: Option<bool>,
+    /// The config says so, but it cannot be understood.
+    pub(super) odd: bool,
+}
+
+impl Settings {
+    /// No config at all.
+    pub(super) const NOTHING: Self =
+        Self { groups: Vec::new(), ignore: Vec::new(), writer: Writer::Unknown };
+
+    /// The config of a model that says it is compressed-tensors.
+    pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
+        let (_, json) = evidence.quantization()?;
+        (evidence.method()? == "compressed-tensors").then(|| Self::from_json(json))
+    }
+
+    fn from_json(json: &Json) -> Self {
+        // Early writers nest it once more.
+        let json =
+            json.get("quantization_config").filter(|inner| inner.is_object()).unwrap_or(json);
+        let groups = json.get("config_groups").and_then(Json::as_object);
+        let groups = groups.into_iter().flat_map(|groups| groups.values());
+        Self {
+            groups: groups.filter_map(Group::from_json).collect(),
+            ignore: targets(json.get("ignore")),
+            writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
+        }
+    }
+
+    /// Whether a module is left as it is, by name.
+    pub(super) fn ignores(&self, module: &str) -> bool {
+        self.ignore.iter().any(|target| target.matches(module))
+    }
+
+    /// The arguments of every group; without any, those that leave all to the tensors.
+    pub(super) fn all(&self) -> Vec<Args> {
+        match &self.groups[..] {
+            [] => vec![Args::default()],
+            groups => groups.iter().map(|group| group.args).collect(),
+        }
+    }
+
+    /// The group that a module's name belongs to: first by its own name, then by pattern, then
+    /// by its class, which for a weight that is quantized can only be guessed where there is but
+    /// one such group.
+    pub(super) fn named(&self, module: &str) -> Option<Args> {
+        let with = |test: &dyn Fn(&Target) -> bool| {
+            self.groups.iter().filter(|group| group.targets.iter().any(test)).collect::<Vec<_>>()
+        };
+        let exact = with(&|target| matches!(target, Target::Name(name) if name == module));
+        let pattern =
+            with(&|target| matches!(target, Target::Pattern(pattern) if pattern.is_match(module)));
+        let unreadable = with(&|target| matches!(target, Target::Unreadable));
+        let class = with(&|target| matches!(target, Target::Name(name) if !name.contains('.')));
+        match (&exact[..], &pattern[..], &unreadable[..], &class[..]) {
+            ([group, ..], ..) | ([], [group, ..], ..) | ([], [], [], [group]) => Some(group.args),
+            _ => None,
+        }
+    }
+}
+
+impl Group {
+    /// A group without weight arguments quantizes activations only.
+    fn from_json(json: &Json) -> Option<Self> {
+        let weights = json.get("weights").filter(|weights| weights.is_object())?;
+        Some(Self { targets: targets(json.get("targets")), args: Args::from_json(weights) })
+    }
+}
+
+impl Target {
+    fn new(text: &str) -> Self {
+        match text.strip_prefix("re:") {
+            // The library matches from the start of the name, to anywhere.
+            Some(pattern) => {
+                Regex::new(&format!("^(?:{pattern})")).map_or(Self::Unreadable, Self::Pattern)
+            }
+            None => Self::Name(text.to_owned()),
+        }
+    }
+
+    fn matches(&self, module: &str) -> bool {
+        match self {
+            Self::Pattern(pattern) => pattern.is_match(module),
+            Self::Unreadable => false,
+            Self::Name(name) => name == module,
+        }
+    }
+}
+
+fn targets(json: Option<&Json>) -> Vec<Target> {
+    let list = json.and_then(Json::as_array).into_iter().flatten();
+    list.filter_map(Json::as_str).map(Target::new).collect()
+}
+
+impl Args {
+    fn from_json(json: &Json) -> Self {
+        let text = |key: &str| json.get(key).and_then(Json::as_str);
+        let size = json.get("group_size").and_then(Json::as_i64);
+        let strategy = strategy_of(text("strategy"), size, json.get("block_structure"));
+        let bits = json.get("num_bits").and_then(Json::as_u64);
+        Self {
+            bits: bits.and_then(|bits| u32::try_from(bits).ok()).or(Some(8)),
+            float: Some(text("type") == Some("float")),
+            strategy,
+            symmetric: Some(json.get("symmetric").and_then(Json::as_bool).unwrap_or(true)),
+            odd: strategy.is_none(),
+        }
+    }
+}
+
+/// The strategy that is named, or that follows from the group size as the library has it.
+fn strategy_of(name: Option<&str>, size: Option<i64>, block: Option<&Json>) -> Option<Strategy> {
+    let group = || size.and_then(|size| u64::try_from(size).ok()).filter(|&size| size > 0);
+    match name {
+        Some("tensor") => Some(Strategy::Tensor),
+        Some("channel") => Some(Strategy::Channel),
+        Some("group" | "tensor_group") => group().map(Strategy::Group),
+        Some("block") => block_of(block?),
+        Some(_) => None,
+        None => match size {
+            None => Some(Strategy::Tensor),
+            Some(-1) => Some(Strategy::Channel),
+            Some(_) => group().map(Strategy::Group),
+        },
+    }
+}
+
+/// `[128, 128]`, or `"128x128"` of early configs.
+fn block_of(json: &Json) -> Option<Strategy> {
+    let sides: Vec<u64> = match json {
+        Json::String(text) => text.split('x').filter_map(|side| side.trim().parse().ok()).collect(),
+        _ => json.as_array()?.iter().filter_map(Json::as_u64).collect(),
+    };
+    match sides[..] {
+        [rows, columns] if rows > 0 && columns > 0 => Some(Strategy::Block(rows, columns)),
+        _ => None,
+    }
+}
+
+/// Which packing a version writes. Previews of either side of the change could be both.
+fn writer_of(version: &str) -> Writer {
+    let mut numbers = version.split('.').map(|part| part.parse::<u64>().ok());
+    let (Some(Some(major)), Some(Some(minor))) = (numbers.next(), numbers.next()) else {
+        return Writer::Unknown;
+    };
+    let patch = numbers.next().unwrap_or(Some(0));
+    let preview = patch.is_none() || numbers.next().is_some();
+    match (major, minor, patch) {
+        (0, 17, _) | (0, 18, None | Some(0)) if preview => Writer::Unknown,
+        (0, ..9, _) | (0, 9, Some(..4)) => Writer::Early,
+        (0, ..18, _) => Writer::Words,
+        _ => Writer::Stream,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_tell_the_packing() {
+        let of = |version| writer_of(version);
+        assert_eq!(["0.9.2", "0.8.1.20250101"].map(of), [Writer::Early; 2]);
+        assert_eq!(["0.9.4", "0.17.1"].map(of), [Writer::Words; 2]);
+        assert_eq!(["0.18.0", "0.19.0", "1.0", "0.18.1.a20260701"].map(of), [Writer::Stream; 4]);
+        assert_eq!(["", "x.y", "0.17.2.a20260601", "0.18.0a1"].map(of), [Writer::Unknown; 4]);
+    }
+
+    #[test]
+    fn names_come_before_patterns_and_patterns_before_classes() {
+        let group = |target: &str, bits: u32| {
+            serde_json::json!({ "targets": [target],
+                "weights": { "num_bits": bits, "strategy": "channel" } })
+        };
+        let json = serde_json::json!({ "config_groups": {
+            "a": group("Linear", 2), "b": group("re:.*down_proj", 3),
+            "c": group("model.down_proj", 4) } });
+        let settings = Settings::from_json(&json);
+        let bits = |module| settings.named(module).and_then(|args| args.bits);
+        assert_eq!(bits("model.down_proj"), Some(4));
+        assert_eq!(bits("layer.down_proj.x"), Some(3));
+        assert_eq!(bits("layer.up_proj"), Some(2));
+    }
+
+    /// Python's look-ahead is not ours to judge.
+    #[test]
+    fn an_unreadable_pattern_decides_nothing() {
+        let json = serde_json::json!({ "ignore": ["re:(?!x).*", "lm_head"], "config_groups": {
+            "a": { "targets": ["re:(?!x).*"], "weights": { "num_bits": 4 } },
+            "b": { "targets": ["Linear"], "weights": { "num_bits": 8 } } } });
+        let settings = Settings::from_json(&json);
+        assert_eq!(settings.named("model.up_proj"), None);
+        assert!(!settings.ignores("model.up_proj"));
+        assert!(settings.ignores("lm_head"));
+    }
+
+    #[test]
+    fn a_strategy_follows_from_the_group_size() {
+        assert_eq!(strategy_of(None, None, None), Some(Strategy::Tensor));
+        assert_eq!(strategy_of(None, Some(-1), None), Some(Strategy::Channel));
+        assert_eq!(strategy_of(None, Some(64), None), Some(Strategy::Group(64)));
+        assert_eq!(strategy_of(Some("group"), None, None), None);
+        let block = serde_json::json!("128x64");
+        assert_eq!(strategy_of(Some("block"), None, Some(&block)), Some(Strategy::Block(128, 64)));
+    }
+}

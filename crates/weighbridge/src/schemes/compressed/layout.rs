@@ -1,0 +1,462 @@
+//! From one module's tensors and one group's arguments to a layout, or to why they do not fit.
+
+use super::config::{Args, Strategy, Writer};
+use super::factors::PackedZeros;
+use super::module::Module;
+use crate::catalog::{Shape, TensorInfo};
+use crate::dtype::{DType, StoredType};
+use crate::schemes::matrix::Packing;
+
+/// How one weight lies in its tensors, once all evidence agrees.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    pub(super) shape: Shape,
+    pub(super) codes: Kind,
+    /// Stored bytes of a row of codes.
+    pub(super) row_bytes: u64,
+    pub(super) cells: Cells,
+    pub(super) scale: DType,
+    pub(super) zero: ZeroKind,
+    /// `weight_g_idx` says which group a column is in.
+    pub(super) ordered: bool,
+    /// What the library decodes to.
+    pub(super) native: DType,
+}
+
+/// What a code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An integer so many bits wide, stored with half its range added.
+    Packed(u32, Packing),
+    /// A signed byte.
+    Byte,
+    /// A small float in a byte.
+    Float(DType),
+    /// A four-bit float, with a scale for the whole weight where there is one.
+    E2m1 { global: bool },
+    /// A six-bit float.
+    E2m3,
+}
+
+/// Which codes share a scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cells {
+    All,
+    /// Columns of one row: how many, and how many such groups.
+    Rows {
+        group: u64,
+        cells: u64,
+    },
+    /// Rows and columns of a block, and blocks beside one another.
+    Blocks {
+        band: u64,
+        group: u64,
+        cells: u64,
+    },
+}
+
+/// How zero points are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ZeroKind {
+    None,
+    /// A signed byte each.
+    Bytes,
+    /// A small float each.
+    Floats(DType),
+    /// Packed down the rows; as a stream or in whole words.
+    Packed {
+        bits: u32,
+        stream: bool,
+    },
+}
+
+impl Layout {
+    pub(super) fn columns(&self) -> u64 {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
+    /// Rows of one matrix.
+    pub(super) fn rows(&self) -> u64 {
+        self.shape.iter().rev().nth(1).copied().unwrap_or(1)
+    }
+
+    pub(super) fn variant(&self) -> String {
+        let codes = match self.codes {
+            Kind::E2m1 { global: true } => return "nvfp4".to_owned(),
+            Kind::E2m1 { global: false } => return "mxfp4".to_owned(),
+            Kind::E2m3 => return "mxfp6".to_owned(),
+            Kind::Float(_) if self.scale == DType::F8_E8M0 => return "mxfp8".to_owned(),
+            Kind::Packed(bits, Packing::Words(_)) => format!("int{bits}-words"),
+            Kind::Packed(bits, _) => format!("int{bits}"),
+            Kind::Byte => "int8-bytes".to_owned(),
+            Kind::Float(DType::F8_E4M3) => "fp8".to_owned(),
+            Kind::Float(other) => other.name().to_lowercase().replace('_', "-"),
+        };
+        let cells = match self.cells {
+            Cells::All => "tensor".to_owned(),
+            Cells::Rows { cells: 1, .. } => "channel".to_owned(),
+            Cells::Rows { group, .. } => format!("g{group}"),
+            Cells::Blocks { band, group, .. } => format!("block{band}x{group}"),
+        };
+        let zero = if self.zero == ZeroKind::None { "" } else { "-asym" };
+        let order = if self.ordered { "-actorder" } else { "" };
+        format!("{codes}-{cells}{zero}{order}")
+    }
+}
+
+type Found<T> = Result<T, String>;
+
+fn element(info: &TensorInfo) -> Option<DType> {
+    match info.stored {
+        StoredType::Element(dtype) => Some(dtype),
+        _ => None,
+    }
+}
+
+fn described(info: &TensorInfo) -> String {
+    format!("{} {:?}", info.stored.name(), info.shape)
+}
+
+/// `weight_packed` of 32-bit words: integers of one to eight bits.
+pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) -> Found<Layout> {
+    refuse_float(args, "integers")?;
+    let packed = module.codes.1;
+    let shape = module.logical_shape()?;
+    let (Some((&columns, rows)), Some((&words, stored_rows))) =
+        (shape.split_last(), packed.shape.split_last())
+    else {
+        return Err("weight_packed has no dimensions".to_owned());
+    };
+    if rows != stored_rows
+        || !(2..=3).contains(&shape.len())
+        || words.checked_mul(32) < Some(columns)
+    {
+        return Err(format!(
+            "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+            described(packed)
+        ));
+    }
+    let bits = args.bits.unwrap_or(0);
+    if !(1..=8).contains(&bits) {
+        return Err(format!("the config says {bits} bits, one to eight can be packed"));
+    }
+    let cells = cells_of(module, args, &shape)?;
+    let stream = is_stream(module, args, writer, (bits, columns, words), &shape)?;
+    let packing = match bits {
+        4 => Packing::LowNibbles,
+        8 => Packing::Bytes,
+        bits if stream || 32 % bits == 0 => Packing::Stream(bits),
+        bits => Packing::Words(bits),
+    };
+    let scale = float_scale(module)?;
+    Ok(Layout {
+        codes: Kind::Packed(bits, packing),
+        row_bytes: words * 4,
+        zero: zero_of(module, args, bits, stream, writer, &shape)?,
+        ordered: ordered(module, cells, columns)?,
+        cells,
+        scale,
+        native: scale,
+        shape,
+    })
+}
+
+/// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
+/// both packings come to the same widths and differ all the same, the version does.
+fn is_stream(
+    module: &Module<'_>,
+    args: &Args,
+    writer: Writer,
+    (bits, columns, words): (u32, u64, u64),
+    shape: &[u64],
+) -> Found<bool> {
+    let rows = shape[shape.len() - 2];
+    let zeros = module.zero.filter(|(_, zero)| element(zero) == Some(DType::I32));
+    let codes_fit = |stream: bool| PackedZeros::words_for(columns, bits, stream) == words;
+    let fits = |stream: bool| {
+        let expected = PackedZeros::words_for(rows, bits, stream);
+        let stored = |zero: &TensorInfo| zero.shape.iter().rev().nth(1).copied();
+        codes_fit(stream) && zeros.is_none_or(|(_, zero)| stored(zero) == Some(expected))
+    };
+    let per_word = u64::from(32 / bits);
+    let alike = columns <= per_word && (zeros.is_none() || rows <= per_word);
+    match (fits(false), fits(true)) {
+        (true, true) if 32 % bits == 0 || alike => Ok(true),
+        (true, true) => match writer {
+            Writer::Early | Writer::Words => Ok(false),
+            Writer::Stream => Ok(true),
+            Writer::Unknown => Err(format!(
+                "{columns} columns of {bits} bits take {words} words in both packings, and the \
+                 config names no version that tells which (before 0.18: whole codes in a word; \
+                 since: a stream of bits); put the writer's `version` into the config"
+            )),
+        },
+        (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
+        // Then it is the zero points that do not fit, which is for them to say.
+        _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
+        _ => Err(format!(
+            "{columns} columns of {bits} bits take {} words (before 0.18: {}), weight_packed has \
+             {words}{}",
+            PackedZeros::words_for(columns, bits, true),
+            PackedZeros::words_for(columns, bits, false),
+            if args.bits.is_some() { "" } else { " and no config says how many bits" },
+        )),
+    }
+}
+
+/// `weight` of signed bytes or small floats.
+pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<Layout> {
+    let weight = module.codes.1;
+    let codes = match element(weight) {
+        Some(DType::I8) => {
+            refuse_float(args, "integers")?;
+            Kind::Byte
+        }
+        Some(
+            dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
+        ) => match args.float {
+            Some(false) => {
+                return Err(format!("the config says integers, weight is {}", dtype.name()));
+            }
+            _ => Kind::Float(dtype),
+        },
+        _ => {
+            return Err(format!("weight is {}, I8 or an FP8 type is expected", described(weight)));
+        }
+    };
+    let shape = weight.shape.clone();
+    if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
+        return Err(format!("weight has shape {shape:?}, two or three dimensions are expected"));
+    }
+    let cells = cells_of(module, args, &shape)?;
+    let columns = shape[shape.len() - 1];
+    let exponents = matches!(codes, Kind::Float(_))
+        && matches!(element(module.scale()?), Some(DType::U8 | DType::F8_E8M0));
+    let (scale, native) = match exponents {
+        true => (DType::F8_E8M0, DType::BF16),
+        false => (float_scale(module)?, float_scale(module)?),
+    };
+    Ok(Layout {
+        codes,
+        row_bytes: columns,
+        zero: zero_of(module, args, 8, true, writer, &shape)?,
+        ordered: ordered(module, cells, columns)?,
+        cells,
+        scale,
+        native,
+        shape,
+    })
+}
+
+/// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
+/// as scales, or six-bit floats.
+pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
+    if args.float == Some(false) {
+        return Err("the config says integers, weight_packed holds bytes as for floats".to_owned());
+    }
+    let (packed, scale) = (module.codes.1, module.scale()?);
+    let (&[rows, width], &[scale_rows, cells]) = (&packed.shape[..], &scale.shape[..]) else {
+        return Err(format!(
+            "weight_packed is {}, weight_scale is {}: two dimensions each are expected",
+            described(packed),
+            described(scale)
+        ));
+    };
+    let (codes, group, columns) = match (element(scale), module.global) {
+        (Some(DType::F8_E4M3), Some((_, global))) => {
+            check_global(global)?;
+            (Kind::E2m1 { global: true }, 16, width.checked_mul(2))
+        }
+        (Some(DType::F8_E4M3), None) => {
+            return Err("its `weight_global_scale` is missing".to_owned());
+        }
+        (Some(DType::U8 | DType::F8_E8M0), None) => match cells.checked_mul(24) == Some(width) {
+            true => (Kind::E2m3, 32, cells.checked_mul(32)),
+            false => (Kind::E2m1 { global: false }, 32, width.checked_mul(2)),
+        },
+        _ => {
+            return Err(format!(
+                "weight_scale is {}, expected F8_E4M3 with a weight_global_scale, or exponents \
+                 in U8 without",
+                described(scale)
+            ));
+        }
+    };
+    let bits = if codes == Kind::E2m3 { 6 } else { 4 };
+    if args.bits.is_some_and(|said| said != bits) {
+        return Err(format!(
+            "the config says {:?} bits, the widths {bits}",
+            args.bits.unwrap_or(0)
+        ));
+    }
+    let group = match args.strategy {
+        Some(Strategy::Group(group)) => group,
+        None => group,
+        Some(other) => return Err(format!("the config says {other:?} for four-bit floats")),
+    };
+    let columns = columns.ok_or("weight_packed is too large")?;
+    if rows == 0 || columns == 0 || scale_rows != rows || cells.checked_mul(group) != Some(columns)
+    {
+        return Err(format!(
+            "weight_scale is {}, expected [{rows}, {}] for groups of {group}",
+            described(scale),
+            columns / group
+        ));
+    }
+    if module.zero.is_some() || module.order.is_some() {
+        return Err("packed floats with zero points or an order have no definition".to_owned());
+    }
+    Ok(Layout {
+        shape: [rows, columns].into_iter().collect(),
+        codes,
+        row_bytes: width,
+        cells: Cells::Rows { group, cells },
+        scale: if bits == 4 && module.global.is_some() { DType::F8_E4M3 } else { DType::F8_E8M0 },
+        zero: ZeroKind::None,
+        ordered: false,
+        native: DType::BF16,
+    })
+}
+
+/// A tensor of one number in f32. Without a dimension it would not widen the scales it divides.
+fn check_global(global: &TensorInfo) -> Found<()> {
+    match element(global) == Some(DType::F32) && global.shape[..] == [1] {
+        true => Ok(()),
+        false => Err(format!("weight_global_scale is {}, expected F32 [1]", described(global))),
+    }
+}
+
+fn refuse_float(args: &Args, found: &str) -> Found<()> {
+    match args.float {
+        Some(true) => Err(format!("the config says floats, the tensors hold {found}")),
+        _ => Ok(()),
+    }
+}
+
+fn float_scale(module: &Module<'_>) -> Found<DType> {
+    match element(module.scale()?) {
+        Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
+        _ => {
+            Err(format!("weight_scale is {}, a float type is expected", described(module.scale()?)))
+        }
+    }
+}
+
+/// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
+fn cells_of(module: &Module<'_>, args: &Args, shape: &[u64]) -> Found<Cells> {
+    let scale = module.scale()?;
+    let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+    let strategy = match args.strategy {
+        Some(strategy) => strategy,
+        None if args.odd => return Err("the config's strategy is not known".to_owned()),
+        None => strategy_by_shape(scale, shape)?,
+    };
+    let stack = &shape[..shape.len() - 2];
+    let shaped = |rows: u64, cells: u64| {
+        let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
+        head == stack && tail == [rows, cells]
+    };
+    let fits = match strategy {
+        Strategy::Tensor => {
+            let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
+            one.then_some(Cells::All)
+        }
+        Strategy::Channel => shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 }),
+        Strategy::Group(group) => {
+            let cells = columns.div_ceil(group);
+            let whole = columns.is_multiple_of(group) || columns < group;
+            // One group that is not full is a channel, whatever it is called.
+            let group = group.min(columns);
+            (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
+        }
+        Strategy::Block(band, group) => {
+            let cells = columns.div_ceil(group);
+            (stack.is_empty() && shaped(rows.div_ceil(band), cells)).then_some(Cells::Blocks {
+                band,
+                group,
+                cells,
+            })
+        }
+    };
+    fits.ok_or_else(|| {
+        format!(
+            "weight_scale is {}, which does not fit {strategy:?} of {shape:?}",
+            described(scale)
+        )
+    })
+}
+
+fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Found<Strategy> {
+    let columns = shape[shape.len() - 1];
+    match scale.shape.split_last() {
+        _ if scale.shape.len() < 2 => Ok(Strategy::Tensor),
+        Some((1, _)) => Ok(Strategy::Channel),
+        Some((&cells, _)) if cells > 0 && columns.is_multiple_of(cells) => {
+            Ok(Strategy::Group(columns / cells))
+        }
+        _ => Err(format!("weight_scale is {}, the weight is {shape:?}", described(scale))),
+    }
+}
+
+/// Zero points: a number each in the shape of the scales, or packed down the rows.
+fn zero_of(
+    module: &Module<'_>,
+    args: &Args,
+    bits: u32,
+    stream: bool,
+    writer: Writer,
+    shape: &[u64],
+) -> Found<ZeroKind> {
+    let scale = module.scale()?;
+    let Some((_, zero)) = module.zero else {
+        // Early versions left zero points out where all were zero.
+        return match args.symmetric == Some(false) && writer != Writer::Early {
+            true => {
+                Err("its `weight_zero_point` is missing, the config says it is not symmetric"
+                    .into())
+            }
+            false => Ok(ZeroKind::None),
+        };
+    };
+    let packed = matches!(module.form(), super::module::Form::Words);
+    match element(zero) {
+        Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
+        Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
+            Ok(ZeroKind::Floats(dtype))
+        }
+        Some(DType::I32) if packed => {
+            let mut expected: Shape = scale.shape.clone();
+            let at = expected.len().saturating_sub(2);
+            let rows = shape[shape.len() - 2];
+            if expected.len() == shape.len() && expected[at] == rows {
+                expected[at] = PackedZeros::words_for(rows, bits, stream);
+            }
+            match expected == zero.shape && expected.len() == shape.len() && scale.shape[at] == rows
+            {
+                true => Ok(ZeroKind::Packed { bits, stream }),
+                false => Err(format!(
+                    "weight_zero_point is {}, expected I32 {expected:?}",
+                    described(zero)
+                )),
+            }
+        }
+        _ => Err(format!(
+            "weight_zero_point is {}, expected I8 {:?}{}",
+            described(zero),
+            scale.shape,
+            if packed { " or packed I32" } else { "" }
+        )),
+    }
+}
+
+/// Whether there is an order of columns; it must be one, and there must be groups.
+fn ordered(module: &Module<'_>, cells: Cells, columns: u64) -> Found<bool> {
+    let Some((_, order)) = module.order else { return Ok(false) };
+    match (element(order), cells) {
+        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => Ok(true),
+        (_, Cells::Rows { .. }) => {
+            Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
+        }
+        _ => Err("weight_g_idx goes with groups of columns only".to_owned()),
+    }
+}

@@ -1,0 +1,316 @@
+//! One module: its tensors, the group of the config that fits them, and the bid.
+
+use std::sync::{Arc, OnceLock};
+
+use super::config::{Args, Settings, Writer};
+use super::factors::{Arranged, Order, PackedZeros, Zero};
+use super::layout::{self, Cells, Kind, Layout, ZeroKind};
+use crate::catalog::{Finding, Shape, TensorInfo};
+use crate::dtype::DType;
+use crate::schemes::matrix::{Arithmetic, Cell, Codes, Factors, Grid, Matrix, Packing, Scales};
+use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
+
+pub(super) type Found<'a> = (TensorId, &'a TensorInfo);
+
+/// The tensors of one quantized module.
+pub(super) struct Module<'a> {
+    pub(super) name: &'a str,
+    pub(super) codes: Found<'a>,
+    pub(super) scale: Option<Found<'a>>,
+    pub(super) global: Option<Found<'a>>,
+    pub(super) zero: Option<Found<'a>>,
+    pub(super) order: Option<Found<'a>>,
+    pub(super) shape: Option<Found<'a>>,
+    /// A plain `weight` lies beside the packed one.
+    twice: bool,
+    /// What `weight_shape` says, or why that is not known.
+    sides: Result<Shape, String>,
+}
+
+/// How the codes are stored, by name and type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `weight_packed` of 32-bit words.
+    Words,
+    /// `weight_packed` of bytes.
+    FloatBytes,
+    /// `weight`.
+    Bytes,
+    /// `weight_packed` of something else.
+    Odd,
+}
+
+impl<'a> Module<'a> {
+    /// The module of that name, whose codes are `codes`.
+    pub(super) fn new(name: &'a str, codes: Found<'a>, evidence: &Evidence<'a>) -> Self {
+        let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
+        let shape = find("weight_shape");
+        Self {
+            name,
+            codes,
+            scale: find("weight_scale"),
+            global: find("weight_global_scale"),
+            zero: find("weight_zero_point"),
+            order: find("weight_g_idx"),
+            shape,
+            twice: codes.1.name.ends_with(".weight_packed") && find("weight").is_some(),
+            sides: match shape {
+                Some(shape) => sides(shape, evidence),
+                None => Err("its `weight_shape` is missing".to_owned()),
+            },
+        }
+    }
+
+    pub(super) fn scale(&self) -> Result<&'a TensorInfo, String> {
+        self.scale.map(|(_, info)| info).ok_or_else(|| "its `weight_scale` is missing".to_owned())
+    }
+
+    /// What `weight_shape` says.
+    pub(super) fn logical_shape(&self) -> Result<Shape, String> {
+        self.sides.clone()
+    }
+
+    pub(super) fn form(&self) -> Form {
+        let packed = self.codes.1.name.ends_with(".weight_packed");
+        match packed {
+            false => Form::Bytes,
+            true if self.codes.1.stored == DType::I32.into() => Form::Words,
+            true if self.codes.1.stored == DType::U8.into() => Form::FloatBytes,
+            true => Form::Odd,
+        }
+    }
+
+    /// All that belongs to it, the codes first.
+    fn parts(&self) -> Vec<Part> {
+        let companions = [
+            ("scale", self.scale),
+            ("global scale", self.global),
+            ("zero point", self.zero),
+            ("group index", self.order),
+            ("shape", self.shape),
+        ];
+        let mut parts = vec![Part { role: "weight", tensor: self.codes.0 }];
+        let found = companions.into_iter().filter_map(|(role, found)| Some((role, found?.0)));
+        parts.extend(found.map(|(role, tensor)| Part { role, tensor }));
+        parts
+    }
+
+    /// The weight's name. Two of one name would hide one another.
+    fn weight_name(&self) -> String {
+        match self.twice {
+            true => self.codes.1.name.to_string(),
+            false => format!("{}.weight", self.name),
+        }
+    }
+
+    /// Bids for the module, or says why it cannot be decoded.
+    pub(super) fn bid(&self, settings: &Settings, bids: &mut Bids) {
+        let layout = match self.twice {
+            true => {
+                Err(format!("{}.weight is stored beside it: which of the two counts?", self.name))
+            }
+            false => self.layout(settings),
+        };
+        match layout {
+            Ok(layout) => bids.weights.push(Bid {
+                name: self.weight_name(),
+                shape: layout.shape.clone(),
+                variant: layout.variant().into(),
+                native: Some(layout.native),
+                recipe: Ok(recipe(&layout, &self.parts())),
+                parts: self.parts(),
+            }),
+            Err(reason) => self.refuse(&reason, bids),
+        }
+    }
+
+    /// A finding, and a weight that is refused for the same reason.
+    pub(super) fn refuse(&self, reason: &str, bids: &mut Bids) {
+        bids.findings.push(Finding::of(&self.codes.1.name, "undecodable", reason));
+        bids.weights.push(Bid {
+            name: self.weight_name(),
+            shape: self.logical_shape().unwrap_or_else(|_| self.codes.1.shape.clone()),
+            variant: "undecided".into(),
+            native: None,
+            parts: self.parts(),
+            recipe: Err(reason.into()),
+        });
+    }
+
+    /// The layout that the tensors and the config agree on. Groups that do not fit the tensors
+    /// are out; where several fit and differ, names decide.
+    fn layout(&self, settings: &Settings) -> Result<Layout, String> {
+        let groups = self.guesses(settings);
+        let mut fitting: Vec<Layout> = Vec::new();
+        for args in &groups {
+            if let Ok(layout) = self.try_layout(args, settings.writer) {
+                if !fitting.contains(&layout) {
+                    fitting.push(layout);
+                }
+            }
+        }
+        let named = settings.named(self.name);
+        match &fitting[..] {
+            [layout] => Ok(layout.clone()),
+            [] => self.try_layout(named.as_ref().unwrap_or(&groups[0]), settings.writer),
+            _ => named.and_then(|args| self.try_layout(&args, settings.writer).ok()).ok_or_else(
+                || {
+                    let kinds: Vec<String> = fitting.iter().map(Layout::variant).collect();
+                    format!(
+                        "it could be {}, and the config does not tell which",
+                        kinds.join(" or ")
+                    )
+                },
+            ),
+        }
+    }
+
+    /// The arguments of every group; where nothing says how wide integers are, every width.
+    fn guesses(&self, settings: &Settings) -> Vec<Args> {
+        let all = settings.all();
+        match (&all[..], self.form()) {
+            ([Args { bits: None, .. }], Form::Words) => {
+                (1..=8).map(|bits| Args { bits: Some(bits), ..Args::default() }).collect()
+            }
+            _ => all,
+        }
+    }
+
+    fn try_layout(&self, args: &Args, writer: Writer) -> Result<Layout, String> {
+        self.scale()?;
+        match self.form() {
+            Form::Words => layout::packed_integers(self, args, writer),
+            Form::FloatBytes => layout::packed_floats(self, args),
+            Form::Bytes => layout::bytes(self, args, writer),
+            Form::Odd => {
+                Err(format!("weight_packed is {}, expected I32 or U8", self.codes.1.stored.name()))
+            }
+        }
+    }
+}
+
+/// The sides in a `weight_shape`: two or three integers.
+fn sides((id, info): Found<'_>, evidence: &Evidence<'_>) -> Result<Shape, String> {
+    let odd = || {
+        format!(
+            "weight_shape is {} {:?}, two or three integers are expected",
+            info.stored.name(),
+            info.shape
+        )
+    };
+    let integers = [DType::I64, DType::I32].map(Into::into).contains(&info.stored);
+    if !integers || info.shape.len() != 1 || !(2..=3).contains(&info.shape[0]) {
+        return Err(odd());
+    }
+    let bytes = evidence.bytes(id)?;
+    let numbers: Vec<i64> = match info.stored == DType::I64.into() {
+        true => bytes.as_chunks().0.iter().map(|eight| i64::from_le_bytes(*eight)).collect(),
+        false => bytes.as_chunks().0.iter().map(|four| i32::from_le_bytes(*four).into()).collect(),
+    };
+    let shape: Option<Shape> =
+        numbers.iter().map(|&side| u64::try_from(side).ok().filter(|&side| side > 0)).collect();
+    shape.ok_or_else(|| format!("weight_shape says {numbers:?}"))
+}
+
+/// How a layout is decoded, its tensors being `parts`.
+fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
+    let part = |role: &str| parts.iter().position(|part| part.role == role).unwrap_or(0);
+    let grid = |part: usize, dtype: DType| match layout.cells {
+        Cells::All => Grid::single(part, dtype),
+        Cells::Rows { cells, .. } => Grid::rows(part, dtype, cells),
+        Cells::Blocks { band, cells, .. } => {
+            Grid { part, dtype, matrix: u64::MAX, band, bands: u64::MAX, cells }
+        }
+    };
+    let (columns, rows) = (layout.columns(), layout.rows());
+    let (group, cells) = match layout.cells {
+        Cells::All => (columns, 1),
+        Cells::Rows { group, cells } | Cells::Blocks { group, cells, .. } => (group, cells),
+    };
+    let scale = grid(part("scale"), layout.scale);
+    let zeros = part("zero point");
+    let zero = match layout.zero {
+        ZeroKind::None => Zero::None,
+        ZeroKind::Bytes => Zero::Plain(grid(zeros, DType::I8)),
+        ZeroKind::Floats(dtype) => Zero::AllZero(grid(zeros, dtype)),
+        ZeroKind::Packed { bits, stream } => {
+            let words = PackedZeros::words_for(rows, bits, stream);
+            Zero::Packed(PackedZeros { part: zeros, bits, stream, rows, words, cells })
+        }
+    };
+    let order = layout.ordered.then(|| {
+        let list = OnceLock::new();
+        Order { part: part("group index"), columns, groups: cells, group, list }
+    });
+    let ordered = order.is_some();
+    let factors: Box<dyn Factors> = match (zero, order) {
+        (Zero::None, None) if layout.codes == (Kind::E2m1 { global: true }) => {
+            let global = Some(Grid::single(part("global scale"), DType::F32));
+            Box::new(Scales { global, cell: Cell::OverGlobal, ..Scales::plain(scale) })
+        }
+        (Zero::None, None) => Box::new(Scales::plain(scale)),
+        (Zero::Plain(offset), None) => {
+            Box::new(Scales { offset: Some(offset), ..Scales::plain(scale) })
+        }
+        (zero, order) => Box::new(Arranged { scale, zero, order }),
+    };
+    let arithmetic = match layout.zero {
+        ZeroKind::None => Arithmetic::Times,
+        _ => Arithmetic::MinusTimes,
+    };
+    Arc::new(Matrix {
+        codes: codes(layout.codes),
+        columns,
+        outer: layout.shape[1..].iter().product(),
+        row_bytes: layout.row_bytes,
+        group: if ordered { 1 } else { group },
+        factors,
+        arithmetic,
+        native: layout.native,
+    })
+}
+
+#[allow(clippy::cast_possible_wrap)] // A byte is read as signed on purpose.
+fn codes(kind: Kind) -> Codes {
+    match kind {
+        Kind::Packed(bits, packing) => {
+            let half = f32::from(1u8 << (bits - 1));
+            Codes::new(packing, |code| f32::from(code) - half)
+        }
+        Kind::Byte => Codes::new(Packing::Bytes, |code| f32::from(code as i8)),
+        Kind::Float(dtype) => Codes::new(Packing::Bytes, |code| plain::number(dtype, &[code], 0)),
+        Kind::E2m1 { .. } => Codes::new(Packing::LowNibbles, |code| small_float(code, 3, 1)),
+        Kind::E2m3 => Codes::new(Packing::Stream(6), |code| small_float(code, 5, 3)),
+    }
+}
+
+/// A float with two bits of exponent, biased by one, without infinities; `sign` is the place of
+/// its sign and `fraction` the bits of its fraction.
+fn small_float(code: u8, sign: u32, fraction: u32) -> f32 {
+    let magnitude = code & ((1 << sign) - 1);
+    let (exponent, rest) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
+    let unit = 1.0 / f32::from(1u8 << fraction);
+    let value = match exponent {
+        0 => f32::from(rest) * unit,
+        exponent => (1.0 + f32::from(rest) * unit) * f32::from(1u8 << (exponent - 1)),
+    };
+    if code >> sign & 1 == 1 { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_bit_floats_are_those_of_the_standard() {
+        let all: Vec<f32> = (0..16).map(|code| small_float(code, 3, 1)).collect();
+        let positive = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+        assert_eq!(all[..8], positive);
+        assert!(all[8..].iter().zip(positive).all(|(a, b)| a.to_bits() == (-b).to_bits()));
+        assert!(
+            [(31, 7.5), (8, 1.0), (7, 0.875), (63, -7.5)]
+                .iter()
+                .all(|&(c, v)| small_float(c, 5, 3) == v)
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! ComfyUI's descriptions: a marker tensor in older files, a format for each layer in newer ones.
+//!
+//! ```text
+//! <prefix>scaled_fp8            older: its type is that of the weights below the prefix; F32 says E4M3
+//! X.comfy_quant                 newer: U8, the text of {"format": "float8_e4m3fn", ..}
+//! _quantization_metadata        newer, in the file's metadata: {"layers": {"X": {"format": ..}}}
+//! ```
+
+use serde_json::Value as Json;
+
+use super::names::Found;
+use super::settings::format_of;
+use crate::dtype::DType;
+use crate::schemes::Evidence;
+
+/// What a file's own descriptions say.
+pub(super) struct Comfy<'a> {
+    /// Marker tensors, with the prefix of the names they speak for.
+    pub markers: Vec<(&'a str, Found<'a>)>,
+    /// Formats of layers, from the metadata of the files.
+    layers: Vec<Json>,
+    /// A file's description of its layers cannot be read.
+    pub unreadable: bool,
+}
+
+/// What is said of one layer.
+pub(super) struct Layer<'a> {
+    /// The tensor that says so, where it is one.
+    pub tensor: Option<Found<'a>>,
+    /// The name of the format; why it cannot be read, otherwise.
+    pub format: Result<String, String>,
+}
+
+/// Formats of 8-bit floats.
+const FLOATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
+
+impl Layer<'_> {
+    /// Whether the format is another scheme's to decode, or to refuse by its name, for a weight
+    /// of 8-bit floats or of another type.
+    pub(super) fn is_anothers(&self, fp8: bool) -> bool {
+        match &self.format {
+            Ok(format) if FLOATS.contains(&&**format) => false,
+            Ok(format) if format == "nvfp4" => !fp8,
+            Ok(_) => self.tensor.is_some(),
+            Err(_) => !fp8,
+        }
+    }
+}
+
+impl<'a> Comfy<'a> {
+    /// Gathers it.
+    pub(super) fn of(evidence: &Evidence<'a>) -> Self {
+        let markers = evidence.tensors().iter().filter_map(|&(id, info)| {
+            let prefix = info.name.strip_suffix("scaled_fp8")?;
+            (prefix.is_empty() || prefix.ends_with('.')).then_some((prefix, (id, info)))
+        });
+        let mut comfy = Self { markers: markers.collect(), layers: Vec::new(), unreadable: false };
+        for metadata in evidence.metadata() {
+            let Some(value) = metadata.get("_quantization_metadata") else { continue };
+            let json = value.as_str().and_then(|text| serde_json::from_str::<Json>(text).ok());
+            match json.and_then(|json| json.get("layers").filter(|l| l.is_object()).cloned()) {
+                Some(layers) => comfy.layers.push(layers),
+                None => comfy.unreadable = true,
+            }
+        }
+        comfy
+    }
+
+    /// What is said of a layer, if anything is.
+    pub(super) fn layer(&self, evidence: &Evidence<'a>, module: &str) -> Option<Layer<'a>> {
+        if let Some((id, info)) = evidence.find(&format!("{module}.comfy_quant")) {
+            let json = evidence.bytes(id).and_then(|bytes| {
+                serde_json::from_slice::<Json>(&bytes)
+                    .map_err(|e| format!("{} is not JSON: {e}", info.name))
+            });
+            let format = json.and_then(|json| format_in(&json, &info.name));
+            return Some(Layer { tensor: Some((id, info)), format });
+        }
+        let json = self.layers.iter().find_map(|layers| layers.get(module))?;
+        Some(Layer { tensor: None, format: format_in(json, "_quantization_metadata") })
+    }
+
+    /// Whether a marker speaks for a weight.
+    pub(super) fn is_marked(&self, name: &str) -> bool {
+        self.marker(name).is_some()
+    }
+
+    fn marker(&self, name: &str) -> Option<&Found<'a>> {
+        let below = self.markers.iter().filter(|(prefix, _)| name.starts_with(prefix));
+        below.max_by_key(|(prefix, _)| prefix.len()).map(|(_, found)| found)
+    }
+
+    /// Why a weight of that type contradicts its marker, if it does.
+    pub(super) fn contradicts(&self, name: &str, dtype: DType) -> Option<String> {
+        let (_, marker) = self.marker(name)?;
+        let said = match marker.stored.element()? {
+            DType::F32 => DType::F8_E4M3,
+            said => said,
+        };
+        (said != dtype).then(|| {
+            format!("the marker {} says that weights are {said}, this one is {dtype}", marker.name)
+        })
+    }
+}
+
+fn format_in(json: &Json, place: &str) -> Result<String, String> {
+    let format = json.get("format").and_then(Json::as_str);
+    format.map(str::to_owned).ok_or_else(|| format!("{place} names no format"))
+}
+
+/// Why a format does not fit a weight of that type, if it does not.
+pub(super) fn misfit(format: &str, dtype: DType) -> Option<String> {
+    match (format, format_of(format)) {
+        ("mxfp8", _) if dtype == DType::F8_E4M3 => None,
+        (_, Some(said)) if said == dtype => None,
+        _ => Some(format!("its format is said to be `{format}`, but the weight is {dtype}")),
+    }
+}

@@ -1,0 +1,346 @@
+//! FP8: 8-bit floats, and a scale for the tensor, each row, each group or each block.
+//!
+//! ```text
+//! X.weight              F8_E4M3, F8_E5M2, either FNUZ   [out, in], experts [E, out, in]
+//! X.weight_scale_inv    blocks (DeepSeek, Qwen, ..); a multiplier, whatever its name says
+//! X.weight_scale        one, per row, or blocks (vLLM, fbgemm, ModelOpt, ComfyUI's newer files)
+//! X.scale_weight        ComfyUI's older files, with a marker tensor `scaled_fp8`
+//! X.qscale_weight       Mistral's own files
+//! X.scale               DeepSeek V4
+//! P_scale, P_scale_inv, P_weight_scale   of a parameter P that is not called `weight` (experts)
+//! ```
+//!
+//! Scales are F32, BF16, F16 or E8M0; bytes beside 8-bit floats are E8M0 too, never integers.
+//! A grid has a cell for each block, the last ones may be partial, and it may be padded. The
+//! block size is the config's; without one it is taken from the grid if only one explains it.
+//! `blockwise_int8` is the same with I8 codes.
+//!
+//! Recipes: `w = q * scale`, never divided.
+//! - transformers 5.22.2 `Fp8Dequantize` (and DeepSeek's `weight_dequant`): both in f32, the
+//!   product rounded once to the model's type; without a config to that of the scales if it has
+//!   at least 16 bits, else to bf16. ModelOpt's MXFP8 (`MXFP8QTensor.dequantize`) is the same.
+//! - ModelOpt 0.47.0 `from_quantized_weight` and `FP8QTensor.dequantize`: the scale is rounded to
+//!   the model's type first (bf16 if not stated), then the product.
+//! - comfy-kitchen 0.2.40 `dequantize_per_tensor_fp8`: the same in bf16. Its `dequantize_mxfp8`:
+//!   both in f32, rounded once to bf16; the scales lie in tiles.
+//! - f32: the product in f32.
+
+use std::sync::Arc;
+
+use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
+use crate::catalog::{Finding, TensorInfo};
+use crate::dtype::DType;
+
+mod comfy;
+mod geometry;
+mod names;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod tiled;
+
+use comfy::Comfy;
+use geometry::{Geometry, Hints, geometry};
+use names::{Found, module_of, scaled_by, scales_of, unused_beside};
+use settings::Settings;
+use tiled::Tiled;
+
+/// The scheme.
+pub struct Fp8;
+
+impl Scheme for Fp8 {
+    fn name(&self) -> &'static str {
+        "fp8"
+    }
+
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+        if belongs_to_another(evidence) {
+            return;
+        }
+        let model =
+            Model { evidence, settings: Settings::of(evidence), comfy: Comfy::of(evidence) };
+        for &(id, info) in evidence.tensors() {
+            model.bid_for((id, info), bids);
+        }
+        model.drop_markers(bids);
+        bids.dropped.sort_by_key(|(id, _)| *id);
+        bids.dropped.dedup_by_key(|(id, _)| *id);
+    }
+}
+
+/// Files of compressed-tensors use the same names with rules of their own.
+fn belongs_to_another(evidence: &Evidence<'_>) -> bool {
+    match evidence.method().as_deref() {
+        Some(method) => method == "compressed-tensors",
+        None => {
+            evidence.quantization().is_some_and(|(_, json)| json.get("config_groups").is_some())
+        }
+    }
+}
+
+/// Everything that is known of a model.
+struct Model<'e, 'a> {
+    evidence: &'e Evidence<'a>,
+    settings: Settings<'a>,
+    comfy: Comfy<'a>,
+}
+
+/// Where the scales are.
+enum Layout {
+    /// In a grid.
+    Grid(Geometry),
+    /// In tiles, for every 32 columns.
+    Tiled(Tiled),
+}
+
+/// A weight whose evidence agrees.
+struct Agreed {
+    layout: Layout,
+    codes: DType,
+    scale_type: DType,
+    native: DType,
+    /// Whether the scale is rounded to the native type before it is used.
+    scale_rounded: bool,
+}
+
+impl<'a> Model<'_, 'a> {
+    fn bid_for(&self, weight: Found<'a>, bids: &mut Bids) {
+        let (_, info) = weight;
+        self.report_orphan(info, bids);
+        let module = module_of(&info.name);
+        let layer = self.comfy.layer(self.evidence, module).filter(|_| module != &*info.name);
+        let fp8 = info.stored.element().is_some_and(is_fp8);
+        let scales = match &layer {
+            Some(layer) if layer.is_anothers(fp8) => return,
+            None if !fp8 => self.inverse_scale(info),
+            _ => scales_of(self.evidence, &info.name),
+        };
+        if scales.is_empty() && !self.lacks_scales(info) {
+            return;
+        }
+        let mut parts = vec![Part { role: "weight", tensor: weight.0 }];
+        parts.extend(scales.iter().map(|(_, (id, _))| Part { role: "scales", tensor: *id }));
+        let format = layer.as_ref().map(|layer| layer.format.clone()).transpose();
+        let agreed = format.and_then(|format| self.agree(info, &scales, format.as_deref()));
+        let bid = match agreed {
+            Ok(agreed) => agreed.bid(info, parts),
+            Err(reason) => refusal(info, parts, reason, bids),
+        };
+        bids.weights.push(bid);
+        if let Some((id, _)) = layer.and_then(|layer| layer.tensor) {
+            bids.dropped.push((id, "ComfyUI's description of a layer".to_owned()));
+        }
+        for (name, reason) in unused_beside(&info.name) {
+            if let Some((id, _)) = self.evidence.find(&name) {
+                bids.dropped.push((id, reason.to_owned()));
+            }
+        }
+    }
+
+    /// Brings all evidence about one weight together.
+    fn agree(
+        &self,
+        info: &TensorInfo,
+        scales: &[(&'static str, Found<'a>)],
+        format: Option<&str>,
+    ) -> Result<Agreed, String> {
+        if self.comfy.unreadable && format.is_none() {
+            return Err(
+                "the file's _quantization_metadata, which says how its layers are stored, \
+                cannot be read; fetch the file again"
+                    .to_owned(),
+            );
+        }
+        let codes = self.codes_of(info, format)?;
+        let (ending, scale) = match scales {
+            [] => {
+                return Err("the config says that weights are FP8 with scales, but it has none; \
+                fetch the file that holds them"
+                    .to_owned());
+            }
+            [(ending, (_, scale))] => (*ending, *scale),
+            [(_, (_, first)), (_, (_, second)), ..] => {
+                return Err(format!("it has two scales, {} and {}", first.name, second.name));
+            }
+        };
+        let scale_type = scale_type(scale)?;
+        if self.evidence.find(&format!("{}_scale_2", info.name)).is_some() {
+            return Err("its scales are scaled themselves (weight_scale_2): 8-bit floats with \
+                two levels of scales cannot be decoded by this version"
+                .to_owned());
+        }
+        let comfy =
+            format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
+        let layout = match format {
+            Some("mxfp8") if scale_type == DType::F8_E8M0 => {
+                Layout::Tiled(Tiled::of(&info.shape, &scale.shape)?)
+            }
+            Some("mxfp8") => return Err("its scales should be E8M0 for MXFP8".to_owned()),
+            _ => {
+                let hints = self.hints(info, comfy)?;
+                Layout::Grid(geometry(&info.shape, &scale.shape, hints)?)
+            }
+        };
+        let wide = scale_type != DType::F8_E8M0;
+        let made_in = self.settings.model_dtype;
+        let native = match () {
+            () if comfy => DType::BF16,
+            () if self.settings.is_modelopt() => made_in.unwrap_or(DType::BF16),
+            () => made_in.unwrap_or(if wide { scale_type } else { DType::BF16 }),
+        };
+        let scale_rounded = wide && (comfy || self.settings.is_modelopt());
+        Ok(Agreed { layout, codes, scale_type, native, scale_rounded })
+    }
+
+    /// The type of a weight's codes, if nothing contradicts it.
+    fn codes_of(&self, info: &TensorInfo, format: Option<&str>) -> Result<DType, String> {
+        let method = self.settings.method.as_deref();
+        match info.stored.element() {
+            Some(dtype) if is_fp8(dtype) => {
+                let said = format.and_then(|format| comfy::misfit(format, dtype));
+                let said = said.or_else(|| self.comfy.contradicts(&info.name, dtype));
+                said.or_else(|| self.settings.contradicts(dtype)).map_or(Ok(dtype), Err)
+            }
+            Some(DType::I8) if method == Some("blockwise_int8") => Ok(DType::I8),
+            _ if let Some(format) = format => Err(format!(
+                "ComfyUI's format `{format}` with a weight of {} cannot be decoded by this version",
+                info.stored.name()
+            )),
+            _ => Err(format!(
+                "it is {} and has a scale `_scale_inv`, which belongs to 8-bit floats, or to I8 \
+                 where the config's quant_method is blockwise_int8",
+                info.stored.name()
+            )),
+        }
+    }
+
+    fn hints(&self, info: &TensorInfo, comfy: bool) -> Result<Hints, String> {
+        let block = if comfy { None } else { self.settings.block(module_of(&info.name))? };
+        let fbgemm = self.settings.method.as_deref() == Some("fbgemm_fp8");
+        let transposed = fbgemm && info.shape.len() == 3;
+        Ok(Hints { block, fused: self.settings.fused(&info.name), transposed })
+    }
+
+    /// A multiplier called an inverse, beside a weight of any type: no other scheme has that name.
+    /// Powers of two beside whole numbers belong to 4-bit floats in pairs.
+    fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, Found<'a>)> {
+        let Some((id, scale)) = self.evidence.find(&format!("{}_scale_inv", info.name)) else {
+            return Vec::new();
+        };
+        match scale_type(scale) {
+            Ok(DType::F8_E8M0) | Err(_) => Vec::new(),
+            Ok(_) => vec![("_scale_inv", (id, scale))],
+        }
+    }
+
+    /// Whether a weight without scales contradicts the config.
+    fn lacks_scales(&self, info: &TensorInfo) -> bool {
+        self.settings.scales_expected
+            && info.stored.element().is_some_and(is_fp8)
+            && info.shape.len() >= 2
+            && !info.name.ends_with("_scale")
+            && !info.name.ends_with("scales")
+            && scaled_by(&info.name).is_none()
+            && !self.settings.excludes(module_of(&info.name))
+    }
+
+    fn report_orphan(&self, info: &TensorInfo, bids: &mut Bids) {
+        let Some(weight) = scaled_by(&info.name) else { return };
+        if self.evidence.find(&weight).is_none() {
+            let message = format!("a scale without its weight: {weight} is in none of the files");
+            bids.findings.push(Finding::of(&info.name, "orphan", message));
+        }
+    }
+
+    fn drop_markers(&self, bids: &mut Bids) {
+        for &(_, (id, _)) in &self.comfy.markers {
+            bids.dropped.push((id, "ComfyUI's marker of scaled FP8 weights".to_owned()));
+        }
+        for &(id, info) in self.evidence.tensors() {
+            if info.name.ends_with("_fake_quantizer.qscale_act") {
+                let reason = "scale of activations, which are no part of the weights";
+                bids.dropped.push((id, reason.to_owned()));
+            }
+        }
+    }
+}
+
+fn is_fp8(dtype: DType) -> bool {
+    use DType::{F8_E4M3, F8_E4M3FNUZ, F8_E5M2, F8_E5M2FNUZ};
+    matches!(dtype, F8_E4M3 | F8_E5M2 | F8_E4M3FNUZ | F8_E5M2FNUZ)
+}
+
+/// What the numbers of a scale are.
+fn scale_type(scale: &TensorInfo) -> Result<DType, String> {
+    match scale.stored.element() {
+        Some(dtype @ (DType::F32 | DType::BF16 | DType::F16 | DType::F8_E8M0)) => Ok(dtype),
+        Some(DType::U8) => Ok(DType::F8_E8M0),
+        _ => Err(format!(
+            "its scale {} is {}, expected F32, BF16, F16 or F8_E8M0",
+            scale.name,
+            scale.stored.name()
+        )),
+    }
+}
+
+fn refusal(info: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids) -> Bid {
+    bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
+    Bid {
+        name: info.name.to_string(),
+        shape: info.shape.clone(),
+        variant: "undecided".into(),
+        native: None,
+        parts,
+        recipe: Err(reason.into()),
+    }
+}
+
+impl Agreed {
+    fn bid(self, info: &TensorInfo, parts: Vec<Part>) -> Bid {
+        Bid {
+            name: info.name.to_string(),
+            shape: info.shape.clone(),
+            variant: self.variant().into(),
+            native: Some(self.native),
+            parts,
+            recipe: Ok(Arc::new(self.matrix(&info.shape)) as Arc<dyn Recipe>),
+        }
+    }
+
+    /// Such as `e4m3-b128x128`, with `-e8m0` for scales that are powers of two.
+    fn variant(&self) -> String {
+        let codes = match self.codes {
+            DType::I8 => "int8".to_owned(),
+            dtype => dtype.name().trim_start_matches("F8_").to_lowercase(),
+        };
+        let scales = if self.scale_type == DType::F8_E8M0 { "-e8m0" } else { "" };
+        match &self.layout {
+            Layout::Grid(geometry) => format!("{codes}-{}{scales}", geometry.name()),
+            Layout::Tiled(_) => format!("{codes}-g{}{scales}-tiled", tiled::GROUP),
+        }
+    }
+
+    fn matrix(self, shape: &[u64]) -> Matrix {
+        let codes = self.codes;
+        let steps = self.scale_rounded.then_some(self.native);
+        let (columns, group, factors): (_, _, Box<dyn Factors>) = match self.layout {
+            Layout::Grid(geometry) => {
+                let grid = geometry.grid(1, self.scale_type);
+                let [columns, group] = geometry.columns();
+                (columns, group, Box::new(Scales { steps, ..Scales::plain(grid) }))
+            }
+            Layout::Tiled(tiled) => (plain::columns(shape), tiled::GROUP, Box::new(tiled)),
+        };
+        Matrix {
+            codes: Codes::new(Packing::Bytes, |code| scale_of(codes, &[code], 0)),
+            columns,
+            outer: plain::columns(shape),
+            row_bytes: columns,
+            group,
+            factors,
+            arithmetic: Arithmetic::Times,
+            native: self.native,
+        }
+    }
+}

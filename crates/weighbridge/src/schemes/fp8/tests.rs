@@ -1,0 +1,325 @@
+//! Whole files against their libraries' values, and what must be refused.
+
+use std::path::{Path, PathBuf};
+
+use half::{bf16, f16};
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::catalog::{Metadata, Place};
+use crate::schemes::{Config, TensorId};
+use crate::{Model, OpenOptions, Stores};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/fp8")
+}
+
+fn open(path: &Path) -> Model {
+    OpenOptions::new().stores(Stores::none()).open(path).unwrap()
+}
+
+/// The model of a case: its index, or the file that is no expectation.
+fn model_of(case: &Path) -> Model {
+    let index = case.join("model.safetensors.index.json");
+    if index.exists() {
+        return open(&index);
+    }
+    let files = std::fs::read_dir(case).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let is_model = |path: &PathBuf| {
+        name(path).ends_with(".safetensors") && !name(path).starts_with("expected")
+    };
+    open(&{ files }.find(is_model).unwrap())
+}
+
+/// Every case decodes to exactly what its library made of it, in the native type and in f32.
+#[test]
+fn every_case_is_what_its_library_says() {
+    let mut weights = 0;
+    for case in std::fs::read_dir(folder()).unwrap() {
+        let case = case.unwrap().path();
+        let model = model_of(&case);
+        assert!(model.findings().is_empty(), "{}: {:?}", case.display(), model.findings());
+        let native = open(&case.join("expected.safetensors"));
+        let wide = open(&case.join("expected-f32.safetensors"));
+        let names: std::collections::BTreeSet<&str> = model.weights().map(|w| w.name()).collect();
+        assert_eq!(names, native.weights().map(|w| w.name()).collect(), "{}", case.display());
+        for weight in model.weights() {
+            let expected = native.weight(weight.name()).unwrap();
+            let what = format!("{} {} {}", case.display(), weight.name(), weight.variant());
+            assert_eq!(weight.native(), expected.native(), "{what}");
+            assert_eq!(weight.shape(), expected.shape(), "{what}");
+            let f32s = |w: crate::Weight<'_>| {
+                let mut out = vec![0f32; w.len()];
+                w.decode_into(&mut out).unwrap_or_else(|e| panic!("{what}: {e}"));
+                out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let wide = f32s(wide.weight(weight.name()).unwrap());
+            assert!(f32s(weight) == wide, "{what} as f32");
+            let halves = |w: crate::Weight<'_>| {
+                let mut out = vec![f16::ZERO; w.len()];
+                w.decode_into(&mut out).unwrap();
+                out.into_iter().map(f16::to_bits).collect::<Vec<_>>()
+            };
+            let brains = |w: crate::Weight<'_>| {
+                let mut out = vec![bf16::ZERO; w.len()];
+                w.decode_into(&mut out).unwrap();
+                out.into_iter().map(bf16::to_bits).collect::<Vec<_>>()
+            };
+            match weight.native() {
+                Some(DType::BF16) => assert!(brains(weight) == brains(expected), "{what}"),
+                Some(DType::F16) => assert!(halves(weight) == halves(expected), "{what}"),
+                _ => {}
+            }
+            weights += usize::from(weight.scheme() == "fp8");
+        }
+    }
+    assert!(weights > 40, "{weights}");
+}
+
+/// Tensors of a made-up model: name, type, shape.
+type Made<'a> = (&'a str, DType, &'a [u64]);
+
+struct Outcome {
+    variants: Vec<(String, String)>,
+    findings: Vec<(String, &'static str, String)>,
+    dropped: Vec<TensorId>,
+}
+
+fn outcome(tensors: &[Made<'_>], config: &Json) -> Outcome {
+    outcome_reading(tensors, config, &[])
+}
+
+#[test]
+fn a_description_that_cannot_be_read_is_a_finding() {
+    let tensors = [("a.weight", F8_E4M3, &[8, 8][..]), ("a.weight_scale", F32, &[][..])];
+    let with = |text: &str| {
+        let mut metadata = Metadata::default();
+        metadata.push("_quantization_metadata", crate::catalog::Value::text(text));
+        outcome_with(&tensors, &json!({}), &[], &metadata)
+    };
+    for text in ["not JSON", r#"{"other": 1}"#, r#"{"layers": 3}"#] {
+        assert!(with(text).findings[0].2.contains("_quantization_metadata"), "{text}");
+    }
+    let good = with(r#"{"layers": {"a": {"format": "float8_e4m3fn"}}}"#);
+    assert!(good.findings.is_empty(), "{:?}", good.findings);
+}
+
+/// The same with the contents of every small tensor.
+fn outcome_reading(tensors: &[Made<'_>], config: &Json, contents: &[u8]) -> Outcome {
+    outcome_with(tensors, config, contents, &Metadata::default())
+}
+
+fn outcome_with(
+    tensors: &[Made<'_>],
+    config: &Json,
+    contents: &[u8],
+    metadata: &Metadata,
+) -> Outcome {
+    let info = |&(name, dtype, shape): &Made<'_>| TensorInfo {
+        name: name.into(),
+        shape: shape.iter().copied().collect(),
+        stored: dtype.into(),
+        bytes: 0,
+        place: Place::at(0),
+        refused: None,
+    };
+    let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
+    let configs = [Config { name: "config.json".into(), json: config.clone() }];
+    let read = |_| Ok(contents.to_vec());
+    let evidence =
+        Evidence::new(std::iter::once((&tensors[..], metadata)), &configs).reading(&read);
+    let mut bids = Bids::default();
+    Fp8.bid(&evidence, &mut bids);
+    Outcome {
+        variants: bids.weights.iter().map(|b| (b.name.clone(), b.variant.to_string())).collect(),
+        findings: bids
+            .findings
+            .into_iter()
+            .map(|f| (f.tensor.unwrap_or_default(), f.kind, f.message))
+            .collect(),
+        dropped: bids.dropped.into_iter().map(|(id, _)| id).collect(),
+    }
+}
+
+/// One finding about `a.weight` that has these words.
+#[track_caller]
+fn refused(tensors: &[Made<'_>], config: &Json, words: &str) {
+    let Outcome { variants, findings, .. } = outcome(tensors, config);
+    let [(tensor, kind, message)] = &findings[..] else { panic!("{findings:?} {variants:?}") };
+    assert_eq!((&**tensor, *kind), ("a.weight", "undecodable"));
+    assert!(message.contains(words), "{message}");
+    assert_eq!(variants, [("a.weight".to_owned(), "undecided".to_owned())]);
+}
+
+#[track_caller]
+fn decoded(tensors: &[Made<'_>], config: &Json, variant: &str) {
+    let Outcome { variants, findings, .. } = outcome(tensors, config);
+    assert!(findings.is_empty(), "{findings:?}");
+    assert_eq!(variants, [("a.weight".to_owned(), variant.to_owned())]);
+}
+
+fn fp8(block: &Json) -> Json {
+    json!({ "quantization_config": { "quant_method": "fp8", "weight_block_size": block } })
+}
+
+use DType::{BF16, F8_E4M3, F8_E5M2, F8_E8M0, F16, F32, I8, U8};
+
+#[test]
+fn the_stored_type_decides_and_the_config_must_agree() {
+    let pair = |dtype| [("a.weight", dtype, &[8, 8][..]), ("a.weight_scale", F32, &[][..])];
+    decoded(&pair(F8_E5M2), &json!({}), "e5m2-tensor");
+    decoded(&pair(F8_E4M3), &json!({}), "e4m3-tensor");
+    let config = json!({ "quantization_config": { "quant_method": "fp8", "fmt": "e4m3" } });
+    refused(&pair(F8_E5M2), &config, "says that weights are F8_E4M3, this one is F8_E5M2");
+    decoded(&pair(F8_E4M3), &config, "e4m3-tensor");
+}
+
+#[test]
+fn whole_numbers_are_not_floats() {
+    let pair = |dtype, scale| {
+        [("a.weight", dtype, &[256, 256][..]), ("a.weight_scale_inv", scale, &[2, 2][..])]
+    };
+    refused(&pair(I8, F32), &fp8(&json!([128, 128])), "blockwise_int8");
+    refused(&pair(U8, F32), &fp8(&json!([128, 128])), "8-bit floats");
+    refused(&pair(BF16, F32), &json!({}), "8-bit floats");
+    let config = json!({ "quantization_config":
+        { "quant_method": "blockwise_int8", "weight_block_size": [128, 128] } });
+    decoded(&pair(I8, F32), &config, "int8-b128x128");
+    // Pairs of 4-bit floats, which another scheme owns.
+    assert!(outcome(&pair(I8, F8_E8M0), &fp8(&json!([128, 128]))).variants.is_empty());
+}
+
+#[test]
+fn another_block_than_the_configs_is_refused() {
+    let pair = |cells: &'static [u64]| {
+        [("a.weight", F8_E4M3, &[256, 512][..]), ("a.weight_scale_inv", F32, cells)]
+    };
+    decoded(&pair(&[4, 8]), &json!({}), "e4m3-b64x64");
+    decoded(&pair(&[4, 8]), &fp8(&json!([64, 64])), "e4m3-b64x64");
+    refused(&pair(&[4, 8]), &fp8(&json!([128, 128])), "as blocks of 64 would");
+    refused(&pair(&[2, 4]), &fp8(&json!([64, 64])), "need 4 cells");
+    refused(&pair(&[2, 4]), &fp8(&json!([128])), "two positive numbers");
+    refused(&pair(&[2, 4]), &fp8(&json!([0, 128])), "two positive numbers");
+    refused(&pair(&[3, 4]), &json!({}), "fit no block size");
+    // Blocks that restart in each of four shards, without a config: 106 would be wrong.
+    let shards = [("a.weight", F8_E4M3, &[1696, 256][..]), ("a.weight_scale_inv", F32, &[16, 2])];
+    refused(&shards, &json!({}), "blocks of 106, or of another size");
+}
+
+#[test]
+fn blocks_that_restart_in_each_shard_are_named() {
+    let tensors = |weight: &'static str, scale: &'static str| {
+        [(weight, F8_E4M3, &[1696, 256][..]), (scale, F32, &[16, 2][..])]
+    };
+    let mimo = json!({ "model_type": "mimo_v2", "quantization_config":
+        { "quant_method": "fp8", "weight_block_size": [128, 128] } });
+    refused(&tensors("a.weight", "a.weight_scale_inv"), &mimo, "MiMo");
+    let found = outcome(
+        &tensors("a.qkv_proj.weight", "a.qkv_proj.weight_scale_inv"),
+        &fp8(&json!([128, 128])),
+    );
+    assert!(found.findings[0].2.contains("tensor-parallel shard"));
+    // The same shapes elsewhere are padding.
+    decoded(&tensors("a.weight", "a.weight_scale_inv"), &fp8(&json!([128, 128])), "e4m3-b128x128");
+}
+
+#[test]
+fn missing_doubled_and_wrong_scales_are_findings() {
+    let weight = ("a.weight", F8_E4M3, &[8, 8][..]);
+    refused(&[weight], &fp8(&Json::Null), "it has none");
+    let with = |name, dtype, shape| [weight, (name, dtype, shape)];
+    refused(&with("a.weight_scale", DType::I32, &[]), &json!({}), "expected F32, BF16, F16");
+    refused(&with("a.weight_scale", F32, &[7]), &json!({}), "do not fit");
+    refused(&with("a.weight_scale", F32, &[0]), &json!({}), "no scales");
+    refused(
+        &[weight, ("a.weight_scale", F32, &[]), ("a.weight_scale_inv", F32, &[])],
+        &json!({}),
+        "two scales",
+    );
+    // A module that the config leaves as it is may be without.
+    let config = json!({ "quantization_config":
+        { "quant_method": "fp8", "modules_to_not_convert": ["a"] } });
+    assert!(outcome(&[weight], &config).findings.is_empty());
+    // Scales that are 8-bit floats themselves are no weights.
+    let scale = [("b.weight", U8, &[8, 8][..]), ("b.weight_scale", F8_E4M3, &[8, 1][..])];
+    assert!(outcome(&scale, &fp8(&Json::Null)).findings.is_empty());
+    // So may every weight where no config speaks of scales: it is a plain type.
+    let plain = outcome(&[weight], &json!({}));
+    assert!(plain.findings.is_empty() && plain.variants.is_empty());
+}
+
+#[test]
+fn a_scale_without_its_weight_is_an_orphan() {
+    for name in ["a.weight_scale_inv", "a.scale_weight", "a.qscale_weight", "p_scale_inv"] {
+        let found = outcome(&[(name, F32, &[])], &json!({}));
+        assert_eq!((&*found.findings[0].0, found.findings[0].1), (name, "orphan"));
+    }
+}
+
+#[test]
+fn every_name_of_a_scale_is_known_in_every_type() {
+    let names =
+        ["a.weight_scale_inv", "a.weight_scale", "a.scale_weight", "a.qscale_weight", "a.scale"];
+    for name in names {
+        for (dtype, ending) in [(F32, ""), (BF16, ""), (F16, ""), (F8_E8M0, "-e8m0"), (U8, "-e8m0")]
+        {
+            let tensors = [("a.weight", F8_E4M3, &[8, 8][..]), (name, dtype, &[8, 1][..])];
+            decoded(&tensors, &json!({}), &format!("e4m3-channel{ending}"));
+        }
+    }
+}
+
+#[test]
+fn compressed_tensors_are_left_alone() {
+    let tensors = [("a.weight", F8_E4M3, &[8, 8][..]), ("a.weight_scale", F32, &[8, 1][..])];
+    for config in [
+        json!({ "quantization_config": { "quant_method": "compressed-tensors" } }),
+        json!({ "compression_config": { "config_groups": {} } }),
+    ] {
+        assert!(outcome(&tensors, &config).variants.is_empty());
+    }
+}
+
+#[test]
+fn a_marker_of_another_type_is_a_contradiction() {
+    let tensors = |marker, dtype| {
+        [
+            ("a.weight", dtype, &[8, 8][..]),
+            ("a.scale_weight", F32, &[][..]),
+            ("scaled_fp8", marker, &[0][..]),
+        ]
+    };
+    decoded(&tensors(F8_E5M2, F8_E5M2), &json!({}), "e5m2-tensor");
+    decoded(&tensors(F32, F8_E4M3), &json!({}), "e4m3-tensor");
+    refused(&tensors(F32, F8_E5M2), &json!({}), "the marker scaled_fp8");
+    refused(&tensors(F8_E5M2, F8_E4M3), &json!({}), "the marker scaled_fp8");
+    assert_eq!(outcome(&tensors(F32, F8_E4M3), &json!({})).dropped.len(), 1);
+}
+
+#[test]
+fn formats_of_comfyui_must_agree_and_others_are_named() {
+    let tensors = |dtype| {
+        [
+            ("a.weight", dtype, &[8, 8][..]),
+            ("a.weight_scale", F32, &[][..]),
+            ("a.comfy_quant", U8, &[30][..]),
+        ]
+    };
+    let with = |text: &str, dtype| outcome_reading(&tensors(dtype), &json!({}), text.as_bytes());
+    let says = |text: &str, dtype, words: &str| {
+        let found = with(text, dtype);
+        assert!(found.findings[0].2.contains(words), "{:?}", found.findings);
+        assert_eq!(found.variants[0].1, "undecided");
+    };
+    assert_eq!(with(r#"{"format":"float8_e5m2"}"#, F8_E5M2).variants[0].1, "e5m2-tensor");
+    says(r#"{"format":"float8_e5m2"}"#, F8_E4M3, "said to be `float8_e5m2`");
+    says(r#"{"format":"mxfp8"}"#, F8_E4M3, "should be E8M0");
+    says(r#"{"format":"float8_e4m3fn"}"#, I8, "with a weight of I8");
+    says(r#"{"format":"nvfp4"}"#, F8_E4M3, "said to be `nvfp4`");
+    says(r#"{"other":1}"#, F8_E4M3, "names no format");
+    says("not JSON", F8_E4M3, "not JSON");
+    // Another scheme's to decode, or to name.
+    assert!(with(r#"{"format":"int8_tensorwise"}"#, I8).variants.is_empty());
+    assert!(with(r#"{"format":"nvfp4"}"#, U8).variants.is_empty());
+}

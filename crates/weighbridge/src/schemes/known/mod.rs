@@ -1,0 +1,185 @@
+//! Schemes that are known by their tensors but not decoded: named, counted, never guessed at.
+//!
+//! A file of theirs must not pass for plain numbers: packed indices copied as weights are the
+//! quiet kind of wrong. So each group of tensors is one weight with the true logical shape where
+//! it can be told, a finding says what it is, and decoding is an error with a way out.
+//!
+//! Everything about a scheme is one row of [`table::KINDS`]: the suffix and types of the tensor
+//! that a weight is found by, the companions it must have and those it may have, the config's
+//! method where names alone could mean something else, and how the logical shape follows.
+
+use std::collections::HashMap;
+
+use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
+use crate::catalog::{Finding, Shape, TensorInfo, element_count};
+use crate::dtype::DType;
+
+mod details;
+mod shapes;
+mod table;
+
+use table::{KINDS, Kind};
+
+/// The scheme.
+pub struct Known;
+
+impl Scheme for Known {
+    fn name(&self) -> &'static str {
+        "known"
+    }
+
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+        let mut by_ending: HashMap<&str, Vec<&Kind>, foldhash::fast::RandomState> =
+            HashMap::default();
+        for kind in KINDS {
+            by_ending.entry(ending(kind.anchor)).or_default().push(kind);
+        }
+        let mut claimed = HashMap::<_, _, foldhash::fast::RandomState>::default();
+        for &(id, info) in evidence.tensors() {
+            let kinds = by_ending.get(ending(&info.name)).map_or(&[][..], Vec::as_slice);
+            let group = kinds.iter().find_map(|kind| Group::of(kind, id, info, evidence));
+            if let Some(group) = group.filter(|group| group.claim(&mut claimed)) {
+                group.bid(bids);
+            }
+        }
+    }
+}
+
+/// Every scheme that is recognised and not decoded: its name in variants, what it is, and what to
+/// do instead.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    KINDS.iter().map(|kind| (kind.name, kind.title, kind.instead))
+}
+
+/// What follows the last dot of a name.
+fn ending(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+/// The tensors of one weight, and the row they fit.
+struct Group<'g, 'a> {
+    kind: &'static Kind,
+    evidence: &'g Evidence<'a>,
+    /// The module: the anchor's name without its suffix.
+    module: &'a str,
+    anchor: (TensorId, &'a TensorInfo),
+    companions: Vec<(&'static str, TensorId, &'a TensorInfo)>,
+}
+
+impl<'g, 'a> Group<'g, 'a> {
+    /// The group around an anchor, if everything the row asks for is there.
+    fn of(
+        kind: &'static Kind,
+        id: TensorId,
+        info: &'a TensorInfo,
+        evidence: &'g Evidence<'a>,
+    ) -> Option<Self> {
+        let element = info.stored.element()?;
+        if !kind.types.is_empty() && !kind.types.contains(&element) {
+            return None;
+        }
+        let module = info.name.strip_suffix(kind.anchor)?;
+        let find = |suffix: &'static str| {
+            let (id, info) = evidence.find(&format!("{module}{suffix}"))?;
+            Some((suffix, id, info))
+        };
+        let mut companions = Vec::new();
+        for suffix in kind.needs {
+            companions.push(find(suffix)?);
+        }
+        if !kind.method.is_empty() {
+            let method = details::method(evidence)?;
+            kind.method.contains(&method.as_str()).then_some(())?;
+        }
+        let group = Self { kind, evidence, module, anchor: (id, info), companions };
+        if !(kind.fits)(&group) {
+            return None;
+        }
+        let mut group = group;
+        group.companions.extend(kind.takes.iter().filter_map(|suffix| find(suffix)));
+        Some(group)
+    }
+
+    /// Takes its tensors, unless a group before it has one of them already.
+    fn claim(&self, claimed: &mut HashMap<TensorId, (), foldhash::fast::RandomState>) -> bool {
+        let all = || self.companions.iter().map(|c| c.1).chain([self.anchor.0]);
+        let free = all().all(|id| !claimed.contains_key(&id));
+        if free {
+            claimed.extend(all().map(|id| (id, ())));
+        }
+        free
+    }
+
+    fn companion(&self, suffix: &str) -> Option<&'a TensorInfo> {
+        self.companions.iter().find(|c| c.0 == suffix).map(|c| c.2)
+    }
+
+    /// The element type of a companion.
+    fn type_of(&self, suffix: &str) -> Option<DType> {
+        self.companion(suffix)?.stored.element()
+    }
+
+    /// One dimension of a companion.
+    fn side(&self, suffix: &str, dimension: usize) -> Option<u64> {
+        self.companion(suffix)?.shape.get(dimension).copied()
+    }
+
+    /// All elements of a companion.
+    fn count(&self, suffix: &str) -> Option<u64> {
+        element_count(&self.companion(suffix)?.shape)
+    }
+
+    /// The two sides of the anchor.
+    fn sides(&self) -> Option<(u64, u64)> {
+        match self.anchor.1.shape[..] {
+            [rows, columns] => Some((rows, columns)),
+            _ => None,
+        }
+    }
+
+    /// The sides of a bias beside the weight: its outputs.
+    fn bias(&self) -> Option<u64> {
+        let (_, bias) = self.evidence.find(&format!("{}.bias", self.module))?;
+        match bias.shape[..] {
+            [outputs] if outputs > 0 => Some(outputs),
+            _ => None,
+        }
+    }
+
+    fn bid(self, bids: &mut Bids) {
+        let (id, info) = self.anchor;
+        let shape: Shape = match (self.kind.shape)(&self) {
+            Some(shape) if element_count(&shape).is_some() => shape,
+            _ => info.shape.clone(),
+        };
+        let variant = match (self.kind.detail)(&self) {
+            Some(detail) => format!("{}-{detail}", self.kind.name),
+            None => self.kind.name.to_owned(),
+        };
+        let reason = format!(
+            "stored as {}, which this version knows but does not decode: {}",
+            self.kind.title, self.kind.instead
+        );
+        let mut parts = vec![Part { role: role(self.kind.anchor), tensor: id }];
+        parts.extend(self.companions.iter().map(|c| Part { role: role(c.0), tensor: c.1 }));
+        bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
+        for suffix in self.kind.drops {
+            if let Some((id, _)) = self.evidence.find(&format!("{}{suffix}", self.module)) {
+                bids.dropped.push((id, table::ACTIVATIONS.to_owned()));
+            }
+        }
+        bids.weights.push(Bid {
+            name: format!("{}{}", self.module, self.kind.weight),
+            shape,
+            variant: variant.into(),
+            native: None,
+            parts,
+            recipe: Err(reason.into()),
+        });
+    }
+}
+
+/// A suffix as a role: `q_scale` of `.q_scale`.
+fn role(suffix: &'static str) -> &'static str {
+    suffix.trim_start_matches('.')
+}

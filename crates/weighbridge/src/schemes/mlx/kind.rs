@@ -1,0 +1,138 @@
+//! Mode, bits and group of a layer, and which of them its shapes allow.
+
+use std::fmt;
+
+/// What codes and scales mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Affine,
+    Mxfp4,
+    Mxfp8,
+    Nvfp4,
+}
+
+impl Mode {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "affine" => Some(Self::Affine),
+            "mxfp4" => Some(Self::Mxfp4),
+            "mxfp8" => Some(Self::Mxfp8),
+            "nvfp4" => Some(Self::Nvfp4),
+            _ => None,
+        }
+    }
+
+    /// What MLX takes for this mode where nothing else is said; for all but affine it is the only
+    /// choice.
+    pub(super) fn usual(self) -> Kind {
+        let (group, bits) = match self {
+            Self::Affine => (64, 4),
+            Self::Mxfp4 => (32, 4),
+            Self::Mxfp8 => (32, 8),
+            Self::Nvfp4 => (16, 4),
+        };
+        Kind { mode: self, bits, group }
+    }
+}
+
+/// One way to read a packed weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) mode: Mode,
+    pub(super) bits: u32,
+    /// Elements that share a scale.
+    pub(super) group: u64,
+}
+
+/// The widths of affine codes.
+const BITS: [u32; 6] = [2, 3, 4, 5, 6, 8];
+/// The groups MLX makes of them.
+const GROUPS: [u64; 3] = [32, 64, 128];
+
+impl Kind {
+    /// From its name in reports.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        if let Some(mode) = Mode::of(name).filter(|&mode| mode != Mode::Affine) {
+            return Some(mode.usual());
+        }
+        let (bits, group) = name.split_once("bit-g")?;
+        let kind =
+            Self { mode: Mode::Affine, bits: bits.parse().ok()?, group: group.parse().ok()? };
+        kind.is_known().then_some(kind)
+    }
+
+    /// Whether MLX decodes it at all.
+    pub(super) fn is_known(self) -> bool {
+        match self.mode {
+            Mode::Affine => BITS.contains(&self.bits) && self.group > 0,
+            mode => self == mode.usual(),
+        }
+    }
+
+    /// Whether a row of so many words has so many groups.
+    pub(super) fn fits(self, words: u64, cells: u64) -> bool {
+        let of_words = u128::from(words) * 32;
+        let of_cells = u128::from(cells).checked_mul(u128::from(self.group));
+        of_cells.and_then(|n| n.checked_mul(u128::from(self.bits))) == Some(of_words)
+    }
+
+    /// Elements of a row of so many words that it fits.
+    pub(super) fn columns(self, words: u64) -> Option<u64> {
+        Some(words.checked_mul(32)? / u64::from(self.bits))
+    }
+
+    /// Every kind that MLX writes and that so many words and groups a row could be.
+    pub(super) fn readings(affine: bool, words: u64, cells: u64) -> Vec<Self> {
+        let groups = |bits| GROUPS.map(|group| Self { mode: Mode::Affine, bits, group });
+        let all: Vec<Self> = match affine {
+            true => BITS.into_iter().flat_map(groups).collect(),
+            false => [Mode::Mxfp4, Mode::Mxfp8, Mode::Nvfp4].map(Mode::usual).into(),
+        };
+        all.into_iter().filter(|kind| kind.fits(words, cells)).collect()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mode {
+            Mode::Affine => write!(f, "{}bit-g{}", self.bits, self.group),
+            Mode::Mxfp4 => f.write_str("mxfp4"),
+            Mode::Mxfp8 => f.write_str("mxfp8"),
+            Mode::Nvfp4 => f.write_str("nvfp4"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for affine in [false, true] {
+            for words in [2, 3, 4, 5, 8, 10, 12, 16, 20, 24, 32] {
+                for kind in Kind::readings(affine, words, 1) {
+                    assert_eq!(Kind::parse(&kind.to_string()), Some(kind));
+                }
+            }
+        }
+        for odd in ["", "affine", "7bit-g64", "4bit-g0", "4bit", "bit-g", "fp4", "4bit-g-64"] {
+            assert_eq!(Kind::parse(odd), None, "{odd}");
+        }
+    }
+
+    /// Words per group say which of the other modes it is; for affine several kinds share them.
+    #[test]
+    fn shapes_leave_so_many_readings() {
+        let names = |affine, words: u64| -> Vec<String> {
+            Kind::readings(affine, words * 3, 3).iter().map(Kind::to_string).collect()
+        };
+        assert_eq!(names(false, 2), ["nvfp4"]);
+        assert_eq!(names(false, 4), ["mxfp4"]);
+        assert_eq!(names(false, 8), ["mxfp8"]);
+        assert_eq!(names(true, 3), ["3bit-g32"]);
+        assert_eq!(names(true, 8), ["2bit-g128", "4bit-g64", "8bit-g32"]);
+        assert_eq!(names(true, 10), ["5bit-g64"]);
+        assert_eq!(names(true, 7), [""; 0]);
+    }
+}

@@ -1,0 +1,131 @@
+//! What config.json says about each layer.
+//!
+//! ```text
+//! "quantization": {                      also as "quantization_config", which Hugging Face reads
+//!     "group_size": 64, "bits": 4, "mode": "affine",
+//!     "model.layers.0.mlp.down_proj": {"group_size": 32, "bits": 6},
+//!     "model.layers.1.mlp.gate": false
+//! }
+//! ```
+//!
+//! A layer's own entry is handed to MLX as it is, so that what is missing in it has MLX's default
+//! (affine, 4 bits, groups of 64), not the value at the top.
+
+use serde_json::Value as Json;
+
+use super::kind::{Kind, Mode};
+use crate::schemes::Evidence;
+use crate::text::shortened;
+
+/// What is said about a layer.
+#[derive(Debug, PartialEq)]
+pub(super) enum Says {
+    /// No config speaks of MLX.
+    Nothing,
+    /// All or some of it.
+    Settings { mode: Mode, bits: Option<u32>, group: Option<u64> },
+    /// That it is not quantized.
+    NotQuantized,
+    /// Something that cannot be understood.
+    Odd(String),
+}
+
+impl Says {
+    /// The same, if it names one kind completely.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        match *self {
+            Self::Settings { mode, bits: Some(bits), group: Some(group) } => {
+                Some(Kind { mode, bits, group })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a reading agrees with it.
+    pub(super) fn allows(&self, kind: Kind) -> bool {
+        match *self {
+            Self::Nothing => true,
+            Self::Settings { mode, bits, group } => {
+                kind.mode == mode
+                    && bits.is_none_or(|bits| bits == kind.bits)
+                    && group.is_none_or(|group| group == kind.group)
+            }
+            Self::NotQuantized | Self::Odd(_) => false,
+        }
+    }
+}
+
+/// The config's entry on quantization, if it is MLX's or that of transformers' `metal`.
+#[derive(Default)]
+pub(super) struct Settings<'a>(Option<&'a Json>);
+
+impl<'a> Settings<'a> {
+    pub(super) fn of(evidence: &Evidence<'a>) -> Self {
+        let config = evidence.config("config.json");
+        let speaks =
+            |json: &&Json| ["bits", "group_size", "mode"].iter().any(|k| json.get(k).is_some());
+        let own = || {
+            let nested = || config?.get("text_config")?.get("quantization");
+            config?.get("quantization").filter(speaks).or_else(|| nested().filter(speaks))
+        };
+        let ours = |json: &&Json| match json.get("quant_method").and_then(Json::as_str) {
+            Some(method) => ["mlx", "metal"].contains(&&*method.to_lowercase()),
+            None => true,
+        };
+        let shared = || {
+            let (_, json) = evidence.quantization().filter(|(file, _)| *file == "config.json")?;
+            Some(json).filter(ours).filter(speaks)
+        };
+        Self(own().or_else(shared))
+    }
+
+    /// Whether any were found.
+    pub(super) fn are_there(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What is said about the layer of that path.
+    pub(super) fn layer(&self, path: &str) -> Says {
+        let Some(top) = self.0 else { return Says::Nothing };
+        match top.get(path) {
+            None | Some(Json::Bool(true)) => read(top, false),
+            Some(Json::Bool(false)) => Says::NotQuantized,
+            Some(own @ Json::Object(_)) => read(own, true),
+            Some(other) => Says::Odd(format!("its entry is {}", shown(other))),
+        }
+    }
+}
+
+/// One object of settings; `complete` if what it leaves out has MLX's default.
+fn read(json: &Json, complete: bool) -> Says {
+    let text = json.get("mode").map(|mode| mode.as_str().ok_or(mode));
+    let mode = match text {
+        None => Some(Mode::Affine),
+        Some(Ok(name)) => Mode::of(name),
+        Some(Err(_)) => None,
+    };
+    let Some(mode) = mode else {
+        return Says::Odd(format!("mode {} is not known", shown(&json["mode"])));
+    };
+    let number = |key: &str| match json.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(value) => match value.as_u64().filter(|&number| number > 0) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("{key} is {}", shown(value))),
+        },
+    };
+    let (bits, group) = match (number("bits"), number("group_size")) {
+        (Ok(bits), Ok(group)) => (bits, group),
+        (Err(odd), _) | (_, Err(odd)) => return Says::Odd(odd),
+    };
+    let usual = Some(mode.usual()).filter(|_| complete || mode != Mode::Affine);
+    Says::Settings {
+        mode,
+        bits: bits.map(|n| u32::try_from(n).unwrap_or(u32::MAX)).or(usual.map(|u| u.bits)),
+        group: group.or(usual.map(|u| u.group)),
+    }
+}
+
+fn shown(json: &Json) -> String {
+    shortened(&json.to_string(), 40)
+}

@@ -1,0 +1,123 @@
+//! How much memory a conversion takes: not more for a longer row, and not more than the limits
+//! allow. Also what is left when the process has to end at once. One test at a time, because
+//! memory and unfinished files are the whole process's.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::output::{Output, discard_unfinished};
+use weighbridge::{ErrorKind, FileAccess, Limits, OpenOptions, ops};
+
+/// Counts what is held.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A GGUF file of one tensor of zeros, which takes no room on the disk.
+fn sparse_gguf(path: &Path, kind: u32, dimensions: &[u64], bytes: u64) {
+    let mut header = b"GGUF".to_vec();
+    header.extend(3u32.to_le_bytes());
+    header.extend([1u64, 0, 1].map(u64::to_le_bytes).concat());
+    header.push(b't');
+    header.extend(u32::try_from(dimensions.len()).unwrap().to_le_bytes());
+    header.extend(dimensions.iter().flat_map(|dimension| dimension.to_le_bytes()));
+    header.extend(kind.to_le_bytes());
+    header.extend(0u64.to_le_bytes());
+    header.resize(header.len().next_multiple_of(32), 0);
+    let mut file = File::create(path).unwrap();
+    file.write_all(&header).unwrap();
+    file.set_len(header.len() as u64 + bytes).unwrap();
+}
+
+#[test]
+fn a_long_row_takes_no_more_memory_than_a_short_one() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    const ELEMENTS: u64 = 8 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.gguf");
+    // F32, Q8_0 and Q6_K with the bytes of their blocks.
+    for (kind, bytes, elements) in [(0, 4, 1), (8, 34, 32), (14, 210, 256)] {
+        for dimensions in [&[ELEMENTS, 1][..], &[ELEMENTS], &[512, ELEMENTS / 1024, 2]] {
+            sparse_gguf(&input, kind, dimensions, ELEMENTS / elements * bytes);
+            let limits = Limits::default().max_allocation(4 << 20);
+            let opener = OpenOptions::new().access(FileAccess::Read).limits(limits);
+            let model = opener.open(&input).unwrap();
+            let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+            let before = HELD.load(Ordering::Relaxed);
+            PEAK.store(before, Ordering::Relaxed);
+            ops::convert(&model, &options.dtype(OutputType::Bf16).force(true)).unwrap();
+            let peak = PEAK.load(Ordering::Relaxed) - before;
+            assert!(peak < 4 << 20, "type {kind} {dimensions:?}: {peak} bytes");
+        }
+    }
+}
+
+/// A scheme that decodes whole rows is held to the limit for one buffer, before anything is
+/// written.
+#[test]
+fn rows_that_are_too_long_are_refused_when_planned() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let config = r#"{"quantization_config":{"quant_method":"gptq","bits":4,"group_size":128,"checkpoint_format":"gptq"}}"#;
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    // 8 outputs of 1 Mi inputs: a row takes 4 MiB of f32.
+    let header = r#"{"a.qweight":{"dtype":"I32","shape":[131072,8],"data_offsets":[0,4194304]},"a.qzeros":{"dtype":"I32","shape":[8192,1],"data_offsets":[4194304,4227072]},"a.scales":{"dtype":"F16","shape":[8192,8],"data_offsets":[4227072,4358144]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    file.resize(file.len() + 4_358_144, 0);
+    let input = folder.path().join("model.safetensors");
+    std::fs::write(&input, file).unwrap();
+    let target = folder.path().join("out.safetensors");
+    let convert = |limit, dry_run| {
+        let opener = OpenOptions::new().limits(Limits::default().max_allocation(limit));
+        let model = opener.access(FileAccess::Read).open(&input).unwrap();
+        ops::convert(&model, &ConvertOptions::new(&target).dry_run(dry_run))
+    };
+    for dry_run in [true, false] {
+        let error = convert(1 << 20, dry_run).unwrap_err();
+        assert_eq!((error.kind(), error.tensor()), (ErrorKind::Limit, Some("a.weight")));
+        assert!(error.message().contains("4194304 bytes"), "{error}");
+        assert!(error.hint_text().unwrap().contains("--max-allocation"), "{error}");
+        assert!(!target.exists());
+    }
+    assert_eq!(convert(4 << 20, false).unwrap().files[0].tensors, 1);
+}
+
+#[test]
+fn what_is_unfinished_can_be_discarded() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let _outputs = ["a", "b"].map(|name| Output::create(&folder.path().join(name), 1000).unwrap());
+    assert_eq!(files(), 2);
+    discard_unfinished();
+    assert_eq!(files(), 0);
+}
