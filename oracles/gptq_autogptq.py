@@ -5,7 +5,8 @@ The library asks for a GPU before it quantizes, so three of its names
 are redirected here; the arithmetic then runs on the CPU. The
 saved folder is kept as written except that only one layer stays in the file:
 act-order, asymmetric, with a bias, and with the quantization settings in
-quantize_config.json only, as files of that age have them. Expected values come from
+quantize_config.json only, as files of that age have them; the file is called
+model.safetensors, as it was published more often than not. Expected values come from
 the library's own layer, multiplied by an identity matrix.
 
 Usage: gptq_autogptq.py [project folder]
@@ -89,9 +90,9 @@ def main():
         (file,) = saved.glob("*.safetensors")
         with safe_open(file, "np") as reader:
             kept = {n: reader.get_tensor(n) for n in reader.keys() if n.startswith(LAYER + ".")}
-            save_file(kept, target / file.name, metadata=reader.metadata())
-        sort_metadata(target / file.name)
-        (target / file.name).chmod(0o644)
+            save_file(kept, target / "model.safetensors", metadata=reader.metadata())
+        sort_metadata(target / "model.safetensors")
+        (target / "model.safetensors").chmod(0o644)
 
         zeros = kept[LAYER + ".qzeros"].view(np.uint32)
         highest = max(int((zeros >> s & 15).max()) for s in range(0, 32, 4))
