@@ -140,6 +140,30 @@ fn every_case_decodes_to_the_librarys_values() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// Any rows, without those before them, are the same numbers.
+#[test]
+fn rows_can_be_decoded_alone() {
+    for (case, _) in CASES {
+        let model = model(case);
+        for weight in model.weights().filter(|weight| weight.scheme() == "compressed") {
+            let mut whole = vec![0f32; weight.len()];
+            weight.decode_into(&mut whole).unwrap();
+            let rows = weight.shape()[0];
+            let columns = whole.len() / usize::try_from(rows).unwrap();
+            for (start, end) in (0..rows).flat_map(|row| [(row, row + 1), (row, rows)]) {
+                let at = usize::try_from(start).unwrap() * columns;
+                let mut part = vec![0f32; usize::try_from(end - start).unwrap() * columns];
+                weight.decode_rows(start..end, &mut part).unwrap();
+                assert!(
+                    part == whole[at..at + part.len()],
+                    "{case} {} {start}..{end}",
+                    weight.name()
+                );
+            }
+        }
+    }
+}
+
 /// No case is forgotten in the list above.
 #[test]
 fn every_folder_is_a_case() {

@@ -143,11 +143,8 @@ impl<'a> Module<'a> {
         let groups = self.guesses(settings);
         let mut fitting: Vec<Layout> = Vec::new();
         for args in &groups {
-            if let Ok(layout) = self.try_layout(args, settings.writer) {
-                if !fitting.contains(&layout) {
-                    fitting.push(layout);
-                }
-            }
+            let layout = self.try_layout(args, settings.writer);
+            fitting.extend(layout.ok().filter(|layout| !fitting.contains(layout)));
         }
         let named = settings.named(self.name);
         match &fitting[..] {
@@ -232,7 +229,7 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
     let zero = match layout.zero {
         ZeroKind::None => Zero::None,
         ZeroKind::Bytes => Zero::Plain(grid(zeros, DType::I8)),
-        ZeroKind::Floats(dtype) => Zero::AllZero(grid(zeros, dtype)),
+        ZeroKind::Floats(dtype) => Zero::Floats(grid(zeros, dtype)),
         ZeroKind::Packed { bits, stream } => {
             let words = PackedZeros::words_for(rows, bits, stream);
             Zero::Packed(PackedZeros { part: zeros, bits, stream, rows, words, cells })
