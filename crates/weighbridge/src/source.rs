@@ -45,6 +45,12 @@ pub struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
+    /// A slab of one piece, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn of_one_piece(bytes: &'a [u8]) -> Self {
+        Self { bytes, row_bytes: bytes.len(), stride: bytes.len() }
+    }
+
     /// Piece `index`; empty if there is no such piece.
     #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
