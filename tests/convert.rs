@@ -126,6 +126,43 @@ fn every_sample_converts_to_every_type_or_is_refused() {
     assert!(written.into_inner() > 200);
 }
 
+/// Any stretch of elements is that stretch of the whole, wherever it begins and ends.
+#[test]
+fn stretches_of_elements_are_cut_from_the_whole() {
+    let seen = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    in_parallel(&samples(), |sample| {
+        let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
+            return;
+        };
+        let able = |weight: &Weight<'_>| weight.has_element_access() && weight.len() < 1 << 16;
+        for weight in model.weights().filter(able) {
+            let mut whole = vec![0f32; weight.len()];
+            if weight.decode_into(&mut whole).is_err() {
+                continue;
+            }
+            seen.lock().unwrap().insert(format!("{}/{}", weight.scheme(), weight.variant()));
+            let mut scratch = weighbridge::Scratch::default();
+            for step in [37, 256, 1000] {
+                let mut start = 0;
+                for wanted in whole.chunks(step) {
+                    let (range, mut out) =
+                        (start..start + wanted.len() as u64, vec![0f32; wanted.len()]);
+                    weight.decode_elements_with(range.clone(), &mut out, &mut scratch).unwrap();
+                    let same = out.iter().zip(wanted).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{} {} {range:?}", sample.name(), weight.name());
+                    start = range.end;
+                }
+            }
+            let past = weight.elements()..weight.elements() + 1;
+            assert!(weight.decode_elements_with(past, &mut [0f32], &mut scratch).is_err());
+        }
+    });
+    let seen = seen.into_inner().unwrap();
+    for wanted in ["plain/F64", "ggml/Q4_K", "ggml/NVFP4", "apr/Q4_K", "apr/APR_Q8", "apr/APR_Q4"] {
+        assert!(seen.contains(wanted), "{wanted} is not in {seen:?}");
+    }
+}
+
 /// A safetensors file of one tensor, in memory.
 fn one(dtype: &str, shape: &[u64], data: &[u8], metadata: &str) -> Vec<u8> {
     let header = format!(

@@ -306,6 +306,42 @@ mod tests {
         assert!(bids.dropped[0].1.contains("activations"));
     }
 
+    /// Experts have a scale each; a stretch may begin and end in the middle of any.
+    #[test]
+    #[allow(clippy::cast_possible_truncation)]
+    fn stretches_over_experts_take_the_scale_of_each() {
+        let (experts, columns) = (3, 2 * BLOCK as u64);
+        let (bid, _) =
+            bids(weight("NVFP4", &[3, 2, 64]), tensor("a.scale", DType::F32, &[experts]));
+        let recipe = bid.recipe.ok().unwrap();
+        let elements = recipe.elements().unwrap();
+        let bytes: Vec<u8> = (0..36 * 6).map(|at: u8| at.wrapping_mul(73)).collect();
+        let mut wanted = [0f32; 6 * BLOCK];
+        let kernel = kernel_of(Block::from_name("NVFP4").unwrap()).unwrap();
+        kernel.decode(simd::level(), &bytes, Out::F32(&mut wanted));
+        let factors = [0.3f32, -2.0, 7.0];
+        for (row, factor) in wanted.chunks_mut(2 * BLOCK).zip(factors) {
+            row.iter_mut().for_each(|value| *value *= factor);
+        }
+        let scales: Vec<u8> = factors.iter().flat_map(|factor| factor.to_le_bytes()).collect();
+        for start in (0..experts * columns).step_by(7) {
+            for end in [start + 1, start + 40, start + 130, start + 300, experts * columns] {
+                let range = start..end.min(experts * columns);
+                let mut slabs = Vec::new();
+                elements.needs(range.clone(), &mut slabs);
+                let cut = |slab: &Slab| {
+                    let from = if slab.part == 0 { &bytes } else { &scales };
+                    let [at, len] = [slab.offset, slab.row_bytes].map(|n| n as usize);
+                    Staged::over(&from[at..][..len])
+                };
+                let staged: Vec<_> = slabs.iter().map(cut).collect();
+                let mut out = vec![0f32; (range.end - range.start) as usize];
+                elements.decode(&staged, range.clone(), Out::F32(&mut out)).unwrap();
+                assert_eq!(out, wanted[range.start as usize..range.end as usize], "{range:?}");
+            }
+        }
+    }
+
     /// Any stretch of a vector is that stretch of the whole, which is block values times scale.
     #[test]
     fn stretches_of_a_vector_are_cut_from_the_whole() {
