@@ -6,7 +6,7 @@ versions zero points were not packed at all, and columns could be in an order of
 library's `PackedQuantizationCompressor` packs and decodes each weight.
 
     with compressed-tensors 0.9.2:   old-widths, old-actorder
-    with compressed-tensors 0.10.0:  words-widths
+    with compressed-tensors 0.13.0:  words-widths
 
 Usage: compressed_old_samples.py [project folder]
 """

@@ -433,6 +433,20 @@ def comfy():
         case.unused(f"{name}.input_scale", torch.tensor(1.0))
     case.save("wan-fp8.safetensors")
 
+    case = Case("comfy-mxfp8")
+    case.metadata = {}
+    # More than one tile down, then across, the last one partial; a group of noughts.
+    for index, (name, shape) in enumerate([("blocks.0.q", (131, 32)), ("blocks.0.k", (37, 160))]):
+        x = randn(*shape, seed=98 + index).to(BF16)
+        x[3, :32] = 0
+        with comfy_kitchen.use_backend("eager"):
+            codes, s = comfy_kitchen.quantize_mxfp8(x)
+            both = [comfy_kitchen.dequantize_mxfp8(codes, s, t) for t in (BF16, F32)]
+        case.weight(name + ".weight", codes, name + ".weight_scale", s, *both)
+        text = json.dumps({"format": "mxfp8"}).encode()
+        case.unused(name + ".comfy_quant", torch.tensor(list(text), dtype=torch.uint8))
+    case.save("flux-mxfp8.safetensors")
+
     case = Case("comfy-metadata")
     layers = {"blocks.0.q": {"format": "float8_e4m3fn"}}
     case.metadata = {"_quantization_metadata": json.dumps({"format_version": "1.0", "layers": layers})}
@@ -483,5 +497,6 @@ def int8_block():
     case.save()
 
 
-for make in [hf_block, hf_block_128, hf_ue8m0, deepseek_v4, hf_tensor, mistral, fbgemm, modelopt, comfy, fnuz, plain_fp8, int8_block]:
+every = [hf_block, hf_block_128, hf_ue8m0, deepseek_v4, hf_tensor, mistral, fbgemm, modelopt, comfy, fnuz, plain_fp8, int8_block]
+for make in every:
     make()

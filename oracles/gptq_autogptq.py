@@ -5,7 +5,8 @@ The library asks for a GPU before it quantizes, so three of its names
 are redirected here; the arithmetic then runs on the CPU. The
 saved folder is kept as written except that only one layer stays in the file:
 act-order, asymmetric, with a bias, and with the quantization settings in
-quantize_config.json only, as files of that age have them. Expected values come from
+quantize_config.json only, as files of that age have them; the file is called
+model.safetensors, as it was published more often than not. Expected values come from
 the library's own layer, multiplied by an identity matrix.
 
 Usage: gptq_autogptq.py [project folder]
@@ -89,15 +90,16 @@ def main():
         (file,) = saved.glob("*.safetensors")
         with safe_open(file, "np") as reader:
             kept = {n: reader.get_tensor(n) for n in reader.keys() if n.startswith(LAYER + ".")}
-            save_file(kept, target / file.name, metadata=reader.metadata())
-        sort_metadata(target / file.name)
-        (target / file.name).chmod(0o644)
+            save_file(kept, target / "model.safetensors", metadata=reader.metadata())
+        sort_metadata(target / "model.safetensors")
+        (target / "model.safetensors").chmod(0o644)
 
         zeros = kept[LAYER + ".qzeros"].view(np.uint32)
         highest = max(int((zeros >> s & 15).max()) for s in range(0, 32, 4))
         assert highest < 15, "a zero point of 0 was written; this writer spoils its neighbours"
         assert not np.array_equal(kept[LAYER + ".g_idx"], np.arange(64) // 32)
-        (target / "golden.f16.bin").write_bytes(golden.astype("<f2").tobytes())
+        save_file({LAYER + ".weight": golden, LAYER + ".bias": kept[LAYER + ".bias"]},
+                  target / "expected.safetensors")
         for name in ("quantize_config.json", "config.json"):
             value = json.loads((saved / name).read_text())
             value.pop("quantization_config", None)       # as in files of 2023
@@ -105,9 +107,6 @@ def main():
                 if key in value:
                     value[key] = None
             (target / name).write_text(json.dumps(value, indent=2) + "\n")
-        entry = {"name": LAYER + ".weight", "shape": list(golden.shape), "file": "golden.f16.bin",
-                 "weights": file.name, "library": "auto-gptq", "version": VERSION}
-        (target / "golden.json").write_text(json.dumps([entry], indent=1) + "\n")
     print("written")
 
 

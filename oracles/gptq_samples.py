@@ -11,9 +11,10 @@ Written, relative to the project folder:
   samples/tiny-llama-gptq/              a two-shard model directory
   tests/files/gptq/<layer>.weight.f16.bin, golden.json
   tests/files/gptq/tiny-llama-gptq.expect.json
-  tests/files/gptq/<variant>/           one quantized layer each
+  tests/files/gptq/<variant>/           one quantized layer each, some of them in `dynamic`;
+                                        gptq_decode.py adds to their expected values
 
-Usage: gptq_samples.py [project folder]
+Usage: gptq_samples.py [project folder [variant ..]]
 """
 
 import hashlib
@@ -37,6 +38,7 @@ torch.set_num_threads(1)
 torch.use_deterministic_algorithms(True)
 
 from safetensors.numpy import save_file
+from safetensors.torch import load_file as load_torch, save_file as save_torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -61,8 +63,14 @@ VARIANTS = {
     "bits2": (dict(bits=2, group_size=32, desc_act=False, sym=False), "plain"),
     "bits3": (dict(bits=3, group_size=32, desc_act=False, sym=False), "plain"),
     "bits8": (dict(bits=8, group_size=32, desc_act=False, sym=False), "plain"),
+    "bits3-v2": (dict(bits=3, group_size=-1, desc_act=False, act_group_aware=False, sym=False, format="gptq_v2"),
+                 "one-sided"),
+    "dynamic": (dict(bits=4, group_size=32, desc_act=False, sym=True,
+                     dynamic={r"-:.*\.o_proj": {}, r"+:.*\.up_proj": dict(bits=8, group_size=64),
+                              r".*(gate|up)_proj": dict(bits=2)}), "plain"),
 }
 VARIANT_LAYER = "model.layers.0.mlp.down_proj"
+DYNAMIC_LAYERS = ("model.layers.0.mlp.", "model.layers.0.self_attn.o_proj.")
 
 
 # ---------------------------------------------------------------- safetensors
@@ -248,10 +256,11 @@ def variant(root, scratch, name, options, shape):
     quantize(source, saved, options)
 
     metadata, tensors = read_safetensors(saved / "model.safetensors")
-    kept = {n: as_array(d, s, b) for n, d, s, b in tensors if n.startswith(VARIANT_LAYER + ".")}
-    array = decode(saved)[VARIANT_LAYER]
-    short = {n.rsplit(".", 1)[1]: v for n, v in kept.items()}
-    check(name, array, short, options)
+    prefixes = DYNAMIC_LAYERS if name == "dynamic" else (VARIANT_LAYER + ".",)
+    kept = {n: as_array(d, s, b) for n, d, s, b in tensors if n.startswith(prefixes)}
+    arrays = {n: a for n, a in decode(saved).items() if (n + ".").startswith(prefixes)}
+    short = {n.rsplit(".", 1)[1]: v for n, v in kept.items() if n.startswith(VARIANT_LAYER + ".")}
+    check(name, arrays[VARIANT_LAYER], short, options)
     if name == "desc-act":
         assert not np.array_equal(short["g_idx"], np.arange(128) // 32)
     if name == "asym-v1-zero":
@@ -259,17 +268,15 @@ def variant(root, scratch, name, options, shape):
         per_field = (fields(short["qzeros"], 4) + 1) & 15
         word = (short["qzeros"].astype(np.int64) + 0x11111111).astype(np.uint32).view(np.int32)
         assert not np.array_equal(per_field, fields(word, 4))
+    if name == "dynamic":
+        assert len(arrays) == 3 and "model.layers.0.self_attn.o_proj.weight" in kept
 
     target = fresh(root / "tests" / "files" / "gptq" / name)
-    save_file(kept, target / "model.safetensors", metadata=metadata)
+    stored = load_torch(saved / "model.safetensors")
+    save_torch({n: stored[n] for n in kept}, target / "model.safetensors", metadata=metadata)
     (target / "model.safetensors").chmod(0o644)
     shutil.copyfile(saved / "config.json", target / "config.json")
-    (target / "golden.f16.bin").write_bytes(golden_bytes(array))
-    return {"folder": name, "name": f"{VARIANT_LAYER}.weight", "shape": list(array.shape),
-            "file": "golden.f16.bin", "library": LIBRARY, "version": VERSION,
-            "bits": options["bits"], "group_size": options["group_size"],
-            "desc_act": options["desc_act"], "sym": options["sym"],
-            "checkpoint_format": options.get("format", "gptq")}
+    save_file({f"{n}.weight": a for n, a in arrays.items()}, target / "expected.safetensors")
 
 
 def main():
@@ -278,9 +285,12 @@ def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
-        demo(root, scratch)
-        rows = [variant(root, scratch, n, o, s) for n, (o, s) in VARIANTS.items()]
-        write_json(root / "tests" / "files" / "gptq" / "variants.json", rows)
+        wanted = sys.argv[2:]
+        if not wanted:
+            demo(root, scratch)
+        for name, (options, shape) in VARIANTS.items():
+            if not wanted or name in wanted:
+                variant(root, scratch, name, options, shape)
     print("written")
 
 

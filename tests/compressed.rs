@@ -62,6 +62,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("int8-channel-asym-f32", &["int8-channel-asym"]),
     ("mixed", &["fp8-channel", "int4-g16", "nvfp4"]),
     ("mxfp4", &["mxfp4"]),
+    ("mxfp6", &["mxfp6"]),
     ("mxfp8", &["mxfp8"]),
     ("naive-int8", &["int8-bytes-tensor"]),
     ("nvfp4", &["nvfp4"]),
@@ -137,6 +138,30 @@ fn every_case_decodes_to_the_librarys_values() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Any rows, without those before them, are the same numbers.
+#[test]
+fn rows_can_be_decoded_alone() {
+    for (case, _) in CASES {
+        let model = model(case);
+        for weight in model.weights().filter(|weight| weight.scheme() == "compressed") {
+            let mut whole = vec![0f32; weight.len()];
+            weight.decode_into(&mut whole).unwrap();
+            let rows = weight.shape()[0];
+            let columns = whole.len() / usize::try_from(rows).unwrap();
+            for (start, end) in (0..rows).flat_map(|row| [(row, row + 1), (row, rows)]) {
+                let at = usize::try_from(start).unwrap() * columns;
+                let mut part = vec![0f32; usize::try_from(end - start).unwrap() * columns];
+                weight.decode_rows(start..end, &mut part).unwrap();
+                assert!(
+                    part == whole[at..at + part.len()],
+                    "{case} {} {start}..{end}",
+                    weight.name()
+                );
+            }
+        }
+    }
 }
 
 /// No case is forgotten in the list above.

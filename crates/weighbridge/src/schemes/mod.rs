@@ -176,7 +176,14 @@ impl<'a> Evidence<'a> {
             let quantization = self.config("config.json")?.get("quantization")?;
             quantization.get("group_size").is_some().then(|| "mlx".to_owned())
         };
-        of_config.or_else(modelopt).or_else(mlx)
+        // The key of early compressed-tensors, which is a name of its own.
+        let old = || {
+            let config = self.config("config.json")?;
+            let key = |json: &serde_json::Value| json.get("compression_config").is_some();
+            let found = key(config) || config.get("text_config").is_some_and(key);
+            found.then(|| "compressed-tensors".to_owned())
+        };
+        of_config.or_else(modelopt).or_else(mlx).or_else(old)
     }
 
     /// Every stored tensor, in the order of the files.

@@ -60,10 +60,10 @@ impl Scheme for Bnb {
         for &(id, info) in evidence.tensors() {
             if let Some(prefix) = info.name.strip_suffix(".SCB") {
                 eight::bid_for(prefix, Some((id, info)), evidence, bids);
-            } else if let Some(prefix) = info.name.strip_suffix(".weight_format") {
-                if evidence.find(&format!("{prefix}.SCB")).is_none() {
-                    eight::bid_for(prefix, None, evidence, bids);
-                }
+            } else if let Some(prefix) = info.name.strip_suffix(".weight_format")
+                && evidence.find(&format!("{prefix}.SCB")).is_none()
+            {
+                eight::bid_for(prefix, None, evidence, bids);
             }
         }
     }

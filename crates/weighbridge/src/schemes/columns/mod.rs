@@ -19,13 +19,14 @@
 //! integer, the product of it and a scale of sixteen bits is exact in f32: f32 is unrounded, and
 //! the native type (that of the scales) is that value rounded once.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
 use super::{Element, Out, Recipe};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::simd::{self, Number};
+use crate::simd::{self, Level, Number};
 use crate::source::{Slab, Staged};
 
 #[cfg(target_arch = "x86_64")]
@@ -137,83 +138,120 @@ struct Tile<'a> {
     groups: Option<&'a [[u8; 4]]>,
 }
 
-/// Factors that a stretch of one row has at most.
-const FACTORS: usize = 512;
+thread_local! {
+    /// Room for the factors of a strip, kept from one tile to the next.
+    static FACTORS: Cell<Vec<Factor>> = const { Cell::new(Vec::new()) };
+}
 
 impl Tile<'_> {
     fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
-        let mut streams = Streams::new();
+        let mut factors = FACTORS.take();
+        let done = self.decode_strips(&mut factors, out);
+        FACTORS.set(factors);
+        done
+    }
+
+    fn decode_strips<T: Number + Element>(
+        &self,
+        factors: &mut Vec<Factor>,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (level, mut streams) = (simd::level(), Streams::new());
+        let (inputs, groups) = (length(self.of.inputs), length(self.of.groups));
         // The first staged word may begin with outputs that nobody asked for.
         let skip = length(self.rows.start % self.of.lay.outputs_a_word());
         let columns = skip..skip + length(self.rows.end - self.rows.start);
         for first in (0..columns.end).step_by(COLUMNS) {
             let strip = columns.start.max(first)..columns.end.min(first + COLUMNS);
-            for inputs in self.stretches() {
+            let rows = strip.start - skip..strip.end - skip;
+            self.fill(factors, rows.clone())?;
+            for stretch in self.stretches() {
                 let bits = self.of.codes.packing.bits() as usize;
-                streams.gather(
-                    simd::level(),
-                    self.of.lay,
-                    self.codes,
-                    first,
-                    &strip,
-                    &inputs,
-                    bits,
-                );
-                for column in strip.clone() {
-                    let row = column - skip;
-                    let start = row * length(self.of.inputs) + inputs.start;
-                    let out = &mut out[start..start + inputs.len()];
-                    self.decode_row(streams.of(column - first), row, &inputs, out)?;
+                streams.gather(level, self.of.lay, self.codes, first, &strip, &stretch, bits);
+                for (factors, row) in factors.chunks_exact(groups).zip(rows.clone()) {
+                    let stream = streams.of(row + skip - first);
+                    let start = row * inputs + stretch.start;
+                    let out = &mut out[start..start + stretch.len()];
+                    self.decode_row(stream, factors, &stretch, out);
                 }
             }
         }
         Ok(())
     }
 
-    /// Pieces of all inputs that streams and factors have room for.
+    /// Pieces of all inputs that streams have room for.
     fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let inputs = length(self.of.inputs);
         // A multiple of 32 codes ends at a word, whatever their width.
-        let most = WORDS * 32 / self.of.codes.packing.bits() as usize / 32 * 32;
-        let group = if self.groups.is_some() { 1 } else { length(self.of.group_size) };
-        // Both ends may lie inside a group.
-        let step = (most.min(group.saturating_mul(FACTORS - 2)) / 32 * 32).max(32);
+        let step = WORDS * 32 / self.of.codes.packing.bits() as usize / 32 * 32;
         (0..inputs).step_by(step).map(move |at| at..inputs.min(at + step))
     }
 
-    /// Some inputs of one row, out of the stream of their codes.
-    fn decode_row<T: Number + Element>(
-        &self,
-        stream: &[u8],
-        row: usize,
-        inputs: &Range<usize>,
-        out: &mut [T],
-    ) -> Result<()> {
-        let mut factors = [Factor::default(); FACTORS];
-        let (group, groups) = match self.groups {
-            None => {
-                let size = length(self.of.group_size);
-                (size, inputs.start / size..inputs.end.div_ceil(size))
+    /// The factors of some rows: all groups of the first, all groups of the second, ..
+    fn fill(&self, factors: &mut Vec<Factor>, rows: Range<usize>) -> Result<()> {
+        let groups = length(self.of.groups);
+        factors.clear();
+        factors.resize(rows.len() * groups, Factor::default());
+        for group in 0..groups {
+            let (scales, zeros) = (self.scales.row(group), self.zeros.row(group));
+            for (at, row) in rows.clone().enumerate() {
+                let scale = scale_of(self.of.scale_type, scales, row);
+                if !scale.is_finite() {
+                    let row = self.rows.start + row as u64;
+                    return Err(matrix::not_finite(scale, row, group as u64));
+                }
+                let zero = self.of.zeros.zero(zeros, self.rows.start, row);
+                factors[at * groups + group] = Factor { scale, offset: f32::from(zero) };
             }
-            Some(_) => (1, inputs.clone()),
-        };
-        let factors = &mut factors[..groups.len()];
-        for (factor, index) in factors.iter_mut().zip(groups) {
-            let stored = self.groups.map(|groups| u32::from_le_bytes(groups[index]) as usize);
-            *factor = self.factor(stored.unwrap_or(index), row)?;
         }
-        let run = Run { codes: stream, start: 0, factors, group, into: inputs.start % group };
-        matrix::decode_run(simd::level(), &self.of.codes, Arithmetic::MinusTimes, &run, out);
         Ok(())
     }
 
-    fn factor(&self, group: usize, row: usize) -> Result<Factor> {
-        let scale = scale_of(self.of.scale_type, self.scales.row(group), row);
-        if !scale.is_finite() {
-            return Err(matrix::not_finite(scale, self.rows.start + row as u64, group as u64));
+    /// Some inputs of one row, out of the stream of their codes and the factors of the row.
+    fn decode_row<T: Number + Element>(
+        &self,
+        stream: &[u8],
+        factors: &[Factor],
+        inputs: &Range<usize>,
+        out: &mut [T],
+    ) {
+        let (level, codes) = (simd::level(), &self.of.codes);
+        if let Some(groups) = self.groups {
+            return scattered(level, codes, stream, factors, &groups[inputs.clone()], out);
         }
-        let zero = self.of.zeros.zero(self.zeros.row(group), self.rows.start, row);
-        Ok(Factor { scale, offset: f32::from(zero) })
+        let group = length(self.of.group_size);
+        let run = Run {
+            codes: stream,
+            start: 0,
+            factors: &factors[inputs.start / group..],
+            group,
+            into: inputs.start % group,
+        };
+        matrix::decode_run(level, codes, Arithmetic::MinusTimes, &run, out);
+    }
+}
+
+/// Codes of which each may belong to another group.
+fn scattered<T: Number>(
+    level: Level,
+    codes: &Codes,
+    stream: &[u8],
+    factors: &[Factor],
+    groups: &[[u8; 4]],
+    out: &mut [T],
+) {
+    const CHUNK: usize = 256;
+    let mut numbers = [0.0; CHUNK];
+    for ((out, groups), first) in
+        out.chunks_mut(CHUNK).zip(groups.chunks(CHUNK)).zip((0..).step_by(CHUNK))
+    {
+        let numbers = &mut numbers[..out.len()];
+        for (index, (number, group)) in numbers.iter_mut().zip(groups).enumerate() {
+            let Factor { scale, offset } = factors[u32::from_le_bytes(*group) as usize];
+            let code = codes.packing.code(stream, first + index);
+            *number = (codes.numbers[usize::from(code)] - offset) * scale;
+        }
+        simd::narrow(level, numbers, out);
     }
 }
 

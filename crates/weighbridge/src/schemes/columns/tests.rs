@@ -45,7 +45,7 @@ fn sample(bits: u32, lay: Lay, act_order: bool) -> Sample {
     let group = |k: u64| if act_order { k * 7 % groups } else { k / group_size } as u32;
     let parts = vec![
         noise(length(inputs * outputs * u64::from(bits) / 8), bits),
-        noise(length(groups * outputs * u64::from(bits) / 8), bits + 9),
+        noise(length(groups * zeros.words(&(0..outputs)).end * 4), bits + 9),
         (0..groups * outputs).flat_map(scale).collect(),
         (0..inputs).flat_map(|k| group(k).to_le_bytes()).collect(),
     ];
@@ -101,7 +101,7 @@ impl Sample {
             }
         };
         let group = u64::from(word(3, input));
-        let row = length(column * u64::from(bits) / 8);
+        let row = length(zeros.words(&(0..column)).end * 4);
         let zero_words = &self.parts[1][length(group) * row..][..row];
         let zero = zeros.zero(zero_words, 0, length(output));
         let scale =

@@ -25,7 +25,7 @@ pub(super) enum Zero {
     /// A number each.
     Plain(Grid),
     /// Small floats, of which the library only ever writes zeros.
-    AllZero(Grid),
+    Floats(Grid),
     /// Codes in words.
     Packed(PackedZeros),
 }
@@ -138,7 +138,7 @@ impl Factors for Arranged {
         slabs.push(self.scale.slab(&rows));
         match &self.zero {
             Zero::None => {}
-            Zero::Plain(grid) | Zero::AllZero(grid) => slabs.push(grid.slab(&rows)),
+            Zero::Plain(grid) | Zero::Floats(grid) => slabs.push(grid.slab(&rows)),
             Zero::Packed(zeros) => slabs.push(zeros.slab(&rows)),
         }
         if let Some(order) = &self.order {
@@ -164,7 +164,7 @@ impl Factors for Arranged {
             let scale = self.scale.number(scales, first, row, group);
             let offset = match (&self.zero, zeros) {
                 (Zero::Plain(grid), Some(zeros)) => grid.number(zeros, first, row, group),
-                (Zero::AllZero(grid), Some(zeros)) => {
+                (Zero::Floats(grid), Some(zeros)) => {
                     zero_or_error(grid.number(zeros, first, row, group), row, group)?
                 }
                 (Zero::Packed(packed), Some(zeros)) => {

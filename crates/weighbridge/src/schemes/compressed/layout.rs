@@ -171,16 +171,15 @@ fn is_stream(
     shape: &[u64],
 ) -> Found<bool> {
     let rows = shape[shape.len() - 2];
+    let zeros = module.zero.filter(|(_, zero)| element(zero) == Some(DType::I32));
+    let codes_fit = |stream: bool| PackedZeros::words_for(columns, bits, stream) == words;
     let fits = |stream: bool| {
-        let zeros = module.zero.filter(|(_, zero)| element(zero) == Some(DType::I32));
         let expected = PackedZeros::words_for(rows, bits, stream);
-        PackedZeros::words_for(columns, bits, stream) == words
-            && zeros
-                .is_none_or(|(_, z)| z.shape.len() < 2 || z.shape[z.shape.len() - 2] == expected)
+        let stored = |zero: &TensorInfo| zero.shape.iter().rev().nth(1).copied();
+        codes_fit(stream) && zeros.is_none_or(|(_, zero)| stored(zero) == Some(expected))
     };
     let per_word = u64::from(32 / bits);
-    let packed_zeros = module.zero.is_some_and(|(_, zero)| element(zero) == Some(DType::I32));
-    let alike = columns <= per_word && (!packed_zeros || rows <= per_word);
+    let alike = columns <= per_word && (zeros.is_none() || rows <= per_word);
     match (fits(false), fits(true)) {
         (true, true) if 32 % bits == 0 || alike => Ok(true),
         (true, true) => match writer {
@@ -193,6 +192,8 @@ fn is_stream(
             )),
         },
         (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
+        // Then it is the zero points that do not fit, which is for them to say.
+        _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
         _ => Err(format!(
             "{columns} columns of {bits} bits take {} words (before 0.18: {}), weight_packed has \
              {words}{}",
@@ -211,13 +212,17 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
             refuse_float(args, "integers")?;
             Kind::Byte
         }
-        Some(dtype) if args.float == Some(false) => {
-            return Err(format!("the config says integers, weight is {}", dtype.name()));
-        }
         Some(
             dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
-        ) => Kind::Float(dtype),
-        _ => return Err(format!("weight is {}, bytes are expected", described(weight))),
+        ) => match args.float {
+            Some(false) => {
+                return Err(format!("the config says integers, weight is {}", dtype.name()));
+            }
+            _ => Kind::Float(dtype),
+        },
+        _ => {
+            return Err(format!("weight is {}, I8 or an FP8 type is expected", described(weight)));
+        }
     };
     let shape = weight.shape.clone();
     if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
@@ -360,6 +365,8 @@ fn cells_of(module: &Module<'_>, args: &Args, shape: &[u64]) -> Found<Cells> {
         Strategy::Group(group) => {
             let cells = columns.div_ceil(group);
             let whole = columns.is_multiple_of(group) || columns < group;
+            // One group that is not full is a channel, whatever it is called.
+            let group = group.min(columns);
             (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
         }
         Strategy::Block(band, group) => {

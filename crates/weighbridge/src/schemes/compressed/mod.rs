@@ -37,6 +37,8 @@ mod factors;
 mod layout;
 mod module;
 mod sparse;
+#[cfg(test)]
+mod tests;
 
 use config::Settings;
 use module::Module;
@@ -86,7 +88,7 @@ impl Scheme for Compressed {
                 ("bitmask", _) => sparse::bid_for(name, (id, info), evidence, bids),
                 ("weight", Some(settings)) => {
                     let module = Module::new(name, (id, info), evidence);
-                    unpacked(&module, settings, evidence, bids);
+                    unpacked(&module, settings, bids);
                 }
                 (role, Some(_)) => companion(name, role, (id, info), evidence, bids),
                 _ => {}
@@ -102,12 +104,12 @@ fn packed(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, bid
     let beside = |suffix: &str| evidence.find(&format!("{}.{suffix}", module.name));
     match (beside("scale_packed"), beside("meta")) {
         (Some(scale), Some(meta)) => sparse::refuse_marlin(module, scale.0, meta.0, bids),
-        _ => module.bid(settings, evidence, bids),
+        _ => module.bid(settings, bids),
     }
 }
 
 /// A `weight`: quantized if its type says so, otherwise plain.
-fn unpacked(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
+fn unpacked(module: &Module<'_>, settings: &Settings, bids: &mut Bids) {
     let quantized = match module.codes.1.stored {
         StoredType::Element(dtype) => match dtype {
             DType::F32 | DType::F16 | DType::BF16 | DType::F64 => false,
@@ -121,7 +123,7 @@ fn unpacked(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, b
         _ => false,
     };
     if quantized {
-        module.bid(settings, evidence, bids);
+        module.bid(settings, bids);
     }
 }
 

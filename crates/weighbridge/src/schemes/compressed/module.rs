@@ -21,6 +21,8 @@ pub(super) struct Module<'a> {
     pub(super) zero: Option<Found<'a>>,
     pub(super) order: Option<Found<'a>>,
     pub(super) shape: Option<Found<'a>>,
+    /// A plain `weight` lies beside the packed one.
+    twice: bool,
     /// What `weight_shape` says, or why that is not known.
     sides: Result<Shape, String>,
 }
@@ -51,6 +53,7 @@ impl<'a> Module<'a> {
             zero: find("weight_zero_point"),
             order: find("weight_g_idx"),
             shape,
+            twice: codes.1.name.ends_with(".weight_packed") && find("weight").is_some(),
             sides: match shape {
                 Some(shape) => sides(shape, evidence),
                 None => Err("its `weight_shape` is missing".to_owned()),
@@ -92,17 +95,25 @@ impl<'a> Module<'a> {
         parts
     }
 
+    /// The weight's name. Two of one name would hide one another.
+    fn weight_name(&self) -> String {
+        match self.twice {
+            true => self.codes.1.name.to_string(),
+            false => format!("{}.weight", self.name),
+        }
+    }
+
     /// Bids for the module, or says why it cannot be decoded.
-    pub(super) fn bid(&self, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let name = format!("{}.weight", self.name);
-        let twice = self.form() != Form::Bytes && evidence.find(&name).is_some();
-        let layout = match twice {
-            true => Err(format!("{name} is stored beside it: which of the two counts?")),
+    pub(super) fn bid(&self, settings: &Settings, bids: &mut Bids) {
+        let layout = match self.twice {
+            true => {
+                Err(format!("{}.weight is stored beside it: which of the two counts?", self.name))
+            }
             false => self.layout(settings),
         };
         match layout {
             Ok(layout) => bids.weights.push(Bid {
-                name,
+                name: self.weight_name(),
                 shape: layout.shape.clone(),
                 variant: layout.variant().into(),
                 native: Some(layout.native),
@@ -115,14 +126,9 @@ impl<'a> Module<'a> {
 
     /// A finding, and a weight that is refused for the same reason.
     pub(super) fn refuse(&self, reason: &str, bids: &mut Bids) {
-        let stored = &self.codes.1.name;
-        bids.findings.push(Finding::of(stored, "undecodable", reason));
-        let name = format!("{}.weight", self.name);
-        // Two weights of one name would hide one another.
-        let name =
-            if bids.weights.iter().any(|bid| bid.name == name) { stored.to_string() } else { name };
+        bids.findings.push(Finding::of(&self.codes.1.name, "undecodable", reason));
         bids.weights.push(Bid {
-            name,
+            name: self.weight_name(),
             shape: self.logical_shape().unwrap_or_else(|_| self.codes.1.shape.clone()),
             variant: "undecided".into(),
             native: None,
@@ -137,11 +143,8 @@ impl<'a> Module<'a> {
         let groups = self.guesses(settings);
         let mut fitting: Vec<Layout> = Vec::new();
         for args in &groups {
-            if let Ok(layout) = self.try_layout(args, settings.writer) {
-                if !fitting.contains(&layout) {
-                    fitting.push(layout);
-                }
-            }
+            let layout = self.try_layout(args, settings.writer);
+            fitting.extend(layout.ok().filter(|layout| !fitting.contains(layout)));
         }
         let named = settings.named(self.name);
         match &fitting[..] {
@@ -226,7 +229,7 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
     let zero = match layout.zero {
         ZeroKind::None => Zero::None,
         ZeroKind::Bytes => Zero::Plain(grid(zeros, DType::I8)),
-        ZeroKind::Floats(dtype) => Zero::AllZero(grid(zeros, dtype)),
+        ZeroKind::Floats(dtype) => Zero::Floats(grid(zeros, dtype)),
         ZeroKind::Packed { bits, stream } => {
             let words = PackedZeros::words_for(rows, bits, stream);
             Zero::Packed(PackedZeros { part: zeros, bits, stream, rows, words, cells })

@@ -19,6 +19,8 @@ pub(super) struct Comfy<'a> {
     pub markers: Vec<(&'a str, Found<'a>)>,
     /// Formats of layers, from the metadata of the files.
     layers: Vec<Json>,
+    /// A file's description of its layers cannot be read.
+    pub unreadable: bool,
 }
 
 /// What is said of one layer.
@@ -52,11 +54,16 @@ impl<'a> Comfy<'a> {
             let prefix = info.name.strip_suffix("scaled_fp8")?;
             (prefix.is_empty() || prefix.ends_with('.')).then_some((prefix, (id, info)))
         });
-        let described = evidence.metadata().iter().filter_map(|metadata| {
-            let text = metadata.get("_quantization_metadata")?.as_str()?;
-            serde_json::from_str::<Json>(text).ok()?.get("layers").cloned()
-        });
-        Self { markers: markers.collect(), layers: described.collect() }
+        let mut comfy = Self { markers: markers.collect(), layers: Vec::new(), unreadable: false };
+        for metadata in evidence.metadata() {
+            let Some(value) = metadata.get("_quantization_metadata") else { continue };
+            let json = value.as_str().and_then(|text| serde_json::from_str::<Json>(text).ok());
+            match json.and_then(|json| json.get("layers").filter(|l| l.is_object()).cloned()) {
+                Some(layers) => comfy.layers.push(layers),
+                None => comfy.unreadable = true,
+            }
+        }
+        comfy
     }
 
     /// What is said of a layer, if anything is.

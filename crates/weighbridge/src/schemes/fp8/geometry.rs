@@ -10,6 +10,8 @@
 //! of some models restart their blocks in each shard.
 
 use crate::catalog::element_count;
+use crate::dtype::DType;
+use crate::schemes::matrix::Grid;
 
 /// A weight as stacked matrices, and the grid of its scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,31 @@ impl Geometry {
     /// Whether one number serves for everything.
     pub(super) fn is_single(&self) -> bool {
         self.stack == 1 && self.cells == [1, 1]
+    }
+
+    /// The grid for decoding: part `part` holds its numbers.
+    pub(super) fn grid(&self, part: usize, dtype: DType) -> Grid {
+        if self.is_single() {
+            return Grid::single(part, dtype);
+        }
+        Grid {
+            part,
+            dtype,
+            matrix: if self.stack == 1 { u64::MAX } else { self.sides[0] },
+            band: self.block[0],
+            bands: self.cells[0],
+            cells: self.cells[1],
+        }
+    }
+
+    /// Columns of a matrix row, and how many share a cell. With one number for everything the
+    /// codes run on over all rows.
+    pub(super) fn columns(&self) -> [u64; 2] {
+        let [rows, columns] = self.sides;
+        match self.is_single() {
+            true => [rows * columns, (rows * columns).max(1)],
+            false => [columns, self.block[1]],
+        }
     }
 
     /// In a word.
@@ -138,7 +165,7 @@ fn blocks(stack: u64, sides: [u64; 2], cells: [u64; 2], hints: Hints) -> Result<
     for (side, what) in [(0, "rows"), (1, "columns")] {
         block[side] = match hints.block {
             Some(stated) => check(sides[side], cells[side], stated[side], what, hints.fused)?,
-            None => derived(sides[side], cells[side], what)?,
+            None => derived(sides[side], cells[side], what, hints.fused)?,
         };
     }
     Ok(Geometry { stack, sides, block, cells })
@@ -174,22 +201,37 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
     }
 }
 
-/// The only block that explains the cells: an even division, or a power of two with a last block
-/// that is not full.
-fn derived(side: u64, cells: u64, what: &str) -> Result<u64, String> {
+/// The only block that explains the cells: a power of two, the last block perhaps not full.
+///
+/// An even division into blocks of another size is no proof: 8 cells for 576 rows are blocks of
+/// 72, or five of 128 with padding, and a fused projection may restart its blocks in each shard.
+fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String> {
+    const HINT: &str = "put the config.json that states weight_block_size beside the file";
     if cells == 1 {
         return Ok(side.max(1));
+    }
+    if cells == side {
+        return Ok(1);
+    }
+    if fused && what == "rows" {
+        return Err(format!(
+            "{cells} cells for {side} rows of what may be projections fused from several shards, \
+             as in MiMo: the block size is not certain; {HINT}"
+        ));
     }
     let even = side.is_multiple_of(cells).then_some(side / cells).filter(|&block| block > 0);
     let mut found: Vec<u64> = powers_of_two(side, cells).chain(even).collect();
     found.sort_unstable();
     found.dedup();
     match found[..] {
-        [block] => Ok(block),
+        [block] if block.is_power_of_two() => Ok(block),
         [] => Err(format!("{cells} cells for {side} {what} fit no block size")),
+        [block] => Err(format!(
+            "{cells} cells for {side} {what} may be blocks of {block}, or of another size with \
+             padding; {HINT}"
+        )),
         [first, second, ..] => Err(format!(
-            "{cells} cells for {side} {what} may be blocks of {first} or of {second}; put the \
-             config.json that states weight_block_size beside the file"
+            "{cells} cells for {side} {what} may be blocks of {first} or of {second}; {HINT}"
         )),
     }
 }
@@ -251,6 +293,9 @@ mod tests {
         };
         says(&[192, 256], &[2, 2], "blocks of 96 or of 128");
         says(&[256, 192], &[2, 2], "blocks of 96 or of 128");
+        // Five rows of blocks padded to eight, and blocks of 128 that restart in four shards.
+        says(&[576, 512], &[8, 4], "blocks of 72, or of another size");
+        says(&[1696, 512], &[16, 4], "blocks of 106, or of another size");
         says(&[6, 8], &[8], "do not fit");
         says(&[6, 8], &[0], "no scales");
         says(&[3, 6, 8], &[4, 6, 1], "do not fit");
@@ -290,6 +335,11 @@ mod tests {
         let fused = Hints { fused: true, ..stated([128, 128]) };
         let error = geometry(&[13568, 512], &[108, 4], fused).unwrap_err();
         assert!(error.contains("MiMo"), "{error}");
+        let unstated = Hints { fused: true, ..Hints::default() };
+        let error = geometry(&[256, 512], &[4, 8], unstated).unwrap_err();
+        assert!(error.contains("MiMo"), "{error}");
+        assert_eq!(geometry(&[256, 512], &[256], unstated).unwrap().name(), "channel");
+        assert!(geometry(&[256, 512], &[], unstated).unwrap().is_single());
         let error = geometry(&[576, 512], &[13, 4], stated([128, 128])).unwrap_err();
         assert!(error.contains("no padding"), "{error}");
     }

@@ -21,14 +21,15 @@
 //!   at least 16 bits, else to bf16. ModelOpt's MXFP8 (`MXFP8QTensor.dequantize`) is the same.
 //! - ModelOpt 0.47.0 `from_quantized_weight` and `FP8QTensor.dequantize`: the scale is rounded to
 //!   the model's type first (bf16 if not stated), then the product.
-//! - comfy-kitchen 0.2.40 `dequantize_per_tensor_fp8`: the same in bf16.
+//! - comfy-kitchen 0.2.40 `dequantize_per_tensor_fp8`: the same in bf16. Its `dequantize_mxfp8`:
+//!   both in f32, rounded once to bf16; the scales lie in tiles.
 //! - f32: the product in f32.
 
 use std::sync::Arc;
 
-use super::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales, scale_of};
+use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
 use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
-use crate::catalog::{Finding, TensorInfo, element_count};
+use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
 mod comfy;
@@ -37,11 +38,13 @@ mod names;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tiled;
 
 use comfy::Comfy;
 use geometry::{Geometry, Hints, geometry};
 use names::{Found, module_of, scaled_by, scales_of, unused_beside};
 use settings::Settings;
+use tiled::Tiled;
 
 /// The scheme.
 pub struct Fp8;
@@ -83,9 +86,17 @@ struct Model<'e, 'a> {
     comfy: Comfy<'a>,
 }
 
+/// Where the scales are.
+enum Layout {
+    /// In a grid.
+    Grid(Geometry),
+    /// In tiles, for every 32 columns.
+    Tiled(Tiled),
+}
+
 /// A weight whose evidence agrees.
 struct Agreed {
-    geometry: Geometry,
+    layout: Layout,
     codes: DType,
     scale_type: DType,
     native: DType,
@@ -134,6 +145,13 @@ impl<'a> Model<'_, 'a> {
         scales: &[(&'static str, Found<'a>)],
         format: Option<&str>,
     ) -> Result<Agreed, String> {
+        if self.comfy.unreadable && format.is_none() {
+            return Err(
+                "the file's _quantization_metadata, which says how its layers are stored, \
+                cannot be read; fetch the file again"
+                    .to_owned(),
+            );
+        }
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
             [] => {
@@ -152,14 +170,18 @@ impl<'a> Model<'_, 'a> {
                 two levels of scales cannot be decoded by this version"
                 .to_owned());
         }
-        if format == Some("mxfp8") {
-            return Err(
-                "ComfyUI's order of MXFP8 scales cannot be decoded by this version".to_owned()
-            );
-        }
         let comfy =
             format.is_some() || ending == ".scale_weight" || self.comfy.is_marked(&info.name);
-        let geometry = geometry(&info.shape, &scale.shape, self.hints(info, comfy)?)?;
+        let layout = match format {
+            Some("mxfp8") if scale_type == DType::F8_E8M0 => {
+                Layout::Tiled(Tiled::of(&info.shape, &scale.shape)?)
+            }
+            Some("mxfp8") => return Err("its scales should be E8M0 for MXFP8".to_owned()),
+            _ => {
+                let hints = self.hints(info, comfy)?;
+                Layout::Grid(geometry(&info.shape, &scale.shape, hints)?)
+            }
+        };
         let wide = scale_type != DType::F8_E8M0;
         let made_in = self.settings.model_dtype;
         let native = match () {
@@ -168,7 +190,7 @@ impl<'a> Model<'_, 'a> {
             () => made_in.unwrap_or(if wide { scale_type } else { DType::BF16 }),
         };
         let scale_rounded = wide && (comfy || self.settings.is_modelopt());
-        Ok(Agreed { geometry, codes, scale_type, native, scale_rounded })
+        Ok(Agreed { layout, codes, scale_type, native, scale_rounded })
     }
 
     /// The type of a weight's codes, if nothing contradicts it.
@@ -275,15 +297,14 @@ fn refusal(info: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids)
 }
 
 impl Agreed {
-    fn bid(&self, info: &TensorInfo, parts: Vec<Part>) -> Bid {
-        let recipe: Arc<dyn Recipe> = Arc::new(self.matrix(&info.shape));
+    fn bid(self, info: &TensorInfo, parts: Vec<Part>) -> Bid {
         Bid {
             name: info.name.to_string(),
             shape: info.shape.clone(),
             variant: self.variant().into(),
             native: Some(self.native),
             parts,
-            recipe: Ok(recipe),
+            recipe: Ok(Arc::new(self.matrix(&info.shape)) as Arc<dyn Recipe>),
         }
     }
 
@@ -294,36 +315,30 @@ impl Agreed {
             dtype => dtype.name().trim_start_matches("F8_").to_lowercase(),
         };
         let scales = if self.scale_type == DType::F8_E8M0 { "-e8m0" } else { "" };
-        format!("{codes}-{}{scales}", self.geometry.name())
+        match &self.layout {
+            Layout::Grid(geometry) => format!("{codes}-{}{scales}", geometry.name()),
+            Layout::Tiled(_) => format!("{codes}-g{}{scales}-tiled", tiled::GROUP),
+        }
     }
 
-    fn matrix(&self, shape: &[u64]) -> Matrix {
-        let Geometry { stack, sides: [rows, columns], block, cells } = self.geometry;
-        let grid = match self.geometry.is_single() {
-            true => Grid::single(1, self.scale_type),
-            false => Grid {
-                part: 1,
-                dtype: self.scale_type,
-                matrix: if stack == 1 { u64::MAX } else { rows },
-                band: block[0],
-                bands: cells[0],
-                cells: cells[1],
-            },
-        };
-        // One number for everything: the codes run on over all rows.
-        let columns = match self.geometry.is_single() {
-            true => element_count(shape).unwrap_or(0),
-            false => columns,
-        };
-        let steps = self.scale_rounded.then_some(self.native);
+    fn matrix(self, shape: &[u64]) -> Matrix {
         let codes = self.codes;
+        let steps = self.scale_rounded.then_some(self.native);
+        let (columns, group, factors): (_, _, Box<dyn Factors>) = match self.layout {
+            Layout::Grid(geometry) => {
+                let grid = geometry.grid(1, self.scale_type);
+                let [columns, group] = geometry.columns();
+                (columns, group, Box::new(Scales { steps, ..Scales::plain(grid) }))
+            }
+            Layout::Tiled(tiled) => (plain::columns(shape), tiled::GROUP, Box::new(tiled)),
+        };
         Matrix {
             codes: Codes::new(Packing::Bytes, |code| scale_of(codes, &[code], 0)),
             columns,
             outer: plain::columns(shape),
             row_bytes: columns,
-            group: if self.geometry.is_single() { columns.max(1) } else { block[1] },
-            factors: Box::new(Scales { steps, ..Scales::plain(grid) }),
+            group,
+            factors,
             arithmetic: Arithmetic::Times,
             native: self.native,
         }

@@ -90,8 +90,32 @@ fn outcome(tensors: &[Made<'_>], config: &Json) -> Outcome {
     outcome_reading(tensors, config, &[])
 }
 
+#[test]
+fn a_description_that_cannot_be_read_is_a_finding() {
+    let tensors = [("a.weight", F8_E4M3, &[8, 8][..]), ("a.weight_scale", F32, &[][..])];
+    let with = |text: &str| {
+        let mut metadata = Metadata::default();
+        metadata.push("_quantization_metadata", crate::catalog::Value::text(text));
+        outcome_with(&tensors, &json!({}), &[], &metadata)
+    };
+    for text in ["not JSON", r#"{"other": 1}"#, r#"{"layers": 3}"#] {
+        assert!(with(text).findings[0].2.contains("_quantization_metadata"), "{text}");
+    }
+    let good = with(r#"{"layers": {"a": {"format": "float8_e4m3fn"}}}"#);
+    assert!(good.findings.is_empty(), "{:?}", good.findings);
+}
+
 /// The same with the contents of every small tensor.
 fn outcome_reading(tensors: &[Made<'_>], config: &Json, contents: &[u8]) -> Outcome {
+    outcome_with(tensors, config, contents, &Metadata::default())
+}
+
+fn outcome_with(
+    tensors: &[Made<'_>],
+    config: &Json,
+    contents: &[u8],
+    metadata: &Metadata,
+) -> Outcome {
     let info = |&(name, dtype, shape): &Made<'_>| TensorInfo {
         name: name.into(),
         shape: shape.iter().copied().collect(),
@@ -102,10 +126,9 @@ fn outcome_reading(tensors: &[Made<'_>], config: &Json, contents: &[u8]) -> Outc
     };
     let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
     let configs = [Config { name: "config.json".into(), json: config.clone() }];
-    let metadata = Metadata::default();
     let read = |_| Ok(contents.to_vec());
     let evidence =
-        Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs).reading(&read);
+        Evidence::new(std::iter::once((&tensors[..], metadata)), &configs).reading(&read);
     let mut bids = Bids::default();
     Fp8.bid(&evidence, &mut bids);
     Outcome {
@@ -179,6 +202,9 @@ fn another_block_than_the_configs_is_refused() {
     refused(&pair(&[2, 4]), &fp8(&json!([128])), "two positive numbers");
     refused(&pair(&[2, 4]), &fp8(&json!([0, 128])), "two positive numbers");
     refused(&pair(&[3, 4]), &json!({}), "fit no block size");
+    // Blocks that restart in each of four shards, without a config: 106 would be wrong.
+    let shards = [("a.weight", F8_E4M3, &[1696, 256][..]), ("a.weight_scale_inv", F32, &[16, 2])];
+    refused(&shards, &json!({}), "blocks of 106, or of another size");
 }
 
 #[test]
@@ -288,7 +314,7 @@ fn formats_of_comfyui_must_agree_and_others_are_named() {
     };
     assert_eq!(with(r#"{"format":"float8_e5m2"}"#, F8_E5M2).variants[0].1, "e5m2-tensor");
     says(r#"{"format":"float8_e5m2"}"#, F8_E4M3, "said to be `float8_e5m2`");
-    says(r#"{"format":"mxfp8"}"#, F8_E4M3, "order of MXFP8 scales");
+    says(r#"{"format":"mxfp8"}"#, F8_E4M3, "should be E8M0");
     says(r#"{"format":"float8_e4m3fn"}"#, I8, "with a weight of I8");
     says(r#"{"format":"nvfp4"}"#, F8_E4M3, "said to be `nvfp4`");
     says(r#"{"other":1}"#, F8_E4M3, "names no format");

@@ -78,6 +78,10 @@ pub(super) fn bid_for(
     let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
     let beside =
         Companions { zeros: find("qzeros"), scales: find("scales"), groups: find("g_idx") };
+    // Another kernel's order, under names of its own.
+    if find("wscales").is_some() {
+        return;
+    }
     let is_awq = looks_like_awq(qweight, &beside);
     if config.is_none() && is_awq || qweight.stored != DType::I32.into() {
         return;

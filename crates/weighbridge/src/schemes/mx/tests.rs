@@ -3,8 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::catalog::{Metadata, Place, TensorInfo};
 use crate::dtype::DType;
-use crate::schemes::{Config, Out};
-use crate::source::Staged;
+use crate::schemes::Config;
 
 fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
     TensorInfo {
@@ -112,31 +111,4 @@ fn scales_of_other_schemes_are_left_alone() {
     let mx = json!({ "quant_method": "quark", "dtype": "mx" });
     let found = bids(&[tensor("m.weight", DType::U8, &[8, 17])], &mx);
     assert!(found.findings[0].message.contains("`mx`"));
-}
-
-fn whole(bytes: &[u8]) -> Staged<'_> {
-    Staged::over(bytes)
-}
-
-/// 0 is a power of two, 255 is no scale; both in rows and turned.
-#[test]
-fn the_ends_of_the_scales_are_what_they_are() {
-    let method = json!({ "quant_method": "mxfp4" });
-    let names = [("w_blocks", "w_scales"), ("w.blocks", "w.scales")];
-    for (blocks, scales) in names {
-        let tensors =
-            [tensor(blocks, DType::U8, &[1, 1, 1, 16]), tensor(scales, DType::U8, &[1, 1, 1])];
-        let found = bids(&tensors, &method);
-        let recipe = found.weights[0].recipe.as_ref().ok().unwrap();
-        let mut out = [0f32; 32];
-        let codes = [0x82u8; 16];
-        let mut decode = |scale: u8| {
-            let staged = [whole(&codes), whole(std::slice::from_ref(&scale))];
-            recipe.decode(&staged, 0..1, Out::F32(&mut out)).map(|()| [out[0], out[1]])
-        };
-        let [two, zero] = decode(0).unwrap();
-        assert_eq!(two, f32::from_bits(0x0080_0000));
-        assert!(zero == 0.0 && zero.is_sign_negative());
-        assert!(decode(255).unwrap_err().to_string().contains("group 0"));
-    }
 }

@@ -16,7 +16,7 @@ use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
 /// Columns of a block.
-const BLOCK: usize = super::GROUP as usize;
+const BLOCK: usize = 32;
 /// Bytes of a block's codes.
 const BYTES: usize = BLOCK / 2;
 /// Rows turned at a time: their numbers stay in the first cache.
@@ -33,7 +33,7 @@ impl Recipe for Transposed {
         let elements = self.rows * self.columns;
         let count = experts.end - experts.start;
         slabs.push(Slab::whole(0, experts.start * elements / 2, count * elements / 2));
-        let scales = elements / super::GROUP;
+        let scales = elements / BLOCK as u64;
         slabs.push(Slab::whole(1, experts.start * scales, count * scales));
     }
 

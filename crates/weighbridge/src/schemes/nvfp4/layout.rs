@@ -99,7 +99,7 @@ fn answered(
     found: &Found<'_>,
     left: &[Layout],
 ) -> Result<Layout, Refusal> {
-    let answer = asked(evidence, &found.weight.name);
+    let answer = evidence.asked(&found.weight.name);
     let named = answer.and_then(|answer| answer.strip_prefix("nvfp4/"));
     if let Some(&one) = left.iter().find(|one| Some(one.name()) == named) {
         return Ok(one);
@@ -125,12 +125,6 @@ fn answered(
             names(left)
         ),
     ))
-}
-
-/// The user's answer for a weight, as `scheme/variant`.
-fn asked<'a>(evidence: &Evidence<'a>, weight: &str) -> Option<&'a str> {
-    let _ = (evidence, weight);
-    None
 }
 
 /// Who describes a weight as ComfyUI reads it.
