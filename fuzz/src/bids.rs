@@ -48,13 +48,14 @@ fn with_file(model: &Invented) {
     check(&Evidence::new(catalog, &model.configs).reading(&read), Some(source));
 }
 
-/// The model as a file, filled with the contents over and over.
+/// The model as a file, each tensor filled with the contents over and over.
 fn file(model: &Invented) -> Vec<u8> {
     let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
-    let mut contents = model.contents.iter().copied().chain([0]).cycle();
     for tensor in &model.tensors {
         let start = data.len();
-        data.extend(contents.by_ref().take(tensor.bytes as usize));
+        // From the beginning, so that a document may be what a tensor holds.
+        let contents = model.contents.iter().copied().chain([0]).cycle();
+        data.extend(contents.take(tensor.bytes as usize));
         let shape: Vec<u64> = tensor.shape.iter().copied().collect();
         let entry = serde_json::json!({
             "dtype": tensor.stored.name(), "shape": shape, "data_offsets": [start, data.len()],
