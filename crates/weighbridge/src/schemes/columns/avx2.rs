@@ -157,3 +157,12 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
         _mm256_loadu_si256(words.as_ptr().cast())
     }
 }
+
+/// Asks for all cache lines of some memory that will be written.
+#[inline(always)]
+pub(super) unsafe fn prefetch<T>(out: &[T]) {
+    for at in (0..size_of_val(out)).step_by(64) {
+        // SAFETY: inside the slice; and a prefetch reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(out.as_ptr().cast::<i8>().add(at)) }
+    }
+}

@@ -26,7 +26,7 @@ use super::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
 use super::{Element, Out, Recipe};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::simd::{self, Level, Number};
+use crate::simd::{self, Level, Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
 #[cfg(target_arch = "x86_64")]
@@ -36,7 +36,7 @@ mod streams;
 mod zeros;
 
 pub(crate) use streams::Lay;
-use streams::{COLUMNS, Streams, WORDS};
+use streams::{COLUMNS, Streams, WORDS, prefetch_output};
 pub(crate) use zeros::Zeros;
 
 /// A weight whose parts are codes, zero points, scales and perhaps the group of each input.
@@ -138,6 +138,33 @@ struct Tile<'a> {
     groups: Option<&'a [[u8; 4]]>,
 }
 
+/// Outputs whose factors are made at a time: so many that whole cache lines of codes are used
+/// before others push them out.
+const BLOCK: usize = 2 * COLUMNS;
+
+/// Some inputs of the outputs that streams have room for.
+struct Piece {
+    /// The output of the first stream, counted like `strip`.
+    first: usize,
+    /// Outputs, counted from the first that is staged.
+    strip: Range<usize>,
+    inputs: Range<usize>,
+    /// Outputs that are staged but not asked for.
+    skip: usize,
+}
+
+/// Numbers of a row of scales from `first` on.
+fn scales_of(dtype: DType, bytes: &[u8], first: usize, out: &mut [f32]) {
+    let width = dtype.bits() as usize / 8;
+    let bytes = &bytes[first * width..(first + out.len()) * width];
+    match dtype {
+        DType::F16 => {
+            simd::map(simd::level(), bytes, out, |x| half_to_f32(u16::from_le_bytes(x)));
+        }
+        _ => (0..).zip(out).for_each(|(index, out)| *out = scale_of(dtype, bytes, index)),
+    }
+}
+
 thread_local! {
     /// Room for the factors of a strip, kept from one tile to the next.
     static FACTORS: Cell<Vec<Factor>> = const { Cell::new(Vec::new()) };
@@ -156,27 +183,45 @@ impl Tile<'_> {
         factors: &mut Vec<Factor>,
         out: &mut [T],
     ) -> Result<()> {
-        let (level, mut streams) = (simd::level(), Streams::new());
-        let (inputs, groups) = (length(self.of.inputs), length(self.of.groups));
+        let mut streams = Streams::new();
+        let groups = length(self.of.groups);
         // The first staged word may begin with outputs that nobody asked for.
         let skip = length(self.rows.start % self.of.lay.outputs_a_word());
         let columns = skip..skip + length(self.rows.end - self.rows.start);
-        for first in (0..columns.end).step_by(COLUMNS) {
-            let strip = columns.start.max(first)..columns.end.min(first + COLUMNS);
-            let rows = strip.start - skip..strip.end - skip;
-            self.fill(factors, rows.clone())?;
-            for stretch in self.stretches() {
-                let bits = self.of.codes.packing.bits() as usize;
-                streams.gather(level, self.of.lay, self.codes, first, &strip, &stretch, bits);
-                for (factors, row) in factors.chunks_exact(groups).zip(rows.clone()) {
-                    let stream = streams.of(row + skip - first);
-                    let start = row * inputs + stretch.start;
-                    let out = &mut out[start..start + stretch.len()];
-                    self.decode_row(stream, factors, &stretch, out);
+        for first in (0..columns.end).step_by(BLOCK) {
+            let block = columns.start.max(first)..columns.end.min(first + BLOCK);
+            self.fill(factors, block.start - skip..block.end - skip)?;
+            for inputs in self.stretches() {
+                for first in (first..block.end).step_by(COLUMNS) {
+                    let strip = block.start.max(first)..block.end.min(first + COLUMNS);
+                    let piece = Piece { first, strip, inputs: inputs.clone(), skip };
+                    let factors = &factors[(piece.strip.start - block.start) * groups..];
+                    self.decode_piece(&piece, &mut streams, factors, out);
                 }
             }
         }
         Ok(())
+    }
+
+    fn decode_piece<T: Number + Element>(
+        &self,
+        piece: &Piece,
+        streams: &mut Streams,
+        factors: &[Factor],
+        out: &mut [T],
+    ) {
+        let Piece { first, strip, inputs, skip } = piece;
+        let (level, groups) = (simd::level(), length(self.of.groups));
+        let bits = self.of.codes.packing.bits() as usize;
+        streams.gather(level, self.of.lay, self.codes, *first, strip, inputs, bits);
+        let row_of = |column: usize| (column - skip) * length(self.of.inputs) + inputs.start;
+        for (factors, column) in factors.chunks_exact(groups).zip(strip.clone()) {
+            if column + 1 < strip.end {
+                prefetch_output(level, &out[row_of(column + 1)..][..inputs.len()]);
+            }
+            let out = &mut out[row_of(column)..][..inputs.len()];
+            self.decode_row(streams.of(column - first), factors, inputs, out);
+        }
     }
 
     /// Pieces of all inputs that streams have room for.
@@ -192,16 +237,18 @@ impl Tile<'_> {
         let groups = length(self.of.groups);
         factors.clear();
         factors.resize(rows.len() * groups, Factor::default());
+        let (mut scales, mut zeros) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let (scales, zeros) = (&mut scales[..rows.len()], &mut zeros[..rows.len()]);
         for group in 0..groups {
-            let (scales, zeros) = (self.scales.row(group), self.zeros.row(group));
-            for (at, row) in rows.clone().enumerate() {
-                let scale = scale_of(self.of.scale_type, scales, row);
-                if !scale.is_finite() {
-                    let row = self.rows.start + row as u64;
-                    return Err(matrix::not_finite(scale, row, group as u64));
-                }
-                let zero = self.of.zeros.zero(zeros, self.rows.start, row);
-                factors[at * groups + group] = Factor { scale, offset: f32::from(zero) };
+            scales_of(self.of.scale_type, self.scales.row(group), rows.start, scales);
+            if let Some(odd) = scales.iter().position(|scale| !scale.is_finite()) {
+                let row = self.rows.start + (rows.start + odd) as u64;
+                return Err(matrix::not_finite(scales[odd], row, group as u64));
+            }
+            self.of.zeros.fill(self.zeros.row(group), self.rows.start, rows.start, zeros);
+            let places = factors[group..].iter_mut().step_by(groups);
+            for ((factor, &scale), &offset) in places.zip(&*scales).zip(&*zeros) {
+                *factor = Factor { scale, offset };
             }
         }
         Ok(())

@@ -32,8 +32,15 @@ impl Zeros {
         outputs.start * self.bits() / 32..(outputs.end * self.bits()).div_ceil(32)
     }
 
+    /// The zero points of outputs from `first + row` on, out of the words for outputs from
+    /// `first` on.
+    pub(super) fn fill(self, words: &[u8], first: u64, row: usize, out: &mut [f32]) {
+        (row..).zip(out).for_each(|(row, out)| *out = self.zero(words, first, row).into());
+    }
+
     /// The zero point of output `first + row`, out of the [`words`](Self::words) for outputs from
     /// `first` on.
+    #[inline(always)]
     #[allow(clippy::cast_possible_truncation)] // At most eight bits are left of a word.
     pub(super) fn zero(self, words: &[u8], first: u64, row: usize) -> u8 {
         let words = words.as_chunks::<4>().0;
