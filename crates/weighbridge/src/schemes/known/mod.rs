@@ -96,7 +96,8 @@ impl<'g, 'a> Group<'g, 'a> {
             return None;
         }
         let mut group = group;
-        group.companions.extend(kind.takes.iter().filter_map(|suffix| find(suffix)));
+        let more = kind.takes.iter().filter(|suffix| !kind.needs.contains(suffix));
+        group.companions.extend(more.filter_map(|suffix| find(suffix)));
         Some(group)
     }
 
