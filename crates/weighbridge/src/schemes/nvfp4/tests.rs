@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::catalog::{Metadata, Place, Value};
-use crate::schemes::Config;
+use crate::schemes::{Answer, Config};
 
 fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
     TensorInfo {
@@ -185,4 +185,23 @@ fn foreign_methods_are_left_alone() {
     let config = Config { name: "config.json".into(), json };
     let found = bids(&square(), &Metadata::default(), &[config], "");
     assert!(found.weights.is_empty() && found.findings.is_empty());
+}
+
+/// What the scheme makes of an answer, where nothing else tells and where a config does.
+#[test]
+fn an_answer_decides_what_is_open_and_nothing_else() {
+    let (tensors, metadata) = (square(), Metadata::default());
+    let decided = |says: &str, configs: &[Config]| {
+        let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), configs)
+            .answered(&answers);
+        let mut bids = Bids::default();
+        Nvfp4.bid(&evidence, &mut bids);
+        outcome(&bids).map(str::to_owned).map_err(|(kind, _)| kind.to_owned())
+    };
+    for variant in ["modelopt", "modelopt-swizzled", "comfy", "comfy-linear"] {
+        assert_eq!(decided(&format!("nvfp4/{variant}"), &[]).as_deref(), Ok(variant));
+    }
+    assert_eq!(decided("nvfp4/other", &[]), Err("ambiguous".to_owned()));
+    assert_eq!(decided("nvfp4/comfy", &[modelopt_config()]).as_deref(), Ok("modelopt"));
 }
