@@ -160,7 +160,7 @@ fn layout_of(json: &Json) -> Option<Layout> {
         Some("gptq") => gptq(),
         Some("awq") => awq(),
         Some("auto-round" | "autoround" | "intel/auto-round") => {
-            auto_round(text("packing_format"))?
+            auto_round(text("packing_format").as_deref().unwrap_or("auto"))?
         }
         Some(_) => return None,
         None if ["w_bit", "zero_point"].iter().any(|key| json.get(*key).is_some()) => awq(),
@@ -176,8 +176,8 @@ fn layout_of(json: &Json) -> Option<Layout> {
 }
 
 /// AutoRound's labels; `None` for those of other schemes.
-fn auto_round(label: Option<String>) -> Option<Layout> {
-    match label.as_deref().unwrap_or("auto") {
+fn auto_round(label: &str) -> Option<Layout> {
+    match label {
         "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => {
             Some(Layout::Gptq { less_one: true })
         }

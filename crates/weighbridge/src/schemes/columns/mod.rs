@@ -213,7 +213,7 @@ impl Tile<'_> {
         let Piece { first, strip, inputs, skip } = piece;
         let (level, groups) = (simd::level(), length(self.of.groups));
         let bits = self.of.codes.packing.bits() as usize;
-        streams.gather(level, self.of.lay, self.codes, *first, strip, inputs, bits);
+        streams.gather(level, self.of.lay, self.codes, &(*first..strip.end), inputs, bits);
         let row_of = |column: usize| (column - skip) * length(self.of.inputs) + inputs.start;
         for (factors, column) in factors.chunks_exact(groups).zip(strip.clone()) {
             if column + 1 < strip.end {

@@ -68,25 +68,23 @@ impl Streams {
         &self.0[column]
     }
 
-    /// Fills the streams of the outputs `strip`, of which `first` (a multiple of [`COLUMNS`])
-    /// has the first stream, with the codes of `inputs`, which begin at a whole word.
+    /// Fills the streams of some outputs, from a multiple of [`COLUMNS`] on, with the codes of
+    /// `inputs`, which begin at a whole word.
     pub(super) fn gather(
         &mut self,
         level: Level,
         lay: Lay,
         codes: &Staged<'_>,
-        first: usize,
-        strip: &Range<usize>,
+        columns: &Range<usize>,
         inputs: &Range<usize>,
         bits: usize,
     ) {
-        let columns = first..strip.end;
         match lay {
             Lay::Inputs => {
                 let rows = inputs.start * bits / 32..(inputs.end * bits).div_ceil(32);
-                self.transpose(level, codes, &columns, &rows);
+                self.transpose(level, codes, columns, &rows);
             }
-            Lay::Outputs => self.regroup(level, codes, &columns, inputs),
+            Lay::Outputs => self.regroup(level, codes, columns, inputs),
         }
     }
 
@@ -165,7 +163,7 @@ mod tests {
     #[test]
     fn levels_agree() {
         let bytes: Vec<u8> =
-            (0..70 * 300u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+            (0..70 * 300u32).map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()[1]).collect();
         for (lay, bits, words_a_row) in
             [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)]
         {
@@ -174,7 +172,7 @@ mod tests {
                 for inputs in [0..512, 0..64, 0..8, 0..75, 32..39, 96..480] {
                     let all = |level| {
                         let mut streams = Streams::new();
-                        streams.gather(level, lay, &staged, first, &(first..last), &inputs, bits);
+                        streams.gather(level, lay, &staged, &(first..last), &inputs, bits);
                         let whole = (inputs.len() * bits).div_ceil(8);
                         let of = |column: usize| streams.of(column)[..whole].to_vec();
                         (0..last - first).map(of).collect::<Vec<_>>()
