@@ -6,7 +6,7 @@
 //! P.scales   F16 [groups, out]
 //! ```
 //!
-//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see [`super::columns`]; canonical is
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see `columns`; canonical is
 //! AutoAWQ 0.2.9 (`dequantize_gemm`). Zero points are stored as they are. The layouts for
 //! matrix-vector multiplication (GEMV, GEMV_fast, llm-awq) are recognised and refused.
 

@@ -9,7 +9,7 @@
 //!
 //! Two, four and eight bits fill words; three bits run on over them, 32 codes in three words.
 //!
-//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see [`super::columns`]; canonical are
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see `columns`; canonical are
 //! GPTQModel 7.7.0 (`dequantize_weight` of its torch layer) and AutoGPTQ 0.7.1. Files of the first
 //! kind (`checkpoint_format` "gptq", AutoRound's "auto_round:auto_gptq") store `zero - 1`;
 //! "gptq_v2" (AutoRound's "auto_round") stores `zero`. Their writer takes the one off each packed

@@ -10,7 +10,7 @@
 //! `_weight_scale_2` behind their name.
 //!
 //! Two writers use these names and lay the bytes differently. Neither names nor, for many sizes,
-//! shapes can tell; [`layout`] says what does.
+//! shapes can tell; `layout` says what does.
 //!
 //! | variant | first of two codes | scales | recipe | canonical |
 //! |---|---|---|---|---|
@@ -19,7 +19,7 @@
 //! | `comfy` | high nibble | swizzled | comfy-kitchen's | comfy-kitchen 0.2.40, `dequantize_nvfp4` on a CPU |
 //! | `comfy-linear` | high nibble | row by row | comfy-kitchen's | the same, after `from_blocked` |
 //!
-//! Swizzled scales lie in tiles of 128 rows and 4 columns ([`swizzle`]), the last ones padded.
+//! Swizzled scales lie in tiles of 128 rows and 4 columns (`swizzle`), the last ones padded.
 //!
 //! Recipes. ModelOpt: `number * (scale * scale_2)`, both products rounded to f32, the result
 //! once to the native type, which is that of the model; code 8 is plus zero. comfy-kitchen works
