@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{COLUMNS, ROWS};
 use crate::buffer::Buffer;
 use crate::child::{self, Worker};
+use crate::decoding::{COLUMNS, ROWS};
 use crate::harness::Contestant;
 use crate::random_blocks::BlockFile;
 use crate::{Setting, ggml};

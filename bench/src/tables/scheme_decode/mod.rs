@@ -1,0 +1,67 @@
+//! Every quantization scheme of safetensors files, decoded: against the speed of memory, and
+//! against other tools.
+//!
+//! One thread, 4096 x 11008 elements, one output buffer that is reused. Each input is a checkpoint
+//! with the config that belongs to it, opened as any other; its file is mapped and its pages are
+//! in memory.
+
+mod cases;
+mod cells;
+mod checkpoint;
+mod four_bit;
+mod packed;
+mod stored;
+mod targets;
+
+use std::cell::RefCell;
+
+use crate::Setting;
+use crate::buffer::Buffer;
+use crate::decoding::{self, COLUMNS, ROWS};
+use crate::harness::{Rounds, Row, contest};
+use crate::table::{Line, Table};
+use cases::{CASES, Case};
+use checkpoint::Checkpoint;
+
+/// What was measured of one scheme.
+struct Measured {
+    case: &'static Case,
+    /// Ours and the limit.
+    own: Vec<Row>,
+}
+
+/// What `--only` may name.
+pub fn names() -> Vec<&'static str> {
+    CASES.iter().map(|case| case.name).collect()
+}
+
+pub fn measure(setting: &Setting) -> Table {
+    let title = format!(
+        "decode {ROWS} x {COLUMNS} elements of every scheme, one thread, reused output buffer"
+    );
+    let mut table = Table::new("scheme-decode", title);
+    let buffer = decoding::buffer();
+    let chosen = CASES.iter().filter(|case| setting.wants(case.name));
+    let measured: Vec<Measured> = chosen
+        .map(|case| {
+            eprintln!("  {}", case.name);
+            measure_one(setting, case, &buffer)
+        })
+        .collect();
+    targets::judge(&mut table, &measured);
+    table.matrix.head = cells::head();
+    for one in measured {
+        let cells = cells::line(&one);
+        table.matrix.lines.push(Line { cells, rows: one.own });
+    }
+    table.notes.push(cells::LEGEND.into());
+    table
+}
+
+fn measure_one(setting: &Setting, case: &'static Case, buffer: &RefCell<Buffer>) -> Measured {
+    let checkpoint = Checkpoint::new(&setting.data, case);
+    let timed = if setting.quick { 9 } else { 21 };
+    let subject = checkpoint.subject();
+    let own = contest(subject.contest(buffer), Rounds { warm_up: 1, timed });
+    Measured { case, own }
+}
