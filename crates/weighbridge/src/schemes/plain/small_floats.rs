@@ -29,7 +29,8 @@ pub(super) fn e5m2fnuz(byte: u8) -> f32 {
     if byte == 0x80 { f32::NAN } else { finite(byte, 2, 16) }
 }
 
-pub(super) fn e8m0(byte: u8) -> f32 {
+#[inline(always)]
+pub(crate) fn e8m0(byte: u8) -> f32 {
     let power = f32::from_bits(u32::from(byte) << 23);
     let bounded = if byte == 0 { f32::from_bits(0x0040_0000) } else { power };
     if byte == 0xff { f32::NAN } else { bounded }
