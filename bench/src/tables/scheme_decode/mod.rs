@@ -10,6 +10,7 @@ mod cells;
 mod checkpoint;
 mod four_bit;
 mod packed;
+mod peers;
 mod stored;
 mod targets;
 
@@ -22,12 +23,17 @@ use crate::harness::{Rounds, Row, contest};
 use crate::table::{Line, Table};
 use cases::{CASES, Case};
 use checkpoint::Checkpoint;
+use peers::Peers;
 
 /// What was measured of one scheme.
 struct Measured {
     case: &'static Case,
     /// Ours and the limit.
     own: Vec<Row>,
+    /// Ours and anamnesis, at bf16.
+    anamnesis: Vec<Row>,
+    /// What anamnesis makes of the file.
+    checked: Option<String>,
 }
 
 /// What `--only` may name.
@@ -40,28 +46,37 @@ pub fn measure(setting: &Setting) -> Table {
         "decode {ROWS} x {COLUMNS} elements of every scheme, one thread, reused output buffer"
     );
     let mut table = Table::new("scheme-decode", title);
+    let peers = if setting.quick { Peers::none() } else { Peers::find(setting, &mut table.notes) };
     let buffer = decoding::buffer();
     let chosen = CASES.iter().filter(|case| setting.wants(case.name));
     let measured: Vec<Measured> = chosen
         .map(|case| {
             eprintln!("  {}", case.name);
-            measure_one(setting, case, &buffer)
+            measure_one(setting, case, &peers, &buffer)
         })
         .collect();
     targets::judge(&mut table, &measured);
+    table.notes.extend(cells::notes(&measured));
     table.matrix.head = cells::head();
     for one in measured {
         let cells = cells::line(&one);
-        table.matrix.lines.push(Line { cells, rows: one.own });
+        let rows = [one.own, one.anamnesis].concat();
+        table.matrix.lines.push(Line { cells, rows });
     }
     table.notes.push(cells::LEGEND.into());
     table
 }
 
-fn measure_one(setting: &Setting, case: &'static Case, buffer: &RefCell<Buffer>) -> Measured {
+fn measure_one(
+    setting: &Setting,
+    case: &'static Case,
+    peers: &Peers,
+    buffer: &RefCell<Buffer>,
+) -> Measured {
     let checkpoint = Checkpoint::new(&setting.data, case);
     let timed = if setting.quick { 9 } else { 21 };
-    let subject = checkpoint.subject();
-    let own = contest(subject.contest(buffer), Rounds { warm_up: 1, timed });
-    Measured { case, own }
+    let own = contest(checkpoint.subject().contest(buffer), Rounds { warm_up: 1, timed });
+    let anamnesis = peers.contest(case, &checkpoint, buffer);
+    let checked = peers.check(&checkpoint, buffer);
+    Measured { case, own, anamnesis, checked }
 }

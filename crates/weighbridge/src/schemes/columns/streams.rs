@@ -164,7 +164,8 @@ mod tests {
     /// Every level makes the same streams, whatever is left over at the edges.
     #[test]
     fn levels_agree() {
-        let bytes: Vec<u8> = (0..70 * 300u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..70 * 300u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for (lay, bits, words_a_row) in
             [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)]
         {

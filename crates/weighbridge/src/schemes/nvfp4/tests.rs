@@ -193,8 +193,8 @@ fn an_answer_decides_what_is_open_and_nothing_else() {
     let (tensors, metadata) = (square(), Metadata::default());
     let decided = |says: &str, configs: &[Config]| {
         let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), configs)
-            .answered(&answers);
+        let evidence =
+            Evidence::new(std::iter::once((&tensors[..], &metadata)), configs).answered(&answers);
         let mut bids = Bids::default();
         Nvfp4.bid(&evidence, &mut bids);
         outcome(&bids).map(str::to_owned).map_err(|(kind, _)| kind.to_owned())
