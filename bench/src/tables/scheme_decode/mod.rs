@@ -5,6 +5,7 @@
 //! with the config that belongs to it, opened as any other; its file is mapped and its pages are
 //! in memory.
 
+mod canonical;
 mod cases;
 mod cells;
 mod checkpoint;
@@ -21,6 +22,7 @@ use crate::buffer::Buffer;
 use crate::decoding::{self, COLUMNS, ROWS};
 use crate::harness::{Rounds, Row, contest};
 use crate::table::{Line, Table};
+use canonical::{Canonical, Libraries};
 use cases::{CASES, Case};
 use checkpoint::Checkpoint;
 use peers::Peers;
@@ -34,6 +36,8 @@ struct Measured {
     anamnesis: Vec<Row>,
     /// What anamnesis makes of the file.
     checked: Option<String>,
+    /// Ours and the library that owns the scheme.
+    canonical: Canonical,
 }
 
 /// What `--only` may name.
@@ -47,12 +51,13 @@ pub fn measure(setting: &Setting) -> Table {
     );
     let mut table = Table::new("scheme-decode", title);
     let peers = if setting.quick { Peers::none() } else { Peers::find(setting, &mut table.notes) };
+    let libraries = Libraries::default();
     let buffer = decoding::buffer();
     let chosen = CASES.iter().filter(|case| setting.wants(case.name));
     let measured: Vec<Measured> = chosen
         .map(|case| {
             eprintln!("  {}", case.name);
-            measure_one(setting, case, &peers, &buffer)
+            measure_one(setting, case, (&peers, &libraries), &buffer)
         })
         .collect();
     targets::judge(&mut table, &measured);
@@ -60,7 +65,7 @@ pub fn measure(setting: &Setting) -> Table {
     table.matrix.head = cells::head();
     for one in measured {
         let cells = cells::line(&one);
-        let rows = [one.own, one.anamnesis].concat();
+        let rows = [one.own, one.anamnesis, one.canonical.rows].concat();
         table.matrix.lines.push(Line { cells, rows });
     }
     table.notes.push(cells::LEGEND.into());
@@ -70,7 +75,7 @@ pub fn measure(setting: &Setting) -> Table {
 fn measure_one(
     setting: &Setting,
     case: &'static Case,
-    peers: &Peers,
+    (peers, libraries): (&Peers, &Libraries),
     buffer: &RefCell<Buffer>,
 ) -> Measured {
     let checkpoint = Checkpoint::new(&setting.data, case);
@@ -78,5 +83,9 @@ fn measure_one(
     let own = contest(checkpoint.subject().contest(buffer), Rounds { warm_up: 1, timed });
     let anamnesis = peers.contest(case, &checkpoint, buffer);
     let checked = peers.check(&checkpoint, buffer);
-    Measured { case, own, anamnesis, checked }
+    let canonical = match setting.quick {
+        true => Canonical::default(),
+        false => libraries.contest(case, &checkpoint, buffer),
+    };
+    Measured { case, own, anamnesis, checked, canonical }
 }

@@ -74,6 +74,11 @@ impl Peers {
     }
 }
 
+/// How many elements are not the same bits.
+pub fn differing(count: usize, of: usize) -> String {
+    format!("{count} of {of} elements differ")
+}
+
 /// What is different in a file that anamnesis wrote.
 fn compare(theirs: &Path, checkpoint: &Checkpoint, buffer: &mut Buffer) -> String {
     let weight = checkpoint.subject().weight;
@@ -96,8 +101,9 @@ fn compare(theirs: &Path, checkpoint: &Checkpoint, buffer: &mut Buffer) -> Strin
     let zeros = pairs().filter(|(a, b)| a.to_f32() == 0.0 && b.to_f32() == 0.0).count();
     match (pairs().count(), zeros) {
         (0, _) => SAME.to_owned(),
+        (all, 0) => differing(all, ours.len()),
         (all, zeros) => {
-            format!("{all} of {} elements differ, {zeros} of them in the sign of zero", ours.len())
+            format!("{}, {zeros} of them in the sign of zero", differing(all, ours.len()))
         }
     }
 }

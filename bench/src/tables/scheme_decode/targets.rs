@@ -1,12 +1,13 @@
 //! What is asked of the figures, by median.
 
 use super::Measured;
+use super::canonical::{CANONICAL, NATIVE};
 use super::peers::WHOLE;
 use crate::anamnesis::ANAMNESIS;
 use crate::decoding::{OURS, find, over_limit};
 use crate::harness::Row;
 use crate::table::Table;
-use crate::verdict::{Ratios, at_most, mean};
+use crate::verdict::{Ratios, at_least, at_most, mean};
 
 /// How near to the limit a scheme must come.
 pub struct Class {
@@ -46,6 +47,9 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
         }
     }
     judge_anamnesis(table, all);
+    let python = |one: &Measured| Some(peer_over_ours(&one.canonical.rows, CANONICAL, NATIVE)?.0);
+    let ratios = all.iter().filter_map(|one| Some((one.case.name, python(one)?))).collect();
+    at_least(table, format!("{CANONICAL}: at least 5x ours"), &ratios, 5.0);
 }
 
 fn judge_anamnesis(table: &mut Table, all: &[Measured]) {
