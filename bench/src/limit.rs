@@ -16,7 +16,9 @@ pub fn pass_parts<const SIZE: usize>(parts: &[&[u8]], mut output: &mut [u8]) {
     let mut bytes: usize = parts.iter().map(|part| part.len()).sum();
     for part in parts {
         let steps = output.len() / (STEP * SIZE);
-        let share = (steps as f64 * part.len() as f64 / bytes.max(1) as f64).round() as usize;
+        // To the nearest step; a u128 since both are large.
+        let (twice, whole) = (2 * steps as u128 * part.len() as u128, bytes.max(1) as u128);
+        let share = ((twice + whole) / (2 * whole)) as usize;
         let (now, later) = output.split_at_mut(share * STEP * SIZE);
         if share > 0 {
             pass::<SIZE>(part, now);

@@ -10,6 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
+mod anamnesis;
 mod buffer;
 mod cache;
 mod child;

@@ -1,8 +1,9 @@
 //! How the figures of a type are written into its line.
 
 use super::Measured;
-use super::peers::{ANAMNESIS, GGML, GGUF_PY};
+use super::peers::{GGML, GGUF_PY};
 use super::targets::{class, peer_over_ours};
+use crate::anamnesis::ANAMNESIS;
 use crate::decoding::{LIMIT_HEAD, find, limit_cells};
 
 /// How to read them.

@@ -1,7 +1,8 @@
 //! What is asked of the figures, by median.
 
 use super::Measured;
-use super::peers::{ANAMNESIS, GGML, GGUF_PY};
+use super::peers::{GGML, GGUF_PY};
+use crate::anamnesis::ANAMNESIS;
 use crate::decoding::{OURS, find, over_limit};
 use crate::table::Table;
 use crate::verdict::{self, Ratios, at_least, at_most};

@@ -25,10 +25,15 @@ pub struct Case {
 
 /// All of them.
 pub const CASES: &[Case] = &[
-    rows("fp8-tensor", "fp8/e4m3-tensor", || fp8(Value::Null), || eight(F8_E4M3, F32, &[])),
-    rows("fp8-channel", "fp8/e4m3-channel", || fp8(Value::Null), || eight(F8_E4M3, F32, &[ROWS])),
-    rows("fp8-block", "fp8/e4m3-b128x128", || fp8(json!([128, 128])), || blocks(F32)),
-    rows("fp8-block-e8m0", "fp8/e4m3-b128x128-e8m0", || fp8(json!([128, 128])), || blocks(F8_E8M0)),
+    rows("fp8-tensor", "fp8/e4m3-tensor", || fp8(&Value::Null), || eight(F8_E4M3, F32, &[])),
+    rows("fp8-channel", "fp8/e4m3-channel", || fp8(&Value::Null), || eight(F8_E4M3, F32, &[ROWS])),
+    rows("fp8-block", "fp8/e4m3-b128x128", || fp8(&json!([128, 128])), || blocks(F32)),
+    rows(
+        "fp8-block-e8m0",
+        "fp8/e4m3-b128x128-e8m0",
+        || fp8(&json!([128, 128])),
+        || blocks(F8_E8M0),
+    ),
     rows("mxfp8", "fp8/e4m3-g32-e8m0", mxfp8, || eight(F8_E4M3, U8, &[ROWS, COLUMNS / 32])),
     rows("fp8-e5m2", "fp8/e5m2-tensor", Vec::new, comfy),
     rows("bnb-int8", "bnb/int8", || bnb("load_in_8bit"), bnb_int8),
@@ -73,19 +78,19 @@ const fn columns(name: &'static str, kind: &'static str, config: Config, tensors
 }
 
 /// A config that names its quantization.
-pub fn config(dtype: &str, quantization: Value) -> Vec<(&'static str, Value)> {
+pub fn config(dtype: &str, quantization: &Value) -> Vec<(&'static str, Value)> {
     let text = json!({
         "model_type": "llama", "torch_dtype": dtype, "quantization_config": quantization
     });
     vec![("config.json", text)]
 }
 
-fn fp8(block: Value) -> Vec<(&'static str, Value)> {
+fn fp8(block: &Value) -> Vec<(&'static str, Value)> {
     let scheme = if block.is_null() { "static" } else { "dynamic" };
     let fp8 = json!({
         "quant_method": "fp8", "activation_scheme": scheme, "weight_block_size": block
     });
-    config("bfloat16", fp8)
+    config("bfloat16", &fp8)
 }
 
 fn eight(codes: weighbridge::DType, scales: weighbridge::DType, shape: &[u64]) -> Vec<Stored> {
@@ -103,7 +108,7 @@ fn blocks(scales: weighbridge::DType) -> Vec<Stored> {
     ]
 }
 
-fn modelopt(quantization: Value) -> Vec<(&'static str, Value)> {
+fn modelopt(quantization: &Value) -> Vec<(&'static str, Value)> {
     let producer = json!({ "name": "modelopt", "version": "0.47.0" });
     vec![
         ("config.json", json!({ "model_type": "llama", "torch_dtype": "bfloat16" })),
@@ -112,11 +117,11 @@ fn modelopt(quantization: Value) -> Vec<(&'static str, Value)> {
 }
 
 fn mxfp8() -> Vec<(&'static str, Value)> {
-    modelopt(json!({ "quant_algo": "MXFP8", "kv_cache_quant_algo": null, "group_size": 32 }))
+    modelopt(&json!({ "quant_algo": "MXFP8", "kv_cache_quant_algo": null, "group_size": 32 }))
 }
 
 fn modelopt_nvfp4() -> Vec<(&'static str, Value)> {
-    modelopt(json!({ "quant_algo": "NVFP4", "kv_cache_quant_algo": null, "group_size": 16 }))
+    modelopt(&json!({ "quant_algo": "NVFP4", "kv_cache_quant_algo": null, "group_size": 16 }))
 }
 
 /// ComfyUI's older files: no config, but a marker.
@@ -130,7 +135,7 @@ fn comfy() -> Vec<Stored> {
 }
 
 fn bnb(load: &str) -> Vec<(&'static str, Value)> {
-    config("bfloat16", json!({ "quant_method": "bitsandbytes", load: true }))
+    config("bfloat16", &json!({ "quant_method": "bitsandbytes", load: true }))
 }
 
 fn bnb_int8() -> Vec<Stored> {
@@ -142,7 +147,7 @@ fn bnb_int8() -> Vec<Stored> {
 }
 
 fn gpt_oss() -> Vec<(&'static str, Value)> {
-    config("bfloat16", json!({ "quant_method": "mxfp4" }))
+    config("bfloat16", &json!({ "quant_method": "mxfp4" }))
 }
 
 fn deepseek() -> Vec<(&'static str, Value)> {

@@ -34,6 +34,11 @@ impl Checkpoint {
         checkpoint
     }
 
+    /// Where its tensors are.
+    pub fn file(&self) -> PathBuf {
+        self.folder.join("model.safetensors")
+    }
+
     /// The weight, and its parts in memory.
     pub fn subject(&self) -> Subject<'_> {
         let weight = self.model.weights().next().expect("it was checked");

@@ -38,13 +38,13 @@ pub fn words(zero_points: bool) -> Vec<Stored> {
     tensors
 }
 
-fn compressed(format: &str, weights: Value) -> Vec<(&'static str, Value)> {
+fn compressed(format: &str, weights: &Value) -> Vec<(&'static str, Value)> {
     let group = json!({ "targets": ["Linear"], "format": format, "weights": weights });
     let quantization = json!({
         "quant_method": "compressed-tensors", "format": format, "version": "0.19.0",
         "quantization_status": "compressed", "config_groups": { "group_0": group }
     });
-    config("bfloat16", quantization)
+    config("bfloat16", &quantization)
 }
 
 fn integers(
@@ -58,7 +58,7 @@ fn integers(
         "num_bits": bits, "type": "int", "symmetric": symmetric, "strategy": strategy,
         "group_size": group, "dynamic": false, "actorder": null
     });
-    compressed(format, weights)
+    compressed(format, &weights)
 }
 
 fn floats(format: &str, group: u64, strategy: &str) -> Vec<(&'static str, Value)> {
@@ -66,7 +66,7 @@ fn floats(format: &str, group: u64, strategy: &str) -> Vec<(&'static str, Value)
         "num_bits": 4, "type": "float", "symmetric": true, "strategy": strategy,
         "group_size": group, "dynamic": false, "actorder": null
     });
-    compressed(format, weights)
+    compressed(format, &weights)
 }
 
 pub fn int4(symmetric: bool) -> Vec<(&'static str, Value)> {
@@ -90,7 +90,7 @@ pub fn gptq(bits: u64, desc_act: bool) -> Vec<(&'static str, Value)> {
         "quant_method": "gptq", "checkpoint_format": "gptq", "bits": bits, "group_size": GROUP,
         "sym": true, "desc_act": desc_act
     });
-    config("float16", quantization)
+    config("float16", &quantization)
 }
 
 /// GPTQ: packed along the inputs, symmetric, with the group of each input.
@@ -121,7 +121,7 @@ pub fn awq_config() -> Vec<(&'static str, Value)> {
     let quantization = json!({
         "quant_method": "awq", "version": "gemm", "bits": 4, "group_size": GROUP, "zero_point": true
     });
-    config("float16", quantization)
+    config("float16", &quantization)
 }
 
 /// AWQ: packed along the outputs.
