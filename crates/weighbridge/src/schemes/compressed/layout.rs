@@ -17,8 +17,9 @@ pub(super) struct Layout {
     pub(super) cells: Cells,
     pub(super) scale: DType,
     pub(super) zero: ZeroKind,
-    /// `weight_g_idx` says which group a column is in.
-    pub(super) ordered: bool,
+    pub(super) order: Columns,
+    /// The type of `weight_shape`, where that has not been read and must agree.
+    pub(super) stated: Option<DType>,
     /// What the library decodes to.
     pub(super) native: DType,
 }
@@ -53,6 +54,17 @@ pub(super) enum Cells {
         group: u64,
         cells: u64,
     },
+}
+
+/// Which group a column is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// As they lie.
+    InOrder,
+    /// As `weight_g_idx` lists them.
+    Listed,
+    /// The config speaks of a list, but there is none.
+    Lost,
 }
 
 /// How zero points are stored.
@@ -99,7 +111,7 @@ impl Layout {
             Cells::Blocks { band, group, .. } => format!("block{band}x{group}"),
         };
         let zero = if self.zero == ZeroKind::None { "" } else { "-asym" };
-        let order = if self.ordered { "-actorder" } else { "" };
+        let order = if self.order == Columns::Listed { "-actorder" } else { "" };
         format!("{codes}-{cells}{zero}{order}")
     }
 }
@@ -118,21 +130,16 @@ fn described(info: &TensorInfo) -> String {
 }
 
 /// `weight_packed` of 32-bit words: integers of one to eight bits.
-pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) -> Found<Layout> {
+pub(super) fn packed_integers(
+    module: &Module<'_, '_>,
+    args: &Args,
+    writer: Writer,
+) -> Found<Layout> {
     refuse_float(args, "integers")?;
     let packed = module.codes.1;
-    let shape = module.logical_shape()?;
-    let (Some((&columns, rows)), Some((&words, stored_rows))) =
-        (shape.split_last(), packed.shape.split_last())
-    else {
-        return Err("weight_packed has no dimensions".to_owned());
-    };
-    if rows != stored_rows
-        || !(2..=3).contains(&shape.len())
-        || words.checked_mul(32) < Some(columns)
-    {
+    if !(2..=3).contains(&packed.shape.len()) {
         return Err(format!(
-            "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+            "weight_packed is {}, two or three dimensions are expected",
             described(packed)
         ));
     }
@@ -140,6 +147,8 @@ pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) 
     if !(1..=8).contains(&bits) {
         return Err(format!("the config says {bits} bits, one to eight can be packed"));
     }
+    let (shape, stated) = shape_of(module, args, bits)?;
+    let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
     let cells = cells_of(module, args, &shape)?;
     let stream = is_stream(module, args, writer, (bits, columns, words), &shape)?;
     let packing = match bits {
@@ -153,7 +162,8 @@ pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) 
         codes: Kind::Packed(bits, packing),
         row_bytes: words * 4,
         zero: zero_of(module, args, bits, stream, writer, &shape)?,
-        ordered: ordered(module, cells, columns)?,
+        order: order_of(module, args, cells, columns)?,
+        stated,
         cells,
         scale,
         native: scale,
@@ -161,10 +171,45 @@ pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) 
     })
 }
 
+/// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
+/// tell how many columns there are, if there is more than one: no column is outside of them.
+fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Found<(Shape, Option<DType>)> {
+    let (packed, scale) = (module.codes.1, module.scale()?);
+    let sides = packed.shape.len();
+    let dtype = module.shape_type(sides)?;
+    let (rows, words) = (&packed.shape[..sides - 1], packed.shape[sides - 1]);
+    if let (Some(Strategy::Group(group)), Some(&cells @ 2..)) = (args.strategy, scale.shape.last())
+    {
+        let columns = cells.checked_mul(group).filter(|columns| columns.checked_mul(8).is_some());
+        let columns = columns.ok_or("weight_scale is too large")?;
+        let [stream, whole] =
+            [true, false].map(|stream| PackedZeros::words_for(columns, bits, stream));
+        if ![stream, whole].contains(&words) || rows.contains(&0) {
+            return Err(format!(
+                "weight_scale is {}, which makes {columns} columns in groups of {group}; with \
+                 {bits} bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
+                described(scale),
+                described(packed)
+            ));
+        }
+        return Ok((rows.iter().copied().chain([columns]).collect(), Some(dtype)));
+    }
+    let shape = module.logical_shape()?;
+    match shape.split_last() {
+        Some((&columns, sides)) if sides == rows && words.checked_mul(32) >= Some(columns) => {
+            Ok((shape, None))
+        }
+        _ => Err(format!(
+            "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+            described(packed)
+        )),
+    }
+}
+
 /// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
 /// both packings come to the same widths and differ all the same, the version does.
 fn is_stream(
-    module: &Module<'_>,
+    module: &Module<'_, '_>,
     args: &Args,
     writer: Writer,
     (bits, columns, words): (u32, u64, u64),
@@ -205,7 +250,7 @@ fn is_stream(
 }
 
 /// `weight` of signed bytes or small floats.
-pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<Layout> {
+pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Found<Layout> {
     let weight = module.codes.1;
     let codes = match element(weight) {
         Some(DType::I8) => {
@@ -240,7 +285,8 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
         codes,
         row_bytes: columns,
         zero: zero_of(module, args, 8, true, writer, &shape)?,
-        ordered: ordered(module, cells, columns)?,
+        order: order_of(module, args, cells, columns)?,
+        stated: None,
         cells,
         scale,
         native,
@@ -250,7 +296,7 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
 
 /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
 /// as scales, or six-bit floats.
-pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
+pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Found<Layout> {
     if args.float == Some(false) {
         return Err("the config says integers, weight_packed holds bytes as for floats".to_owned());
     }
@@ -295,6 +341,12 @@ pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
         Some(other) => return Err(format!("the config says {other:?} for four-bit floats")),
     };
     let columns = columns.ok_or("weight_packed is too large")?;
+    if group != 32 && module.global.is_none() {
+        return Err(format!(
+            "the config says groups of {group}, exponents as scales go with groups of 32; bytes \
+             that are no exponents (E5M3) cannot be decoded by this version"
+        ));
+    }
     if rows == 0 || columns == 0 || scale_rows != rows || cells.checked_mul(group) != Some(columns)
     {
         return Err(format!(
@@ -313,7 +365,8 @@ pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
         cells: Cells::Rows { group, cells },
         scale: if bits == 4 && module.global.is_some() { DType::F8_E4M3 } else { DType::F8_E8M0 },
         zero: ZeroKind::None,
-        ordered: false,
+        order: Columns::InOrder,
+        stated: None,
         native: DType::BF16,
     })
 }
@@ -333,7 +386,7 @@ fn refuse_float(args: &Args, found: &str) -> Found<()> {
     }
 }
 
-fn float_scale(module: &Module<'_>) -> Found<DType> {
+fn float_scale(module: &Module<'_, '_>) -> Found<DType> {
     match element(module.scale()?) {
         Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
         _ => {
@@ -343,7 +396,7 @@ fn float_scale(module: &Module<'_>) -> Found<DType> {
 }
 
 /// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
-fn cells_of(module: &Module<'_>, args: &Args, shape: &[u64]) -> Found<Cells> {
+fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> Found<Cells> {
     let scale = module.scale()?;
     let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
     let strategy = match args.strategy {
@@ -400,7 +453,7 @@ fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Found<Strategy> {
 
 /// Zero points: a number each in the shape of the scales, or packed down the rows.
 fn zero_of(
-    module: &Module<'_>,
+    module: &Module<'_, '_>,
     args: &Args,
     bits: u32,
     stream: bool,
@@ -449,11 +502,16 @@ fn zero_of(
     }
 }
 
-/// Whether there is an order of columns; it must be one, and there must be groups.
-fn ordered(module: &Module<'_>, cells: Cells, columns: u64) -> Found<bool> {
-    let Some((_, order)) = module.order else { return Ok(false) };
+/// Which group a column is in: an order must be a list of all of them, and there must be groups.
+fn order_of(module: &Module<'_, '_>, args: &Args, cells: Cells, columns: u64) -> Found<Columns> {
+    let Some((_, order)) = module.order else {
+        let several = matches!(cells, Cells::Rows { cells: 2.., .. });
+        return Ok(if args.ordered && several { Columns::Lost } else { Columns::InOrder });
+    };
     match (element(order), cells) {
-        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => Ok(true),
+        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
+            Ok(Columns::Listed)
+        }
         (_, Cells::Rows { .. }) => {
             Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
         }
