@@ -32,9 +32,11 @@ use crate::source::{Slab, Staged};
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 pub(crate) mod config;
+mod orphan;
 mod streams;
 mod zeros;
 
+pub(crate) use orphan::check_orphan;
 pub(crate) use streams::Lay;
 use streams::{COLUMNS, Streams, WORDS, prefetch_output};
 pub(crate) use zeros::Zeros;
