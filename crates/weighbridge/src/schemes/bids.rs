@@ -71,7 +71,8 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
         }
     }
-    ledger.findings.extend(leftover::findings(evidence, &ledger.weights));
+    let leftover = leftover::findings(evidence, &ledger);
+    ledger.findings.extend(leftover);
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{Entry, Evidence, TensorId};
+use super::{Entry, Evidence, Ledger, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
@@ -15,21 +15,26 @@ const OF_WEIGHT: [&str; 6] = ["_scale", "_scales", "_scale_inv", ".scale", ".sca
 /// Likewise, after the name of the weight's module.
 const OF_MODULE: [&str; 3] = ["scale", "scales", "qscale_weight"];
 
-/// A finding for each plain tensor of integers with a scale that is plain too.
-pub(super) fn findings(evidence: &Evidence<'_>, weights: &[Entry]) -> Vec<Finding> {
+/// A finding for each plain tensor of integers with a scale that is plain too, unless something
+/// has been found about it already.
+pub(super) fn findings(evidence: &Evidence<'_>, ledger: &Ledger) -> Vec<Finding> {
     let mut plain: Option<HashSet<TensorId>> = None;
     let mut all = Vec::new();
-    for entry in weights {
+    for entry in &ledger.weights {
         let Entry::Plain(id) = entry else { continue };
         let (_, info) = evidence.tensors()[evidence.index(*id)];
         if !is_packed(info) {
             continue;
         }
-        let plain = plain.get_or_insert_with(|| plain_ones(weights));
+        let plain = plain.get_or_insert_with(|| plain_ones(&ledger.weights));
         let free = |name: String| evidence.find(&name).filter(|(id, _)| plain.contains(id));
         if let Some((_, scale)) = scale_names(&info.name).find_map(free) {
             all.push(finding(info, scale));
         }
+    }
+    if !all.is_empty() {
+        let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
+        all.retain(|finding| !found.contains(&finding.tensor));
     }
     all
 }
@@ -52,7 +57,10 @@ fn plain_ones(weights: &[Entry]) -> HashSet<TensorId> {
 fn scale_names(name: &str) -> impl Iterator<Item = String> {
     let module = name.strip_suffix("weight");
     let of_module = module.map(|module| OF_MODULE.map(|scale| format!("{module}{scale}")));
-    OF_WEIGHT.map(|scale| format!("{name}{scale}")).into_iter().chain(of_module.into_iter().flatten())
+    OF_WEIGHT
+        .map(|scale| format!("{name}{scale}"))
+        .into_iter()
+        .chain(of_module.into_iter().flatten())
 }
 
 fn finding(info: &TensorInfo, scale: &TensorInfo) -> Finding {
