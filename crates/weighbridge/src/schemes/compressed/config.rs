@@ -1,5 +1,7 @@
 //! What a compressed-tensors config says: groups of modules, each with its own arguments.
 
+use std::fmt;
+
 use regex::Regex;
 use serde_json::Value as Json;
 
@@ -53,6 +55,17 @@ pub(super) enum Strategy {
     Group(u64),
     /// One for a block of rows and columns.
     Block(u64, u64),
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor => f.write_str("one scale for all"),
+            Self::Channel => f.write_str("one scale for each row"),
+            Self::Group(size) => write!(f, "one scale for each {size} columns"),
+            Self::Block(rows, columns) => write!(f, "one scale for each {rows} x {columns} block"),
+        }
+    }
 }
 
 /// Formats that this module knows, decoded or refused by name where their tensors are seen.

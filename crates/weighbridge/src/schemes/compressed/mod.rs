@@ -32,6 +32,7 @@ use super::{Bids, Evidence, Scheme, TensorId, unused};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
+mod beside;
 mod config;
 mod factors;
 mod layout;

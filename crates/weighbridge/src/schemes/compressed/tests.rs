@@ -323,7 +323,7 @@ fn blocks_must_be_those_of_the_config() {
         outcome(&tensors, &config(&weights), [0, 0])
     };
     assert_eq!(of(128).unwrap(), "fp8-block128x128");
-    says(of(64), "does not fit Block(64, 64)");
+    says(of(64), "does not fit one scale for each 64 x 64 block");
 }
 
 #[test]
