@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bid, Bids, Evidence, Scheme, TensorId};
+use super::{Bid, Bids, Evidence, Scheme, TensorId, leftover};
 use crate::catalog::{Finding, TensorInfo};
 use crate::text::{escaped, shortened};
 
@@ -55,6 +55,9 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     if claims.is_empty() && !evidence.tensors().is_empty() {
         ledger.findings.extend(unrecognized(evidence));
     }
+    // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
+    ledger.dropped.sort();
+    ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());
@@ -68,7 +71,8 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
         }
     }
-    ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
+    let leftover = leftover::findings(evidence, &ledger);
+    ledger.findings.extend(leftover);
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
@@ -210,6 +214,18 @@ mod tests {
         }
     }
 
+    /// Leaves one tensor out, for the reason that is its name.
+    struct Drops(&'static str, u32);
+
+    impl Scheme for Drops {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
+            bids.dropped.push((TensorId { source: 0, tensor: self.1 }, self.0.to_owned()));
+        }
+    }
+
     fn outcome(schemes: &[&dyn Scheme]) -> (Vec<String>, usize) {
         let (tensors, metadata) = (tensors(), Metadata::default());
         let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
@@ -246,5 +262,24 @@ mod tests {
         let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
         assert_eq!(outcome(&[&x, &y]), (expected.clone(), 1));
         assert_eq!(outcome(&[&y, &x]), (expected, 1));
+    }
+
+    #[test]
+    fn two_who_leave_out_the_same_tensor_agree() {
+        let (tensors, metadata) = (tensors(), Metadata::default());
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let dropped = |schemes: &[&dyn Scheme]| {
+            let ledger = settle(&evidence, schemes);
+            assert_eq!((ledger.findings.len(), ledger.weights.len()), (0, 3));
+            ledger.dropped
+        };
+        let (x, y) = (Drops("x", 1), Drops("y", 1));
+        let expected = vec![(TensorId { source: 0, tensor: 1 }, "x".to_owned())];
+        assert_eq!(dropped(&[&x, &y]), expected);
+        assert_eq!(dropped(&[&y, &x]), expected);
+        // A weight that needs it does not agree.
+        let wants = Wants("z", &[1, 2]);
+        let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
+        assert_eq!(outcome(&[&x, &wants, &y]), (expected, 1));
     }
 }

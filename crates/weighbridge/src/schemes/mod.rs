@@ -29,6 +29,7 @@ pub mod fp8;
 pub mod ggml;
 pub mod gptq;
 pub mod known;
+mod leftover;
 mod matrix;
 pub mod mlx;
 pub mod mx;

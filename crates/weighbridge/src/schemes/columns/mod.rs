@@ -32,10 +32,12 @@ use crate::source::{Slab, Staged};
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 pub(crate) mod config;
+mod orphan;
 mod scattered;
 mod streams;
 mod zeros;
 
+pub(crate) use orphan::check_orphan;
 use scattered::{PANEL, Panel, Table};
 pub(crate) use streams::Lay;
 use streams::{COLUMNS, Streams, WORDS};

@@ -28,15 +28,17 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::{Bids, Evidence, Scheme, TensorId};
+use super::{Bids, Evidence, Scheme, TensorId, unused};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
+mod beside;
 mod config;
 mod factors;
 mod layout;
 mod module;
 mod sparse;
+mod stated;
 #[cfg(test)]
 mod tests;
 
@@ -82,6 +84,9 @@ impl Scheme for Compressed {
             match (role, &settings) {
                 // No other scheme has tensors of this name, so it speaks for itself.
                 ("weight_packed", settings) => {
+                    if settings.is_none() {
+                        unused::drop_beside(evidence, &format!("{name}.weight"), bids);
+                    }
                     let settings = settings.as_ref().unwrap_or(&NOTHING);
                     packed(&Module::new(name, (id, info), evidence), settings, evidence, bids);
                 }
@@ -100,7 +105,7 @@ impl Scheme for Compressed {
 /// What is known without a config.
 static NOTHING: Settings = Settings::NOTHING;
 
-fn packed(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
+fn packed(module: &Module<'_, '_>, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
     let beside = |suffix: &str| evidence.find(&format!("{}.{suffix}", module.name));
     match (beside("scale_packed"), beside("meta")) {
         (Some(scale), Some(meta)) => sparse::refuse_marlin(module, scale.0, meta.0, bids),
@@ -109,7 +114,7 @@ fn packed(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, bid
 }
 
 /// A `weight`: quantized if its type says so, otherwise plain.
-fn unpacked(module: &Module<'_>, settings: &Settings, bids: &mut Bids) {
+fn unpacked(module: &Module<'_, '_>, settings: &Settings, bids: &mut Bids) {
     let quantized = match module.codes.1.stored {
         StoredType::Element(dtype) => match dtype {
             DType::F32 | DType::F16 | DType::BF16 | DType::F64 => false,
@@ -142,10 +147,15 @@ fn companion(
     if CACHE.contains(&role) {
         return drop("quantizes the KV cache, not weights");
     }
+    let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
+    if role == "compressed" && find("bitmask").is_none() && find("shape").is_some() {
+        let message = "these are the values that a mask lets through, but the mask, `bitmask`, is \
+                       missing: a shard may be missing";
+        bids.findings.push(Finding::of(&info.name, "undecodable", message));
+    }
     if !COMPANIONS.contains(&role) {
         return;
     }
-    let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     if find("weight_packed").or_else(|| find("bitmask")).is_some() {
         return;
     }
@@ -162,7 +172,6 @@ fn companion(
                 "neither {name}.weight nor {name}.weight_packed is there: a shard may be missing"
             );
             bids.findings.push(Finding::of(&info.name, "orphan", message));
-            drop("its weight is not there");
         }
     }
 }
