@@ -1,8 +1,10 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
+//! What no scheme asked for is plain only if nothing beside it says otherwise (`leftover`).
 
 use std::collections::BTreeMap;
 
-use super::{Bid, Bids, Evidence, Scheme, TensorId};
+use super::leftover::{self, State};
+use super::{Bid, Bids, Evidence, Scheme, TensorId, unused};
 use crate::catalog::{Finding, TensorInfo};
 use crate::text::{escaped, shortened};
 
@@ -52,9 +54,11 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
+    let says = unused::Says::of(evidence);
     if claims.is_empty() && !evidence.tensors().is_empty() {
-        ledger.findings.extend(unrecognized(evidence));
+        ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
     }
+    bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());
@@ -72,6 +76,29 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
+}
+
+/// Gives what no scheme asked for, and must not pass for plain, an owner or a finding.
+fn bid_for_leftovers(
+    evidence: &Evidence<'_>,
+    says: unused::Says,
+    claims: &mut Vec<Option<(&'static str, Bid)>>,
+    ledger: &mut Ledger,
+) {
+    let owners = first_owners(evidence, claims, &ledger.dropped);
+    let state = |id| match owners[evidence.index(id)] {
+        Owner::Nobody => State::Free,
+        Owner::Weight(claim) => match &claims[claim] {
+            Some((_, bid)) if bid.recipe.is_ok() => State::Decoded,
+            _ => State::Settled,
+        },
+        Owner::Dropped | Owner::Contested => State::Settled,
+    };
+    let quantized = says.weights || !claims.is_empty();
+    let left = leftover::bid(evidence, says, quantized, &state);
+    claims.extend(left.weights.into_iter().map(|bid| Some((leftover::NAME, bid))));
+    ledger.dropped.extend(left.dropped);
+    ledger.findings.extend(left.findings);
 }
 
 /// A config that speaks of quantization where no scheme has found any: counts of elements would

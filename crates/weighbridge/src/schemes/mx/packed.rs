@@ -8,7 +8,6 @@ use super::GROUP;
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Codes, E2M1, Grid, Matrix, Packing, Scales};
-use crate::schemes::unused::drop_beside;
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 use crate::text::escaped;
 
@@ -31,7 +30,6 @@ pub(super) fn bid_for(
         }
         return;
     };
-    drop_beside(evidence, &info.name, bids);
     let parts =
         vec![Part { role: "weight", tensor: id }, Part { role: "scales", tensor: scale_id }];
     let native = evidence.model_dtype().unwrap_or(DType::BF16);

@@ -183,8 +183,7 @@ fn modelopt_in_metadata(evidence: &Evidence<'_>, found: &Found<'_>) -> bool {
 /// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
 /// but names another kind.
 fn says_modelopt(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<bool, String> {
-    let by_modelopt = |method: String| method == "modelopt" || method == "modelopt_fp4";
-    if !evidence.method().is_some_and(by_modelopt) {
+    if !evidence.method().is_some_and(|method| method.starts_with("modelopt")) {
         return Ok(false);
     }
     let own = evidence.config("hf_quant_config.json").and_then(|json| json.get("quantization"));

@@ -33,7 +33,6 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
-use super::unused::drop_beside;
 use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::DType;
@@ -62,9 +61,8 @@ impl Scheme for Nvfp4 {
             return;
         }
         for &(id, info) in evidence.tensors() {
-            match Found::of(evidence, id, info) {
-                Some(found) => bid_for(evidence, &found, bids),
-                None => report_orphan(evidence, info, bids),
+            if let Some(found) = Found::of(evidence, id, info) {
+                bid_for(evidence, &found, bids);
             }
         }
     }
@@ -114,22 +112,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A second scale whose weight is gone.
-fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
-    let Some(weight) = info.name.strip_suffix("_scale_2") else { return };
-    let parameter = weight.strip_suffix("_weight").unwrap_or(weight);
-    if evidence.find(weight).is_none() && evidence.find(parameter).is_none() {
-        let message = format!(
-            "the second scale of an NVFP4 weight, but there is no {}; a shard may be missing",
-            crate::text::escaped(weight)
-        );
-        bids.findings.push(Finding::of(&info.name, "orphan", message));
-    }
-}
-
 fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
     let mut parts = found.parts();
-    drop_beside(evidence, &found.weight.name, bids);
     if let Some((id, _)) = found.beside(evidence, "comfy_quant") {
         bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
     }
