@@ -229,7 +229,7 @@ impl<'a> Model<'_, 'a> {
     }
 
     fn drop_markers(&self, bids: &mut Bids) {
-        for &(_, (id, _)) in &self.comfy.markers {
+        for &id in &self.comfy.marker_ids {
             bids.dropped.push((id, "ComfyUI's marker of scaled FP8 weights".to_owned()));
         }
     }

@@ -41,7 +41,7 @@ mod layout;
 mod sides;
 mod swizzle;
 
-use layout::Layout;
+use layout::{Files, Layout};
 use sides::Sides;
 
 /// The scheme.
@@ -60,9 +60,10 @@ impl Scheme for Nvfp4 {
         if evidence.method().is_some_and(|method| foreign.contains(&&*method)) {
             return;
         }
+        let files = Files::of(evidence);
         for &(id, info) in evidence.tensors() {
             if let Some(found) = Found::of(evidence, id, info) {
-                bid_for(evidence, &found, bids);
+                bid_for(evidence, &files, &found, bids);
             }
         }
     }
@@ -112,7 +113,7 @@ impl<'a> Found<'a> {
     }
 }
 
-fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
+fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Found<'_>, bids: &mut Bids) {
     let mut parts = found.parts();
     if let Some((id, _)) = found.beside(evidence, "comfy_quant") {
         bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
@@ -122,7 +123,7 @@ fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
         .iter()
         .filter_map(|role| found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor }));
     parts.extend(extra);
-    let bid = match understood(evidence, found, &parts) {
+    let bid = match understood(evidence, files, found, &parts) {
         Ok((layout, sides, native)) => Bid {
             name: found.weight.name.to_string(),
             shape: sides.shape(),
@@ -151,13 +152,14 @@ type Refusal = (&'static str, String);
 
 fn understood(
     evidence: &Evidence<'_>,
+    files: &Files,
     found: &Found<'_>,
     parts: &[Part],
 ) -> Result<(Layout, Sides, DType), Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
     refuse_factored(parts).map_err(undecodable)?;
     let stored = sides::Stored::of(found).map_err(undecodable)?;
-    let layout = layout::decide(evidence, found, &stored)?;
+    let layout = layout::decide(evidence, files, found, &stored)?;
     let sides = stored.sides(evidence, found, layout).map_err(undecodable)?;
     let native = match layout.is_comfy() {
         true => DType::BF16,
