@@ -179,14 +179,6 @@ fn missing_doubled_and_wrong_scales_are_findings() {
 }
 
 #[test]
-fn a_scale_without_its_weight_is_an_orphan() {
-    for name in ["a.weight_scale_inv", "a.scale_weight", "a.qscale_weight", "p_scale_inv"] {
-        let found = outcome(&[(name, F32, &[])], &json!({}));
-        assert_eq!((&*found.findings[0].0, found.findings[0].1), (name, "orphan"));
-    }
-}
-
-#[test]
 fn every_name_of_a_scale_is_known_in_every_type() {
     let names =
         ["a.weight_scale_inv", "a.weight_scale", "a.scale_weight", "a.qscale_weight", "a.scale"];

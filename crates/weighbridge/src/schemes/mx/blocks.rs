@@ -93,6 +93,8 @@ fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 
         ));
     }
     let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
+    // Without matrices there is room for any sides, but not for one matrix of them.
+    element_count(&[rows, columns]).ok_or("blocks are too many")?;
     element_count(&[matrices, rows, columns]).ok_or("blocks are too many")?;
     Ok([matrices, rows, columns])
 }

@@ -72,6 +72,26 @@ fn blocks_and_scales_must_fit() {
     assert_eq!((found.findings[0].kind, found.weights.len()), ("orphan", 0));
 }
 
+/// Sides that fit nowhere, in tensors without elements.
+#[test]
+fn sides_without_bounds_are_refused() {
+    for side in [u64::MAX, u64::MAX - 14, 1 << 60] {
+        let blocks = [
+            tensor("w_blocks", DType::U8, &[0, side, 3, 16]),
+            tensor("w_scales", DType::U8, &[0, side, 3]),
+        ];
+        let rows = [
+            tensor("m.weight", DType::I8, &[0, side, 64]),
+            tensor("m.scale", DType::F8_E8M0, &[0, side, 4]),
+        ];
+        for tensors in [blocks, rows] {
+            let found = bids(&tensors, &json!({}));
+            assert_eq!(found.findings[0].kind, "undecodable");
+            assert!(found.weights[0].recipe.is_err());
+        }
+    }
+}
+
 #[test]
 fn widths_decide_between_four_and_six_bits() {
     let e3m2 = json!({ "quant_method": "quark", "global_quant_config": {
