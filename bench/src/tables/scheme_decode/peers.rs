@@ -55,7 +55,7 @@ impl Peers {
                 all.extend(worker(WHOLE, &mut command, 1.0));
             }
         }
-        if all.len() < 2 { vec![] } else { contest(all, Rounds { warm_up: 1, timed: 7 }) }
+        if all.len() < 2 { vec![] } else { contest(all, Rounds { warm_up: 1, timed: 5 }) }
     }
 
     /// Whether anamnesis, given the file, makes the same bf16 of it as ours.
