@@ -85,7 +85,9 @@ fn compare(theirs: &Path, checkpoint: &Checkpoint, buffer: &mut Buffer) -> Strin
     let bytes = std::fs::read(theirs).expect("it was just written");
     let file = safetensors::SafeTensors::deserialize(&bytes).expect("anamnesis writes safetensors");
     let Ok(tensor) = file.tensor(weight.name()) else {
-        let names = file.names().join(", ");
+        let mut names = file.names();
+        names.sort_unstable();
+        let names = names.join(", ");
         return format!("what is stored is copied as if it were weights: {names}");
     };
     if tensor.dtype() != safetensors::Dtype::BF16 || tensor.data().len() != weight.len() * 2 {
