@@ -195,10 +195,12 @@ def main():
             # Some libraries greet on standard output, which is for seconds alone.
             with contextlib.redirect_stdout(sys.stderr):
                 path, kind, out = line.rstrip("\n").split("\t")
-                if line != before:
-                    before, decode = line, decoder(path, kind)
-                    write(decode(), out)
-                answer = timed(decode)[1]
+                fresh, before = line != before, line
+                if fresh:
+                    decode = decoder(path, kind)
+                result, answer = timed(decode)
+                if fresh:
+                    write(result, out)
         except Exception as problem:
             answer = f"{type(problem).__name__}: {problem}".replace("\n", " ")
         print(answer, flush=True)

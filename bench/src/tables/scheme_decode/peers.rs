@@ -55,7 +55,7 @@ impl Peers {
                 all.extend(worker(WHOLE, &mut command, 1.0));
             }
         }
-        if all.len() < 2 { vec![] } else { contest(all, Rounds { warm_up: 1, timed: 7 }) }
+        if all.len() < 2 { vec![] } else { contest(all, Rounds { warm_up: 1, timed: 5 }) }
     }
 
     /// Whether anamnesis, given the file, makes the same bf16 of it as ours.
@@ -85,7 +85,9 @@ fn compare(theirs: &Path, checkpoint: &Checkpoint, buffer: &mut Buffer) -> Strin
     let bytes = std::fs::read(theirs).expect("it was just written");
     let file = safetensors::SafeTensors::deserialize(&bytes).expect("anamnesis writes safetensors");
     let Ok(tensor) = file.tensor(weight.name()) else {
-        let names = file.names().join(", ");
+        let mut names = file.names();
+        names.sort_unstable();
+        let names = names.join(", ");
         return format!("what is stored is copied as if it were weights: {names}");
     };
     if tensor.dtype() != safetensors::Dtype::BF16 || tensor.data().len() != weight.len() * 2 {
