@@ -55,10 +55,10 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.findings.extend(bids.findings);
     }
     let says = unused::Says::of(evidence);
+    bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
     if claims.is_empty() && !evidence.tensors().is_empty() {
         ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
     }
-    bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());
