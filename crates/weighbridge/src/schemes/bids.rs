@@ -1,7 +1,7 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
 //! What no scheme asked for is plain only if nothing beside it says otherwise (`leftover`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::leftover::{self, State};
 use super::{Bid, Bids, Evidence, Scheme, TensorId, unused};
@@ -55,6 +55,9 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.findings.extend(bids.findings);
     }
     let says = unused::Says::of(evidence);
+    // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
+    ledger.dropped.sort();
+    ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
     bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
     if claims.is_empty() && !evidence.tensors().is_empty() {
         ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
@@ -72,7 +75,7 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
         }
     }
-    ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
+    ledger.dropped.sort();
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
@@ -98,7 +101,11 @@ fn bid_for_leftovers(
     let left = leftover::bid(evidence, says, quantized, &state);
     claims.extend(left.weights.into_iter().map(|bid| Some((leftover::NAME, bid))));
     ledger.dropped.extend(left.dropped);
-    ledger.findings.extend(left.findings);
+    // A scheme that has found something about a tensor has said what there is to say.
+    let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
+    let new = |finding: &Finding| !found.contains(&finding.tensor);
+    let more: Vec<Finding> = left.findings.into_iter().filter(new).collect();
+    ledger.findings.extend(more);
 }
 
 /// A config that speaks of quantization where no scheme has found any: counts of elements would
@@ -237,6 +244,18 @@ mod tests {
         }
     }
 
+    /// Leaves one tensor out, for the reason that is its name.
+    struct Drops(&'static str, u32);
+
+    impl Scheme for Drops {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
+            bids.dropped.push((TensorId { source: 0, tensor: self.1 }, self.0.to_owned()));
+        }
+    }
+
     fn outcome(schemes: &[&dyn Scheme]) -> (Vec<String>, usize) {
         let (tensors, metadata) = (tensors(), Metadata::default());
         let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
@@ -273,5 +292,24 @@ mod tests {
         let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
         assert_eq!(outcome(&[&x, &y]), (expected.clone(), 1));
         assert_eq!(outcome(&[&y, &x]), (expected, 1));
+    }
+
+    #[test]
+    fn two_who_leave_out_the_same_tensor_agree() {
+        let (tensors, metadata) = (tensors(), Metadata::default());
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let dropped = |schemes: &[&dyn Scheme]| {
+            let ledger = settle(&evidence, schemes);
+            assert_eq!((ledger.findings.len(), ledger.weights.len()), (0, 3));
+            ledger.dropped
+        };
+        let (x, y) = (Drops("x", 1), Drops("y", 1));
+        let expected = vec![(TensorId { source: 0, tensor: 1 }, "x".to_owned())];
+        assert_eq!(dropped(&[&x, &y]), expected);
+        assert_eq!(dropped(&[&y, &x]), expected);
+        // A weight that needs it does not agree.
+        let wants = Wants("z", &[1, 2]);
+        let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
+        assert_eq!(outcome(&[&x, &wants, &y]), (expected, 1));
     }
 }

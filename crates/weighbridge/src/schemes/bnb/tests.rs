@@ -323,3 +323,19 @@ fn absmax_alone_is_only_ours_by_config() {
     assert!(bids(&alone(), None).weights.is_empty());
     found(&alone(), Some(ours), "quant_state is missing");
 }
+
+/// Codes that have lost everything would pass for plain bytes, were it not for the config.
+#[test]
+fn codes_alone_are_ours_by_config() {
+    let ours = || Some(json!({ "quantization_config": { "quant_method": "bitsandbytes" } }));
+    let codes = vec![tensor("p.weight", DType::U8, &[75, 1], vec![0; 75])];
+    let bytes = vec![tensor("p.weight", DType::I8, &[2, 3], vec![0; 6])];
+    found(&codes, ours(), "quant_state is missing");
+    found(&bytes, ours(), "`SCB` are missing");
+    let others = [
+        vec![tensor("p.weight", DType::U8, &[75, 2], vec![0; 150])],
+        vec![tensor("p.mask", DType::I8, &[2, 3], vec![0; 6])],
+    ];
+    assert!(others.iter().all(|tensors| bids(tensors, ours()).weights.is_empty()));
+    assert!([codes, bytes].iter().all(|tensors| bids(tensors, None).weights.is_empty()));
+}

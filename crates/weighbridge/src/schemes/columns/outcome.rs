@@ -1,10 +1,12 @@
 //! For tests: what a scheme makes of some tensors and a config.
 
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 
 use crate::catalog::{Metadata, Place, TensorInfo};
 use crate::dtype::DType;
-use crate::schemes::{Bids, Config, Evidence, Scheme};
+use crate::schemes::{Answer, Bids, Config, Evidence, Scheme};
 
 /// A tensor by name, type and shape.
 pub(crate) type Stored<'a> = (&'a str, DType, &'a [u64]);
@@ -14,6 +16,26 @@ pub(crate) fn outcome(
     scheme: &dyn Scheme,
     tensors: &[Stored<'_>],
     config: Option<Json>,
+) -> (Vec<String>, Vec<String>) {
+    with_answers(scheme, tensors, config, &[])
+}
+
+/// Likewise, where the user says what every weight is.
+pub(crate) fn answered(
+    scheme: &dyn Scheme,
+    tensors: &[Stored<'_>],
+    config: Option<Json>,
+    says: &str,
+) -> (Vec<String>, Vec<String>) {
+    let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
+    with_answers(scheme, tensors, config, &answers)
+}
+
+fn with_answers(
+    scheme: &dyn Scheme,
+    tensors: &[Stored<'_>],
+    config: Option<Json>,
+    answers: &[Answer],
 ) -> (Vec<String>, Vec<String>) {
     let info = |&(name, dtype, shape): &Stored<'_>| TensorInfo {
         name: name.into(),
@@ -29,6 +51,7 @@ pub(crate) fn outcome(
         json.into_iter().map(|json| Config { name: "config.json".into(), json }).collect();
     let metadata = Metadata::default();
     let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
+    let evidence = evidence.answered(answers);
     let mut bids = Bids::default();
     scheme.bid(&evidence, &mut bids);
     let variants = bids.weights.iter().map(|bid| bid.variant.to_string()).collect();

@@ -149,15 +149,18 @@ pub(super) fn geometry(shape: &[u64], scales: &[u64], hints: Hints) -> Result<Ge
 
 /// Scales without the sides of length one that some writers leave in.
 fn squeezed(shape: &[u64], scales: &[u64]) -> Vec<u64> {
+    // ModelOpt reduces over blocks in place: the grid keeps the blocks' own sides. To be asked
+    // first, since a single row of blocks looks like a leading side.
+    if let ([.., _, _], &[ref stack @ .., a, 1, b, 1]) = (shape, scales)
+        && scales.len() == shape.len() + 2
+    {
+        return [stack, &[a, b]].concat();
+    }
     let mut sides = scales;
     while sides.len() > shape.len() && sides[0] == 1 {
         sides = &sides[1..];
     }
-    // ModelOpt reduces over blocks in place: a matrix's grid keeps the blocks' own sides.
-    match (shape.len(), sides) {
-        (2, &[a, 1, b, 1]) => vec![a, b],
-        _ => sides.to_vec(),
-    }
+    sides.to_vec()
 }
 
 fn blocks(stack: u64, sides: [u64; 2], cells: [u64; 2], hints: Hints) -> Result<Geometry, String> {
@@ -268,6 +271,10 @@ mod tests {
             (&[256, 512], &[2, 4], [128, 128], "b128x128"),
             (&[576, 512], &[5, 4], [128, 128], "b128x128"),
             (&[256, 512], &[2, 1, 4, 1], [128, 128], "b128x128"),
+            (&[128, 512], &[1, 1, 4, 1], [128, 128], "b128x128"),
+            (&[512, 128], &[4, 1, 1, 1], [128, 128], "b128x128"),
+            (&[128, 128], &[1, 1, 1, 1], [128, 128], "tensor"),
+            (&[3, 256, 512], &[3, 2, 1, 4, 1], [128, 128], "b128x128"),
             (&[256, 512], &[1, 2, 4], [128, 128], "b128x128"),
             (&[3, 6, 8], &[3], [1, 48], "channel"),
             (&[3, 6, 8], &[3, 1, 1], [1, 48], "channel"),

@@ -117,7 +117,7 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
     let (shape, recipe): (Shape, Arc<dyn Recipe>) = match names {
         Names::Transformers => (
             [matrices, columns, rows].into_iter().collect(),
-            Arc::new(Transposed { rows, columns }),
+            Arc::new(Transposed::new(rows, columns)),
         ),
         Names::OpenAi => {
             let codes = Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]);
