@@ -55,13 +55,13 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.findings.extend(bids.findings);
     }
     let says = unused::Says::of(evidence);
-    if claims.is_empty() && !evidence.tensors().is_empty() {
-        ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
-    }
     // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
     ledger.dropped.sort();
     ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
     bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
+    if claims.is_empty() && !evidence.tensors().is_empty() {
+        ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
+    }
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());

@@ -45,6 +45,10 @@ pub(super) fn bid(
             continue;
         }
         let Some(scale) = Scale::of(&info.name) else { continue };
+        // A second tensor of one name is a finding already.
+        if evidence.find(&info.name).is_some_and(|(first, _)| first != id) {
+            continue;
+        }
         let weight = scale.weights().find_map(|name| evidence.find(&name));
         match weight.map(|(weight, found)| (weight, found, state(weight))) {
             None if scale.speaks_for_itself(info, quantized) => {

@@ -179,7 +179,9 @@ impl<'a> Evidence<'a> {
             None => json.get("config_groups").map(|_| "compressed-tensors".to_owned()),
         };
         let of_config = self.quantization().and_then(|(_, json)| named(json));
-        let modelopt = || self.config("hf_quant_config.json").and_then(named);
+        // ModelOpt's own file, whether it names itself or not.
+        let own = || self.config("hf_quant_config.json");
+        let modelopt = || own().map(|json| named(json).unwrap_or_else(|| "modelopt".to_owned()));
         let mlx = || {
             let quantization = self.config("config.json")?.get("quantization")?;
             quantization.get("group_size").is_some().then(|| "mlx".to_owned())

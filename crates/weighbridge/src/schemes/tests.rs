@@ -58,6 +58,12 @@ fn groups_without_a_method_are_those_of_compressed_tensors() {
 }
 
 #[test]
+fn modelopts_own_file_need_not_name_it() {
+    let file = ("hf_quant_config.json", json!({ "quantization": { "quant_algo": "NVFP4" } }));
+    assert_eq!(says(&[file]).0.as_deref(), Some("modelopt"));
+}
+
+#[test]
 fn the_type_of_a_model_is_what_any_key_says() {
     let dtype = |file: &str, json: Json| {
         let configs = [Config { name: file.into(), json }];

@@ -222,9 +222,8 @@ impl<'a> Model<'_, 'a> {
         self.settings.scales_expected
             && info.stored.element().is_some_and(is_fp8)
             && info.shape.len() >= 2
-            && !info.name.ends_with("_scale")
-            && !info.name.ends_with("scales")
-            && !info.name.ends_with("_scale_inv")
+            // A scale may be stored in 8-bit floats itself.
+            && !info.name.rsplit('.').next().is_some_and(|own| own.contains("scale"))
             && !self.settings.excludes(module_of(&info.name))
     }
 

@@ -173,6 +173,9 @@ fn missing_doubled_and_wrong_scales_are_findings() {
     // Scales that are 8-bit floats themselves are no weights.
     let scale = [("b.weight", U8, &[8, 8][..]), ("b.weight_scale", F8_E4M3, &[8, 1][..])];
     assert!(outcome(&scale, &fp8(&Json::Null)).findings.is_empty());
+    for own in ["a.scale", "a.scale_weight", "a.qscale_weight", "a.weight_scale"] {
+        refused(&with(own, F8_E4M3, &[8, 1]), &fp8(&Json::Null), "expected F32, BF16, F16");
+    }
     // So may every weight where no config speaks of scales: it is a plain type.
     let plain = outcome(&[weight], &json!({}));
     assert!(plain.findings.is_empty() && plain.variants.is_empty());

@@ -117,6 +117,8 @@ fn a_second_scale_is_not_left_aside() {
     // What the layer's input is multiplied with is a part of what the weight does.
     let smoothed = [UP[0], UP[1], ("up.pre_quant_scale", BF16, &[8])];
     assert_eq!(kinds(&ledger(&smoothed, "", &json!({}))), [("orphan", "up.pre_quant_scale")]);
+    // Two of one name are said to be so where names are compared.
+    assert!(ledger(&[UP[0], UP[1], UP[1]], "", &json!({})).findings.is_empty());
     // ComfyUI multiplies weights of any type with it.
     let numbers = [UP[0], UP[1], ("a.weight", BF16, &[8, 8]), ("a.scale_weight", F32, &[])];
     assert_eq!(kinds(&ledger(&numbers, "", &json!({}))), [("orphan", "a.scale_weight")]);

@@ -90,8 +90,19 @@ impl<'a> Found<'a> {
             let find = |role: &str| evidence.find(&format!("{}{end}_{role}", weight.name));
             let (scales, global) = (find("scale"), find("scale_2"));
             let e4m3 = |(_, info): (_, &TensorInfo)| info.stored.element() == Some(DType::F8_E4M3);
-            let ours = global.is_some() || scales.is_some_and(e4m3);
-            ours.then_some(Self { id, weight, module, scales, global })
+            // ModelOpt's whole numbers of four bits have scales that are floats.
+            let whole = |(_, info): (_, &TensorInfo)| {
+                matches!(info.stored.element(), Some(DType::F32 | DType::BF16 | DType::F16))
+                    && evidence.method().as_deref() == Some("modelopt")
+            };
+            let ours = global.is_some() && !scales.is_some_and(whole);
+            (ours || scales.is_some_and(e4m3)).then_some(Self {
+                id,
+                weight,
+                module,
+                scales,
+                global,
+            })
         })
     }
 

@@ -162,7 +162,7 @@ fn companions_that_do_not_fit_are_named() {
     let none = Metadata::default();
     let cases: [(usize, TensorInfo, &str); 5] = [
         (1, tensor("m.weight_scale", DType::F8_E4M3, &[128, 3]), "[128, 3]"),
-        (1, tensor("m.weight_scale", DType::BF16, &[128, 4]), "BF16"),
+        (1, tensor("m.weight_scale", DType::U8, &[128, 4]), "U8"),
         (2, tensor("m.weight_scale_2", DType::F16, &[]), "F16"),
         (2, tensor("m.weight_scale_2", DType::F32, &[128]), "[128]"),
         (0, tensor("m.weight", DType::U8, &[4096]), "[4096]"),
@@ -193,6 +193,17 @@ fn factors_beside_the_codes_are_refused_by_name() {
         assert!(outcome(&found).unwrap_err().1.contains(name));
         assert_eq!(found.weights[0].parts.len(), 4);
     }
+}
+
+/// ModelOpt's W4A8_AWQ has the same names.
+#[test]
+fn whole_numbers_of_modelopt_are_left_alone() {
+    let mut tensors = square();
+    tensors[1] = tensor("m.weight_scale", DType::F32, &[256, 1]);
+    let found = bids(&tensors, &Metadata::default(), &[modelopt_config()], "");
+    assert!(found.weights.is_empty() && found.findings.is_empty());
+    let found = bids(&tensors, &Metadata::default(), &[], "");
+    assert!(outcome(&found).unwrap_err().1.contains("F32, F8_E4M3 is expected"));
 }
 
 #[test]
