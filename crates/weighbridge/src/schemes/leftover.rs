@@ -55,12 +55,11 @@ fn plain_ones(weights: &[Entry]) -> HashSet<TensorId> {
 }
 
 fn scale_names(name: &str) -> impl Iterator<Item = String> {
-    let module = name.strip_suffix("weight");
+    let weight = OF_WEIGHT.map(|scale| format!("{name}{scale}"));
+    // `weight`, `qweight`: a module has one, so that the module's scales are its own.
+    let module = name.rfind('.').map(|dot| &name[..=dot]).filter(|_| name.ends_with("weight"));
     let of_module = module.map(|module| OF_MODULE.map(|scale| format!("{module}{scale}")));
-    OF_WEIGHT
-        .map(|scale| format!("{name}{scale}"))
-        .into_iter()
-        .chain(of_module.into_iter().flatten())
+    weight.into_iter().chain(of_module.into_iter().flatten())
 }
 
 fn finding(info: &TensorInfo, scale: &TensorInfo) -> Finding {
@@ -84,22 +83,12 @@ fn ending<'a>(info: &TensorInfo, scale: &'a TensorInfo) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Metadata, Place};
     use crate::schemes::settle;
+    use crate::schemes::testing::{evidence, tensor};
 
     fn kinds(tensors: &[(&str, DType, &[u64])]) -> Vec<&'static str> {
-        let info = |&(name, dtype, shape): &(&str, DType, &[u64])| TensorInfo {
-            name: name.into(),
-            shape: shape.iter().copied().collect(),
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            place: Place::at(0),
-            refused: None,
-        };
-        let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
-        let metadata = Metadata::default();
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
-        settle(&evidence, &[]).findings.iter().map(|finding| finding.kind).collect()
+        let tensors: Vec<_> = tensors.iter().map(|&(n, dtype, s)| tensor(n, dtype, s)).collect();
+        settle(&evidence(&tensors, &[]), &[]).findings.iter().map(|finding| finding.kind).collect()
     }
 
     #[test]
@@ -111,6 +100,7 @@ mod tests {
             assert_eq!(with("a.weight", DType::U8, scale), ["unknown-scheme"], "{scale}");
         }
         assert_eq!(with("a.experts", DType::I32, "a.experts_scale"), ["unknown-scheme"]);
+        assert_eq!(with("a.qweight", DType::I32, "a.scales"), ["unknown-scheme"]);
         assert!(with("a.weight", DType::BF16, "a.weight_scale").is_empty());
         assert!(with("a.weight", DType::U8, "b.weight_scale").is_empty());
         assert!(with("a.index", DType::I64, "a.scale").is_empty());

@@ -35,6 +35,8 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
+#[cfg(test)]
+mod testing;
 mod unused;
 
 pub use answers::Answer;
