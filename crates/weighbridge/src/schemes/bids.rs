@@ -1,8 +1,10 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
+//! What no scheme asked for is plain only if nothing beside it says otherwise (`leftover`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use super::{Bid, Bids, Evidence, Scheme, TensorId, leftover};
+use super::leftover::{self, State};
+use super::{Bid, Bids, Evidence, Scheme, TensorId, unused};
 use crate::catalog::{Finding, TensorInfo};
 use crate::text::{escaped, shortened};
 
@@ -52,12 +54,14 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
+    let says = unused::Says::of(evidence);
     if claims.is_empty() && !evidence.tensors().is_empty() {
-        ledger.findings.extend(unrecognized(evidence));
+        ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
     }
     // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
     ledger.dropped.sort();
     ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
+    bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
     ledger.weights.reserve(evidence.tensors().len());
@@ -71,11 +75,37 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
         }
     }
-    let leftover = leftover::findings(evidence, &ledger);
-    ledger.findings.extend(leftover);
+    ledger.dropped.sort();
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
+}
+
+/// Gives what no scheme asked for, and must not pass for plain, an owner or a finding.
+fn bid_for_leftovers(
+    evidence: &Evidence<'_>,
+    says: unused::Says,
+    claims: &mut Vec<Option<(&'static str, Bid)>>,
+    ledger: &mut Ledger,
+) {
+    let owners = first_owners(evidence, claims, &ledger.dropped);
+    let state = |id| match owners[evidence.index(id)] {
+        Owner::Nobody => State::Free,
+        Owner::Weight(claim) => match &claims[claim] {
+            Some((_, bid)) if bid.recipe.is_ok() => State::Decoded,
+            _ => State::Settled,
+        },
+        Owner::Dropped | Owner::Contested => State::Settled,
+    };
+    let quantized = says.weights || !claims.is_empty();
+    let left = leftover::bid(evidence, says, quantized, &state);
+    claims.extend(left.weights.into_iter().map(|bid| Some((leftover::NAME, bid))));
+    ledger.dropped.extend(left.dropped);
+    // A scheme that has found something about a tensor has said what there is to say.
+    let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
+    let new = |finding: &Finding| !found.contains(&finding.tensor);
+    let more: Vec<Finding> = left.findings.into_iter().filter(new).collect();
+    ledger.findings.extend(more);
 }
 
 /// A config that speaks of quantization where no scheme has found any: counts of elements would

@@ -1,108 +1,205 @@
-//! What nobody bid for and is still no plain tensor: integers with a scale beside them.
+//! What no scheme asked for and must not pass for plain numbers.
 //!
-//! Copied as they are stored they would pass for weights, which is the quiet kind of wrong. No
-//! model has integers with scales that are not quantized, so this is a finding whatever they are.
+//! A scale beside whole numbers or small floats says that these are codes. If every scheme has
+//! abstained, that is a kind of file which this version does not know, and copying the codes
+//! would be the quiet kind of wrong: the weight is refused. A scale whose weight is gone, or was
+//! decoded without it, is a finding. All of it looks at what is left once the schemes have bid,
+//! so that it contests nothing.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
-use super::{Entry, Evidence, Ledger, TensorId};
+use super::{Bid, Bids, Evidence, Part, TensorId, unused};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
+use crate::text::escaped;
 
-/// What a scale is called: after the weight's own name.
-const OF_WEIGHT: [&str; 6] = ["_scale", "_scales", "_scale_inv", ".scale", ".scales", ".absmax"];
+/// The name that such weights have in reports.
+pub(super) const NAME: &str = "unknown";
 
-/// Likewise, after the name of the weight's module.
-const OF_MODULE: [&str; 3] = ["scale", "scales", "qscale_weight"];
+/// What has become of a stored tensor so far.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum State {
+    /// No scheme asked for it.
+    Free,
+    /// It is part of a weight that can be decoded.
+    Decoded,
+    /// It is part of another weight, dropped or contested.
+    Settled,
+}
 
-/// A finding for each plain tensor of integers with a scale that is plain too, unless something
-/// has been found about it already.
-pub(super) fn findings(evidence: &Evidence<'_>, ledger: &Ledger) -> Vec<Finding> {
-    let mut plain: Option<HashSet<TensorId>> = None;
-    let mut all = Vec::new();
-    for entry in &ledger.weights {
-        let Entry::Plain(id) = entry else { continue };
-        let (_, info) = evidence.tensors()[evidence.index(*id)];
-        if !is_packed(info) {
+/// Bids for what is left. `quantized` says that anything in the model is.
+pub(super) fn bid(
+    evidence: &Evidence<'_>,
+    says: unused::Says,
+    quantized: bool,
+    state: &dyn Fn(TensorId) -> State,
+) -> Bids {
+    let mut bids = Bids::default();
+    let mut codes = BTreeMap::<TensorId, Vec<TensorId>>::new();
+    for &(id, info) in evidence.tensors() {
+        if state(id) != State::Free {
             continue;
         }
-        let plain = plain.get_or_insert_with(|| plain_ones(&ledger.weights));
-        let free = |name: String| evidence.find(&name).filter(|(id, _)| plain.contains(id));
-        if let Some((_, scale)) = scale_names(&info.name).find_map(free) {
-            all.push(finding(info, scale));
+        if let Some(reason) = unused::reason(evidence, info, says, quantized) {
+            bids.dropped.push((id, reason.to_owned()));
+            continue;
+        }
+        let Some(scale) = Scale::of(&info.name) else { continue };
+        let weight = scale.weights().find_map(|name| evidence.find(&name));
+        match weight.map(|(weight, found)| (weight, found, state(weight))) {
+            None if scale.speaks_for_itself(info, quantized) => {
+                bids.findings.push(orphan(info, &scale));
+            }
+            Some((_, found, State::Decoded)) if scale.is_certain => {
+                bids.findings.push(beside_decoded(info, found));
+            }
+            Some((weight, found, State::Free)) if is_codes(found) => {
+                codes.entry(weight).or_default().push(id);
+            }
+            Some((_, found, State::Free)) if scale.speaks_for_itself(info, quantized) => {
+                bids.findings.push(beside_numbers(info, found));
+            }
+            _ => {}
         }
     }
-    if !all.is_empty() {
-        let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
-        all.retain(|finding| !found.contains(&finding.tensor));
+    for (weight, scales) in codes {
+        refuse(evidence, weight, &scales, &mut bids);
     }
-    all
+    bids
 }
 
-/// Whether it could be codes: integers of at most 32 bits, more than a list of them.
-fn is_packed(info: &TensorInfo) -> bool {
-    use DType::{I8, I16, I32, U8, U16, U32};
-    let of_codes = |dtype| [I8, U8, I16, U16, I32, U32].contains(&dtype);
-    info.shape.len() > 1 && info.stored.element().is_some_and(of_codes)
+/// A name that a scale could have, taken apart.
+#[derive(Debug, PartialEq)]
+struct Scale<'a> {
+    /// What comes before the ending.
+    stem: &'a str,
+    /// Whether the stem is a module, whose weight has a name of its own.
+    of_module: bool,
+    /// Whether nothing but the scale of a weight is called so.
+    is_certain: bool,
+    /// Whether it is known to be a scale whatever else the model has.
+    is_lone: bool,
 }
 
-fn plain_ones(weights: &[Entry]) -> HashSet<TensorId> {
-    let plain = |entry: &Entry| match entry {
-        Entry::Plain(id) => Some(*id),
-        Entry::Scheme(..) => None,
-    };
-    weights.iter().filter_map(plain).collect()
+impl<'a> Scale<'a> {
+    fn of(name: &'a str) -> Option<Self> {
+        // Endings of a module's own tensors, and whether they are certain.
+        const OF_MODULES: [(&str, bool); 8] = [
+            (".scale_weight", true),
+            (".qscale_weight", true),
+            (".pre_quant_scale", true),
+            (".scale_inv", false),
+            (".scale", false),
+            (".scales", false),
+            (".zero_point", false),
+            (".zeros", false),
+        ];
+        const OF_PARAMETERS: [&str; 5] =
+            ["_scale_inv", "_scale_2", "_scale", "_scales", "_zero_point"];
+        let module =
+            OF_MODULES.iter().find_map(|&(end, sure)| Some((name.strip_suffix(end)?, sure)));
+        if let Some((stem, is_certain)) = module {
+            let is_lone = is_certain && !name.ends_with(".pre_quant_scale");
+            return Some(Self { stem, of_module: true, is_certain, is_lone });
+        }
+        let (stem, end) =
+            OF_PARAMETERS.iter().find_map(|end| Some((name.strip_suffix(end)?, end)))?;
+        let of_weight = ["weight", "_weight", ".weight"]
+            .iter()
+            .any(|own| stem.ends_with(own) && (stem == *own || own.len() > 6));
+        let is_lone = *end == "_scale_inv" || *end == "_scale_2" && of_weight;
+        Some(Self { stem, of_module: false, is_certain: of_weight || is_lone, is_lone })
+    }
+
+    /// The names that its weight could have.
+    fn weights(&self) -> impl Iterator<Item = String> {
+        let stem = self.stem;
+        let own = if self.of_module { format!("{stem}.weight") } else { stem.to_owned() };
+        let other = match self.of_module {
+            true => Some(stem.to_owned()),
+            // Of a parameter that is not called `weight`; or packed, under a name that says so.
+            false => stem.strip_suffix("_weight").map(str::to_owned),
+        };
+        let packed = match self.of_module {
+            true => Some(format!("{stem}.qweight")),
+            false => stem.ends_with("weight").then(|| format!("{stem}_packed")),
+        };
+        [Some(own), other, packed].into_iter().flatten()
+    }
+
+    /// Whether it is a scale even though there is no weight.
+    fn speaks_for_itself(&self, info: &TensorInfo, quantized: bool) -> bool {
+        use DType::{F8_E4M3, F8_E8M0, U8};
+        match info.stored.element() {
+            // Parameters of a model have other types.
+            Some(F8_E8M0) => true,
+            Some(F8_E4M3 | U8) => self.is_certain,
+            _ => self.is_lone || (self.is_certain && quantized),
+        }
+    }
 }
 
-fn scale_names(name: &str) -> impl Iterator<Item = String> {
-    let weight = OF_WEIGHT.map(|scale| format!("{name}{scale}"));
-    // `weight`, `qweight`: a module has one, so that the module's scales are its own.
-    let module = name.rfind('.').map(|dot| &name[..=dot]).filter(|_| name.ends_with("weight"));
-    let of_module = module.map(|module| OF_MODULE.map(|scale| format!("{module}{scale}")));
-    weight.into_iter().chain(of_module.into_iter().flatten())
+/// Whether the elements of a tensor can be codes: no parameter of a model is stored like that.
+fn is_codes(info: &TensorInfo) -> bool {
+    use DType::{BF16, Bool, C32, C64, C128, F16, F32, F64, I64, U64};
+    let dtype = info.stored.element();
+    dtype.is_some_and(|dtype| {
+        ![BF16, Bool, C32, C64, C128, F16, F32, F64, I64, U64].contains(&dtype)
+    })
 }
 
-fn finding(info: &TensorInfo, scale: &TensorInfo) -> Finding {
+fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
+    let weight = scale.weights().next().unwrap_or_default();
     let message = format!(
-        "it is {} {:?} with a scale beside it ({}), so these are codes and no numbers, but this \
-         version knows no scheme that stores them so; put the config.json it came with beside it, \
-         or leave it out",
-        info.stored.name(),
-        info.shape,
-        crate::text::escaped(ending(info, scale)),
+        "a scale without its weight: {} is in none of the files; a shard may be missing",
+        escaped(&weight)
     );
-    Finding::of(&info.name, "unknown-scheme", message)
+    Finding::of(&info.name, "orphan", message)
 }
 
-/// What tells the scale's name from the weight's, so that the messages of many are one.
-fn ending<'a>(info: &TensorInfo, scale: &'a TensorInfo) -> &'a str {
-    let shared = info.name.rfind('.').map_or(0, |dot| dot + 1);
-    scale.name.get(shared..).unwrap_or(&scale.name)
+fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
+    let message = format!(
+        "a second scale of {}, which is decoded without it: its values would be others if this \
+         were applied, and nothing says how; leave this out with --exclude if it is of no use",
+        escaped(&weight.name)
+    );
+    Finding::of(&info.name, "orphan", message)
+}
+
+fn beside_numbers(info: &TensorInfo, weight: &TensorInfo) -> Finding {
+    let message = format!(
+        "a scale of {}, whose {} need none: nothing says whether it was applied already; leave \
+         the scale out with --exclude if it was",
+        escaped(&weight.name),
+        weight.stored.name(),
+    );
+    Finding::of(&info.name, "orphan", message)
+}
+
+fn refuse(evidence: &Evidence<'_>, weight: TensorId, scales: &[TensorId], bids: &mut Bids) {
+    let info = |id| evidence.tensors()[evidence.index(id)].1;
+    let (codes, scale) = (info(weight), info(scales[0]));
+    let reason = format!(
+        "it is {} {:?} with a scale beside it ({}, {} {:?}), so that it holds codes, but no scheme \
+         of this version has such names and types; put the model's config.json beside the file if \
+         it is missing, or take the weights in another form",
+        codes.stored.name(),
+        codes.shape,
+        escaped(&scale.name),
+        scale.stored.name(),
+        scale.shape,
+    );
+    bids.findings.push(Finding::of(&codes.name, "unknown-scheme", reason.clone()));
+    let scales = scales.iter().map(|&tensor| Part { role: "scales", tensor });
+    bids.weights.push(Bid {
+        name: codes.name.to_string(),
+        shape: codes.shape.clone(),
+        variant: "undecided".into(),
+        native: None,
+        parts: std::iter::once(Part { role: "weight", tensor: weight }).chain(scales).collect(),
+        recipe: Err(reason.into()),
+    });
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schemes::settle;
-    use crate::schemes::testing::{evidence, tensor};
-
-    fn kinds(tensors: &[(&str, DType, &[u64])]) -> Vec<&'static str> {
-        let tensors: Vec<_> = tensors.iter().map(|&(n, dtype, s)| tensor(n, dtype, s)).collect();
-        settle(&evidence(&tensors, &[]), &[]).findings.iter().map(|finding| finding.kind).collect()
-    }
-
-    #[test]
-    fn integers_with_a_scale_are_no_numbers() {
-        let with = |weight, dtype, scale| {
-            kinds(&[(weight, dtype, &[4, 8]), (scale, DType::BF16, &[4, 1])])
-        };
-        for scale in ["a.weight_scale", "a.weight_scale_inv", "a.scale", "a.scales"] {
-            assert_eq!(with("a.weight", DType::U8, scale), ["unknown-scheme"], "{scale}");
-        }
-        assert_eq!(with("a.experts", DType::I32, "a.experts_scale"), ["unknown-scheme"]);
-        assert_eq!(with("a.qweight", DType::I32, "a.scales"), ["unknown-scheme"]);
-        assert!(with("a.weight", DType::BF16, "a.weight_scale").is_empty());
-        assert!(with("a.weight", DType::U8, "b.weight_scale").is_empty());
-        assert!(with("a.index", DType::I64, "a.scale").is_empty());
-    }
-}
+mod tests;

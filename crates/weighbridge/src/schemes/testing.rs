@@ -8,13 +8,21 @@ use super::{Bids, Config, Evidence, Scheme};
 use crate::catalog::{Metadata, Place, TensorInfo};
 use crate::dtype::DType;
 
-/// A stored tensor that lies nowhere.
+/// A tensor by name, type and shape.
+pub(crate) type Stored<'a> = (&'a str, DType, &'a [u64]);
+
+/// Stored tensors that lie nowhere.
+pub(crate) fn tensors(stored: &[Stored<'_>]) -> Vec<TensorInfo> {
+    stored.iter().map(|&(name, dtype, shape)| tensor(name, dtype, shape)).collect()
+}
+
+/// One of them.
 pub(crate) fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
     TensorInfo {
         name: name.into(),
         shape: shape.iter().copied().collect(),
         stored: dtype.into(),
-        bytes: shape.iter().product::<u64>() * u64::from(dtype.bits()) / 8,
+        bytes: shape.iter().fold(u64::from(dtype.bits()), |a, &b| a.saturating_mul(b)) / 8,
         place: Place::at(0),
         refused: None,
     }

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::dtype::DType;
-use crate::schemes::testing::{self, bids, evidence, tensor};
+pub(crate) use crate::schemes::testing::Stored;
+use crate::schemes::testing::{self, bids, evidence};
 use crate::schemes::{Answer, Config, Scheme};
-
-/// A tensor by name, type and shape.
-pub(crate) type Stored<'a> = (&'a str, DType, &'a [u64]);
 
 /// The variants that are bid for, and the findings as `tensor: kind: message`.
 pub(crate) fn outcome(
@@ -37,7 +34,7 @@ fn with_answers(
     config: Option<Json>,
     answers: &[Answer],
 ) -> (Vec<String>, Vec<String>) {
-    let tensors: Vec<_> = tensors.iter().map(|&(name, t, shape)| tensor(name, t, shape)).collect();
+    let tensors = testing::tensors(tensors);
     let json = config.map(|json| serde_json::json!({"quantization_config": json}));
     let configs: Vec<Config> = json.into_iter().map(testing::config).collect();
     let bids = bids(scheme, &evidence(&tensors, &configs).answered(answers));

@@ -136,17 +136,6 @@ impl Streams {
     }
 }
 
-/// Asks for the memory that is written next. Rows of the output lie pages apart, so that the CPU
-/// does not see it coming.
-pub(super) fn prefetch_output<T>(level: Level, out: &[T]) {
-    match level {
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::prefetch(out) },
-        _ => {}
-    }
-}
-
 /// Writes nibble `at` of a stream; nibbles are written in order.
 fn put(stream: &mut [u8], at: usize, nibble: u8) {
     match at % 2 {

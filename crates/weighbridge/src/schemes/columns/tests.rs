@@ -112,7 +112,7 @@ impl Sample {
 
 fn all_samples() -> Vec<Sample> {
     let mut all: Vec<Sample> = [2, 3, 4, 8].map(|bits| sample(bits, Lay::Inputs, false)).into();
-    all.extend([3, 4].map(|bits| sample(bits, Lay::Inputs, true)));
+    all.extend([2, 3, 4, 8].map(|bits| sample(bits, Lay::Inputs, true)));
     all.push(sample(4, Lay::Outputs, false));
     all
 }

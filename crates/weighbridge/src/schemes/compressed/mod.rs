@@ -28,7 +28,7 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::{Bids, Evidence, Scheme, TensorId, unused};
+use super::{Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
@@ -84,9 +84,6 @@ impl Scheme for Compressed {
             match (role, &settings) {
                 // No other scheme has tensors of this name, so it speaks for itself.
                 ("weight_packed", settings) => {
-                    if settings.is_none() {
-                        unused::drop_beside(evidence, &format!("{name}.weight"), bids);
-                    }
                     let settings = settings.as_ref().unwrap_or(&NOTHING);
                     packed(&Module::new(name, (id, info), evidence), settings, evidence, bids);
                 }

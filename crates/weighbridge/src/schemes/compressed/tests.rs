@@ -259,16 +259,6 @@ fn packed_tensors_speak_for_themselves() {
     assert_eq!(outcome(&nvfp4(), &json!({}), [0, 0]).unwrap(), "nvfp4");
 }
 
-/// Activation scales go, whoever's config it is.
-#[test]
-fn scales_of_activations_are_dropped_without_a_config_too() {
-    let mut tensors = nvfp4();
-    tensors.push(tensor("input_global_scale", DType::F32, &[1]));
-    for config in [json!({}), int4()] {
-        assert_eq!(bids(&tensors, &config, [0, 0]).dropped.len(), 1);
-    }
-}
-
 fn nvfp4() -> Vec<TensorInfo> {
     vec![
         tensor("weight_packed", DType::U8, &[8, 16]),

@@ -149,15 +149,18 @@ pub(super) fn geometry(shape: &[u64], scales: &[u64], hints: Hints) -> Result<Ge
 
 /// Scales without the sides of length one that some writers leave in.
 fn squeezed(shape: &[u64], scales: &[u64]) -> Vec<u64> {
+    // ModelOpt reduces over blocks in place: the grid keeps the blocks' own sides. To be asked
+    // first, since a single row of blocks looks like a leading side.
+    if let ([.., _, _], &[ref stack @ .., a, 1, b, 1]) = (shape, scales)
+        && scales.len() == shape.len() + 2
+    {
+        return [stack, &[a, b]].concat();
+    }
     let mut sides = scales;
     while sides.len() > shape.len() && sides[0] == 1 {
         sides = &sides[1..];
     }
-    // ModelOpt reduces over blocks in place: a matrix's grid keeps the blocks' own sides.
-    match (shape.len(), sides) {
-        (2, &[a, 1, b, 1]) => vec![a, b],
-        _ => sides.to_vec(),
-    }
+    sides.to_vec()
 }
 
 fn blocks(stack: u64, sides: [u64; 2], cells: [u64; 2], hints: Hints) -> Result<Geometry, String> {
@@ -194,7 +197,8 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
     if let Some(other) = powers_of_two(side, cells).next() {
         return Err(format!("{odd}, as blocks of {other} would"));
     }
-    let padded = [2, 4, 8, 16].iter().any(|&unit| needed.next_multiple_of(unit) == cells);
+    let units = [2u64, 4, 8, 16];
+    let padded = units.iter().any(|&unit| needed.checked_next_multiple_of(unit) == Some(cells));
     match padded {
         true => Ok(block),
         false => Err(format!("{odd}, which is no padding either")),
@@ -267,6 +271,10 @@ mod tests {
             (&[256, 512], &[2, 4], [128, 128], "b128x128"),
             (&[576, 512], &[5, 4], [128, 128], "b128x128"),
             (&[256, 512], &[2, 1, 4, 1], [128, 128], "b128x128"),
+            (&[128, 512], &[1, 1, 4, 1], [128, 128], "b128x128"),
+            (&[512, 128], &[4, 1, 1, 1], [128, 128], "b128x128"),
+            (&[128, 128], &[1, 1, 1, 1], [128, 128], "tensor"),
+            (&[3, 256, 512], &[3, 2, 1, 4, 1], [128, 128], "b128x128"),
             (&[256, 512], &[1, 2, 4], [128, 128], "b128x128"),
             (&[3, 6, 8], &[3], [1, 48], "channel"),
             (&[3, 6, 8], &[3, 1, 1], [1, 48], "channel"),
@@ -341,6 +349,14 @@ mod tests {
         assert_eq!(geometry(&[256, 512], &[256], unstated).unwrap().name(), "channel");
         assert!(geometry(&[256, 512], &[], unstated).unwrap().is_single());
         let error = geometry(&[576, 512], &[13, 4], stated([128, 128])).unwrap_err();
+        assert!(error.contains("no padding"), "{error}");
+    }
+
+    /// In a tensor without elements sides may be anything.
+    #[test]
+    fn sides_without_bounds_are_refused() {
+        let most = u64::MAX;
+        let error = geometry(&[most - 1, 0], &[most, 1], stated([1, 1])).unwrap_err();
         assert!(error.contains("no padding"), "{error}");
     }
 

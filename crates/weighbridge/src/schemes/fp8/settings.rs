@@ -66,7 +66,7 @@ impl<'a> Settings<'a> {
         self.layers = json.get("quantized_layers").or(self.layers);
         let format = json.get("fmt").and_then(Json::as_str).and_then(format_of);
         self.format = format.or(self.format);
-        let algorithm = json.get("quant_algo").and_then(Json::as_str).unwrap_or_default();
+        let algorithm = algorithm(json).unwrap_or_default();
         self.scales_expected |= algorithm.starts_with("FP8") || algorithm == "MXFP8";
         for key in
             ["modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"]
@@ -80,7 +80,8 @@ impl<'a> Settings<'a> {
         let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
         if let Some(format) = format_of(text("qformat_weight")) {
             self.format = Some(format);
-            self.scales_expected = text("qscheme_act") != "NO_SCALES";
+            // `qscheme_act` may be NO_SCALES: that speaks of activations alone.
+            self.scales_expected = true;
         }
     }
 
@@ -127,10 +128,15 @@ fn block_of(json: &Json) -> Result<[u64; 2], String> {
     }
 }
 
+/// ModelOpt's name of an algorithm: it writes `FP8`, but `fp8_pb_wo`.
+fn algorithm(json: &Json) -> Option<String> {
+    json.get("quant_algo")?.as_str().map(str::to_uppercase)
+}
+
 /// The block that ModelOpt's name of an algorithm stands for.
 fn algorithm_block(json: &Json) -> Option<Result<[u64; 2], String>> {
     let side = json.get("group_size").and_then(Json::as_u64).filter(|&side| side > 0);
-    match json.get("quant_algo")?.as_str()? {
+    match algorithm(json)?.as_str() {
         "MXFP8" => Some(Ok([1, 32])),
         "FP8_PB_WO" => side.map(|side| Ok([side, side])),
         _ => None,

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Codes, Factor, GROUPS, Run, apply, length};
+use super::{Arithmetic, Codes, Factor, GROUPS, Run, apply, first_not_finite, length};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{Element, Out, Recipe};
@@ -79,8 +79,7 @@ impl Flat {
 }
 
 fn check_finite(factors: &[Factor], first: u64) -> Result<()> {
-    let odd = factors.iter().position(|f| !f.scale.is_finite() || !f.offset.is_finite());
-    match odd {
+    match first_not_finite(factors) {
         None => Ok(()),
         Some(index) => Err(Error::malformed(format!(
             "the scale of block {} is {}",

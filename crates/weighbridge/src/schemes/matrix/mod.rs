@@ -47,7 +47,7 @@ pub(crate) trait Factors: Send + Sync {
     /// The pieces of the parts that hold the factors of some matrix rows.
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>);
 
-    /// The factors of some groups of matrix row `row`. `staged` are the slabs of
+    /// The factors of some groups of matrix row `row`, at most [`GROUPS`]. `staged` are the slabs of
     /// [`needs`](Self::needs) for rows from `first` on. `native` says that the output is of the
     /// weight's native type, so that roundings of the canonical library apply.
     fn fill(
@@ -83,7 +83,7 @@ pub(crate) struct Matrix {
 }
 
 /// Groups whose factors are made at a time.
-const GROUPS: usize = 64;
+pub(crate) const GROUPS: usize = 64;
 
 impl Matrix {
     /// The stretches of matrix rows that make up some elements: row and columns.
@@ -206,11 +206,17 @@ pub(crate) struct Run<'a> {
 }
 
 fn check_finite(factors: &[Factor], row: u64, first: u64) -> Result<()> {
-    let odd = factors.iter().position(|f| !f.scale.is_finite() || !f.offset.is_finite());
-    match odd {
+    match first_not_finite(factors) {
         None => Ok(()),
         Some(index) => Err(not_finite(factors[index].scale, row, first + index as u64)),
     }
+}
+
+fn first_not_finite(factors: &[Factor]) -> Option<usize> {
+    let is_finite = |f: &Factor| f.scale.is_finite() & f.offset.is_finite();
+    // All are looked at, without a branch for each.
+    let all = factors.iter().fold(true, |all, factor| all & is_finite(factor));
+    if all { None } else { factors.iter().position(|factor| !is_finite(factor)) }
 }
 
 /// A scale that no quantizer writes.

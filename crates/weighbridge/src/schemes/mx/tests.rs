@@ -2,29 +2,13 @@ use serde_json::json;
 
 use super::*;
 use crate::Model;
-use crate::catalog::{Metadata, Place, TensorInfo};
+use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::schemes::Config;
-
-fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
-    TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    }
-}
+use crate::schemes::testing::{self, tensor};
 
 fn bids(tensors: &[TensorInfo], quantization: &serde_json::Value) -> Bids {
-    let json = json!({ "quantization_config": quantization });
-    let configs = [Config { name: "config.json".into(), json }];
-    let metadata = Metadata::default();
-    let evidence = Evidence::new(std::iter::once((tensors, &metadata)), &configs);
-    let mut bids = Bids::default();
-    Mx.bid(&evidence, &mut bids);
-    bids
+    let configs = [testing::config(json!({ "quantization_config": quantization }))];
+    testing::bids(&Mx, &testing::evidence(tensors, &configs))
 }
 
 fn experts() -> Vec<TensorInfo> {
@@ -70,6 +54,26 @@ fn blocks_and_scales_must_fit() {
     assert!(found.findings[0].message.contains("missing"));
     let found = bids(&experts()[1..], &method);
     assert_eq!((found.findings[0].kind, found.weights.len()), ("orphan", 0));
+}
+
+/// Sides that fit nowhere, in tensors without elements.
+#[test]
+fn sides_without_bounds_are_refused() {
+    for side in [u64::MAX, u64::MAX - 14, 1 << 60] {
+        let blocks = [
+            tensor("w_blocks", DType::U8, &[0, side, 3, 16]),
+            tensor("w_scales", DType::U8, &[0, side, 3]),
+        ];
+        let rows = [
+            tensor("m.weight", DType::I8, &[0, side, 64]),
+            tensor("m.scale", DType::F8_E8M0, &[0, side, 4]),
+        ];
+        for tensors in [blocks, rows] {
+            let found = bids(&tensors, &json!({}));
+            assert_eq!(found.findings[0].kind, "undecodable");
+            assert!(found.weights[0].recipe.is_err());
+        }
+    }
 }
 
 #[test]

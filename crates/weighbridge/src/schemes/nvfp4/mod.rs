@@ -33,7 +33,6 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
-use super::unused::drop_beside;
 use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::DType;
@@ -42,7 +41,7 @@ mod layout;
 mod sides;
 mod swizzle;
 
-use layout::Layout;
+use layout::{Files, Layout};
 use sides::Sides;
 
 /// The scheme.
@@ -61,10 +60,10 @@ impl Scheme for Nvfp4 {
         if evidence.method().is_some_and(|method| foreign.contains(&&*method)) {
             return;
         }
+        let files = Files::of(evidence);
         for &(id, info) in evidence.tensors() {
-            match Found::of(evidence, id, info) {
-                Some(found) => bid_for(evidence, &found, bids),
-                None => report_orphan(evidence, info, bids),
+            if let Some(found) = Found::of(evidence, id, info) {
+                bid_for(evidence, &files, &found, bids);
             }
         }
     }
@@ -114,22 +113,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A second scale whose weight is gone.
-fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
-    let Some(weight) = info.name.strip_suffix("_scale_2") else { return };
-    let parameter = weight.strip_suffix("_weight").unwrap_or(weight);
-    if evidence.find(weight).is_none() && evidence.find(parameter).is_none() {
-        let message = format!(
-            "the second scale of an NVFP4 weight, but there is no {}; a shard may be missing",
-            crate::text::escaped(weight)
-        );
-        bids.findings.push(Finding::of(&info.name, "orphan", message));
-    }
-}
-
-fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
+fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Found<'_>, bids: &mut Bids) {
     let mut parts = found.parts();
-    drop_beside(evidence, &found.weight.name, bids);
     if let Some((id, _)) = found.beside(evidence, "comfy_quant") {
         bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
     }
@@ -138,7 +123,7 @@ fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
         .iter()
         .filter_map(|role| found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor }));
     parts.extend(extra);
-    let bid = match understood(evidence, found, &parts) {
+    let bid = match understood(evidence, files, found, &parts) {
         Ok((layout, sides, native)) => Bid {
             name: found.weight.name.to_string(),
             shape: sides.shape(),
@@ -167,13 +152,14 @@ type Refusal = (&'static str, String);
 
 fn understood(
     evidence: &Evidence<'_>,
+    files: &Files,
     found: &Found<'_>,
     parts: &[Part],
 ) -> Result<(Layout, Sides, DType), Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
     refuse_factored(parts).map_err(undecodable)?;
     let stored = sides::Stored::of(found).map_err(undecodable)?;
-    let layout = layout::decide(evidence, found, &stored)?;
+    let layout = layout::decide(evidence, files, found, &stored)?;
     let sides = stored.sides(evidence, found, layout).map_err(undecodable)?;
     let native = match layout.is_comfy() {
         true => DType::BF16,
