@@ -209,19 +209,11 @@ fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Metadata, Place};
     use crate::schemes::Part;
+    use crate::schemes::testing::{config, evidence, tensor};
 
     fn tensors() -> Vec<TensorInfo> {
-        let info = |name: &str| TensorInfo {
-            name: name.into(),
-            shape: [2].into_iter().collect(),
-            stored: crate::DType::F32.into(),
-            bytes: 8,
-            place: Place::at(0),
-            refused: None,
-        };
-        ["a", "b", "c", "d"].map(info).into()
+        ["a", "b", "c", "d"].map(|name| tensor(name, crate::DType::F32, &[2])).into()
     }
 
     /// Bids for a group of tensors by position.
@@ -257,8 +249,8 @@ mod tests {
     }
 
     fn outcome(schemes: &[&dyn Scheme]) -> (Vec<String>, usize) {
-        let (tensors, metadata) = (tensors(), Metadata::default());
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let tensors = tensors();
+        let evidence = evidence(&tensors, &[]);
         let ledger = settle(&evidence, schemes);
         let name = |entry: &Entry| match entry {
             Entry::Plain(id) => format!("plain {}", id.tensor),
@@ -269,10 +261,10 @@ mod tests {
 
     #[test]
     fn a_quantized_model_that_nobody_knows_is_a_finding() {
-        let (tensors, metadata) = (tensors(), Metadata::default());
+        let tensors = tensors();
         let json = serde_json::json!({ "quantization_config": { "quant_method": "odd" } });
-        let configs = [crate::schemes::Config { name: "config.json".into(), json }];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
+        let configs = [config(json)];
+        let evidence = evidence(&tensors, &configs);
         let kinds = |schemes: &[&dyn Scheme]| -> Vec<&str> {
             settle(&evidence, schemes).findings.iter().map(|finding| finding.kind).collect()
         };
@@ -296,8 +288,8 @@ mod tests {
 
     #[test]
     fn two_who_leave_out_the_same_tensor_agree() {
-        let (tensors, metadata) = (tensors(), Metadata::default());
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let tensors = tensors();
+        let evidence = evidence(&tensors, &[]);
         let dropped = |schemes: &[&dyn Scheme]| {
             let ledger = settle(&evidence, schemes);
             assert_eq!((ledger.findings.len(), ledger.weights.len()), (0, 3));

@@ -124,7 +124,10 @@ impl<'a> Scale<'a> {
             // Of a parameter that is not called `weight`; or packed, under a name that says so.
             false => stem.strip_suffix("_weight").map(str::to_owned),
         };
-        let packed = stem.ends_with("weight").then(|| format!("{stem}_packed"));
+        let packed = match self.of_module {
+            true => Some(format!("{stem}.qweight")),
+            false => stem.ends_with("weight").then(|| format!("{stem}_packed")),
+        };
         [Some(own), other, packed].into_iter().flatten()
     }
 

@@ -36,6 +36,8 @@ pub mod mx;
 pub mod nvfp4;
 pub mod plain;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod unused;
 

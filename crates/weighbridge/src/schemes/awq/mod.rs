@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::columns::config::{Config, Layout, Packed};
+use super::columns::config::{Config, Layout, Packed, ROTATED};
 use super::columns::{self, Columns, Lay, Zeros, plain_codes};
 use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
@@ -85,8 +85,9 @@ fn bid_for(
     };
     let decided = decided.map_err(|reason| ("undecodable", reason));
     let decided = decided.and_then(|sides| match config {
+        Some(config) if config.rotated => asked(sides, evidence.asked(&name), ROTATED),
         Some(_) => Ok(sides),
-        None => asked(sides, evidence.asked(&name)),
+        None => asked(sides, evidence.asked(&name), NO_CONFIG),
     });
     match decided {
         Ok(sides) => bids.weights.push(bid_of(&sides, name, parts)),
@@ -105,19 +106,17 @@ fn bid_for(
 }
 
 /// Shapes alone cannot tell in which order outputs lie in a word, so the user must.
-fn asked(sides: Sides, answer: Option<&str>) -> Result<Sides, (&'static str, String)> {
+const NO_CONFIG: &str = "no quantization config lies beside it; it looks like eight interleaved \
+                         outputs in each word, but outputs in their natural order would look the \
+                         same; put config.json or quant_config.json beside the file, or say that \
+                         it is AWQ";
+
+/// The sides, if the user says so.
+fn asked(sides: Sides, answer: Option<&str>, why: &str) -> Result<Sides, (&'static str, String)> {
     let variant = sides.variant();
     match answer.and_then(|answer| answer.strip_prefix("awq/")) {
         Some(named) if named == variant || named == "gemm" => Ok(sides),
-        _ => Err((
-            "ambiguous",
-            format!(
-                "no quantization config lies beside it; it looks like awq/{variant}, eight \
-                 interleaved outputs in each word, but outputs in their natural order would look \
-                 the same; put config.json or quant_config.json beside the file, or say that it \
-                 is AWQ with --scheme 'NAME=awq/{variant}'"
-            ),
-        )),
+        _ => Err(("ambiguous", format!("{why} with --scheme 'NAME=awq/{variant}'"))),
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::Bnb;
-use crate::catalog::{Metadata, Place, TensorInfo};
+use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::model::Model;
-use crate::schemes::{Bids, Config, Evidence, Scheme, TensorId};
+use crate::schemes::{Bids, TensorId, testing};
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/bnb");
@@ -69,15 +69,8 @@ fn a_scale_that_is_no_number_is_an_error() {
 type Tensors = Vec<(TensorInfo, Vec<u8>)>;
 
 fn tensor(name: &str, dtype: DType, shape: &[u64], bytes: Vec<u8>) -> (TensorInfo, Vec<u8>) {
-    let info = TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: bytes.len() as u64,
-        place: Place::at(0),
-        refused: None,
-    };
-    assert_eq!(dtype.bytes_for(info.elements()), Some(info.bytes));
+    let info = testing::tensor(name, dtype, shape);
+    assert_eq!(bytes.len() as u64, info.bytes);
     (info, bytes)
 }
 
@@ -122,17 +115,10 @@ fn sound_bytes() -> Tensors {
 }
 
 fn bids(tensors: &Tensors, config: Option<serde_json::Value>) -> Bids {
-    let (infos, metadata): (Vec<_>, _) =
-        (tensors.iter().map(|(info, _)| info.clone()).collect(), Metadata::default());
-    let config = config
-        .map(|json| Config { name: "config.json".into(), json })
-        .into_iter()
-        .collect::<Vec<_>>();
+    let infos: Vec<_> = tensors.iter().map(|(info, _)| info.clone()).collect();
+    let configs: Vec<_> = config.into_iter().map(testing::config).collect();
     let read = |id: TensorId| Ok(tensors[id.tensor as usize].1.clone());
-    let evidence = Evidence::new(std::iter::once((&infos[..], &metadata)), &config).reading(&read);
-    let mut bids = Bids::default();
-    Bnb.bid(&evidence, &mut bids);
-    bids
+    testing::bids(&Bnb, &testing::evidence(&infos, &configs).reading(&read))
 }
 
 /// One finding of that kind with those words, and no recipe.

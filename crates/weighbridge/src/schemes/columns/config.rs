@@ -54,6 +54,9 @@ impl Layout {
 pub(crate) struct Config<'a> {
     /// How weights lie.
     pub layout: Layout,
+    /// Activations are rotated while the model runs (AutoRound's rotations), so that weights are
+    /// of use only to a reader that does the same.
+    pub rotated: bool,
     /// The bits and the group size of most weights.
     usual: Packed,
     /// Those of single modules.
@@ -157,6 +160,7 @@ impl<'a> Config<'a> {
         });
         Some(Self {
             layout: layout_of(json)?,
+            rotated: ["rotation_config", "spinquant_config"].iter().any(|key| says(json.get(*key))),
             usual,
             named: members("extra_config").collect(),
             rules: dynamic.chain(extra).collect(),
@@ -194,6 +198,22 @@ impl<'a> Config<'a> {
         possible.push(self.usual);
         Ok(possible)
     }
+}
+
+/// What a weight of a rotated model is, and is not.
+pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
+                                  runs (rotation_config), so its values are of use only with \
+                                  the same rotation; if they are wanted all the same, say so";
+
+/// Whether a setting says anything at all.
+fn says(json: Option<&Json>) -> bool {
+    json.is_some_and(|json| match json {
+        Json::Null | Json::Bool(false) => false,
+        Json::String(text) => !text.is_empty(),
+        Json::Object(members) => !members.is_empty(),
+        Json::Array(list) => !list.is_empty(),
+        _ => true,
+    })
 }
 
 impl<'a> Rule<'a> {

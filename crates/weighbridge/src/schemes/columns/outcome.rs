@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::catalog::{Metadata, Place, TensorInfo};
-use crate::dtype::DType;
-use crate::schemes::{Answer, Bids, Config, Evidence, Scheme};
-
-/// A tensor by name, type and shape.
-pub(crate) type Stored<'a> = (&'a str, DType, &'a [u64]);
+pub(crate) use crate::schemes::testing::Stored;
+use crate::schemes::testing::{self, bids, evidence};
+use crate::schemes::{Answer, Config, Scheme};
 
 /// The variants that are bid for, and the findings as `tensor: kind: message`.
 pub(crate) fn outcome(
@@ -37,23 +34,10 @@ fn with_answers(
     config: Option<Json>,
     answers: &[Answer],
 ) -> (Vec<String>, Vec<String>) {
-    let info = |&(name, dtype, shape): &Stored<'_>| TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-        place: Place::at(0),
-        refused: None,
-    };
-    let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
+    let tensors = testing::tensors(tensors);
     let json = config.map(|json| serde_json::json!({"quantization_config": json}));
-    let configs: Vec<Config> =
-        json.into_iter().map(|json| Config { name: "config.json".into(), json }).collect();
-    let metadata = Metadata::default();
-    let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
-    let evidence = evidence.answered(answers);
-    let mut bids = Bids::default();
-    scheme.bid(&evidence, &mut bids);
+    let configs: Vec<Config> = json.into_iter().map(testing::config).collect();
+    let bids = bids(scheme, &evidence(&tensors, &configs).answered(answers));
     let variants = bids.weights.iter().map(|bid| bid.variant.to_string()).collect();
     let told = |f: &crate::catalog::Finding| {
         format!("{}: {}: {}", f.tensor.as_deref().unwrap_or_default(), f.kind, f.message)

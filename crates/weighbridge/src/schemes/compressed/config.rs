@@ -12,6 +12,8 @@ use crate::schemes::Evidence;
 pub(super) struct Settings {
     groups: Vec<Group>,
     ignore: Vec<Target>,
+    /// Modules whose activations are transformed while the model runs, and exceptions.
+    transformed: Vec<(Vec<Target>, Vec<Target>)>,
     /// Which packing the writer's version used for widths that do not divide a word.
     pub(super) writer: Writer,
 }
@@ -104,8 +106,12 @@ pub(super) struct Args {
 
 impl Settings {
     /// No config at all.
-    pub(super) const NOTHING: Self =
-        Self { groups: Vec::new(), ignore: Vec::new(), writer: Writer::Unknown };
+    pub(super) const NOTHING: Self = Self {
+        groups: Vec::new(),
+        ignore: Vec::new(),
+        transformed: Vec::new(),
+        writer: Writer::Unknown,
+    };
 
     /// The config of a model that says it is compressed-tensors.
     pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
@@ -123,6 +129,7 @@ impl Settings {
         Self {
             groups: groups.filter_map(|group| Group::from_json(group, format)).collect(),
             ignore: targets(json.get("ignore")),
+            transformed: transformed(json),
             writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
         }
     }
@@ -130,6 +137,19 @@ impl Settings {
     /// Whether a module is left as it is, by name.
     pub(super) fn ignores(&self, module: &str) -> bool {
         self.ignore.iter().any(|target| target.matches(module))
+    }
+
+    /// Whether a module's activations are transformed while the model runs.
+    pub(super) fn transforms(&self, module: &str) -> bool {
+        self.transformed.iter().any(|(targets, ignore)| {
+            let is_target = |target: &Target| match target {
+                // A quantized weight is one of a class.
+                Target::Name(name) if is_class(name) => true,
+                Target::Unreadable => true,
+                target => target.matches(module),
+            };
+            targets.iter().any(is_target) && !ignore.iter().any(|target| target.matches(module))
+        })
     }
 
     /// The arguments of every group; without any, those that leave all to the tensors.
@@ -198,9 +218,29 @@ fn is_class(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase()) && !name.contains('.')
 }
 
+/// A list of targets, or a single one.
 fn targets(json: Option<&Json>) -> Vec<Target> {
-    let list = json.and_then(Json::as_array).into_iter().flatten();
-    list.filter_map(Json::as_str).map(Target::new).collect()
+    let list = match json {
+        Some(Json::Array(list)) => &list[..],
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    list.iter().filter_map(Json::as_str).map(Target::new).collect()
+}
+
+/// Targets and exceptions of every transform of activations that a weight has to do with: those
+/// of weights are done once and for all, those of the attention's cache are between activations.
+fn transformed(json: &Json) -> Vec<(Vec<Target>, Vec<Target>)> {
+    let groups =
+        json.get("transform_config").and_then(|json| json.get("config_groups")?.as_object());
+    let schemes = groups.into_iter().flat_map(|groups| groups.values());
+    let all = schemes.filter_map(|scheme| scheme.get("apply")?.as_array()).flatten();
+    let online = |apply: &&Json| {
+        ["input", "output"].map(Some).contains(&apply.get("location").and_then(Json::as_str))
+    };
+    all.filter(online)
+        .map(|apply| (targets(apply.get("targets")), targets(apply.get("ignore"))))
+        .collect()
 }
 
 impl Args {

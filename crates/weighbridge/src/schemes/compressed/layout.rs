@@ -272,7 +272,7 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Fou
     };
     let shape = weight.shape.clone();
     if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
-        return Err(format!("weight has shape {shape:?}, two or three dimensions are expected"));
+        return Err(format!("weight has shape {shape:?}, two or three sizes above 0 are expected"));
     }
     let cells = cells_of(module, args, &shape)?;
     let columns = shape[shape.len() - 1];

@@ -180,6 +180,12 @@ impl<'e, 'a> Module<'e, 'a> {
             },
         };
         match layout.order {
+            _ if settings.transforms(self.name) => self.asked(
+                &[layout],
+                "the config says that its activations are transformed while the model runs \
+                 (transform_config), so its values are of use only with the same transform; if \
+                 they are wanted all the same",
+            ),
             Columns::Lost => self.asked(
                 &[layout],
                 "the config says that columns are in groups by an order of their own (actorder), \

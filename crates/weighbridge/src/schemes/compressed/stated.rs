@@ -18,7 +18,7 @@ pub(super) fn sides(dtype: DType, bytes: &[u8]) -> Result<Shape, String> {
     };
     let shape: Option<Shape> =
         numbers.iter().map(|&side| u64::try_from(side).ok().filter(|&side| side > 0)).collect();
-    shape.ok_or_else(|| format!("weight_shape says {numbers:?}"))
+    shape.ok_or_else(|| format!("weight_shape says {numbers:?}, sizes above 0 are expected"))
 }
 
 /// The weight and its `weight_shape`, which has yet to be read.

@@ -6,33 +6,21 @@ use std::sync::Arc;
 
 use super::Compressed;
 use crate::DType;
-use crate::catalog::{Metadata, Place, TensorInfo};
-use crate::schemes::{Answer, Bids, Config, Evidence, Out, Scheme, TensorId};
+use crate::catalog::TensorInfo;
+use crate::schemes::{Answer, Bids, Out, testing};
 use crate::source::Staged;
 
 const P: &str = "model.layers.0.mlp.up_proj";
 
 fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
-    let bytes = shape.iter().product::<u64>() * u64::from(dtype.bits()) / 8;
-    TensorInfo {
-        name: format!("{P}.{name}").into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes,
-        place: Place::at(0),
-        refused: None,
-    }
+    testing::tensor(&format!("{P}.{name}"), dtype, shape)
 }
 
 /// What the scheme says about some tensors, whose `weight_shape` reads `sides`.
 fn bids(tensors: &[TensorInfo], config: &Json, sides: [i64; 2]) -> Bids {
-    let metadata = Metadata::default();
-    let configs = [Config { name: "config.json".into(), json: config.clone() }];
-    let read = |_: TensorId| Ok(sides.iter().flat_map(|side| side.to_le_bytes()).collect());
-    let evidence = Evidence::new(std::iter::once((tensors, &metadata)), &configs).reading(&read);
-    let mut bids = Bids::default();
-    Compressed.bid(&evidence, &mut bids);
-    bids
+    let configs = [testing::config(config.clone())];
+    let read = |_| Ok(sides.iter().flat_map(|side| side.to_le_bytes()).collect());
+    testing::bids(&Compressed, &testing::evidence(tensors, &configs).reading(&read))
 }
 
 /// The variant of the only weight; the only finding where it cannot be decoded.
@@ -154,17 +142,36 @@ fn an_order_that_is_lost_is_asked_for() {
     assert_eq!(outcome(&packed(), &config(&weight), [8, 64]).unwrap(), "int4-g32");
 }
 
+/// Transforms of weights are done once and for all; those of activations make another model of it.
+#[test]
+fn a_module_between_transforms_is_asked_for() {
+    let of = |location: &str, target: &str, ignore: &str| {
+        let mut config = int4();
+        config["quantization_config"]["transform_config"] = json!({ "config_groups": { "R4": {
+            "type": "hadamard",
+            "apply": [{ "targets": [target], "location": location, "ignore": ignore }] } } });
+        outcome(&packed(), &config, [8, 64])
+    };
+    says(of("input", "re:.*up_proj$", ""), "transformed while the model runs");
+    says(of("output", "Linear", "lm_head"), "transformed while the model runs");
+    for (location, target, ignore) in [
+        ("weight_input", "re:.*up_proj$", ""),
+        ("k_cache", "re:.*up_proj$", ""),
+        ("input", "re:.*down_proj$", ""),
+        ("input", "Linear", "re:.*up_proj$"),
+    ] {
+        assert_eq!(of(location, target, ignore).unwrap(), "int4-g32");
+    }
+}
+
 #[test]
 fn what_is_asked_can_be_answered() {
     let decided = |says: &str| {
         let answers = [Answer::new(Arc::new(|name: &str| name.contains("up_proj")), says.into())];
         let weights = json!({ "num_bits": 4, "group_size": 32, "actorder": true });
-        let configs = [Config { name: "config.json".into(), json: config(&weights) }];
-        let (tensors, metadata) = (packed(), Metadata::default());
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
-        let mut bids = Bids::default();
-        Compressed.bid(&evidence.answered(&answers), &mut bids);
-        bids.weights.remove(0).recipe.is_ok()
+        let (tensors, configs) = (packed(), [testing::config(config(&weights))]);
+        let evidence = testing::evidence(&tensors, &configs).answered(&answers);
+        testing::bids(&Compressed, &evidence).weights.remove(0).recipe.is_ok()
     };
     assert!(decided("compressed/int4-g32"));
     assert!(!decided("compressed/int8-g32") && !decided("gptq/4bit-g32"));

@@ -3,11 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::catalog::{Metadata, Place};
-use crate::schemes::{Config, TensorId};
-
-/// Tensors of a made-up model: name, type, shape.
-type Made<'a> = (&'a str, DType, &'a [u64]);
+use crate::catalog::Metadata;
+use crate::schemes::TensorId;
+use crate::schemes::testing::{self, Stored as Made};
 
 struct Outcome {
     variants: Vec<(String, String)>,
@@ -45,21 +43,11 @@ fn outcome_with(
     contents: &[u8],
     metadata: &Metadata,
 ) -> Outcome {
-    let info = |&(name, dtype, shape): &Made<'_>| TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    };
-    let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
-    let configs = [Config { name: "config.json".into(), json: config.clone() }];
+    let (tensors, configs) = (testing::tensors(tensors), [testing::config(config.clone())]);
     let read = |_| Ok(contents.to_vec());
     let evidence =
         Evidence::new(std::iter::once((&tensors[..], metadata)), &configs).reading(&read);
-    let mut bids = Bids::default();
-    Fp8.bid(&evidence, &mut bids);
+    let bids = testing::bids(&Fp8, &evidence);
     Outcome {
         variants: bids.weights.iter().map(|b| (b.name.clone(), b.variant.to_string())).collect(),
         findings: bids

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::schemes::columns::config::{Config, Layout, Packed};
+use crate::schemes::columns::config::{Config, Layout, Packed, ROTATED};
 use crate::schemes::columns::{Columns, Lay, Zeros, plain_codes};
 use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
 use crate::text::shortened;
@@ -93,7 +93,10 @@ pub(super) fn bid_for(
     let name = format!("{prefix}.weight");
     let (readings, why) = match config {
         Some(_) if is_awq => (Err(AWQ.to_owned()), ""),
-        Some(config) => (configured(prefix, qweight, &beside, config), OPEN_CONFIG),
+        Some(config) => {
+            let why = if config.rotated { ROTATED } else { OPEN_CONFIG };
+            (configured(prefix, qweight, &beside, config), why)
+        }
         None => {
             let both = [true, false].map(|less_one| (Packed::default(), less_one));
             (readings(qweight, &beside, &both), NO_CONFIG)
@@ -139,7 +142,8 @@ fn one_of<'e>(
     ask: &dyn Fn() -> Option<&'e str>,
 ) -> Result<Sides, (&'static str, String)> {
     let readings = match <[Sides; 1]>::try_from(readings) {
-        Ok([one]) => return Ok(one),
+        Ok([one]) if why != ROTATED => return Ok(one),
+        Ok(one) => one.into(),
         Err(readings) => readings,
     };
     let answer = ask();
@@ -152,9 +156,12 @@ fn one_of<'e>(
     let not_it = answer.map_or_else(String::new, |answer| {
         format!("; the answer '{}' is none of them", shortened(answer, 40))
     });
+    let config = match why {
+        ROTATED => "",
+        _ => "put config.json or quantize_config.json beside the file, or ",
+    };
     let reason = format!(
-        "{why}. It may be {}; put config.json or quantize_config.json beside the file, or say \
-         which with --scheme 'NAME=gptq/..'{not_it}",
+        "{why}. It may be {}; {config}say which with --scheme 'NAME=gptq/..'{not_it}",
         shown.join(" or ")
     );
     Err(("ambiguous", reason))

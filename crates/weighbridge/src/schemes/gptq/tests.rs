@@ -89,6 +89,22 @@ fn without_a_config_the_readings_are_named() {
     assert!(findings[0].contains("'gptq/8bit-g32' is none of them"), "{findings:?}");
 }
 
+/// Rotated weights are another model's to whoever does not rotate along.
+#[test]
+fn a_rotated_model_is_decoded_only_if_asked_for() {
+    let rotated = || {
+        json!({"quant_method": "auto-round", "bits": 4, "group_size": 32,
+        "packing_format": "auto_round:auto_gptq", "rotation_config": {"hadamard_type": "hadamard"}})
+    };
+    let (variants, findings) = outcome(&Gptq, &LAYER, Some(rotated()));
+    assert_eq!(variants, ["undecided"]);
+    assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
+    assert_eq!(answered(&Gptq, &LAYER, Some(rotated()), "gptq/4bit-g32").0, ["4bit-g32"]);
+    let mut plain = rotated();
+    plain["rotation_config"] = json!({});
+    assert_eq!(outcome(&Gptq, &LAYER, Some(plain)).0, ["4bit-g32"]);
+}
+
 /// What a config leaves out is left to the shapes, if these are clear.
 #[test]
 fn shapes_fill_in_for_the_config() {

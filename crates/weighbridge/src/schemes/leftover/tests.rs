@@ -1,28 +1,15 @@
 use serde_json::{Value as Json, json};
 
 use super::Scale;
-use crate::catalog::{Metadata, Place, TensorInfo};
 use crate::dtype::DType;
-use crate::schemes::{Config, Entry, Evidence, Ledger, SCHEMES, settle};
+use crate::schemes::testing::{self, Stored as Made};
+use crate::schemes::{Config, Entry, Ledger, SCHEMES, settle};
 
 use DType::{BF16, F8_E4M3, F8_E8M0, F32, I8, I32, U8, U32};
 
-/// Tensors of a made-up model: name, type, shape.
-type Made<'a> = (&'a str, DType, &'a [u64]);
-
 fn ledger(tensors: &[Made<'_>], file: &str, config: &Json) -> Ledger {
-    let info = |&(name, dtype, shape): &Made<'_>| TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    };
-    let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
-    let metadata = Metadata::default();
     let configs = [Config { name: file.into(), json: config.clone() }];
-    settle(&Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs), SCHEMES)
+    settle(&testing::evidence(&testing::tensors(tensors), &configs), SCHEMES)
 }
 
 fn fp8() -> Json {
@@ -185,9 +172,18 @@ fn names_are_taken_apart() {
     assert_eq!(weights("a.weight_scale"), ["a.weight", "a.weight_packed"]);
     assert_eq!(weights("a.weight_scale_2"), ["a.weight", "a.weight_packed"]);
     assert_eq!(weights("e.up_weight_scale"), ["e.up_weight", "e.up", "e.up_weight_packed"]);
-    assert_eq!(weights("a.qscale_weight"), ["a.weight", "a"]);
+    assert_eq!(weights("a.qscale_weight"), ["a.weight", "a", "a.qweight"]);
     assert_eq!(weights("weight_scale"), ["weight", "weight_packed"]);
     for name in ["a.weight", "scale", "a.scaled", ""] {
         assert_eq!(Scale::of(name), None, "{name}");
     }
+}
+
+/// GPTQ's names under a config that none of its readers follows.
+#[test]
+fn a_packed_weight_of_another_method_is_not_plain() {
+    let quark = json!({ "quantization_config": { "quant_method": "quark" } });
+    let tensors = [("a.qweight", I32, &[16, 64][..]), ("a.scales", BF16, &[4, 64])];
+    let found = ledger(&[&UP[..], &tensors].concat(), "config.json", &quark);
+    assert!(kinds(&found).contains(&("unknown-scheme", "a.qweight")), "{:?}", found.findings);
 }

@@ -2,29 +2,13 @@ use serde_json::json;
 
 use super::*;
 use crate::Model;
-use crate::catalog::{Metadata, Place, TensorInfo};
+use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::schemes::Config;
-
-fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
-    TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    }
-}
+use crate::schemes::testing::{self, tensor};
 
 fn bids(tensors: &[TensorInfo], quantization: &serde_json::Value) -> Bids {
-    let json = json!({ "quantization_config": quantization });
-    let configs = [Config { name: "config.json".into(), json }];
-    let metadata = Metadata::default();
-    let evidence = Evidence::new(std::iter::once((tensors, &metadata)), &configs);
-    let mut bids = Bids::default();
-    Mx.bid(&evidence, &mut bids);
-    bids
+    let configs = [testing::config(json!({ "quantization_config": quantization }))];
+    testing::bids(&Mx, &testing::evidence(tensors, &configs))
 }
 
 fn experts() -> Vec<TensorInfo> {

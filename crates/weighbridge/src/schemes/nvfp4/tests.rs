@@ -1,19 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::catalog::{Metadata, Place, Value};
+use crate::catalog::{Metadata, Value};
+use crate::schemes::testing::{self, tensor};
 use crate::schemes::{Answer, Config};
-
-fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
-    TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    }
-}
 
 /// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
 fn square() -> Vec<TensorInfo> {
@@ -39,9 +29,7 @@ fn text(key: &str, json: &serde_json::Value) -> Metadata {
 fn bids(tensors: &[TensorInfo], metadata: &Metadata, configs: &[Config], note: &str) -> Bids {
     let read = |_: TensorId| Ok(note.as_bytes().to_vec());
     let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
-    let mut bids = Bids::default();
-    Nvfp4.bid(&evidence, &mut bids);
-    bids
+    testing::bids(&Nvfp4, &evidence)
 }
 
 /// The variant, or the kind and message of the finding.
