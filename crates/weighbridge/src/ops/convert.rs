@@ -14,7 +14,7 @@ use super::{Dropped, Select};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::{Output, is_same_file, refuse_existing};
-use crate::pipeline::{self, Job, OutputType, Plan, Work, kept_metadata};
+use crate::pipeline::{self, Job, OutputType, Plan, Stream, Work, kept_metadata};
 
 /// What this version can write.
 const WRITES: &str = "this version writes one safetensors file: give a name like out.safetensors";
@@ -46,7 +46,8 @@ pub struct ConvertOptions {
 pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
 
 impl ConvertOptions {
-    /// Everything into this file, which must not exist yet, by the rules of [`OutputType::Auto`].
+    /// Everything into this file, which must not exist yet, by the rules of [`OutputType::Auto`];
+    /// `-` is standard output.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
@@ -191,19 +192,35 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
     let mut report = forecast(model, options, &plan);
     report.metadata_left_out = metadata.left_out;
     if !options.dry_run {
-        let output = Output::create(&options.target, plan.len)?;
-        output.write_at(0, &plan.header)?;
-        let work = Work {
-            workers: options.threads.map_or_else(usual_threads, NonZeroUsize::get),
-            cancel: options.cancel.as_deref(),
-            progress: options.progress.as_deref().map(|progress| progress as _),
-        };
-        report.overflowed = Some(pipeline::run(&plan.jobs, &output, work)?);
-        output.finish(options.force)?;
+        report.overflowed = Some(write(&plan, options)?);
         report.seconds = Some(start.elapsed().as_secs_f64());
         report.peak_memory = peak_memory();
     }
     Ok(report)
+}
+
+fn write(plan: &Plan<'_>, options: &ConvertOptions) -> Result<u64> {
+    let work = Work {
+        workers: options.threads.map_or_else(usual_threads, NonZeroUsize::get),
+        cancel: options.cancel.as_deref(),
+        progress: options.progress.as_deref().map(|progress| progress as _),
+    };
+    if is_stream(&options.target) {
+        let stream = Stream::new(std::io::stdout(), &plan.header)?;
+        let overflowed = pipeline::run(&plan.jobs, &stream, work)?;
+        stream.finish(plan.len)?;
+        return Ok(overflowed);
+    }
+    let output = Output::create(&options.target, plan.len)?;
+    output.write_at(0, &plan.header)?;
+    let overflowed = pipeline::run(&plan.jobs, &output, work)?;
+    output.finish(options.force)?;
+    Ok(overflowed)
+}
+
+/// Whether the output goes to standard output.
+fn is_stream(target: &Path) -> bool {
+    target.as_os_str() == "-"
 }
 
 fn usual_threads() -> usize {
@@ -213,8 +230,8 @@ fn usual_threads() -> usize {
 /// An error unless the output has a name that can be written.
 fn check_target(model: &Model, options: &ConvertOptions) -> Result<()> {
     let target = &*options.target;
-    if target.as_os_str() == "-" {
-        return Err(Error::unsupported("the output cannot be standard output").hint(WRITES));
+    if is_stream(target) {
+        return Ok(());
     }
     let extension = target.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let problem = match extension.as_deref() {
