@@ -18,7 +18,7 @@ use common::root;
 use fixtures::{Fixture, fixtures};
 use half::{bf16, f16};
 use weighbridge::schemes::Element;
-use weighbridge::{DType, Model, OpenOptions, Stores, Weight};
+use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
 /// Numbers as bits, every NaN alike: which NaN a conversion gives is nobody's contract.
 trait Bits: Element + PartialEq {
@@ -86,12 +86,29 @@ fn check_rows<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
     Ok(())
 }
 
+/// Stretches that begin and end anywhere, where the scheme can do that.
+fn check_elements<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
+    if !weight.has_element_access() {
+        return Ok(());
+    }
+    let len = whole.len();
+    for range in [0..len, 1..len, 0..len - 1, len / 3..len / 2 + 1, len / 5..len - len / 7] {
+        let mut piece = vec![T::default(); range.len()];
+        let elements = range.start as u64..range.end as u64;
+        let done = weight.decode_elements_with(elements, &mut piece, &mut Scratch::default());
+        done.map_err(|error| error.to_string())?;
+        same(&piece, &whole[range.clone()], &format!("elements {range:?}"))?;
+    }
+    Ok(())
+}
+
 /// In the library's own type, in pieces, and rounded from f32 to the 16-bit type that is not it.
 fn check_native<T: Bits>(weight: &Weight<'_>, expected: &Weight<'_>) -> Result<(), String> {
     let found = decoded::<T>(weight)?;
     same(&found, &decoded::<T>(expected)?, T::DTYPE.name())?;
     if !found.is_empty() {
         check_rows(weight, &found)?;
+        check_elements(weight, &found)?;
     }
     match T::DTYPE {
         DType::BF16 => check_rounded::<f16>(weight),

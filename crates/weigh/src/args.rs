@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -85,7 +86,7 @@ pub(crate) struct Convert {
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
-    /// The file to write; its extension names the format: .safetensors
+    /// The file to write; its extension names the format: .safetensors; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
@@ -96,6 +97,10 @@ pub(crate) struct Convert {
     /// Replace an existing output, once the new one is complete
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// How many threads work; the output is the same [default: as many as the machine has]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Say what would be written, and write nothing
     #[arg(long)]

@@ -9,6 +9,7 @@ use crate::terminal;
 mod completions;
 mod convert;
 mod inspect;
+mod progress;
 mod stdin;
 
 /// The exit code after Ctrl-C, as shells have it.

@@ -1,6 +1,7 @@
 //! Writes a model's weights as plain numbers into one new file.
 
 use std::io::ErrorKind;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +14,7 @@ use super::{Dropped, Select};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::{Output, is_same_file, refuse_existing};
-use crate::pipeline::{self, Job, OutputType, Plan, kept_metadata};
+use crate::pipeline::{self, Job, OutputType, Plan, Stream, Work, kept_metadata};
 
 /// What this version can write.
 const WRITES: &str = "this version writes one safetensors file: give a name like out.safetensors";
@@ -36,11 +37,17 @@ pub struct ConvertOptions {
     select: Option<Select>,
     force: bool,
     dry_run: bool,
+    threads: Option<NonZeroUsize>,
+    progress: Option<Progress>,
     cancel: Option<Arc<AtomicBool>>,
 }
 
+/// Hears how many bytes of data have been written so far; called from any thread.
+pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
 impl ConvertOptions {
-    /// Everything into this file, which must not exist yet, by the rules of [`OutputType::Auto`].
+    /// Everything into this file, which must not exist yet, by the rules of [`OutputType::Auto`];
+    /// `-` is standard output.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
@@ -48,6 +55,8 @@ impl ConvertOptions {
             select: None,
             force: false,
             dry_run: false,
+            threads: None,
+            progress: None,
             cancel: None,
         }
     }
@@ -78,6 +87,20 @@ impl ConvertOptions {
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
+        self
+    }
+
+    /// How many threads work; as many as the machine has, otherwise. The output is the same.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Tell how the work goes on.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = Some(progress);
         self
     }
 
@@ -169,20 +192,46 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
     let mut report = forecast(model, options, &plan);
     report.metadata_left_out = metadata.left_out;
     if !options.dry_run {
-        let output = Output::create(&options.target, plan.len)?;
-        report.overflowed = Some(pipeline::write(&plan, &output, options.cancel.as_deref())?);
-        output.finish(options.force)?;
+        report.overflowed = Some(write(&plan, options)?);
         report.seconds = Some(start.elapsed().as_secs_f64());
         report.peak_memory = peak_memory();
     }
     Ok(report)
 }
 
+fn write(plan: &Plan<'_>, options: &ConvertOptions) -> Result<u64> {
+    let work = Work {
+        workers: options.threads.map_or_else(usual_threads, NonZeroUsize::get),
+        cancel: options.cancel.as_deref(),
+        progress: options.progress.as_deref().map(|progress| progress as _),
+    };
+    if is_stream(&options.target) {
+        let stream = Stream::new(std::io::stdout(), &plan.header)?;
+        let overflowed = pipeline::run(&plan.jobs, &stream, work)?;
+        stream.finish(plan.len)?;
+        return Ok(overflowed);
+    }
+    let output = Output::create(&options.target, plan.len)?;
+    output.write_at(0, &plan.header)?;
+    let overflowed = pipeline::run(&plan.jobs, &output, work)?;
+    output.finish(options.force)?;
+    Ok(overflowed)
+}
+
+/// Whether the output goes to standard output.
+fn is_stream(target: &Path) -> bool {
+    target.as_os_str() == "-"
+}
+
+fn usual_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
 /// An error unless the output has a name that can be written.
 fn check_target(model: &Model, options: &ConvertOptions) -> Result<()> {
     let target = &*options.target;
-    if target.as_os_str() == "-" {
-        return Err(Error::unsupported("the output cannot be standard output").hint(WRITES));
+    if is_stream(target) {
+        return Ok(());
     }
     let extension = target.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     let problem = match extension.as_deref() {

@@ -6,7 +6,9 @@ mod inspect;
 mod refusals;
 
 pub use crate::pipeline::OutputType;
-pub use convert::{ConversionReport, ConvertOptions, ConvertReport, Tied, WrittenFile, convert};
+pub use convert::{
+    ConversionReport, ConvertOptions, ConvertReport, Progress, Tied, WrittenFile, convert,
+};
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport, Select,
     TensorReport, inspect,

@@ -1,7 +1,7 @@
 //! Which weight goes where, in which type, and what stands against it.
 
 use super::OutputType;
-use super::cut::check_memory;
+use super::cut::{Cut, check_memory};
 use crate::catalog::{Run, TensorInfo};
 use crate::containers::safetensors;
 use crate::dtype::DType;
@@ -34,6 +34,8 @@ pub struct Job<'m> {
     pub offset: u64,
     /// How many bytes it takes there.
     pub bytes: u64,
+    /// How it is cut into tiles.
+    pub cut: Cut,
 }
 
 /// The file to be written.
@@ -66,7 +68,7 @@ pub fn plan<'m>(
         return Ok(Err(obstacles));
     }
     for job in jobs.iter().filter(|job| job.action == Action::Decode) {
-        check_memory(&job.weight)?;
+        check_memory(&job.weight, &job.cut)?;
     }
     let planned: Vec<_> = jobs
         .iter()
@@ -99,7 +101,10 @@ fn job<'m>(weight: &Weight<'m>, output_type: OutputType) -> Result<Job<'m>, Stri
     match weight.undecodable() {
         Some(reason) if action != Action::Copy => Err(reason),
         _ if !safetensors::can_express(dtype) => Err(format!("safetensors has no type {dtype}")),
-        _ => Ok(Job { weight: *weight, dtype, action, offset: 0, bytes: 0 }),
+        _ => {
+            let cut = Cut::of(weight, action, dtype);
+            Ok(Job { weight: *weight, dtype, action, offset: 0, bytes: 0, cut })
+        }
     }
 }
 

@@ -317,6 +317,12 @@ pub trait Recipe: Send + Sync {
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
 
+    /// Whether rows of the weight lie across the rows that are stored, so that a few of them are
+    /// fetched in as many pieces as many.
+    fn is_turned(&self) -> bool {
+        false
+    }
+
     /// The same for any stretch of elements, where that costs no more than the stretch: rows may
     /// be larger than memory.
     fn elements(&self) -> Option<&dyn Elements> {

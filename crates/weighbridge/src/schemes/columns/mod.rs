@@ -76,6 +76,10 @@ pub(crate) fn plain_codes(bits: u32) -> Codes {
 }
 
 impl Recipe for Columns {
+    fn is_turned(&self) -> bool {
+        true
+    }
+
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
         let columns = |part, words: Range<u64>, width, count, stride| Slab {
             part,

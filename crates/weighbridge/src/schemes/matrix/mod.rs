@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::{Element, Out, Recipe};
+use super::{Element, Elements, Out, Recipe, elements_of};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::simd::{self, Level, Number};
@@ -94,10 +94,6 @@ impl Matrix {
             let start = elements.start.max(row * columns) - row * columns;
             (row, start..elements.end.min((row + 1) * columns) - row * columns)
         })
-    }
-
-    fn elements(&self, rows: &Range<u64>) -> Range<u64> {
-        rows.start * self.outer..rows.end * self.outer
     }
 
     fn matrix_rows(&self, elements: &Range<u64>) -> Range<u64> {
@@ -243,13 +239,25 @@ fn length(count: u64) -> usize {
 
 impl Recipe for Matrix {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let elements = self.elements(&rows);
+        Elements::needs(self, elements_of(&rows, self.outer), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.outer), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Matrix {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.code_slab(&elements).0);
         self.factors.needs(self.matrix_rows(&elements), slabs);
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        let elements = self.elements(&rows);
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         match out {
             Out::F32(out) => self.decode_as(staged, &elements, out),
             Out::Bf16(out) => self.decode_as(staged, &elements, out),
