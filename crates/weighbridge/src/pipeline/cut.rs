@@ -77,7 +77,10 @@ impl Cut {
             return Self { of: Pieces::Elements, piece: 1, pieces, step: TILE_ELEMENTS };
         }
         let (pieces, piece) = weight.rows_and_columns();
-        let most = if weight.is_turned() { PANEL_ELEMENTS } else { TILE_ELEMENTS };
+        let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
+        // A tile is f32 at its widest, whatever it is written as.
+        let allowed = limits.min().unwrap_or(u64::MAX) / 4;
+        let most = if weight.is_turned() { PANEL_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
         Self { of: Pieces::Rows, piece, pieces, step: (most / piece.max(1)).max(1) }
     }
 
