@@ -7,7 +7,7 @@ use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::matrix::Matrix;
-use crate::schemes::{Out, Recipe};
+use crate::schemes::{Elements, Out, Recipe, elements_of};
 use crate::source::{Slab, Staged};
 
 /// The sides in a `weight_shape`.
@@ -33,12 +33,26 @@ pub(super) struct Stated {
 
 impl Recipe for Stated {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.matrix.needs(rows, slabs);
+        Elements::needs(self, elements_of(&rows, self.matrix.outer), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.matrix.outer), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Stated {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        Elements::needs(&self.matrix, elements, slabs);
         let bytes = self.shape.len() as u64 * u64::from(self.dtype.bits() / 8);
         slabs.push(Slab::whole(self.part, 0, bytes));
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let Some((stated, staged)) = staged.split_last() else {
             return Err(Error::usage("a matrix needs its codes"));
         };
@@ -50,6 +64,6 @@ impl Recipe for Stated {
             ))
             .hint("one of the three belongs to another weight, or the config to another model"));
         }
-        self.matrix.decode(staged, rows, out)
+        Elements::decode(&self.matrix, staged, elements, out)
     }
 }
