@@ -1,81 +1,10 @@
-//! Whole files against their libraries' values, and what must be refused.
+//! What is bid for, and what must be refused. Whole files are in `tests/schemes.rs`.
 
-use std::path::{Path, PathBuf};
-
-use half::{bf16, f16};
 use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::catalog::{Metadata, Place};
 use crate::schemes::{Config, TensorId};
-use crate::{Model, OpenOptions, Stores};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/fp8")
-}
-
-fn open(path: &Path) -> Model {
-    OpenOptions::new().stores(Stores::none()).open(path).unwrap()
-}
-
-/// The model of a case: its index, or the file that is no expectation.
-fn model_of(case: &Path) -> Model {
-    let index = case.join("model.safetensors.index.json");
-    if index.exists() {
-        return open(&index);
-    }
-    let files = std::fs::read_dir(case).unwrap().map(|entry| entry.unwrap().path());
-    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    let is_model = |path: &PathBuf| {
-        name(path).ends_with(".safetensors") && !name(path).starts_with("expected")
-    };
-    open(&{ files }.find(is_model).unwrap())
-}
-
-/// Every case decodes to exactly what its library made of it, in the native type and in f32.
-#[test]
-fn every_case_is_what_its_library_says() {
-    let mut weights = 0;
-    for case in std::fs::read_dir(folder()).unwrap() {
-        let case = case.unwrap().path();
-        let model = model_of(&case);
-        assert!(model.findings().is_empty(), "{}: {:?}", case.display(), model.findings());
-        let native = open(&case.join("expected.safetensors"));
-        let wide = open(&case.join("expected-f32.safetensors"));
-        let names: std::collections::BTreeSet<&str> = model.weights().map(|w| w.name()).collect();
-        assert_eq!(names, native.weights().map(|w| w.name()).collect(), "{}", case.display());
-        for weight in model.weights() {
-            let expected = native.weight(weight.name()).unwrap();
-            let what = format!("{} {} {}", case.display(), weight.name(), weight.variant());
-            assert_eq!(weight.native(), expected.native(), "{what}");
-            assert_eq!(weight.shape(), expected.shape(), "{what}");
-            let f32s = |w: crate::Weight<'_>| {
-                let mut out = vec![0f32; w.len()];
-                w.decode_into(&mut out).unwrap_or_else(|e| panic!("{what}: {e}"));
-                out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
-            };
-            let wide = f32s(wide.weight(weight.name()).unwrap());
-            assert!(f32s(weight) == wide, "{what} as f32");
-            let halves = |w: crate::Weight<'_>| {
-                let mut out = vec![f16::ZERO; w.len()];
-                w.decode_into(&mut out).unwrap();
-                out.into_iter().map(f16::to_bits).collect::<Vec<_>>()
-            };
-            let brains = |w: crate::Weight<'_>| {
-                let mut out = vec![bf16::ZERO; w.len()];
-                w.decode_into(&mut out).unwrap();
-                out.into_iter().map(bf16::to_bits).collect::<Vec<_>>()
-            };
-            match weight.native() {
-                Some(DType::BF16) => assert!(brains(weight) == brains(expected), "{what}"),
-                Some(DType::F16) => assert!(halves(weight) == halves(expected), "{what}"),
-                _ => {}
-            }
-            weights += usize::from(weight.scheme() == "fp8");
-        }
-    }
-    assert!(weights > 40, "{weights}");
-}
 
 /// Tensors of a made-up model: name, type, shape.
 type Made<'a> = (&'a str, DType, &'a [u64]);
