@@ -81,7 +81,7 @@ def spread(model, seed):
 SIDES = {"num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 8}
 
 
-def llama(dtype=BF16, hidden=16, intermediate=32, seed=1, **more):
+def llama(dtype=BF16, hidden=16, intermediate=16, seed=1, **more):
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -94,7 +94,7 @@ def llama4(seed=2):
     from transformers import Llama4ForCausalLM, Llama4TextConfig
 
     config = Llama4TextConfig(
-        hidden_size=16, intermediate_size=24, intermediate_size_mlp=16, head_dim=8, **SIDES,
+        hidden_size=16, intermediate_size=8, intermediate_size_mlp=16, head_dim=8, **SIDES,
         num_local_experts=2, num_experts_per_tok=1, interleave_moe_layer_step=1, dtype="bfloat16")
     return spread(Llama4ForCausalLM(config).to(BF16), seed)
 
@@ -248,7 +248,7 @@ def modelopt():
         "modelopt-fp8": (mtq.FP8_DEFAULT_CFG, BF16, 8, 16, by_tensor, "from_quantized_weight"),
         "modelopt-fp8-f16": (mtq.FP8_DEFAULT_CFG, F16, 8, 16, by_tensor, "from_quantized_weight"),
         "modelopt-channel": (mtq.FP8_PER_CHANNEL_PER_TOKEN_CFG, BF16, 8, 16, by_row, "FP8QTensor"),
-        "modelopt-block": (small_blocks(blocks, 8), BF16, 16, 32, by_block(8), "FP8QTensor"),
+        "modelopt-block": (small_blocks(blocks, 8), BF16, 16, 24, by_block(8), "FP8QTensor"),
         "modelopt-mxfp8": (mtq.MXFP8_DEFAULT_CFG, BF16, 32, 32, by_32, "MXFP8QTensor"),
     }
     for seed, (case, (settings, dtype, hidden, intermediate, decode, source)) in enumerate(cases.items()):
