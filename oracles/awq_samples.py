@@ -34,6 +34,8 @@ from awq.quantize.quantizer import AwqQuantizer
 from awq.utils.packing_utils import dequantize_gemm
 from safetensors.torch import save_file
 
+from provenance import record
+
 VERSION = "0.2.9"
 CASES = {
     # folder: (group size, [(layer, outputs, inputs)])
@@ -91,6 +93,8 @@ def write(folder, group_size, layers):
     write_json(folder / "config.json", {"architectures": ["LlamaForCausalLM"], "model_type": "llama",
                                         "quantization_config": settings.to_transformers_dict(),
                                         "torch_dtype": "float16"})
+    record(folder, "AutoAWQ dequantize_gemm", VERSION,
+           f"AutoAWQ {VERSION}, WQLinear_GEMM.from_linear and AwqConfig; the folder laid out as its save_quantized does")
     save_file(native, folder / "expected.safetensors")
     save_file(wide, folder / "expected-f32.safetensors")
 

@@ -40,6 +40,8 @@ from bitsandbytes.backends.default.ops import _dequantize_4bit_compute
 from bitsandbytes.backends.utils import _get_4bit_code
 from bitsandbytes.nn.parametrize import replace_parameter_4bit
 
+from provenance import record
+
 assert bnb.__version__ == "0.50.2", bnb.__version__
 
 BF16, F16, F32, U8 = torch.bfloat16, torch.float16, torch.float32, torch.uint8
@@ -183,6 +185,8 @@ def write(folder, name, entries, settings, shards=None, by_torch=False):
         stored = load_file(case / "model.safetensors")
     native, single = decode(stored, False), decode(stored, True)
     assert native
+    saver = "torch.save" if by_torch else "safetensors"
+    record(case, "bitsandbytes", bnb.__version__, f"bitsandbytes {bnb.__version__}, state_dict of its modules, saved by {saver}")
     save_file(native, case / "expected.safetensors")
     if any(t.dtype != F32 for t in native.values()):
         save_file(single, case / "expected-f32.safetensors")

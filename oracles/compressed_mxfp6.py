@@ -17,6 +17,8 @@ from compressed_tensors.quantization import QuantizationArgs, QuantizationConfig
 from compressed_tensors.quantization.lifecycle.forward import dequantize
 from safetensors.torch import save_file
 
+from provenance import record
+
 ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
 OUT = ROOT / "tests/files/compressed/mxfp6"
 NAME = "model.layers.0.mlp.down_proj"
@@ -37,6 +39,7 @@ wide = dequantize(
 )
 shutil.rmtree(OUT, ignore_errors=True)
 OUT.mkdir(parents=True)
+record(OUT, "compressed-tensors", "0.20.0", "compressed-tensors 0.20.0, its compressor; laid out after its loader")
 stored = {f"{NAME}.{k}": v.contiguous() for k, v in state.items()}
 save_file(stored, OUT / "model.safetensors", metadata={"format": "pt"})
 save_file({f"{NAME}.weight": compressor.decompress(state, scheme)["weight"]}, OUT / "expected.safetensors")

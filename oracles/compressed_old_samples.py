@@ -25,6 +25,8 @@ from compressed_tensors.quantization import QuantizationArgs, QuantizationConfig
 from compressed_tensors.quantization.utils import calculate_qparams
 from safetensors.torch import save_file
 
+from provenance import record
+
 torch.set_num_threads(1)
 ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
 VERSION = version("compressed-tensors")
@@ -67,6 +69,7 @@ def write(case, layers, key="quantization_config"):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     save_file(stored, out / "model.safetensors", metadata={"format": "pt"})
+    record(out, "compressed-tensors", VERSION, f"compressed-tensors {VERSION}, its compressor; laid out after its loader")
     save_file(expected, out / "expected.safetensors")
     save_file(wide, out / "expected-f32.safetensors")
     config = json.loads(config.model_dump_json()) | {"version": VERSION, "quant_method": "compressed-tensors"}

@@ -16,6 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -42,6 +43,10 @@ from transformers import (
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
 )
+
+from provenance import record
+
+CT, LLMC = version("compressed-tensors"), version("llmcompressor")
 
 torch.set_num_threads(1)
 ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
@@ -267,6 +272,7 @@ def expect(case, out):
     )
     decoded = model.state_dict()
     expected = {f"{n}.weight": decoded[f"{n}.weight"].contiguous() for n in names}
+    record(out, "compressed-tensors", CT, f"llm-compressor {LLMC}, oneshot, save_pretrained")
     save_file(expected, out / "expected.safetensors")
     config = json.loads((out / "config.json").read_text())["quantization_config"]
     config = QuantizationConfig.model_validate(config)
@@ -298,6 +304,7 @@ def experts(out):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     save_file(stored, out / "model.safetensors", metadata={"format": "pt"})
+    record(out, "compressed-tensors", CT, f"compressed-tensors {CT}, its compressor; laid out after its loader")
     save_file(expected, out / "expected.safetensors")
     save_file(wide, out / "expected-f32.safetensors")
     config = QuantizationConfig(config_groups={"group_0": scheme}, format="pack-quantized", quantization_status="compressed")

@@ -7,6 +7,8 @@ import shutil
 import torch
 from safetensors.torch import save_file
 
+from provenance import record
+
 
 def fresh(*path):
     directory = os.path.join(*path)
@@ -44,7 +46,9 @@ def save(path, tensors, metadata=None):
     os.chmod(path, 0o644)
 
 
-def write_expected(directory, native, f32=None):
+def write_expected(directory, native, f32=None, decoder=None, writer=None):
+    """The decoded values, by `decoder` (name, version); the model is by `writer`."""
+    record(directory, *decoder, writer)
     save(os.path.join(directory, "expected.safetensors"), native)
     if f32 is not None:
         save(os.path.join(directory, "expected-f32.safetensors"), f32)

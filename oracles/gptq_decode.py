@@ -28,7 +28,10 @@ from gptqmodel.quantization.config import dynamic_get
 from gptqmodel.utils.model import convert_gptq_v1_to_v2_format_module
 from safetensors.torch import load_file, save_file
 
+from provenance import record
+
 VERSION = "7.7.0"
+WRITERS = {"autogptq": "AutoGPTQ 0.7.1, quantize, save_quantized"}
 # Folders with values in f32 too: one for each width, and one out of order.
 WIDE = ("asym-v1-zero", "bits2", "bits3", "bits8", "desc-act", "dynamic")
 PARTS = ("qweight", "qzeros", "scales", "g_idx")
@@ -82,6 +85,8 @@ def main():
         for name, value in load_file(folder / "expected.safetensors").items():
             assert torch.equal(value, native[name]), (folder, name)
         save_file(native, folder / "expected.safetensors")
+        record(folder, "GPTQModel TorchLinear", VERSION,
+               WRITERS.get(folder.name, f"GPTQModel {VERSION}, quantize, save"))
         if folder.name in WIDE:
             save_file(wide, folder / "expected-f32.safetensors")
     print("written")

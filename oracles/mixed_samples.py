@@ -80,7 +80,9 @@ def main():
     first = {k: v for k, v in tensors.items() if k not in scales and "layers.1." not in k}
     second = {k: v for k, v in tensors.items() if k not in scales and "layers.1." in k}
     write_model(directory, [first, second, scales])
-    write_expected(directory, values(tensors, torch.bfloat16), values(tensors, torch.float32))
+    write_expected(directory, values(tensors, torch.bfloat16), values(tensors, torch.float32),
+                   ("ModelOpt from_quantized_weight, NVFP4QTensor", "0.47.0"),
+                   "ModelOpt 0.47.0, mtq.quantize, export_hf_checkpoint; put into three files")
     print({k: (v.dtype, tuple(v.shape)) for k, v in tensors.items() if "layers.0" in k})
 
 

@@ -16,6 +16,7 @@ from transformers import MetalConfig
 from transformers.integrations.metal_quantization import MetalDequantize, MetalQuantize
 
 from expect import Expect
+from provenance import record
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -42,6 +43,8 @@ def main():
         config = {"model_type": "llama", "quantization_config": quantizer.quantization_config.to_dict()}
         with open(os.path.join(folder, "config.json"), "w") as out:
             json.dump(config, out, indent=2)
+        record(folder, "transformers MetalDequantize", transformers.__version__,
+               f"transformers {transformers.__version__}, MetalQuantize; laid out after its loader, no CPU writer")
         expectation(path, stored)
 
 

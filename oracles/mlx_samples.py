@@ -22,6 +22,7 @@ from mlx_lm.models import llama
 from mlx_lm.models.switch_layers import SwitchLinear
 
 from expect import Expect
+from provenance import record
 
 WRITER = f"mlx {mx.__version__}, mlx-lm {mlx_lm.__version__}"
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -73,7 +74,8 @@ def expected(weights, quantization):
     return native, wide
 
 
-def save_expected(folder, weights, quantization, names=("expected", "expected-f32")):
+def save_expected(folder, weights, quantization, names=("expected", "expected-f32"), by="mx.quantize, mx.save_safetensors"):
+    record(folder, "MLX mx.dequantize on its CPU backend", mx.__version__, f"{WRITER}, {by}")
     for name, arrays in zip(names, expected(weights, quantization)):
         mx.save_safetensors(os.path.join(folder, f"{name}.safetensors"), arrays)
 
@@ -259,7 +261,7 @@ def whole_model(root):
     mlx_lm.utils.make_shards = lambda weights: [dict(list(weights.items())[i::2]) for i in range(2)]
     mlx_lm.utils.save_model(folder, model)
     mlx_lm.utils.save_config(config, os.path.join(folder, "config.json"))
-    save_expected(folder, weights, config["quantization"], ["expected"])
+    save_expected(folder, weights, config["quantization"], ["expected"], "quantize_model, save_model")
     for part in (1, 2):
         expect_file(os.path.join(folder, f"model-0000{part}-of-00002.safetensors"), {"format": "mlx"})
 
@@ -283,7 +285,7 @@ def npz(root):
     config["quantization"] = {"group_size": 32, "bits": 4}
     with open(os.path.join(folder, "config.json"), "w") as out:
         json.dump(config, out, indent=4)
-    save_expected(folder, weights, config["quantization"], ["expected"])
+    save_expected(folder, weights, config["quantization"], ["expected"], "nn.quantize, mx.savez")
     expect = Expect(WRITER, "npz")
     arrays = np.load(path)
     for name in arrays.files:

@@ -3,12 +3,14 @@
 gpt-oss          transformers' names; values by its convert_moe_packed_tensors (transposed)
 gpt-oss-openai   OpenAI's names; values by gpt-oss's own reader (give its wheel on PYTHONPATH)
 deepseek-v4      int8 storage with `.scale`, and fused experts with `_scale_inv`; transformers
-modelopt         written and decoded by nvidia-modelopt
-quark            written and decoded by amd-quark, as are its six-bit kinds (quark-e2m3, ..)
+modelopt*        quantized, exported and decoded by nvidia-modelopt; stacked experts laid out by hand
+quark*           quantized, exported and decoded by amd-quark: MXFP4, its six-bit kinds (quark-e2m3, ..)
+                 and, in tests/files/fp8, 8-bit floats with a scale a row (quark-channel, quark-e5m2)
 """
 
 import os
 import sys
+import types
 
 import torch
 
@@ -53,7 +55,9 @@ def gpt_oss():
             "model.layers.*.self_attn", "model.layers.*.mlp.router", "lm_head"]}})
     values = lambda dtype: {
         p + n: convert_moe_packed_tensors(blocks[n], scales[n], dtype=dtype) for n in blocks}
-    write_expected(directory, values(torch.bfloat16), values(torch.float32))
+    write_expected(directory, values(torch.bfloat16), values(torch.float32),
+                   ("transformers convert_moe_packed_tensors", "5.22.2"),
+                   "laid out after the loader of transformers 5.22.2: it writes with kernels from a hub only")
 
 
 def gpt_oss_openai():
@@ -70,7 +74,8 @@ def gpt_oss_openai():
     values = lambda dtype: {
         p + n: checkpoint._get_mxfp4_tensor(f"{p}{n}.blocks", f"{p}{n}.scales", dtype=dtype)
         for n in ["mlp1_weight", "mlp2_weight"]}
-    write_expected(directory, values(torch.bfloat16), values(torch.float32))
+    write_expected(directory, values(torch.bfloat16), values(torch.float32),
+                   ("gpt-oss torch/weights.py", "0.0.9"), "laid out after the loader of gpt-oss 0.0.9, no public writer")
 
 
 def deepseek_v4():
@@ -94,73 +99,124 @@ def deepseek_v4():
         "dtype": "bfloat16", "expert_dtype": "fp4", "model_type": "deepseek_v4",
         "quantization_config": {"quant_method": "fp8", "scale_fmt": "ue8m0",
                                 "weight_block_size": [128, 128]}})
-    write_expected(directory, values, wide)
+    write_expected(directory, values, wide, ("transformers Fp8Dequantize", "5.22.2"),
+                   "laid out after the loader of transformers 5.22.2, deepseek_v4, no CPU writer")
 
 
 def modelopt():
+    """A tiny Llama, quantized and exported; stacked weights, which no small model has, beside it."""
+    import modelopt.torch.quantization as mtq
+    from modelopt.torch.export import export_hf_checkpoint
     from modelopt.torch.quantization.qtensor import MXFP4QTensor
+    from safetensors.torch import load_file
 
-    tensors, values, wide = {}, {}, {}
-    for seed, (name, shape) in enumerate([("a", (8, 96)), ("b", (3, 4, 64))]):
-        dense = random(*shape, seed=50 + seed)
-        dense[..., 1, :32] = 0  # Exact zeros become code 8.
-        q, scales = MXFP4QTensor.quantize(dense.to(torch.bfloat16), 32)
-        scales = scales.view(*shape[:-1], -1)
-        scales.view(-1)[0] = 0
-        name = f"model.layers.0.{name}.weight"
-        tensors[name], tensors[f"{name}_scale"] = q._quantized_data, scales
-        kwargs = {"scale": scales, "block_sizes": {-1: 32}}
-        values[name] = q.dequantize(dtype=torch.bfloat16, **kwargs)
-        wide[name] = q.dequantize(dtype=torch.float32, **kwargs)
-    tensors["model.layers.0.a.input_scale"] = torch.tensor(1.0)
     directory = fresh(ROOT, "modelopt")
+    model = mtq.quantize(tiny_llama(50), mtq.W4A8_MXFP4_FP8_CFG, lambda m: m(torch.arange(8)[None]))
+    export_hf_checkpoint(model, export_dir=directory)
+    os.remove(os.path.join(directory, "generation_config.json"))
+    tensors = load_file(os.path.join(directory, "model.safetensors"))
+    coded = [k for k, v in tensors.items() if v.dtype == torch.uint8 and k.endswith(".weight")]
+
+    def value(name, out):
+        codes, scales = tensors[name], tensors[name + "_scale"]
+        q = MXFP4QTensor(torch.Size((*codes.shape[:-1], codes.shape[-1] * 2)), torch.bfloat16, codes)
+        return q.dequantize(dtype=out, scale=scales, block_sizes={-1: 32})
+
+    write_expected(directory, {k: value(k, torch.bfloat16) for k in coded},
+                   {k: value(k, torch.float32) for k in coded if "k_proj" in k},
+                   ("ModelOpt MXFP4QTensor", "0.47.0"), "ModelOpt 0.47.0, mtq.quantize, export_hf_checkpoint")
+
+    tensors.clear()
+    name = "model.layers.0.experts.down_proj.weight"
+    dense = random(3, 4, 64, seed=51)
+    dense[..., 1, :32] = 0  # Exact zeros become code 8.
+    q, scales = MXFP4QTensor.quantize(dense.to(torch.bfloat16), 32)
+    tensors[name], tensors[name + "_scale"] = q._quantized_data, scales.view(3, 4, -1)
+    tensors[name + "_scale"].view(-1)[0] = 0
+    tensors["model.layers.0.experts.down_proj.input_scale"] = torch.tensor(1.0)
+    directory = fresh(ROOT, "modelopt-experts")
     write_model(directory, [tensors], {
         "dtype": "bfloat16",
         "quantization_config": {"quant_method": "modelopt", "quant_algo": "W4A8_MXFP4_FP8",
                                 "producer": {"name": "modelopt", "version": "0.47.0"}}})
-    write_expected(directory, values, wide)
+    write_expected(directory, {name: value(name, torch.bfloat16)}, {name: value(name, torch.float32)},
+                   ("ModelOpt MXFP4QTensor", "0.47.0"),
+                   "ModelOpt 0.47.0, MXFP4QTensor.quantize; laid out by hand, one scale set to its smallest")
 
 
-def quark(case, dtype, native):
+def tiny_llama(seed, dtype=torch.bfloat16, hidden=32, intermediate=64):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        hidden_size=hidden, intermediate_size=intermediate, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=1, vocab_size=8, dtype=str(dtype).removeprefix("torch."),
+        architectures=["LlamaForCausalLM"])
+    model = LlamaForCausalLM(config).to(dtype)
+    with torch.no_grad():
+        for index, (name, weight) in enumerate(model.named_parameters()):
+            if "proj" in name:
+                weight.copy_(random(*weight.shape, seed=seed + index, spread=0.02))
+    return model
+
+
+def quark(root, case, spec, native, tiny=False):
+    """Quantized, exported and decoded by Quark: its own layer, loaded from the export."""
+    from quark.torch import ModelQuantizer, export_safetensors
+    from quark.torch.export.nn.modules import realquantizer
+    from quark.torch.quantization.config.config import QConfig, QLayerConfig
+    from safetensors.torch import load_file
     import quark.torch.kernel as kernel
-    from quark.torch.utils.numerics import to_e8m0_uint8
     from quark.torch.utils.pack import create_pack_method
 
-    dense = random(8, 96, seed=60)
-    amax = dense.view(8, 3, 32).abs().amax(-1)
-    largest = {"fp4": 4.0, "fp6_e2m3": 4.0, "fp6_e3m2": 16.0}[dtype]
-    scales = to_e8m0_uint8(torch.exp2(torch.floor(torch.log2(amax))) / largest)
-    pack = create_pack_method("per_group", dtype)
-    # Any bytes are codes.
-    codes = random_bytes(8, 48 if dtype == "fp4" else 72, seed=61)
-    directory = fresh(ROOT, case)
-    name = "model.layers.0.mlp.up_proj.weight"
-    spec = {"dtype": dtype, "qscheme": "per_group", "group_size": 32, "ch_axis": -1,
-            "scale_format": "e8m0"}
-    write_model(directory, [{name: codes, f"{name}_scale": scales}], {
-        "dtype": {torch.bfloat16: "bfloat16", torch.float16: "float16"}[native],
-        "quantization_config": {"quant_method": "quark", "global_quant_config": {"weight": spec},
-                                "export": {"weight_format": "real_quantized"}}})
-    if native == torch.float16:
-        # Powers of two that f16 lacks, or has only as a subnormal number.
-        scales[0] = torch.tensor([103, 100, 110], dtype=torch.uint8)
-        save(os.path.join(directory, "model.safetensors"), {name: codes, f"{name}_scale": scales},
-             {"format": "pt"})
+    directory = fresh(root, case)
+    spec = spec.to_quantization_spec()
+    settings = QConfig(global_quant_config=QLayerConfig(weight=spec), exclude=["lm_head"])
+    quantizer = ModelQuantizer(settings)
+    model = tiny_llama(60, native)
+    if tiny:
+        with torch.no_grad():
+            # Powers of two that f16 lacks, or has only as a subnormal number.
+            model.model.layers[0].self_attn.k_proj.weight[:4] *= 2.0 ** -14
+    model = quantizer.freeze(quantizer.quantize_model(model, [torch.arange(8)[None]]))
+    with torch.no_grad():
+        export_safetensors(model, directory)
+    os.remove(os.path.join(directory, "generation_config.json"))
+    tensors = load_file(os.path.join(directory, "model.safetensors"))
+    coded = [k for k, v in tensors.items() if k + "_scale" in tensors]
+    kind, scheme = spec.dtype.value, spec.qscheme.value
+    pack = create_pack_method(scheme, kind)
 
-    def values(out):
-        # StaticRealQuantizer.unpack_params, then dequantize.
-        scale = 2 ** (scales.view(torch.uint8).to(torch.int16) - 127).to(out)
-        unpacked = pack.unpack(codes, False)
-        return kernel.dequantize(dtype, unpacked, scale, None, -1, 32, "per_group").to(out)
+    def value(name, out):
+        # StaticScaledRealQuantizer.forward, whose type of scales can so be chosen.
+        quantizer = types.SimpleNamespace(
+            qspec=spec, scale=tensors[name + "_scale"], transpose_scale=False, float_dtype=out,
+            pack_method=pack, reorder=False, real_quantized=True)
+        of = realquantizer.StaticScaledRealQuantizer
+        quantizer.unpack_tensor = lambda x: pack.unpack(x, False)
+        quantizer.unpack_params = lambda: of.unpack_params(quantizer)
+        return of.forward(quantizer, tensors[name]).to(out)
 
-    write_expected(directory, {name: values(native)}, {name: values(torch.float32)})
+    write_expected(directory, {k: value(k, native) for k in coded},
+                   {k: value(k, torch.float32) for k in coded if "k_proj" in k},
+                   ("Quark StaticScaledRealQuantizer", "0.13"), "Quark 0.13, ModelQuantizer, export_safetensors")
 
 
-gpt_oss()
-gpt_oss_openai()
-deepseek_v4()
-modelopt()
-quark("quark", "fp4", torch.bfloat16)
-quark("quark-f16", "fp4", torch.float16)
-quark("quark-e2m3", "fp6_e2m3", torch.bfloat16)
-quark("quark-e3m2", "fp6_e3m2", torch.bfloat16)
+def quarks():
+    from quark.torch.quantization.config import config as kinds
+
+    BF16, F16 = torch.bfloat16, torch.float16
+    fp8 = os.path.join(ROOT, "..", "fp8")
+    quark(ROOT, "quark", kinds.OCP_MXFP4Spec(ch_axis=-1, is_dynamic=False), BF16)
+    quark(ROOT, "quark-f16", kinds.OCP_MXFP4Spec(ch_axis=-1, is_dynamic=False), F16, True)
+    quark(ROOT, "quark-e2m3", kinds.OCP_MXFP6E2M3Spec(ch_axis=-1, is_dynamic=False), BF16)
+    quark(ROOT, "quark-e3m2", kinds.OCP_MXFP6E3M2Spec(ch_axis=-1, is_dynamic=False), BF16)
+    quark(fp8, "quark-channel", kinds.FP8E4M3PerChannelSpec(is_dynamic=False, ch_axis=0), BF16)
+    quark(fp8, "quark-e5m2", kinds.FP8E5M2PerChannelSpec(is_dynamic=False, ch_axis=0), BF16)
+
+
+if __name__ == "__main__":
+    every = [gpt_oss, gpt_oss_openai, deepseek_v4, modelopt, quarks]
+    chosen = sys.argv[2:]
+    for make in every:
+        if not chosen or make.__name__ in chosen:
+            make()

@@ -23,6 +23,10 @@ ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "tests", "files", "nvfp4")
 
 
+MODELOPT = ("ModelOpt NVFP4QTensor", "0.47.0")
+KITCHEN = ("comfy-kitchen dequantize_nvfp4", "0.2.40")
+
+
 def read(path):
     with safe_open(path, "pt") as f:
         return {k: f.get_tensor(k) for k in f.keys()}
@@ -80,7 +84,8 @@ def modelopt():
     write_expected(
         directory,
         {f"{m}.weight": modelopt_values(tensors, m, torch.bfloat16) for m in modules},
-        {f"{m}.weight": modelopt_values(tensors, m, torch.float32) for m in modules})
+        {f"{m}.weight": modelopt_values(tensors, m, torch.float32) for m in modules},
+        MODELOPT, "ModelOpt 0.47.0, mtq.quantize, export_hf_checkpoint; put into two files, cache scales added")
 
 
 def modelopt_experts():
@@ -113,14 +118,15 @@ def modelopt_experts():
     values = lambda dtype: {
         f"model.layers.0.{n}": modelopt_values(tensors, None, dtype, f"model.layers.0.{n}", e)
         for n, e in [("experts.down_proj", ("_weight", "")), ("experts.w2.weight", ("", ""))]}
-    write_expected(directory, values(torch.float16), values(torch.float32))
+    write_expected(directory, values(torch.float16), values(torch.float32), MODELOPT,
+                   "ModelOpt 0.47.0, NVFP4QTensor.quantize; laid out after its export of fused experts, no CPU model of the kind")
 
 
 def comfy_quantized(dense):
-    from comfy_kitchen.tensor.nvfp4 import TensorCoreNVFP4Layout as layout
+    from comfy_kitchen.tensor import QuantizedTensor
 
-    codes, params = layout.quantize(dense.to(torch.bfloat16))
-    return codes, params.block_scale, params.scale.reshape(())
+    parts = QuantizedTensor.from_float(dense.to(torch.bfloat16), "TensorCoreNVFP4Layout").state_dict()
+    return parts[""], parts["_scale"], parts["_scale_2"].reshape(())
 
 
 def comfy_values(tensors, module, dtype, shape):
@@ -157,7 +163,8 @@ def comfy(case, sides, described):
     save(os.path.join(directory, "model.safetensors"), tensors, metadata)
     values = lambda dtype: {f"{m}.weight": comfy_values(tensors, m, dtype, s)
                             for m, s in sides.items()}
-    write_expected(directory, values(torch.bfloat16), values(torch.float32))
+    write_expected(directory, values(torch.bfloat16), values(torch.float32), KITCHEN,
+                   "comfy-kitchen 0.2.40, state_dict of its QuantizedTensor; a few codes set, description added after ComfyUI's loader")
 
 
 def modelopt_swizzled():
@@ -180,7 +187,8 @@ def modelopt_swizzled():
         groups = linear[f"{m}.weight"].shape[1] // 8
         linear[f"{m}.weight_scale"] = linear[f"{m}.weight_scale"][:, :groups]
     values = lambda dtype: {f"{m}.weight": modelopt_values(linear, m, dtype) for m in modules}
-    write_expected(directory, values(torch.bfloat16), values(torch.float32))
+    write_expected(directory, values(torch.bfloat16), values(torch.float32), MODELOPT,
+                   "ModelOpt 0.47.0, NVFP4QTensor.quantize and its padding and swizzling for diffusers; laid out after its single-file export")
     tensors = swizzle_nvfp4_scales(tensors)
     config = {"quant_algo": "NVFP4", "quant_method": "modelopt",
               "producer": {"name": "modelopt", "version": "0.47.0"}}
