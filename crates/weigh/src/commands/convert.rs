@@ -1,4 +1,4 @@
-//! `weigh convert MODEL -o OUT`.
+//! `weigh convert MODEL -o OUT` and `weigh dequantize MODEL -o OUT`.
 
 use std::error::Error as _;
 use std::io::{self, Write as _};
@@ -7,16 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge::ops::{ConvertOptions, ConvertReport};
-use weighbridge::{Error, FileAccess, ops};
+use weighbridge::{Error, FileAccess, Model};
 
 use super::{INTERRUPTED, Outcome, after_write, progress, stdin};
 use crate::args::Convert;
 use crate::render::{self, Page};
 use crate::terminal;
 
-pub(super) fn run(args: &Convert) -> Outcome {
+/// What is to be done.
+pub(super) type Verb = fn(&Model, &ConvertOptions) -> Result<ConvertReport, Error>;
+
+pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
     let stop = Stop::on_interrupt();
-    match convert(args, &stop) {
+    match convert(args, verb, &stop) {
         Ok(report) => after_show(args, show(args, &report)),
         // Whoever reads a stream may stop reading early.
         Err(error) if is_stream(args) && is_closed_pipe(&error) => Outcome::Done,
@@ -30,7 +33,7 @@ pub(super) fn run(args: &Convert) -> Outcome {
     }
 }
 
-fn convert(args: &Convert, stop: &Stop) -> Result<ConvertReport, Error> {
+fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Error> {
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
     let opener = args.open.options(FileAccess::Read);
     let model = match args.model.as_os_str() == "-" {
@@ -45,15 +48,19 @@ fn convert(args: &Convert, stop: &Stop) -> Result<ConvertReport, Error> {
         .dtype(args.dtype.into())
         .force(args.force)
         .dry_run(args.dry_run)
+        .resume(args.resume)
         .cancel(stop.asked.clone());
     if let Some(select) = args.select.predicate() {
         options = options.select(select);
+    }
+    if let Some(bytes) = args.max_shard_size {
+        options = options.max_shard_size(bytes);
     }
     if let Some(threads) = args.threads {
         options = options.threads(threads);
     }
     // The length of the bar is that of the plan.
-    let planned = || ops::convert(&model, &options.clone().dry_run(true));
+    let planned = || verb(&model, &options.clone().dry_run(true));
     let bar = match args.quiet || args.dry_run {
         true => None,
         false => progress::bar(planned),
@@ -61,7 +68,7 @@ fn convert(args: &Convert, stop: &Stop) -> Result<ConvertReport, Error> {
     if let Some(bar) = &bar {
         options = options.progress(progress::heard_by(bar));
     }
-    let report = ops::convert(&model, &options);
+    let report = verb(&model, &options);
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }

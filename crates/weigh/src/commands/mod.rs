@@ -32,7 +32,8 @@ pub(crate) fn run(command: Command) -> ExitCode {
     }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
-        Command::Convert(args) => convert::run(&args),
+        Command::Convert(args) => convert::run(&args, weighbridge::ops::convert),
+        Command::Dequantize(args) => convert::run(&args, weighbridge::ops::dequantize),
         Command::Completions { shell } => completions::run(shell),
     };
     ExitCode::from(match outcome {
