@@ -281,8 +281,8 @@ const PAGE: &str = "docs/schemes.md";
 const HEAD: &str = "\
 # Schemes
 
-What is decoded, and against what that is held. Every row is a scheme and variant that occurs in a sample written by the library named here (or, where
-it cannot write on a CPU, laid out as its loader reads it), together with the values this library decodes from it. `BLESS=1 cargo test -p weighbridge
+What is decoded, and against what that is held. Every row is a scheme and variant that occurs in a sample, with the library whose values it was compared with. Samples are
+written by the scheme's own library, or, where it cannot write on a CPU, laid out as its loader reads them; the second table says which. `BLESS=1 cargo test -p weighbridge
 --test schemes` writes this page from the samples, after checking each of them.
 
 - **native**: the library's own type; every weight is bit-identical in it, whole and in pieces.
@@ -319,6 +319,11 @@ fn page(table: &Table) -> String {
         writeln!(page, "| {scheme} | {variant} | {natives} | {single} | {sources} | {samples} |")
             .unwrap();
     }
+    page.push_str("\n## Who wrote the samples\n\n| sample | written by |\n|---|---|\n");
+    let all: BTreeSet<&String> = table.values().flat_map(|checked| &checked.fixtures).collect();
+    for name in all {
+        writeln!(page, "| {name} | {} |", oracle(name, "writer")).unwrap();
+    }
     page.push_str(
         "\n## Recognised, not decoded\n\n| variant | what it is | instead |\n|---|---|---|\n",
     );
@@ -335,16 +340,18 @@ fn sample(name: &str) -> String {
     format!("[{name}](../tests/files/{name})")
 }
 
-/// The library that wrote a fixture, with its version.
+/// The library that decoded a fixture, with its version.
 fn source(name: &str) -> String {
+    format!("{} {}", oracle(name, "source"), oracle(name, "version"))
+}
+
+/// What is known about the origin of a fixture.
+fn oracle(name: &str, key: &str) -> String {
     let (scheme, case) = name.rsplit_once('/').unwrap_or(("", name));
     let file = Path::new("tests/files").join(scheme).join("oracles.json");
     let text = std::fs::read_to_string(root().join(&file))
         .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let text = |key: &str| {
-        let value = json[case][key].as_str();
-        value.unwrap_or_else(|| panic!("{}: {case} has no {key}", file.display())).to_owned()
-    };
-    format!("{} {}", text("source"), text("version"))
+    let value = json[case][key].as_str();
+    value.unwrap_or_else(|| panic!("{}: {case} has no {key}", file.display())).to_owned()
 }
