@@ -162,12 +162,12 @@ mod tests {
     fn a_config_keeps_everything_else_in_its_order() {
         let mut config = json!({
             "z": 1, "quantization_config": { "bits": 4 }, "torch_dtype": "float16",
-            "text_config": { "b": 2, "compression_config": {}, "a": 1e-5 }, "a": [1, 2],
+            "text_config": { "b": 2, "compression_config": {}, "a": 0.5 }, "a": [1, 2],
         });
         let both =
             [cleaned(&mut config, Some("bfloat16")), cleaned_inside(&mut config, Some("bfloat16"))];
         assert_eq!(both, [true, true]);
-        let text = r#"{"z":1,"torch_dtype":"bfloat16","text_config":{"b":2,"a":1e-5},"a":[1,2]}"#;
+        let text = r#"{"z":1,"torch_dtype":"bfloat16","text_config":{"b":2,"a":0.5},"a":[1,2]}"#;
         assert_eq!(config.to_string(), text);
         assert!(!cleaned(&mut config, None));
     }
