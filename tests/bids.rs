@@ -168,7 +168,8 @@ fn file_of(header: &Header) -> Vec<u8> {
     file
 }
 
-#[rustfmt::skip] // A table.
+#[rustfmt::skip]
+#[allow(clippy::too_many_lines)] // A table.
 fn headers() -> Vec<Header> {
     let words = |numbers: &[i32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
     vec![

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{image, samples, stored};
+use common::{Sample, image, samples, stored};
 use std::io::{Cursor, Read};
 use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{FileAccess, Model, OpenOptions, Result};
@@ -42,7 +42,11 @@ fn report_with(model: Result<Model>, length: bool) -> String {
 
 #[test]
 fn all_forms_agree() {
-    for sample in samples().into_iter().filter(|sample| sample.path.is_file()) {
+    // What lies beside a file tells more about it, which a stream does not see.
+    let alone = |sample: &Sample| {
+        sample.path.is_file() && !sample.path.with_file_name("config.json").exists()
+    };
+    for sample in samples().into_iter().filter(alone) {
         let name = sample.path.to_str().unwrap();
         let bytes = std::fs::read(&sample.path).unwrap();
         let with = |access| OpenOptions::new().access(access);

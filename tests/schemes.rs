@@ -18,7 +18,7 @@ use common::root;
 use fixtures::{Fixture, fixtures};
 use half::{bf16, f16};
 use weighbridge::schemes::Element;
-use weighbridge::{DType, Model, OpenOptions, Stores, Weight};
+use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
 /// Numbers as bits, every NaN alike: which NaN a conversion gives is nobody's contract.
 trait Bits: Element + PartialEq {
@@ -71,16 +71,33 @@ fn same<T: Bits>(found: &[T], expected: &[T], what: &str) -> Result<(), String> 
     }
 }
 
-/// Pieces of it must be what the whole has there: first and last rows, and odd stretches.
+/// Pieces of it must be what the whole has there: each row, and odd stretches.
 fn check_rows<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
     let (rows, columns) = weight.rows_and_columns();
     let columns = usize::try_from(columns).unwrap();
     let at = |row: u64| usize::try_from(row).unwrap() * columns;
-    let ends = [(0, 1), (rows - 1, rows), (rows / 3, rows / 3 + rows.div_ceil(2)), (1, rows)];
-    for (start, end) in ends.into_iter().filter(|(start, end)| start < end && *end <= rows) {
+    let pieces = [(rows / 3, rows / 3 + rows.div_ceil(2)), (1, rows)];
+    let pieces = (0..rows).map(|row| (row, row + 1)).chain(pieces);
+    for (start, end) in pieces.filter(|(start, end)| start < end && *end <= rows) {
         let mut piece = vec![T::default(); at(end) - at(start)];
         weight.decode_rows(start..end, &mut piece).map_err(|error| error.to_string())?;
         same(&piece, &whole[at(start)..at(end)], &format!("rows {start}..{end}"))?;
+    }
+    Ok(())
+}
+
+/// Stretches that begin and end anywhere, where the scheme can do that.
+fn check_elements<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
+    if !weight.has_element_access() {
+        return Ok(());
+    }
+    let len = whole.len();
+    for range in [0..len, 1..len, 0..len - 1, len / 3..len / 2 + 1, len / 5..len - len / 7] {
+        let mut piece = vec![T::default(); range.len()];
+        let elements = range.start as u64..range.end as u64;
+        let done = weight.decode_elements_with(elements, &mut piece, &mut Scratch::default());
+        done.map_err(|error| error.to_string())?;
+        same(&piece, &whole[range.clone()], &format!("elements {range:?}"))?;
     }
     Ok(())
 }
@@ -91,6 +108,7 @@ fn check_native<T: Bits>(weight: &Weight<'_>, expected: &Weight<'_>) -> Result<(
     same(&found, &decoded::<T>(expected)?, T::DTYPE.name())?;
     if !found.is_empty() {
         check_rows(weight, &found)?;
+        check_elements(weight, &found)?;
     }
     match T::DTYPE {
         DType::BF16 => check_rounded::<f16>(weight),
@@ -245,6 +263,17 @@ fn an_answer_decides_where_the_file_cannot() {
     let none = options().scheme(|name| name == "nothing", "nvfp4/modelopt").open(folder.path());
     assert!(kinds(&none.unwrap()).contains("unused-answer"));
     assert!(options().scheme(|_| true, "nothing/v1").open(folder.path()).is_err());
+}
+
+/// Scales of activations and of the KV cache are no weights.
+#[test]
+fn what_belongs_to_activations_is_dropped() {
+    let fixtures = fixtures();
+    let fixture = fixtures.iter().find(|fixture| fixture.name == "compressed/fp8-static").unwrap();
+    let model = Model::open(fixture.model().path()).unwrap();
+    let dropped =
+        |suffix: &str| model.dropped().filter(|(info, _)| info.name.ends_with(suffix)).count();
+    assert_eq!([dropped(".input_scale"), dropped(".k_scale"), dropped(".v_scale")], [3, 1, 1]);
 }
 
 const PAGE: &str = "docs/schemes.md";

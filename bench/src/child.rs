@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
+use crate::harness::Contestant;
+
 /// What a child cost.
 #[derive(Clone, Debug, Default)]
 #[allow(dead_code)] // Later tables read what this one does not.
@@ -57,20 +59,32 @@ pub struct Worker {
 impl Worker {
     /// Starts it; `None` if it cannot be started or fails at its first turn.
     pub fn start(command: &mut Command) -> Option<Self> {
+        let mut worker = Self::spawn(command)?;
+        worker.turn().is_some().then_some(worker)
+    }
+
+    /// Starts it; `None` if that fails.
+    pub fn spawn(command: &mut Command) -> Option<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().ok()?;
         let orders = child.stdin.take();
         let answers = BufReader::new(child.stdout.take()?);
-        let mut worker = Self { child, orders, answers };
-        worker.turn().is_some().then_some(worker)
+        Some(Self { child, orders, answers })
     }
 
     /// One turn: its seconds.
     pub fn turn(&mut self) -> Option<f64> {
-        writeln!(self.orders.as_mut()?).ok()?;
+        self.turn_on("").ok()
+    }
+
+    /// One turn on what the line says: its seconds, or what it says instead.
+    pub fn turn_on(&mut self, line: &str) -> Result<f64, String> {
         let mut answer = String::new();
-        self.answers.read_line(&mut answer).ok()?;
-        answer.trim().parse().ok()
+        let asked = self.orders.as_mut().map(|orders| writeln!(orders, "{line}"));
+        if matches!(asked, Some(Ok(()))) {
+            let _ = self.answers.read_line(&mut answer);
+        }
+        answer.trim().parse().map_err(|_| answer.trim().to_owned())
     }
 }
 
@@ -82,11 +96,27 @@ impl Drop for Worker {
     }
 }
 
-/// A Python that has `module`: `$BENCH_PYTHON`, or the one on the path.
+/// A child that takes part in a contest; `None` where it cannot do its job.
+pub fn worker<'a>(name: &str, command: &mut Command, factor: f64) -> Option<Contestant<'a>> {
+    let mut worker = Worker::start(command)?;
+    let turn = move || worker.turn().expect("the child answers") * factor;
+    Some(Contestant::reporting(name, turn))
+}
+
+/// The variable that names a Python for one library alone: `BENCH_PYTHON_BITSANDBYTES`.
+fn variable(module: &str) -> String {
+    format!("BENCH_PYTHON_{}", module.to_uppercase().replace('.', "_"))
+}
+
+/// A Python that has `module`: the library's own variable, `$BENCH_PYTHON`, or the one on the path.
 pub fn python_with(module: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("BENCH_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
+    let set = std::env::var_os(variable(module)).or_else(|| std::env::var_os("BENCH_PYTHON"));
+    let python = set.map_or_else(|| "python3".into(), PathBuf::from);
     let mut probe = Command::new(&python);
-    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
+    // Without importing it, which takes some libraries many seconds.
+    let code =
+        format!("from importlib.util import find_spec as f; exit(0 if f('{module}') else 2)");
+    probe.args(["-c", &code]).stderr(Stdio::null());
     run(&mut probe).is_ok_and(|cost| cost.ok).then_some(python)
 }
 
@@ -98,6 +128,8 @@ pub fn script(name: &str) -> PathBuf {
 /// The note for a missing Python library.
 pub fn missing(module: &str) -> String {
     format!(
-        "{module} is missing: `pip install {module}` in an environment and set BENCH_PYTHON to its python"
+        "{module} is missing: install it in an environment and set BENCH_PYTHON, or {} for this \
+         library alone, to its python",
+        variable(module)
     )
 }

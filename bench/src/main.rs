@@ -4,15 +4,17 @@
 //! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
 //! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
-//! each block type. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
+//! each block type or scheme. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
 use std::path::{Path, PathBuf};
 
+mod anamnesis;
 mod buffer;
 mod cache;
 mod child;
+mod decoding;
 mod exact;
 mod fixtures;
 mod ggml;
@@ -22,15 +24,15 @@ mod machine;
 mod random_blocks;
 mod table;
 mod tables;
+mod verdict;
 
 use table::Table;
-use weighbridge::blocks::Block;
 
 /// What a table needs to know.
 pub struct Setting {
     /// Where inputs are built.
     pub data: PathBuf,
-    /// The block types to look at; all if empty.
+    /// The lines to look at, by name; all if empty.
     pub only: Vec<String>,
     /// Whether a first impression is enough.
     pub quick: bool,
@@ -39,22 +41,26 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether a block type is asked for.
-    pub fn wants(&self, block: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == block)
+    /// Whether a line is asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
 }
 
 type Measure = fn(&Setting) -> Table;
+/// The lines of a table that `--only` may name.
+type Names = fn() -> Vec<&'static str>;
 
-/// Every table, by name. A new one is a file in `tables/` and a line here.
-const TABLES: &[(&str, Measure)] = &[
-    ("header-cost", tables::header_cost::measure),
-    ("gguf-open", tables::gguf_open::measure),
-    ("safetensors-open", tables::safetensors_open::measure),
-    ("pth-open", tables::pth_open::measure),
-    ("npz-read", tables::npz_read::measure),
-    ("gguf-decode", tables::gguf_decode::measure),
+/// Every table: its name, how it is measured, its lines. A new one is a file in `tables/` and a
+/// line here.
+const TABLES: &[(&str, Measure, Names)] = &[
+    ("header-cost", tables::header_cost::measure, Vec::new),
+    ("gguf-open", tables::gguf_open::measure, Vec::new),
+    ("safetensors-open", tables::safetensors_open::measure, Vec::new),
+    ("pth-open", tables::pth_open::measure, Vec::new),
+    ("npz-read", tables::npz_read::measure, Vec::new),
+    ("gguf-decode", tables::gguf_decode::measure, tables::gguf_decode::names),
+    ("scheme-decode", tables::scheme_decode::measure, tables::scheme_decode::names),
 ];
 
 fn main() {
@@ -70,10 +76,14 @@ fn main() {
     let all = arguments.iter().any(|a| a == "all");
     let exact = arguments == ["ggml-exact"];
     let chosen: Vec<_> =
-        TABLES.iter().filter(|(name, _)| all || arguments.iter().any(|a| a == name)).collect();
+        TABLES.iter().filter(|(name, ..)| all || arguments.iter().any(|a| a == name)).collect();
     let (Some(blocks), true) = (blocks, exact || !chosen.is_empty()) else { usage() };
-    if let Some(unknown) = only.iter().find(|name| Block::from_name(name).is_none()) {
-        eprintln!("no block type is called {unknown}");
+    let names: Vec<_> = match exact {
+        true => tables::gguf_decode::names(),
+        false => chosen.iter().flat_map(|(_, _, names)| names()).collect(),
+    };
+    if let Some(unknown) = only.iter().find(|name| !names.contains(&name.as_str())) {
+        eprintln!("no line is called {unknown}; there are: {}", names.join(" "));
         std::process::exit(2);
     }
     if record && (quick || !only.is_empty()) {
@@ -86,7 +96,7 @@ fn main() {
         std::process::exit(exact::run(&setting));
     }
     let mut tables = Vec::new();
-    for (name, measure) in chosen {
+    for (name, measure, _) in chosen {
         eprintln!("measuring {name} ..");
         let table = measure(&setting);
         if !json {
@@ -116,9 +126,9 @@ fn value(arguments: &mut Vec<String>, name: &str) -> Option<String> {
 }
 
 fn usage() -> ! {
-    let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = TABLES.iter().map(|(name, ..)| *name).collect();
     eprintln!(
-        "usage: bench [--json] [--record] [--data DIR] [--only TYPE,..] [--quick] all | TABLE...\n\
+        "usage: bench [--json] [--record] [--data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
          \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\ntables: {}",
         names.join(", ")
     );
@@ -131,7 +141,7 @@ fn write_record(tables: &[Table]) {
     let path = folder.join(format!("{}.md", machine::today()));
     let old = std::fs::read_to_string(&path).unwrap_or_default();
     let mut text = machine::heading();
-    for (name, _) in TABLES {
+    for (name, ..) in TABLES {
         let fresh = tables.iter().find(|table| table.name == *name).map(Table::markdown);
         let kept = || {
             let start = old.find(&format!("\n## {name}: "))?;

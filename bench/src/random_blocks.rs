@@ -5,6 +5,8 @@ use std::sync::Arc;
 use weighbridge::blocks::Block;
 use weighbridge::{Model, Weight};
 
+use crate::decoding::Subject;
+
 /// Whether the scales inside the blocks are left as random as the rest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scales {
@@ -40,7 +42,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn fill(&mut self, bytes: &mut [u8]) {
+    /// Random bytes.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
         }
@@ -84,6 +87,11 @@ impl BlockFile {
     /// The weight.
     pub fn weight(&self) -> Weight<'_> {
         self.model.weights().next().expect("it holds one tensor")
+    }
+
+    /// The weight and its blocks.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { weight: self.weight(), parts: vec![self.blocks()] }
     }
 
     /// Its blocks.

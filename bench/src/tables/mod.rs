@@ -6,6 +6,7 @@ pub mod header_cost;
 pub mod npz_read;
 pub mod pth_open;
 pub mod safetensors_open;
+pub mod scheme_decode;
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -29,8 +30,10 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Say what a model is and what it holds, from its headers alone
     Inspect(Box<Inspect>),
-    /// Write a model's weights as plain numbers into a new file
+    /// Write a model's weights as plain numbers into a new file or directory
     Convert(Box<Convert>),
+    /// Turn a quantized model into plain numbers, a directory with all its files
+    Dequantize(Box<Convert>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -85,7 +88,8 @@ pub(crate) struct Convert {
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
-    /// The file to write; its extension names the format: .safetensors
+    /// What to write: a .safetensors file, a directory (a name without an extension), or `-` for
+    /// standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
@@ -96,6 +100,18 @@ pub(crate) struct Convert {
     /// Replace an existing output, once the new one is complete
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Go on with what an interrupted run to the same directory has finished
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) resume: bool,
+
+    /// The most data in one file of a directory, like 2GB [default: 5GB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_shard_size: Option<u64>,
+
+    /// How many threads work; the output is the same [default: as many as the machine has]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Say what would be written, and write nothing
     #[arg(long)]

@@ -26,6 +26,7 @@ mod limits;
 mod model;
 pub mod ops;
 pub mod output;
+mod output_folder;
 pub mod pipeline;
 pub mod schemes;
 pub mod simd;

@@ -117,7 +117,7 @@ fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
 
 /// Makes the name as durable as the file. Systems that cannot are no reason to fail: the file is
 /// complete and has its name.
-fn sync_folder(target: &Path) {
+pub(crate) fn sync_folder(target: &Path) {
     if cfg!(unix) {
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());

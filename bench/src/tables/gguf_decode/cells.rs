@@ -1,8 +1,10 @@
 //! How the figures of a type are written into its line.
 
-use super::peers::{ANAMNESIS, GGML, GGUF_PY};
-use super::targets::{class, over_limit, peer_over_ours};
-use super::{LIMIT_16, LIMIT_32, Measured, OURS, find};
+use super::Measured;
+use super::peers::{GGML, GGUF_PY};
+use super::targets::{class, peer_over_ours};
+use crate::anamnesis::ANAMNESIS;
+use crate::decoding::{LIMIT_HEAD, find, limit_cells};
 
 /// How to read them.
 pub const LEGEND: &str = "Times are in ms, median with the best in brackets; `x` is times the limit \
@@ -15,9 +17,8 @@ pub const LEGEND: &str = "Times are in ms, median with the best in brackets; `x`
 
 /// The columns.
 pub fn head() -> Vec<String> {
-    let mut head = ["type", LIMIT_32, "f32", "x", LIMIT_16, "bf16", "x", "f16", "x"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut head = vec!["type".to_owned()];
+    head.extend(LIMIT_HEAD.map(str::to_owned));
     head.push("in cache: f32, bf16, f16".into());
     head.push("baseline: f32, bf16, f16".into());
     head.extend(ANAMNESIS.into_iter().chain([GGML, GGUF_PY]).map(str::to_owned));
@@ -32,22 +33,7 @@ pub fn line(one: &Measured) -> Vec<String> {
         cells.resize(head().len(), String::new());
         return cells;
     }
-    let time = |name: &str| {
-        find(&one.own, name)
-            .map_or("-".into(), |row| format!("{:.1} ({:.1})", row.median * 1e3, row.best * 1e3))
-    };
-    let factors = class(one.block.name).map(|class| class.factors);
-    for (index, pair) in OURS.into_iter().enumerate() {
-        if index < 2 {
-            cells.push(time(pair.1));
-        }
-        cells.push(time(pair.0));
-        let bound = factors.map_or(f64::INFINITY, |factors| factors[index]);
-        cells.push(over_limit(one, pair).map_or("-".into(), |(median, best)| {
-            let mark = if median > bound { "**" } else { "" };
-            format!("{mark}{median:.2}{mark} ({best:.2})")
-        }));
-    }
+    cells.extend(limit_cells(&one.own, class(one.block.name).map(|class| class.factors)));
     let tile: Vec<_> = one.tile.iter().map(|row| format!("{:.3}", row.median * 1e9)).collect();
     cells.push(tile.join(", "));
     let baseline: Vec<_> =

@@ -17,24 +17,18 @@ use weighbridge::simd::{Level, force};
 use weighbridge::{Scratch, bf16, f16};
 
 use crate::buffer::Buffer;
+use crate::decoding::{COLUMNS, ROWS};
 use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::random_blocks::{BlockFile, Scales};
 use crate::table::{Line, Table};
-use crate::{Setting, limit};
+use crate::{Setting, decoding};
 use peers::Peers;
 
-const ROWS: u64 = 4096;
-const COLUMNS: u64 = 11008;
 /// Rows of the tile that stays in the cache: 66,048 elements, 258 KiB as f32.
 const TILE_ROWS: u64 = 6;
 /// How often a turn decodes that tile.
 const TILE_REPEATS: usize = 16;
 const SEED: u64 = 20_260_808;
-
-/// Our contestants, by output type, and the limit of each.
-const OURS: [(&str, &str); 3] = [("f32", LIMIT_32), ("bf16", LIMIT_16), ("f16", LIMIT_16)];
-const LIMIT_32: &str = "limit, 32 bits";
-const LIMIT_16: &str = "limit, 16 bits";
 
 /// What was measured of one block type; empty lists where it cannot be decoded.
 struct Measured {
@@ -55,8 +49,9 @@ impl Measured {
     }
 }
 
-fn find<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
-    rows.iter().find(|row| row.contestant == name)
+/// What `--only` may name.
+pub fn names() -> Vec<&'static str> {
+    BLOCKS.iter().map(|block| block.name).collect()
 }
 
 pub fn measure(setting: &Setting) -> Table {
@@ -65,7 +60,7 @@ pub fn measure(setting: &Setting) -> Table {
     );
     let mut table = Table::new("gguf-decode", title);
     let peers = if setting.quick { Peers::none() } else { Peers::find(setting, &mut table.notes) };
-    let buffer = RefCell::new(Buffer::new((ROWS * COLUMNS * 4) as usize));
+    let buffer = decoding::buffer();
     let chosen = BLOCKS.iter().filter(|b| b.standing == Standing::Current && setting.wants(b.name));
     let measured: Vec<Measured> = chosen
         .map(|block| {
@@ -95,15 +90,9 @@ fn measure_one(
     if file.weight().undecodable().is_some() {
         return measured;
     }
+    let subject = file.subject();
     let timed = if setting.quick { 9 } else { 21 };
-    let own = vec![
-        limit_of::<4>(LIMIT_32, &file, buffer),
-        ours::<f32>("f32", &file, buffer),
-        limit_of::<2>(LIMIT_16, &file, buffer),
-        ours::<bf16>("bf16", &file, buffer),
-        ours::<f16>("f16", &file, buffer),
-    ];
-    measured.own = contest(own, Rounds { warm_up: 1, timed });
+    measured.own = contest(subject.contest(buffer), Rounds { warm_up: 1, timed });
     let tile = vec![
         tile_of::<f32>("f32, tile", &file, buffer),
         tile_of::<bf16>("bf16, tile", &file, buffer),
@@ -111,32 +100,19 @@ fn measure_one(
     ];
     // The scalar definition itself, at the level that every CPU has.
     let baseline = vec![
-        at_baseline(ours::<f32>("f32, baseline", &file, buffer)),
-        at_baseline(ours::<bf16>("bf16, baseline", &file, buffer)),
-        at_baseline(ours::<f16>("f16, baseline", &file, buffer)),
+        at_baseline(subject.ours::<f32>("f32, baseline", buffer)),
+        at_baseline(subject.ours::<bf16>("bf16, baseline", buffer)),
+        at_baseline(subject.ours::<f16>("f16, baseline", buffer)),
     ];
     measured.baseline = contest(baseline, Rounds { warm_up: 1, timed: timed / 3 });
     measured.tile = contest(tile, Rounds { warm_up: 3, timed: 60 });
     if !setting.quick {
-        let mut all = vec![ours::<f32>("f32", &file, buffer), ours::<bf16>("bf16", &file, buffer)];
+        let mut all =
+            vec![subject.ours::<f32>("f32", buffer), subject.ours::<bf16>("bf16", buffer)];
         let _path = peers.join(setting, &file, buffer, &mut all);
         measured.peers = contest(all, Rounds { warm_up: 1, timed: 7 });
     }
     measured
-}
-
-/// Ours: the whole tensor, through the public door.
-fn ours<'a, T: Element + 'a>(
-    name: &str,
-    file: &'a BlockFile,
-    buffer: &'a RefCell<Buffer>,
-) -> Contestant<'a> {
-    let mut scratch = Scratch::default();
-    Contestant::timed(name, move || {
-        let mut buffer = buffer.borrow_mut();
-        let out = buffer.view::<T>(file.elements());
-        file.weight().decode_rows_with(0..ROWS, out, &mut scratch).expect("it decodes");
-    })
 }
 
 /// Forces a contestant of ours down to the baseline.
@@ -166,17 +142,5 @@ fn tile_of<'a, T: Element + 'a>(
             weight.decode_rows_with(0..TILE_ROWS, out, &mut scratch).expect("it decodes");
         }
         start.elapsed().as_secs_f64() / (TILE_REPEATS * elements) as f64
-    })
-}
-
-fn limit_of<'a, const SIZE: usize>(
-    name: &str,
-    file: &'a BlockFile,
-    buffer: &'a RefCell<Buffer>,
-) -> Contestant<'a> {
-    let unit = (256 / file.block.elements * file.block.bytes) as usize;
-    Contestant::timed(name, move || {
-        let mut buffer = buffer.borrow_mut();
-        limit::pass::<SIZE>(file.blocks(), unit, buffer.bytes(file.elements() * SIZE));
     })
 }

@@ -1,8 +1,11 @@
 //! What is asked of the figures, by median.
 
-use super::peers::{ANAMNESIS, GGML, GGUF_PY};
-use super::{Measured, OURS, find};
+use super::Measured;
+use super::peers::{GGML, GGUF_PY};
+use crate::anamnesis::ANAMNESIS;
+use crate::decoding::{OURS, find, over_limit};
 use crate::table::Table;
+use crate::verdict::{self, Ratios, at_least, at_most};
 
 /// How near to the limit a type must come.
 pub struct Class {
@@ -41,12 +44,6 @@ pub fn class(name: &str) -> Option<&'static Class> {
     CLASSES.iter().find(|class| class.types.contains(&name))
 }
 
-/// Ours as a multiple of its limit, by median and by best.
-pub fn over_limit(one: &Measured, (ours, limit): (&str, &str)) -> Option<(f64, f64)> {
-    let (ours, limit) = (find(&one.own, ours)?, find(&one.own, limit)?);
-    Some((ours.median / limit.median, ours.best / limit.best))
-}
-
 /// A peer as a multiple of ours, by median and by best.
 pub fn peer_over_ours(one: &Measured, peer: &str) -> Option<(f64, f64)> {
     let ours = if ANAMNESIS.contains(&peer) { "bf16" } else { "f32" };
@@ -60,7 +57,7 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
         table.notes.push(format!("{}: {}", class.name, class.types.join(" ")));
         for (output, factor) in OURS.into_iter().zip(class.factors) {
             let of_class = all.iter().filter(|one| class.types.contains(&one.block.name));
-            let ratios = ratios(of_class, |one| over_limit(one, output));
+            let ratios = ratios(of_class, |one| over_limit(&one.own, output));
             let (count, of) = (ratios.len(), class.types.len());
             let part = if count < of { format!(" ({count} of {of} types)") } else { "".into() };
             let what = format!("{}{part} at {}: at most {factor}x the limit", class.name, output.0);
@@ -88,8 +85,6 @@ pub fn judge(table: &mut Table, all: &[Measured]) {
     at_least(table, format!("{GGUF_PY}: at least 20x ours"), &python, 20.0);
 }
 
-type Ratios = Vec<(&'static str, f64)>;
-
 fn ratios<'a>(
     all: impl IntoIterator<Item = &'a Measured>,
     ratio: impl Fn(&Measured) -> Option<(f64, f64)>,
@@ -98,37 +93,7 @@ fn ratios<'a>(
 }
 
 fn mean(table: &mut Table, peer: &str, ratios: &Ratios, factor: f64) {
-    if !ratios.is_empty() {
-        let sum: f64 = ratios.iter().map(|(_, ratio)| ratio.ln()).sum();
-        let what = format!(
-            "{peer}: at least {factor}x ours in the geometric mean of {} types",
-            ratios.len()
-        );
-        table.reaches(what, (sum / ratios.len() as f64).exp(), factor);
-    }
-}
-
-/// The worst of the ratios must not pass the bound; those that do are named.
-fn at_most(table: &mut Table, what: String, ratios: &Ratios, bound: f64) {
-    if let Some(worst) = ratios.iter().map(|(_, ratio)| *ratio).max_by(f64::total_cmp) {
-        let what = what + &missed(ratios, |ratio| ratio > bound);
-        table.bounded(what, worst, bound);
-    }
-}
-
-/// The least of the ratios must reach the bound; those that do not are named.
-fn at_least(table: &mut Table, what: String, ratios: &Ratios, bound: f64) {
-    if let Some(least) = ratios.iter().map(|(_, ratio)| *ratio).min_by(f64::total_cmp) {
-        let what = what + &missed(ratios, |ratio| ratio < bound);
-        table.reaches(what, least, bound);
-    }
-}
-
-fn missed(ratios: &Ratios, misses: impl Fn(f64) -> bool) -> String {
-    let names: Vec<String> = ratios
-        .iter()
-        .filter(|(_, ratio)| misses(*ratio))
-        .map(|(name, ratio)| format!("{name} {ratio:.2}"))
-        .collect();
-    if names.is_empty() { String::new() } else { format!("; missed by {}", names.join(", ")) }
+    let types = ratios.len();
+    let what = format!("{peer}: at least {factor}x ours in the geometric mean of {types} types");
+    verdict::mean(table, what, ratios, factor);
 }

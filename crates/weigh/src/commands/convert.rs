@@ -1,22 +1,28 @@
-//! `weigh convert MODEL -o OUT`.
+//! `weigh convert MODEL -o OUT` and `weigh dequantize MODEL -o OUT`.
 
+use std::error::Error as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge::ops::{ConvertOptions, ConvertReport};
-use weighbridge::{Error, FileAccess, ops};
+use weighbridge::{Error, FileAccess, Model};
 
-use super::{INTERRUPTED, Outcome, after_write, stdin};
+use super::{INTERRUPTED, Outcome, after_write, progress, stdin};
 use crate::args::Convert;
 use crate::render::{self, Page};
 use crate::terminal;
 
-pub(super) fn run(args: &Convert) -> Outcome {
+/// What is to be done.
+pub(super) type Verb = fn(&Model, &ConvertOptions) -> Result<ConvertReport, Error>;
+
+pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
     let stop = Stop::on_interrupt();
-    match convert(args, &stop) {
+    match convert(args, verb, &stop) {
         Ok(report) => after_show(args, show(args, &report)),
+        // Whoever reads a stream may stop reading early.
+        Err(error) if is_stream(args) && is_closed_pipe(&error) => Outcome::Done,
         Err(error) => {
             terminal::report(&error);
             match stop.asked.load(Ordering::Relaxed) {
@@ -27,7 +33,7 @@ pub(super) fn run(args: &Convert) -> Outcome {
     }
 }
 
-fn convert(args: &Convert, stop: &Stop) -> Result<ConvertReport, Error> {
+fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Error> {
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
     let opener = args.open.options(FileAccess::Read);
     let model = match args.model.as_os_str() == "-" {
@@ -42,11 +48,40 @@ fn convert(args: &Convert, stop: &Stop) -> Result<ConvertReport, Error> {
         .dtype(args.dtype.into())
         .force(args.force)
         .dry_run(args.dry_run)
+        .resume(args.resume)
         .cancel(stop.asked.clone());
     if let Some(select) = args.select.predicate() {
         options = options.select(select);
     }
-    ops::convert(&model, &options)
+    if let Some(bytes) = args.max_shard_size {
+        options = options.max_shard_size(bytes);
+    }
+    if let Some(threads) = args.threads {
+        options = options.threads(threads);
+    }
+    // The length of the bar is that of the plan.
+    let planned = || verb(&model, &options.clone().dry_run(true));
+    let bar = match args.quiet || args.dry_run {
+        true => None,
+        false => progress::bar(planned),
+    };
+    if let Some(bar) = &bar {
+        options = options.progress(progress::heard_by(bar));
+    }
+    let report = verb(&model, &options);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    report
+}
+
+fn is_stream(args: &Convert) -> bool {
+    args.output.as_os_str() == "-"
+}
+
+fn is_closed_pipe(error: &Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// The library knows the model's files by their names; one redirected to us has none.
@@ -78,6 +113,10 @@ fn show(args: &Convert, report: &ConvertReport) -> io::Result<()> {
     if args.quiet {
         return Ok(());
     }
+    if is_stream(args) {
+        // Standard output is the model.
+        return show_on_stderr(args, report);
+    }
     let mut out = terminal::stdout();
     let page = Page {
         width: terminal::width(),
@@ -94,6 +133,24 @@ fn show(args: &Convert, report: &ConvertReport) -> io::Result<()> {
     // A buffer that could not be written must not be tried again when it is dropped.
     drop(out.into_parts());
     written
+}
+
+fn show_on_stderr(args: &Convert, report: &ConvertReport) -> io::Result<()> {
+    let mut out = Vec::new();
+    match args.json {
+        true => render::json(&mut out, report)?,
+        false => {
+            let page = Page {
+                width: None,
+                quiet: false,
+                verbose: args.verbose,
+                metadata: false,
+                full_metadata: false,
+            };
+            render::convert(&mut out, &page, report, args.dry_run)?;
+        }
+    }
+    anstream::stderr().write_all(&out)
 }
 
 /// What Ctrl-C does: while the model is opened it ends the process; after that it asks the work to

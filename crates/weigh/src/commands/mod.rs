@@ -9,6 +9,7 @@ use crate::terminal;
 mod completions;
 mod convert;
 mod inspect;
+mod progress;
 mod stdin;
 
 /// The exit code after Ctrl-C, as shells have it.
@@ -31,7 +32,8 @@ pub(crate) fn run(command: Command) -> ExitCode {
     }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
-        Command::Convert(args) => convert::run(&args),
+        Command::Convert(args) => convert::run(&args, weighbridge::ops::convert),
+        Command::Dequantize(args) => convert::run(&args, weighbridge::ops::dequantize),
         Command::Completions { shell } => completions::run(shell),
     };
     ExitCode::from(match outcome {

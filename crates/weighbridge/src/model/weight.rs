@@ -184,6 +184,12 @@ impl<'m> Weight<'m> {
         self.with_recipe(|recipe| Ok(recipe.elements().is_some())).unwrap_or(false)
     }
 
+    /// Whether its rows lie across the stored ones, so that few of them are read in many small
+    /// pieces.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.with_recipe(|recipe| Ok(recipe.is_turned())).unwrap_or(false)
+    }
+
     /// Decodes some elements, counted through the whole weight, where that is
     /// [possible](Self::has_element_access). The memory it takes is bounded by their number, not
     /// by the length of a row.

@@ -1,6 +1,6 @@
 //! Writes a model's weights as plain numbers into one new file.
 
-use std::io::ErrorKind;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,15 +8,16 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::files::{Beside, Writing};
 use super::refusals::{Obstacle, refusal, refuse_problems};
+use super::target::Target;
 use super::{Dropped, Select};
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::output::{Output, is_same_file, refuse_existing};
-use crate::pipeline::{self, Job, OutputType, Plan, kept_metadata};
+use crate::model::{Model, Weight};
+use crate::pipeline::{self, Job, OutputType, Plan, Spread, Types, Work, kept_metadata};
 
-/// What this version can write.
-const WRITES: &str = "this version writes one safetensors file: give a name like out.safetensors";
+/// The most bytes of data in one file of a directory, unless something else is asked for.
+const MAX_SHARD_SIZE: u64 = 5_000_000_000;
 
 /// What is to be written, and where.
 ///
@@ -36,11 +37,20 @@ pub struct ConvertOptions {
     select: Option<Select>,
     force: bool,
     dry_run: bool,
+    resume: bool,
+    only_decoded: bool,
+    max_shard_size: u64,
+    threads: Option<NonZeroUsize>,
+    progress: Option<Progress>,
     cancel: Option<Arc<AtomicBool>>,
 }
 
+/// Hears how many bytes of data have been written so far; called from any thread.
+pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
 impl ConvertOptions {
-    /// Everything into this file, which must not exist yet, by the rules of [`OutputType::Auto`].
+    /// Everything into this file or directory, which must not exist yet, by the rules of
+    /// [`OutputType::Auto`]. A name without an extension is a directory, `-` is standard output.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
@@ -48,6 +58,11 @@ impl ConvertOptions {
             select: None,
             force: false,
             dry_run: false,
+            resume: false,
+            only_decoded: false,
+            max_shard_size: MAX_SHARD_SIZE,
+            threads: None,
+            progress: None,
             cancel: None,
         }
     }
@@ -56,6 +71,20 @@ impl ConvertOptions {
     #[must_use]
     pub fn dtype(mut self, dtype: OutputType) -> Self {
         self.dtype = dtype;
+        self
+    }
+
+    pub(super) fn output_type(&self) -> OutputType {
+        self.dtype
+    }
+
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// A named type is for what is decoded; plain tensors stay as they are.
+    pub(super) fn only_decoded(mut self) -> Self {
+        self.only_decoded = true;
         self
     }
 
@@ -78,6 +107,34 @@ impl ConvertOptions {
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
+        self
+    }
+
+    /// Go on with what an interrupted conversion to the same directory has finished.
+    #[must_use]
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.resume = resume;
+        self
+    }
+
+    /// The most bytes of data in one file of a directory; 5 GB, otherwise.
+    #[must_use]
+    pub fn max_shard_size(mut self, bytes: u64) -> Self {
+        self.max_shard_size = bytes;
+        self
+    }
+
+    /// How many threads work; as many as the machine has, otherwise. The output is the same.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Tell how the work goes on.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = Some(progress);
         self
     }
 
@@ -138,24 +195,32 @@ pub struct Tied {
 
 /// Converts a model. Whatever cannot be converted is an error before any output exists.
 pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
+    convert_with(model, options, &[])
+}
+
+/// The same, with more files for a directory: their names and contents.
+pub(super) fn convert_with(
+    model: &Model,
+    options: &ConvertOptions,
+    beside: &[Beside],
+) -> Result<ConvertReport> {
     let start = Instant::now();
-    check_target(model, options)?;
+    let target = Target::of(&options.target)?;
+    target.check(model, options.force)?;
     refuse_problems(model, options.select.as_ref())?;
-    let wanted = |name: &str| options.select.as_ref().is_none_or(|select| select(name));
-    let weights: Vec<_> = model.weights().filter(|weight| wanted(weight.name())).collect();
-    if weights.is_empty() {
-        let error = match model.weights().len() {
-            0 => Error::usage("there is nothing to convert: the model has no weights"),
-            all => Error::usage(format!(
-                "there is nothing to convert: none of {all} weights is selected"
-            ))
-            .hint("`weigh inspect --tensors` lists the names"),
-        };
-        return Err(error.in_file(model.path()));
-    }
+    let weights = wanted(model, options)?;
     let metadata = kept_metadata(model)?;
-    let plan = pipeline::plan(&weights, options.dtype, &metadata.entries)
-        .map_err(|e| e.in_file(&options.target))?;
+    let spread = match target {
+        Target::Folder(_) => Spread::Shards(options.max_shard_size),
+        _ => Spread::OneFile,
+    };
+    let plan = pipeline::plan(
+        &weights,
+        Types { of: options.dtype, only_decoded: options.only_decoded },
+        &metadata.entries,
+        spread,
+    )
+    .map_err(|e| e.in_file(&options.target))?;
     let plan = plan.map_err(|obstacles| {
         let obstacles: Vec<_> = obstacles
             .into_iter()
@@ -166,75 +231,72 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
             .collect();
         refusal(model, &obstacles).unwrap_or_else(|| Error::unsupported("nothing can be written"))
     })?;
-    let mut report = forecast(model, options, &plan);
+    let mut report = forecast(model, &target, &plan);
     report.metadata_left_out = metadata.left_out;
     if !options.dry_run {
-        let output = Output::create(&options.target, plan.len)?;
-        report.overflowed = Some(pipeline::write(&plan, &output, options.cancel.as_deref())?);
-        output.finish(options.force)?;
+        report.overflowed = Some(write(model, &target, &plan, options, beside)?);
         report.seconds = Some(start.elapsed().as_secs_f64());
         report.peak_memory = peak_memory();
     }
     Ok(report)
 }
 
-/// An error unless the output has a name that can be written.
-fn check_target(model: &Model, options: &ConvertOptions) -> Result<()> {
-    let target = &*options.target;
-    if target.as_os_str() == "-" {
-        return Err(Error::unsupported("the output cannot be standard output").hint(WRITES));
+/// The weights that are selected; an error if there are none.
+fn wanted<'m>(model: &'m Model, options: &ConvertOptions) -> Result<Vec<Weight<'m>>> {
+    let wanted = |name: &str| options.select.as_ref().is_none_or(|select| select(name));
+    let weights: Vec<_> = model.weights().filter(|weight| wanted(weight.name())).collect();
+    if !weights.is_empty() {
+        return Ok(weights);
     }
-    let extension = target.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let problem = match extension.as_deref() {
-        _ if target.is_dir() => Some("the output cannot be a directory".to_owned()),
-        Some("safetensors") => None,
-        Some(other) => Some(format!("the output cannot be a .{other} file")),
-        None => Some("the output needs a name that ends in .safetensors".to_owned()),
+    let error = match model.weights().len() {
+        0 => Error::usage("there is nothing to convert: the model has no weights"),
+        all => {
+            Error::usage(format!("there is nothing to convert: none of {all} weights is selected"))
+                .hint("`weigh inspect --tensors` lists the names")
+        }
     };
-    if let Some(problem) = problem {
-        return Err(Error::unsupported(problem).in_file(target).hint(WRITES));
-    }
-    let is_input = |name: &Path| is_same_file(name, target);
-    if model.sources().iter().any(|source| is_input(source.input().name())) {
-        return Err(Error::usage("is a file of the model itself, and never written over")
-            .in_file(target)
-            .hint("choose another name for the output"));
-    }
-    check_folder(target)?;
-    match options.force {
-        true => Ok(()),
-        false => refuse_existing(target),
-    }
+    Err(error.in_file(model.path()))
 }
 
-/// An error if the directory of the output is not there.
-fn check_folder(target: &Path) -> Result<()> {
-    let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
-        return Ok(());
+/// Writes what was planned, and gives the number of finite values that became infinite.
+fn write(
+    model: &Model,
+    target: &Target,
+    plan: &Plan<'_>,
+    options: &ConvertOptions,
+    beside: &[Beside],
+) -> Result<u64> {
+    let work = Work {
+        workers: options.threads.map_or_else(usual_threads, NonZeroUsize::get),
+        cancel: options.cancel.as_deref(),
+        progress: options.progress.as_deref().map(|progress| progress as _),
     };
-    match folder.metadata() {
-        Err(e) if e.kind() == ErrorKind::NotFound => Err(Error::io(e, "cannot create")
-            .in_file(target)
-            .hint(format!("the directory {} does not exist", folder.display()))),
-        // Creating the file says what else may be wrong.
-        _ => Ok(()),
-    }
+    let (force, resume) = (options.force, options.resume);
+    Writing { model, plan, work, beside, force, resume }.write(target)
+}
+
+fn usual_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// What the plan says about the outcome.
-fn forecast(model: &Model, options: &ConvertOptions, plan: &Plan<'_>) -> ConvertReport {
-    let (all, taken) = (model.weights().len(), plan.jobs.len());
+fn forecast(model: &Model, target: &Target, plan: &Plan<'_>) -> ConvertReport {
+    let (all, taken) = (model.weights().len(), plan.jobs().count());
     let mut notes = model.notes().to_vec();
     if taken < all {
         notes.push(format!("{taken} of {all} weights are selected, the others are not written"));
     }
     ConvertReport {
-        files: vec![WrittenFile {
-            path: options.target.to_string_lossy().into_owned(),
-            bytes: plan.len,
-            tensors: taken as u64,
-        }],
-        conversions: conversions(&plan.jobs),
+        files: plan
+            .files
+            .iter()
+            .map(|file| WrittenFile {
+                path: target.path_of(&file.name),
+                bytes: file.len,
+                tensors: file.jobs.len() as u64,
+            })
+            .collect(),
+        conversions: conversions(plan.jobs()),
         dropped: model
             .dropped()
             .map(|(info, reason)| Dropped {
@@ -245,19 +307,15 @@ fn forecast(model: &Model, options: &ConvertOptions, plan: &Plan<'_>) -> Convert
         tied: Vec::new(),
         metadata_left_out: Vec::new(),
         notes,
-        read_bytes: plan
-            .jobs
-            .iter()
-            .map(|job| job.weight.stored_bytes())
-            .fold(0, u64::saturating_add),
-        write_bytes: plan.len,
+        read_bytes: plan.jobs().map(|job| job.weight.stored_bytes()).fold(0, u64::saturating_add),
+        write_bytes: plan.bytes(),
         seconds: None,
         peak_memory: None,
         overflowed: None,
     }
 }
 
-fn conversions(jobs: &[Job<'_>]) -> Vec<ConversionReport> {
+fn conversions<'j, 'm: 'j>(jobs: impl Iterator<Item = &'j Job<'m>>) -> Vec<ConversionReport> {
     let mut rows: Vec<ConversionReport> = Vec::new();
     for job in jobs {
         let (weight, dtype) = (&job.weight, job.dtype.name());

@@ -1,22 +1,49 @@
-//! How a weight that is decoded is cut into tiles.
+//! How a weight is cut into tiles.
 //!
-//! Where a scheme can decode any stretch of elements, a tile is a stretch of one size, however
-//! long the rows are. Otherwise it is some whole rows, at least one: then the largest decides how
-//! much memory the conversion takes, and that is checked when it is planned.
+//! Bytes that are copied and plain numbers are cut anywhere. Where a scheme can decode any stretch
+//! of elements, a tile is a stretch of one size, however long the rows are. Otherwise it is some
+//! whole rows: then the largest decides how much memory the conversion takes, and that is checked
+//! when it is planned.
 
 use std::ops::Range;
 
+use super::Action;
+use crate::catalog::{Order, TensorInfo};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::schemes::Element;
 
 /// Elements of a tile: 256 KiB of f32. Whole blocks of every type, so that none is decoded twice.
-pub const TILE_ELEMENTS: u64 = 64 << 10;
+const TILE_ELEMENTS: u64 = 64 << 10;
+
+/// Elements of a tile that is decoded from a panel of columns: 16 MiB of f32. A panel is read in
+/// as many pieces whatever its width, so the pieces should not be small.
+const PANEL_ELEMENTS: u64 = 4 << 20;
+
+/// Bytes that are copied at once.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// Elements of a tile whose elements lie scattered over the file: each tile may have to read all
+/// of the tensor, so there must be few.
+const SCATTERED_ELEMENTS: u64 = 2 << 20;
+
+/// What a weight is cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pieces {
+    /// Bytes.
+    Bytes,
+    /// Elements.
+    Elements,
+    /// Rows of the outermost dimension.
+    Rows,
+}
 
 /// The pieces a weight is made of, and how many of them make a tile.
+#[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    by_elements: bool,
-    /// Elements of a piece.
+    of: Pieces,
+    /// Elements of a piece; one where pieces are bytes.
     pub piece: u64,
     /// How many pieces there are.
     pub pieces: u64,
@@ -25,15 +52,58 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// The smallest pieces that its scheme can decode.
-    pub fn of(weight: &Weight<'_>) -> Self {
-        let by_elements = weight.has_element_access();
-        let (pieces, piece) = match by_elements {
-            true => (weight.elements(), 1),
-            false => weight.rows_and_columns(),
-        };
-        let step = (TILE_ELEMENTS / piece.max(1)).max(1);
-        Self { by_elements, piece, pieces, step }
+    /// The smallest pieces that the action allows.
+    pub fn of(weight: &Weight<'_>, action: Action, dtype: DType) -> Self {
+        let first = weight.parts().next().map(|(_, _, info)| info);
+        let scattered = first.is_some_and(is_scattered);
+        let width = u64::from(dtype.bits().div_ceil(8));
+        match action {
+            Action::Copy => {
+                let step = if scattered { SCATTERED_ELEMENTS * width } else { COPY_BYTES };
+                let pieces = first.map_or(0, |info| info.bytes);
+                Self { of: Pieces::Bytes, piece: 1, pieces, step }
+            }
+            Action::Cast => {
+                let step = if scattered { SCATTERED_ELEMENTS } else { TILE_ELEMENTS };
+                Self { of: Pieces::Elements, piece: 1, pieces: weight.elements(), step }
+            }
+            Action::Decode => Self::of_decoded(weight),
+        }
+    }
+
+    fn of_decoded(weight: &Weight<'_>) -> Self {
+        if weight.has_element_access() {
+            let pieces = weight.elements();
+            return Self { of: Pieces::Elements, piece: 1, pieces, step: TILE_ELEMENTS };
+        }
+        let (pieces, piece) = weight.rows_and_columns();
+        let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
+        // A tile is f32 at its widest, whatever it is written as.
+        let allowed = limits.min().unwrap_or(u64::MAX) / 4;
+        let most = if weight.is_turned() { PANEL_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
+        Self { of: Pieces::Rows, piece, pieces, step: (most / piece.max(1)).max(1) }
+    }
+
+    /// The tile that begins at a piece.
+    pub fn tile(&self, start: u64) -> Range<u64> {
+        start..start.saturating_add(self.step.max(1)).min(self.pieces)
+    }
+
+    /// Where a piece begins in the output, counted in bytes from the weight's first.
+    pub fn offset(&self, piece: u64, dtype: DType) -> u64 {
+        match self.of {
+            Pieces::Bytes => piece,
+            _ => piece * self.piece * u64::from(dtype.bits() / 8),
+        }
+    }
+
+    /// How many elements some pieces have.
+    pub fn elements(&self, pieces: &Range<u64>) -> Result<usize> {
+        let elements = (pieces.end - pieces.start).checked_mul(self.piece).map(usize::try_from);
+        match elements {
+            Some(Ok(elements)) => Ok(elements),
+            _ => Err(Error::limit("a row is larger than this machine can address")),
+        }
     }
 
     /// Decodes some pieces into `out`, which holds exactly them.
@@ -44,17 +114,20 @@ impl Cut {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        match self.by_elements {
-            true => weight.decode_elements_with(pieces, out, scratch),
-            false => weight.decode_rows_with(pieces, out, scratch),
+        match self.of {
+            Pieces::Rows => weight.decode_rows_with(pieces, out, scratch),
+            _ => weight.decode_elements_with(pieces, out, scratch),
         }
     }
 }
 
+fn is_scattered(info: &TensorInfo) -> bool {
+    info.place.order != Order::RowMajor
+}
+
 /// An error if a tile of the weight takes a larger buffer than the limits allow.
-pub fn check_memory(weight: &Weight<'_>) -> Result<()> {
-    let cut = Cut::of(weight);
-    if cut.by_elements || weight.is_empty() {
+pub fn check_memory(weight: &Weight<'_>, cut: &Cut) -> Result<()> {
+    if cut.of != Pieces::Rows || weight.is_empty() {
         return Ok(());
     }
     let rows = cut.step.min(cut.pieces);

@@ -1,17 +1,24 @@
 //! The corridor: a plan, then tiles, then files.
 //!
-//! A [`Plan`] is the catalog of the file to be written: every weight with its output type and
+//! A [`Plan`] is the catalog of the files to be written: every weight with its output type and
 //! its place, known before a byte is decoded. A tile is a stretch of output elements small enough
-//! to stay in the cache (whole rows, where a scheme needs them); each is fetched, decoded into one reused buffer and written at its planned
-//! offset. Weights that stay as they are go through as ranges of bytes.
+//! to stay in the cache (some whole rows, where a scheme needs them). Workers take one tile after
+//! the other, in the order of the output: each is fetched, decoded into a buffer that is kept, and
+//! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
 mod cut;
+mod engine;
 mod metadata;
 mod output_type;
 mod plan;
-mod write;
+mod shards;
+mod sink;
+mod tile;
 
+pub use cut::Cut;
+pub use engine::{Work, run};
 pub use metadata::{Kept, kept_metadata};
-pub use output_type::OutputType;
-pub use plan::{Action, Job, Plan, plan};
-pub use write::write;
+pub use output_type::{OutputType, Types};
+pub use plan::{Action, Job, Plan, PlannedFile, plan};
+pub use shards::{INDEX, Spread};
+pub use sink::{Sink, Stream};

@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | `auto` | its native type if that has 16 bits, else BF16 | as stored | as stored |
 //! | a type | that type | that type | as stored |
+//! | a type, for what is decoded | that type | as stored | as stored |
 
 use crate::dtype::DType;
 use crate::model::Weight;
@@ -21,6 +22,25 @@ pub enum OutputType {
     Bf16,
     /// IEEE half precision.
     F16,
+}
+
+/// The types that are asked for, and of what.
+#[derive(Clone, Copy, Debug)]
+pub struct Types {
+    /// The types.
+    pub of: OutputType,
+    /// Whether they are for decoded weights only, and plain tensors stay as they are.
+    pub only_decoded: bool,
+}
+
+impl Types {
+    /// The type a weight is written in; see [`OutputType::of`].
+    pub fn of(self, weight: &Weight<'_>) -> Option<DType> {
+        match self.only_decoded && weight.scheme() == plain::NAME {
+            true => weight.native(),
+            false => self.of.of(weight),
+        }
+    }
 }
 
 impl OutputType {

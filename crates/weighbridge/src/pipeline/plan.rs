@@ -1,7 +1,8 @@
 //! Which weight goes where, in which type, and what stands against it.
 
-use super::OutputType;
-use super::cut::check_memory;
+use super::Types;
+use super::cut::{Cut, check_memory};
+use super::shards::{Spread, index, shard_name};
 use crate::catalog::{Run, TensorInfo};
 use crate::containers::safetensors;
 use crate::dtype::DType;
@@ -34,11 +35,15 @@ pub struct Job<'m> {
     pub offset: u64,
     /// How many bytes it takes there.
     pub bytes: u64,
+    /// How it is cut into tiles.
+    pub cut: Cut,
 }
 
-/// The file to be written.
-pub struct Plan<'m> {
-    /// Every weight, in the order of the source.
+/// One file to be written.
+pub struct PlannedFile<'m> {
+    /// Its name, where it is one of several; otherwise the output has a name of its own.
+    pub name: String,
+    /// Its weights, in the order of the source.
     pub jobs: Vec<Job<'m>>,
     /// What comes before the data.
     pub header: Vec<u8>,
@@ -46,18 +51,39 @@ pub struct Plan<'m> {
     pub len: u64,
 }
 
+/// The files to be written.
+pub struct Plan<'m> {
+    /// At least one.
+    pub files: Vec<PlannedFile<'m>>,
+    /// The index of several files.
+    pub index: Option<String>,
+}
+
+impl<'m> Plan<'m> {
+    /// Every weight, in the order of the source.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job<'m>> {
+        self.files.iter().flat_map(|file| &file.jobs)
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.len).fold(0, u64::saturating_add)
+    }
+}
+
 /// A weight that cannot be written, and why.
 pub type Obstacle<'m> = (Weight<'m>, String);
 
-/// Plans a safetensors file of these weights; the inner error lists all that cannot be written.
+/// Plans safetensors files of these weights; the inner error lists all that cannot be written.
 pub fn plan<'m>(
     weights: &[Weight<'m>],
-    output_type: OutputType,
+    types: Types,
     metadata: &[(String, String)],
+    spread: Spread,
 ) -> Result<Result<Plan<'m>, Vec<Obstacle<'m>>>> {
     let (mut jobs, mut obstacles) = (Vec::new(), Vec::new());
     for weight in weights {
-        match job(weight, output_type) {
+        match job(weight, types) {
             Ok(job) => jobs.push(job),
             Err(reason) => obstacles.push((*weight, reason)),
         }
@@ -66,8 +92,32 @@ pub fn plan<'m>(
         return Ok(Err(obstacles));
     }
     for job in jobs.iter().filter(|job| job.action == Action::Decode) {
-        check_memory(&job.weight)?;
+        check_memory(&job.weight, &job.cut)?;
     }
+    let ranges = spread.files(&jobs.iter().map(|job| job.bytes).collect::<Vec<_>>());
+    let count = ranges.len();
+    let mut jobs = jobs.into_iter();
+    let files = ranges
+        .into_iter()
+        .enumerate()
+        .map(|(at, range)| file(shard_name(at, count), jobs.by_ref().take(range.len()), metadata))
+        .collect::<Result<Vec<_>>>()?;
+    let index = (count > 1).then(|| {
+        let jobs = || files.iter().flat_map(|file| file.jobs.iter().map(move |job| (file, job)));
+        let bytes = jobs().map(|(_, job)| job.bytes).fold(0, u64::saturating_add);
+        let elements = jobs().map(|(_, job)| job.weight.elements()).fold(0, u64::saturating_add);
+        index(jobs().map(|(file, job)| (job.weight.name(), &*file.name)), bytes, elements)
+    });
+    Ok(Ok(Plan { files, index }))
+}
+
+/// Lays out one file.
+fn file<'m>(
+    name: String,
+    jobs: impl Iterator<Item = Job<'m>>,
+    metadata: &[(String, String)],
+) -> Result<PlannedFile<'m>> {
+    let mut jobs: Vec<Job<'m>> = jobs.collect();
     let planned: Vec<_> = jobs
         .iter()
         .map(|job| safetensors::Planned {
@@ -80,17 +130,17 @@ pub fn plan<'m>(
     for (job, &(offset, bytes)) in jobs.iter_mut().zip(&file.places) {
         (job.offset, job.bytes) = (offset, bytes);
     }
-    Ok(Ok(Plan { jobs, header: file.header, len: file.len }))
+    Ok(PlannedFile { name, jobs, header: file.header, len: file.len })
 }
 
 /// What is to be done with a weight, without its place; or why nothing can be.
-fn job<'m>(weight: &Weight<'m>, output_type: OutputType) -> Result<Job<'m>, String> {
+fn job<'m>(weight: &Weight<'m>, types: Types) -> Result<Job<'m>, String> {
     if let Some(reason) = unreadable_part(weight) {
         return Err(reason);
     }
     let not_a_number =
         || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
-    let dtype = output_type.of(weight).ok_or_else(not_a_number)?;
+    let dtype = types.of(weight).ok_or_else(not_a_number)?;
     let action = match (weight.scheme() == plain::NAME, weight.native() == Some(dtype)) {
         (true, true) => Action::Copy,
         (true, false) => Action::Cast,
@@ -99,7 +149,12 @@ fn job<'m>(weight: &Weight<'m>, output_type: OutputType) -> Result<Job<'m>, Stri
     match weight.undecodable() {
         Some(reason) if action != Action::Copy => Err(reason),
         _ if !safetensors::can_express(dtype) => Err(format!("safetensors has no type {dtype}")),
-        _ => Ok(Job { weight: *weight, dtype, action, offset: 0, bytes: 0 }),
+        _ => {
+            let cut = Cut::of(weight, action, dtype);
+            // What cannot be counted is refused with its name when the file is laid out.
+            let bytes = dtype.bytes_for(weight.elements()).unwrap_or(u64::MAX);
+            Ok(Job { weight: *weight, dtype, action, offset: 0, bytes, cut })
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
+//! What no scheme asked for is plain only if nothing beside it says otherwise (`leftover`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use super::{Bid, Bids, Evidence, Scheme, TensorId};
+use super::leftover::{self, State};
+use super::{Bid, Bids, Evidence, Scheme, TensorId, unused};
 use crate::catalog::{Finding, TensorInfo};
 use crate::text::{escaped, shortened};
 
@@ -52,8 +54,13 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
+    let says = unused::Says::of(evidence);
+    // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
+    ledger.dropped.sort();
+    ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
+    bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
     if claims.is_empty() && !evidence.tensors().is_empty() {
-        ledger.findings.extend(unrecognized(evidence));
+        ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
     }
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
@@ -68,10 +75,37 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
         }
     }
-    ledger.dropped.sort_by_key(|(tensor, _)| *tensor);
+    ledger.dropped.sort();
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
+}
+
+/// Gives what no scheme asked for, and must not pass for plain, an owner or a finding.
+fn bid_for_leftovers(
+    evidence: &Evidence<'_>,
+    says: unused::Says,
+    claims: &mut Vec<Option<(&'static str, Bid)>>,
+    ledger: &mut Ledger,
+) {
+    let owners = first_owners(evidence, claims, &ledger.dropped);
+    let state = |id| match owners[evidence.index(id)] {
+        Owner::Nobody => State::Free,
+        Owner::Weight(claim) => match &claims[claim] {
+            Some((_, bid)) if bid.recipe.is_ok() => State::Decoded,
+            _ => State::Settled,
+        },
+        Owner::Dropped | Owner::Contested => State::Settled,
+    };
+    let quantized = says.weights || !claims.is_empty();
+    let left = leftover::bid(evidence, says, quantized, &state);
+    claims.extend(left.weights.into_iter().map(|bid| Some((leftover::NAME, bid))));
+    ledger.dropped.extend(left.dropped);
+    // A scheme that has found something about a tensor has said what there is to say.
+    let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
+    let new = |finding: &Finding| !found.contains(&finding.tensor);
+    let more: Vec<Finding> = left.findings.into_iter().filter(new).collect();
+    ledger.findings.extend(more);
 }
 
 /// A config that speaks of quantization where no scheme has found any: counts of elements would
@@ -175,19 +209,11 @@ fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Metadata, Place};
     use crate::schemes::Part;
+    use crate::schemes::testing::{config, evidence, tensor};
 
     fn tensors() -> Vec<TensorInfo> {
-        let info = |name: &str| TensorInfo {
-            name: name.into(),
-            shape: [2].into_iter().collect(),
-            stored: crate::DType::F32.into(),
-            bytes: 8,
-            place: Place::at(0),
-            refused: None,
-        };
-        ["a", "b", "c", "d"].map(info).into()
+        ["a", "b", "c", "d"].map(|name| tensor(name, crate::DType::F32, &[2])).into()
     }
 
     /// Bids for a group of tensors by position.
@@ -210,9 +236,21 @@ mod tests {
         }
     }
 
+    /// Leaves one tensor out, for the reason that is its name.
+    struct Drops(&'static str, u32);
+
+    impl Scheme for Drops {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
+            bids.dropped.push((TensorId { source: 0, tensor: self.1 }, self.0.to_owned()));
+        }
+    }
+
     fn outcome(schemes: &[&dyn Scheme]) -> (Vec<String>, usize) {
-        let (tensors, metadata) = (tensors(), Metadata::default());
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let tensors = tensors();
+        let evidence = evidence(&tensors, &[]);
         let ledger = settle(&evidence, schemes);
         let name = |entry: &Entry| match entry {
             Entry::Plain(id) => format!("plain {}", id.tensor),
@@ -223,10 +261,10 @@ mod tests {
 
     #[test]
     fn a_quantized_model_that_nobody_knows_is_a_finding() {
-        let (tensors, metadata) = (tensors(), Metadata::default());
+        let tensors = tensors();
         let json = serde_json::json!({ "quantization_config": { "quant_method": "odd" } });
-        let configs = [crate::schemes::Config { name: "config.json".into(), json }];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
+        let configs = [config(json)];
+        let evidence = evidence(&tensors, &configs);
         let kinds = |schemes: &[&dyn Scheme]| -> Vec<&str> {
             settle(&evidence, schemes).findings.iter().map(|finding| finding.kind).collect()
         };
@@ -246,5 +284,24 @@ mod tests {
         let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
         assert_eq!(outcome(&[&x, &y]), (expected.clone(), 1));
         assert_eq!(outcome(&[&y, &x]), (expected, 1));
+    }
+
+    #[test]
+    fn two_who_leave_out_the_same_tensor_agree() {
+        let tensors = tensors();
+        let evidence = evidence(&tensors, &[]);
+        let dropped = |schemes: &[&dyn Scheme]| {
+            let ledger = settle(&evidence, schemes);
+            assert_eq!((ledger.findings.len(), ledger.weights.len()), (0, 3));
+            ledger.dropped
+        };
+        let (x, y) = (Drops("x", 1), Drops("y", 1));
+        let expected = vec![(TensorId { source: 0, tensor: 1 }, "x".to_owned())];
+        assert_eq!(dropped(&[&x, &y]), expected);
+        assert_eq!(dropped(&[&y, &x]), expected);
+        // A weight that needs it does not agree.
+        let wants = Wants("z", &[1, 2]);
+        let expected = (0..4).map(|i| format!("plain {i}")).collect::<Vec<_>>();
+        assert_eq!(outcome(&[&x, &wants, &y]), (expected, 1));
     }
 }

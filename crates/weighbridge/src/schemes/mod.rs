@@ -29,11 +29,16 @@ pub mod fp8;
 pub mod ggml;
 pub mod gptq;
 pub mod known;
+mod leftover;
 mod matrix;
 pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod unused;
 
 pub use answers::Answer;
@@ -170,20 +175,29 @@ impl<'a> Evidence<'a> {
             let method = json.get("quant_method").or_else(|| json.get("producer")?.get("name"))?;
             method.as_str().map(str::to_lowercase)
         };
+        // Early compressed-tensors has a key or groups of its own and no name.
+        let unnamed = |json: &serde_json::Value| match json.get("qformat_weight") {
+            Some(_) => Some("fp8".to_owned()),
+            None => json.get("config_groups").map(|_| "compressed-tensors".to_owned()),
+        };
         let of_config = self.quantization().and_then(|(_, json)| named(json));
-        let modelopt = || self.config("hf_quant_config.json").and_then(named);
+        // ModelOpt's own file, whether it names itself or not.
+        let own = || self.config("hf_quant_config.json");
+        let modelopt = || own().map(|json| named(json).unwrap_or_else(|| "modelopt".to_owned()));
         let mlx = || {
             let quantization = self.config("config.json")?.get("quantization")?;
             quantization.get("group_size").is_some().then(|| "mlx".to_owned())
         };
-        // The key of early compressed-tensors, which is a name of its own.
         let old = || {
             let config = self.config("config.json")?;
             let key = |json: &serde_json::Value| json.get("compression_config").is_some();
             let found = key(config) || config.get("text_config").is_some_and(key);
             found.then(|| "compressed-tensors".to_owned())
         };
-        of_config.or_else(modelopt).or_else(mlx).or_else(old)
+        let by_keys = || self.quantization().and_then(|(_, json)| unnamed(json));
+        let method = of_config.or_else(modelopt).or_else(mlx).or_else(old).or_else(by_keys)?;
+        // Mistral's files have both spellings.
+        Some(if method == "compressed_tensors" { method.replace('_', "-") } else { method })
     }
 
     /// Every stored tensor, in the order of the files.
@@ -217,23 +231,32 @@ impl<'a> Evidence<'a> {
     #[must_use]
     pub fn quantization(&self) -> Option<(&'static str, &'a serde_json::Value)> {
         const KEYS: [&str; 2] = ["quantization_config", "compression_config"];
+        let object = |json: &&serde_json::Value| json.is_object();
+        let under = |json: &'a serde_json::Value, keys: &[&str]| {
+            keys.iter().find_map(|key| json.get(*key).filter(object))
+        };
         let config = self.config("config.json");
-        let under = |json: &'a serde_json::Value| KEYS.iter().find_map(|key| json.get(*key));
-        let inside = config.and_then(|c| under(c).or_else(|| under(c.get("text_config")?)));
-        if let Some(json) = inside.filter(|json| json.is_object()) {
-            return Some(("config.json", json));
-        }
+        let inside =
+            config.and_then(|c| under(c, &KEYS).or_else(|| under(c.get("text_config")?, &KEYS)));
+        // Mistral's own config, which llm-compressor extends under its own key.
+        let mistral = || under(self.config("params.json")?, &[KEYS[0], "quantization"]);
         let files = ["quantize_config.json", "quant_config.json"];
-        files.into_iter().find_map(|file| self.config(file).map(|json| (file, json)))
+        let beside = || files.into_iter().find_map(|file| Some((file, self.config(file)?)));
+        let inside = inside.map(|json| ("config.json", json)).or_else(beside);
+        inside.or_else(|| mistral().map(|json| ("params.json", json)))
     }
 
     /// The type that the config says the model was made in, where it says so.
     #[must_use]
     pub fn model_dtype(&self) -> Option<DType> {
-        let config = self.config("config.json")?;
-        let under =
-            |json: &'a serde_json::Value| json.get("dtype").or_else(|| json.get("torch_dtype"));
-        let named = under(config).or_else(|| under(config.get("text_config")?))?;
+        let under = |json: &'a serde_json::Value| {
+            let named = |key| json.get(key).filter(|named: &&serde_json::Value| named.is_string());
+            named("dtype").or_else(|| named("torch_dtype"))
+        };
+        let of = |file| {
+            self.config(file).and_then(|c| under(c).or_else(|| under(c.get("text_config")?)))
+        };
+        let named = of("config.json").or_else(|| of("params.json"))?;
         match named.as_str()?.trim_start_matches("torch.") {
             "bfloat16" => Some(DType::BF16),
             "float16" | "half" => Some(DType::F16),
@@ -293,6 +316,12 @@ pub trait Recipe: Send + Sync {
     /// Decodes `rows` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// Whether rows of the weight lie across the rows that are stored, so that a few of them are
+    /// fetched in as many pieces as many.
+    fn is_turned(&self) -> bool {
+        false
+    }
 
     /// The same for any stretch of elements, where that costs no more than the stretch: rows may
     /// be larger than memory.

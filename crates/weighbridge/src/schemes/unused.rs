@@ -1,28 +1,103 @@
-//! Shared plumbing: tensors beside a quantized weight that serve activations or caches.
+//! Tensors of a quantized model that serve activations or the attention's cache.
+//!
+//! Whoever writes them lays them beside a projection, in a layer, or behind a parameter's name,
+//! and leaves them there where the projection itself is not quantized. So no scheme asks for
+//! them: they are found among what is left once all schemes have bid.
 
-use super::{Bids, Evidence};
+use super::Evidence;
+use crate::catalog::{TensorInfo, element_count};
+use crate::dtype::DType;
 
-/// Leaves out what lies beside a weight and is no part of it. A scheme asks for its own weights
-/// only, so that no tensor is left out twice.
-pub(super) fn drop_beside(evidence: &Evidence<'_>, weight: &str, bids: &mut Bids) {
-    const INPUTS: [&str; 5] =
-        ["input_scale", "activation_scale", "output_scale", "input_amax", "input_global_scale"];
-    const CACHE: [&str; 3] = ["k_scale", "v_scale", "kv_scale"];
-    const OF_INPUTS: &str = "a scale of activations, which are no part of the weights";
-    const OF_CACHE: &str = "a scale of the attention's cache, which is no part of the weights";
-    let module = weight.strip_suffix(".weight");
-    let join = if module.is_some() { "." } else { "_" };
-    let module = module.unwrap_or(weight);
-    let mut leave_out = |name: String, reason: &str| {
-        if let Some((id, _)) = evidence.find(&name) {
-            bids.dropped.push((id, reason.to_owned()));
-        }
-    };
-    INPUTS.iter().for_each(|input| leave_out(format!("{module}{join}{input}"), OF_INPUTS));
-    CACHE.iter().for_each(|cache| leave_out(format!("{module}.{cache}"), OF_CACHE));
-    // A layer's own cache scales go with the projection that fills the cache.
-    let layer = ["k_proj", "qkv_proj"].iter().find_map(|p| module.strip_suffix(p));
-    if let Some(layer) = layer.and_then(|layer| layer.strip_suffix('.')) {
-        CACHE.iter().for_each(|cache| leave_out(format!("{layer}.{cache}"), OF_CACHE));
+/// Own names of tensors that say how activations are quantized.
+const ACTIVATIONS: [&str; 10] = [
+    "input_scale",
+    "input_scale_ub",
+    "input_global_scale",
+    "input_zero_point",
+    "input_amax",
+    "activation_scale",
+    "output_scale",
+    "output_amax",
+    "scale_input",
+    "qscale_act",
+];
+
+/// The same for the cache.
+const CACHE: [&str; 8] = [
+    "k_scale",
+    "v_scale",
+    "q_scale",
+    "kv_scale",
+    "prob_scale",
+    "prob_output_scale",
+    "k_zero_point",
+    "v_zero_point",
+];
+
+/// What ModelOpt calls the offsets of an affine cache. Elsewhere they would be biases.
+const AFFINE_CACHE: [&str; 2] = ["k_proj.k_bias", "v_proj.v_bias"];
+
+/// What the configs say beyond the weights themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Says {
+    /// The cache is quantized.
+    pub(super) cache: bool,
+    /// So are weights, or something that is not understood.
+    pub(super) weights: bool,
+}
+
+impl Says {
+    pub(super) fn of(evidence: &Evidence<'_>) -> Self {
+        let own = evidence.config("hf_quant_config.json").and_then(|c| c.get("quantization"));
+        let all = || evidence.quantization().map(|(_, json)| json).into_iter().chain(own);
+        let there = |json: &serde_json::Value, key: &str| match json.get(key) {
+            None | Some(serde_json::Value::Null) => false,
+            Some(serde_json::Value::Object(members)) => !members.is_empty(),
+            Some(value) => value.as_str() != Some(""),
+        };
+        let of_cache = |json: &serde_json::Value| {
+            there(json, "kv_cache_scheme") || there(json, "kv_cache_quant_algo")
+        };
+        // Two writers name what they do with weights under keys of their own: without those, a
+        // config that speaks of the cache speaks of it alone.
+        let writers = ["modelopt", "compressed-tensors"];
+        let by_key = evidence.method().is_some_and(|method| writers.contains(&&*method));
+        let of_weights = |json: &serde_json::Value| {
+            let empty = json.as_object().is_none_or(serde_json::Map::is_empty);
+            let named = there(json, "quant_algo") || there(json, "config_groups");
+            !empty && (named || !(by_key && of_cache(json)))
+        };
+        Self { cache: all().any(of_cache), weights: all().any(of_weights) }
     }
+}
+
+/// Why a tensor that no weight needs is left out, if it is one of these. `quantized` says that
+/// anything in the model is.
+pub(super) fn reason(
+    evidence: &Evidence<'_>,
+    info: &TensorInfo,
+    says: Says,
+    quantized: bool,
+) -> Option<&'static str> {
+    const OF_ACTIVATIONS: &str = "a scale of activations, which are no part of the weights";
+    const OF_CACHE: &str = "a scale of the attention's cache, which is no part of the weights";
+    let float = matches!(info.stored.element(), Some(DType::F32 | DType::BF16 | DType::F16));
+    let (module, own) = info.name.rsplit_once('.').unwrap_or(("", &info.name));
+    if !float || !(quantized || says.cache) {
+        return None;
+    }
+    // A parameter may be called so in any model; one number for a layer is none.
+    let single = element_count(&info.shape) == Some(1);
+    if CACHE.contains(&own) && (single || says.cache)
+        || says.cache && AFFINE_CACHE.iter().any(|end| info.name.ends_with(end))
+    {
+        return Some(OF_CACHE);
+    }
+    let there = |name: &str| evidence.find(name).is_some();
+    let beside = || there(&format!("{module}.weight")) || module.ends_with("_fake_quantizer");
+    let behind = || {
+        let parameter = |end: &&str| info.name.strip_suffix(*end)?.strip_suffix('_');
+        ACTIVATIONS.iter().filter_map(parameter).any(there)
+    };
+    (ACTIVATIONS.contains(&own) && beside() || behind()).then_some(OF_ACTIVATIONS)
 }

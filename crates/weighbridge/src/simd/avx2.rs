@@ -396,6 +396,25 @@ impl Table16 {
         }
     }
 
+    /// Two tables, one for each 128-bit half: eight numbers, rounded to `T`, which has sixteen
+    /// bits, and the same eight with `signs`, of which the last eight count, changed.
+    #[inline(always)]
+    pub(crate) unsafe fn mirrored<T: Lanes>(
+        first: __m256,
+        second: __m256,
+        signs: [u8; 16],
+    ) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            let words = T::round16(first, second);
+            let twice = |pattern| _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pattern));
+            let low = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
+            let high = _mm_add_epi8(low, _mm_set1_epi8(1));
+            let signs = _mm256_broadcastsi128_si256(_mm_loadu_si128(signs.as_ptr().cast()));
+            Self { low_bytes: twice(low), high_bytes: _mm256_xor_si256(twice(high), signs) }
+        }
+    }
+
     /// Sixteen numbers twice: those of the lower and those of the upper eight codes of each
     /// 128-bit half. Codes are bytes below 16.
     #[inline(always)]

@@ -21,9 +21,11 @@ pub(crate) mod agreement;
 pub(crate) mod avx2;
 pub(crate) mod number;
 mod slices;
+mod transpose;
 
 pub(crate) use number::{Number, half_to_f32};
-pub(crate) use slices::{map, narrow};
+pub(crate) use slices::{map, narrow, prefetch};
+pub(crate) use transpose::{Sides, transpose};
 
 /// A set of instructions that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,14 +6,14 @@
 //! P.scales   F16 [groups, out]
 //! ```
 //!
-//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see [`super::columns`]; canonical is
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see `columns`; canonical is
 //! AutoAWQ 0.2.9 (`dequantize_gemm`). Zero points are stored as they are. The layouts for
 //! matrix-vector multiplication (GEMV, GEMV_fast, llm-awq) are recognised and refused.
 
 use std::sync::Arc;
 
-use super::columns::config::{Config, Layout};
-use super::columns::{Columns, Lay, Zeros, plain_codes};
+use super::columns::config::{Config, Layout, Packed, ROTATED};
+use super::columns::{self, Columns, Lay, Zeros, plain_codes};
 use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
@@ -37,10 +37,10 @@ impl Scheme for Awq {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
                 bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
             }
-            let zeros = info.name.strip_suffix(".qzeros").filter(|_| config.is_some());
-            if zeros.is_some_and(|prefix| evidence.find(&format!("{prefix}.qweight")).is_none()) {
-                let message = "the packed weight it belongs to, `qweight`, is not in the model";
-                bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
+            // Without a config, GPTQ speaks of what is left of either.
+            if config.is_some() {
+                let own = info.name.strip_suffix(".qzeros");
+                columns::check_orphan(own, info, true, evidence, bids);
             }
         }
     }
@@ -51,6 +51,7 @@ struct Sides {
     inputs: u64,
     outputs: u64,
     groups: u64,
+    group_size: u64,
     scale_type: DType,
 }
 
@@ -67,26 +68,31 @@ fn bid_for(
         return;
     }
     let mut parts = vec![Part { role: "qweight", tensor: id }];
-    let named = [("qzeros", zeros), ("scales", scales), ("scaled_zeros", find("scaled_zeros"))];
+    let (rest, groups) = (find("scaled_zeros"), find("g_idx"));
+    let named = [("qzeros", zeros), ("scales", scales), ("scaled_zeros", rest), ("g_idx", groups)];
     parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
     let name = format!("{prefix}.weight");
-    let rotated =
-        [".theta", ".pairs"].iter().any(|s| evidence.find(&format!("{prefix}{s}")).is_some());
+    let rotated = ["theta", "pairs"].iter().any(|suffix| find(suffix).is_some());
     let decided = match config {
         _ if rotated => Err("its inputs are rotated in pairs (ParoQuant); this version cannot \
                              decode it"
             .to_owned()),
+        _ if groups.is_some() => {
+            Err("it has a `g_idx`, which AWQ has not: is its config another model's?".to_owned())
+        }
         Some(config) => configured(prefix, config, qweight, zeros, scales),
-        None => Err("no quantization config lies beside it; it looks like awq/gemm, eight \
-                     interleaved outputs in each word, but outputs in their natural order would \
-                     look the same; put config.json or quant_config.json beside the file, or \
-                     say which"
-            .to_owned()),
+        None => sides_of(qweight, zeros, scales, Packed::default()),
     };
+    let decided = decided.map_err(|reason| ("undecodable", reason));
+    let decided = decided.and_then(|sides| match config {
+        Some(config) if config.rotated => asked(sides, evidence.asked(&name), ROTATED),
+        Some(_) => Ok(sides),
+        None => asked(sides, evidence.asked(&name), NO_CONFIG),
+    });
     match decided {
-        Ok((sides, group_size)) => bids.weights.push(bid_of(&sides, group_size, name, parts)),
-        Err(reason) => {
-            bids.findings.push(Finding::of(&qweight.name, "undecodable", reason.clone()));
+        Ok(sides) => bids.weights.push(bid_of(&sides, name, parts)),
+        Err((kind, reason)) => {
+            bids.findings.push(Finding::of(&qweight.name, kind, reason.clone()));
             bids.weights.push(Bid {
                 name,
                 shape: qweight.shape.clone(),
@@ -99,8 +105,32 @@ fn bid_for(
     }
 }
 
-fn bid_of(sides: &Sides, group_size: u64, name: String, parts: Vec<Part>) -> Bid {
-    let &Sides { inputs, outputs, groups, scale_type } = sides;
+/// Shapes alone cannot tell in which order outputs lie in a word, so the user must.
+const NO_CONFIG: &str = "no quantization config lies beside it; it looks like eight interleaved \
+                         outputs in each word, but outputs in their natural order would look the \
+                         same; put config.json or quant_config.json beside the file, or say that \
+                         it is AWQ";
+
+/// The sides, if the user says so.
+fn asked(sides: Sides, answer: Option<&str>, why: &str) -> Result<Sides, (&'static str, String)> {
+    let variant = sides.variant();
+    match answer.and_then(|answer| answer.strip_prefix("awq/")) {
+        Some(named) if named == variant || named == "gemm" => Ok(sides),
+        _ => Err(("ambiguous", format!("{why} with --scheme 'NAME=awq/{variant}'"))),
+    }
+}
+
+impl Sides {
+    fn variant(&self) -> String {
+        match self.groups {
+            1 => "gemm-4bit-channel".to_owned(),
+            _ => format!("gemm-4bit-g{}", self.group_size),
+        }
+    }
+}
+
+fn bid_of(sides: &Sides, name: String, parts: Vec<Part>) -> Bid {
+    let &Sides { inputs, outputs, groups, group_size, scale_type } = sides;
     let columns = Columns {
         codes: plain_codes(4),
         lay: Lay::Outputs,
@@ -112,14 +142,10 @@ fn bid_of(sides: &Sides, group_size: u64, name: String, parts: Vec<Part>) -> Bid
         zeros: Zeros::Interleaved,
         indexed: false,
     };
-    let group = match groups {
-        1 => "channel".to_owned(),
-        _ => format!("g{group_size}"),
-    };
     Bid {
         name,
         shape: [outputs, inputs].into_iter().collect(),
-        variant: format!("gemm-4bit-{group}").into(),
+        variant: sides.variant().into(),
         native: Some(scale_type),
         parts,
         recipe: Ok(Arc::new(columns)),
@@ -138,33 +164,29 @@ fn configured(
     qweight: &TensorInfo,
     zeros: Option<Found<'_>>,
     scales: Option<Found<'_>>,
-) -> Result<(Sides, u64), String> {
+) -> Result<Sides, String> {
     if let Layout::OtherAwq(name) = &config.layout {
         return Err(format!("AWQ's layout `{name}` cannot be decoded by this version"));
     }
-    let packed = config.of_module(prefix)?;
-    match packed.bits {
-        Some(4) => {}
-        Some(bits) => return Err(format!("the config says {bits} bits, AWQ has 4")),
-        None => return Err("the config does not say of how many bits its codes are".to_owned()),
+    let mut reason = None;
+    for packed in config.of_module(prefix)? {
+        let sides = match packed.bits {
+            Some(4) | None => sides_of(qweight, zeros, scales, packed),
+            Some(bits) => Err(format!("the config says {bits} bits, AWQ has 4")),
+        };
+        match sides {
+            Ok(sides) => return Ok(sides),
+            Err(why) => _ = reason.get_or_insert(why),
+        }
     }
-    let sides = sides_of(qweight, zeros, scales)?;
-    let group_size = packed.group_size.flatten().unwrap_or(sides.inputs);
-    if sides.inputs.div_ceil(group_size) != sides.groups {
-        return Err(format!(
-            "the config's group size {group_size} gives {} groups of {} inputs, scales have {}",
-            sides.inputs.div_ceil(group_size),
-            sides.inputs,
-            sides.groups
-        ));
-    }
-    Ok((sides, group_size))
+    Err(reason.unwrap_or_default())
 }
 
 fn sides_of(
     qweight: &TensorInfo,
     zeros: Option<Found<'_>>,
     scales: Option<Found<'_>>,
+    packed: Packed,
 ) -> Result<Sides, String> {
     let (_, scales) = scales.ok_or("its `scales` are missing")?;
     let (&[inputs, words], &[groups, outputs]) = (&qweight.shape[..], &scales.shape[..]) else {
@@ -204,7 +226,8 @@ fn sides_of(
             qweight.shape, scales.shape
         ));
     }
-    Ok(Sides { inputs, outputs, groups, scale_type })
+    let group_size = packed.group_size(inputs, groups)?;
+    Ok(Sides { inputs, outputs, groups, group_size, scale_type })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Awq;
 use crate::dtype::DType::{F16, I16, I32};
-use crate::schemes::columns::outcome::{Stored, outcome};
+use crate::schemes::columns::outcome::{Stored, answered, outcome};
 
 const LAYER: [Stored<'static>; 3] =
     [("p.qweight", I32, &[128, 8]), ("p.qzeros", I32, &[4, 8]), ("p.scales", F16, &[4, 64])];
@@ -66,13 +66,31 @@ fn companions_that_do_not_fit_are_findings() {
     let theta = ("p.theta", F16, &[4][..]);
     let rotated = [LAYER[0], LAYER[1], LAYER[2], theta];
     assert!(finding(&rotated, config("gemm")).contains("ParoQuant"));
+    let indexed = [LAYER[0], LAYER[1], LAYER[2], ("p.g_idx", I32, &[128])];
+    assert!(finding(&indexed, config("gemm")).contains("g_idx"));
+    let (_, findings) = outcome(&Awq, &LAYER[1..], Some(config("gemm")));
+    assert_eq!(findings.len(), 2);
+    assert!(findings.iter().all(|finding| finding.contains(": orphan: ")), "{findings:?}");
 }
 
 #[test]
 fn without_a_config_it_is_named_not_guessed() {
     let (variants, findings) = outcome(&Awq, &LAYER, None);
     assert_eq!(variants, ["undecided"]);
-    assert!(findings[0].contains("awq/gemm"), "{findings:?}");
+    assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
+    assert!(findings[0].contains("awq/gemm-4bit-g32"), "{findings:?}");
+    for says in ["awq/gemm", "awq/gemm-4bit-g32"] {
+        let (variants, findings) = answered(&Awq, &LAYER, None, says);
+        assert_eq!((&*variants, &*findings), (&["gemm-4bit-g32".to_owned()][..], &[][..]));
+    }
+    let rotated = || {
+        json!({"quant_method": "auto-round", "packing_format": "auto_round:auto_awq",
+        "bits": 4, "group_size": 32, "rotation_config": {"hadamard_type": "hadamard"}})
+    };
+    assert!(finding(&LAYER, rotated()).contains("rotated while the model runs"));
+    assert_eq!(answered(&Awq, &LAYER, Some(rotated()), "awq/gemm").0, ["gemm-4bit-g32"]);
+    assert_eq!(answered(&Awq, &LAYER, None, "awq/gemv").0, ["undecided"]);
+    assert_eq!(answered(&Awq, &LAYER, None, "gptq/4bit-g32").0, ["undecided"]);
 }
 
 #[test]

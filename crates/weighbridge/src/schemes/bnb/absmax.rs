@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::state::Nested;
 use crate::dtype::DType;
-use crate::schemes::matrix::{BlockFactors, Factor, scale_of};
+use crate::schemes::matrix::{BlockFactors, Factor, GROUPS};
+use crate::schemes::plain;
 use crate::source::{Slab, Staged};
 
 /// Parts of a weight, in the order of its bid.
@@ -26,9 +27,13 @@ impl BlockFactors for Stored {
     }
 
     fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
-        for (block, out) in blocks.zip(out) {
-            *out = factor(scale_of(self.dtype, staged[0].bytes(), offset_in(first, block)));
-        }
+        let mut scales = [0.0; GROUPS];
+        let scales = &mut scales[..out.len()];
+        let width = self.dtype.bits() as usize / 8;
+        let start = offset_in(first, blocks.start) * width;
+        let bytes = &staged[0].bytes()[start..start + scales.len() * width];
+        plain::numbers(self.dtype, bytes, scales);
+        out.iter_mut().zip(scales).for_each(|(out, scale)| *out = factor(*scale));
     }
 }
 
@@ -47,9 +52,9 @@ impl BlockFactors for Coded {
 
     fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
         let [codes, scales, map] = [0, 1, 2].map(|index| staged[index].bytes());
-        let single = |bytes: &[u8], index: usize| scale_of(DType::F32, bytes, index);
-        for (block, out) in blocks.zip(out) {
-            let code = codes[offset_in(first, block)];
+        let single = |bytes: &[u8], index: usize| f32::from_le_bytes(bytes.as_chunks().0[index]);
+        let codes = &codes[offset_in(first, blocks.start)..];
+        for ((block, &code), out) in blocks.zip(codes).zip(out) {
             let outer = offset_in(first / self.nested.block, block / self.nested.block);
             // Two roundings: fused, one in five would be another number.
             let product = single(map, code.into()) * single(scales, outer);

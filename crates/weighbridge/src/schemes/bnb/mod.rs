@@ -27,10 +27,11 @@
 //! - INT8: `(code * SCB) * 0.007874016`, in that order; the native type is f32.
 //!   (`functional.int8_vectorwise_dequant`.)
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
+use crate::dtype::DType;
 
 mod absmax;
 mod eight;
@@ -54,14 +55,22 @@ impl Scheme for Bnb {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        for group in &groups(evidence) {
+        let is_ours = evidence.method().as_deref() == Some(METHOD);
+        let groups = groups(evidence, is_ours);
+        for group in &groups {
             four::bid_for(group, evidence, bids);
         }
+        let codes: HashSet<&str> = groups.iter().map(|group| group.weight).collect();
         for &(id, info) in evidence.tensors() {
             if let Some(prefix) = info.name.strip_suffix(".SCB") {
                 eight::bid_for(prefix, Some((id, info)), evidence, bids);
             } else if let Some(prefix) = info.name.strip_suffix(".weight_format")
                 && evidence.find(&format!("{prefix}.SCB")).is_none()
+            {
+                eight::bid_for(prefix, None, evidence, bids);
+            } else if is_ours
+                && !codes.contains(&*info.name)
+                && let Some(prefix) = bare_bytes(info, evidence)
             {
                 eight::bid_for(prefix, None, evidence, bids);
             }
@@ -77,9 +86,24 @@ struct Group<'a> {
     states: Vec<(&'a str, Found<'a>)>,
 }
 
+/// The module of signed bytes that have lost all that lay beside them: in a model of this library
+/// there are no other such weights.
+fn bare_bytes<'a>(info: &'a TensorInfo, evidence: &Evidence<'_>) -> Option<&'a str> {
+    let prefix = info.name.strip_suffix(".weight")?;
+    let there = |end: &str| evidence.find(&format!("{prefix}.{end}")).is_some();
+    let bare = info.stored == DType::I8.into() && info.shape.len() == 2;
+    (bare && !there("SCB") && !there("weight_format")).then_some(prefix)
+}
+
+/// Likewise for codes: bytes in one column.
+fn is_bare_codes(info: &TensorInfo) -> bool {
+    info.name.ends_with(".weight")
+        && info.stored == DType::U8.into()
+        && matches!(info.shape[..], [_, 1])
+}
+
 /// The four-bit weights, in the order of the files.
-fn groups<'a>(evidence: &Evidence<'a>) -> Vec<Group<'a>> {
-    let is_ours = evidence.method().as_deref() == Some(METHOD);
+fn groups<'a>(evidence: &Evidence<'a>, is_ours: bool) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut places = HashMap::new();
     for &(id, info) in evidence.tensors() {
@@ -88,9 +112,9 @@ fn groups<'a>(evidence: &Evidence<'a>) -> Vec<Group<'a>> {
         // Other libraries may call something `absmax`; the other names are this one's alone.
         let absmax = || name.strip_suffix(".absmax").filter(|_| is_ours);
         let of_map = || COMPANIONS.iter().find_map(|suffix| name.strip_suffix(*suffix));
-        let Some(weight) = state.map(|(weight, _)| weight).or_else(of_map).or_else(absmax) else {
-            continue;
-        };
+        let bare = || (is_ours && is_bare_codes(info)).then_some(name);
+        let weight = state.map(|(weight, _)| weight).or_else(of_map).or_else(absmax);
+        let Some(weight) = weight.or_else(bare) else { continue };
         let place = *places.entry(weight).or_insert_with(|| {
             groups.push(Group { weight, states: Vec::new() });
             groups.len() - 1

@@ -1,14 +1,17 @@
-//! The AVX2 forms of [`super::streams`]: words transposed in registers.
+//! The AVX2 forms of [`super::streams`] and [`super::scattered`]: words transposed in registers.
 //!
-//! Everything is `#[inline(always)]`, to be compiled into the two functions at the end, which are
-//! the only ones with `#[target_feature]`.
+//! Everything is `#[inline(always)]`, to be compiled into the few functions with
+//! `#[target_feature]`.
 #![allow(unsafe_code)] // Intrinsics; reached only where the CPU has AVX2.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use super::BLOCK;
+use super::scattered::{PANEL, Panel};
 use super::streams::Columns64;
 use super::zeros::INTERLEAVED;
+use crate::simd::Number;
 use crate::source::Staged;
 
 /// Four columns of eight rows of words: out of eight times sixteen bytes, each column as one
@@ -158,11 +161,34 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
     }
 }
 
-/// Asks for all cache lines of some memory that will be written.
-#[inline(always)]
-pub(super) unsafe fn prefetch<T>(out: &[T]) {
-    for at in (0..size_of_val(out)).step_by(64) {
-        // SAFETY: inside the slice; and a prefetch reads nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(out.as_ptr().cast::<i8>().add(at)) }
+/// Numbers of eight outputs as they are stored: eight for each input.
+///
+/// # Safety
+///
+/// The CPU has AVX2 and F16C.
+#[inline(never)]
+#[target_feature(enable = "avx2,f16c")]
+pub(super) unsafe fn panel<T: Number>(panel: &Panel<'_>, out: &mut [T]) {
+    let (bits, per_word) = (panel.bits, 32 / panel.bits as usize);
+    let mask = _mm256_set1_epi32((u32::MAX >> (32 - bits)).cast_signed());
+    let shift = _mm_cvtsi32_si128(bits.cast_signed());
+    let [scales, zeros] = panel.factors;
+    let rows = (panel.inputs.start / per_word..)
+        .zip(panel.groups.chunks(per_word).zip(out.chunks_mut(PANEL * per_word)));
+    for (row, (groups, out)) in rows {
+        // SAFETY: eight words are read of a row that has them.
+        let mut words = unsafe { load_words(&panel.codes.row(row)[4 * panel.column..]) };
+        for (group, out) in groups.iter().zip(out.as_chunks_mut::<PANEL>().0) {
+            let at = u32::from_le_bytes(*group) as usize * BLOCK;
+            let (scales, zeros) = (&scales[at..at + PANEL], &zeros[at..at + PANEL]);
+            // SAFETY: eight factors of each kind are read, eight numbers written.
+            unsafe {
+                let code = _mm256_cvtepi32_ps(_mm256_and_si256(words, mask));
+                let above = _mm256_sub_ps(code, _mm256_loadu_ps(zeros.as_ptr()));
+                let value = _mm256_mul_ps(above, _mm256_loadu_ps(scales.as_ptr()));
+                T::store8(out.as_mut_ptr(), value);
+            }
+            words = _mm256_srl_epi32(words, shift);
+        }
     }
 }

@@ -6,9 +6,15 @@
 //! checkpoint_format   GPTQ's layout: gptq (zero points less one), gptq_v2, ..; older: format
 //! version             AWQ's layout: gemm, gemv, gemv_fast, llm-awq; newer: format
 //! packing_format      AutoRound's: which of the others it wrote
-//! dynamic             GPTQ: rules by module name, the first that fits; `-:` is not quantized
-//! extra_config        AutoRound: the same, names or patterns
+//! dynamic             GPTQ: patterns from the start of a name, the first that fits; `-:` is not
+//!                     quantized
+//! extra_config        AutoRound: names; what is no module's name is a pattern, anywhere in a name
 //! ```
+//!
+//! Patterns may be of a kind that only Python reads. What they would say is then one of several
+//! possibilities, between which the shapes decide.
+
+use std::collections::HashMap;
 
 use regex::Regex;
 use serde_json::Value as Json;
@@ -48,12 +54,32 @@ impl Layout {
 pub(crate) struct Config<'a> {
     /// How weights lie.
     pub layout: Layout,
+    /// Activations are rotated while the model runs (AutoRound's rotations), so that weights are
+    /// of use only to a reader that does the same.
+    pub rotated: bool,
     /// The bits and the group size of most weights.
-    pub usual: Packed,
-    /// Rules for single modules.
-    rules: Vec<(&'a str, &'a Json)>,
-    /// Whether a name stands for itself even if it would be a pattern too.
-    names_first: bool,
+    usual: Packed,
+    /// Those of single modules.
+    named: HashMap<&'a str, Packed>,
+    /// Those of modules whose names fit a pattern.
+    rules: Vec<Rule<'a>>,
+}
+
+/// A pattern of module names, and what it says of them.
+struct Rule<'a> {
+    text: &'a str,
+    /// `None` if it cannot be read here.
+    pattern: Option<Regex>,
+    says: Says,
+}
+
+enum Says {
+    /// They are not quantized.
+    Plain,
+    /// They are packed so, and no later rule matters.
+    Packed(Packed),
+    /// They may be packed so: which of several rules counts depends on modules that are not here.
+    Perhaps(Packed),
 }
 
 /// Bits and group size of a weight, as far as a config says.
@@ -67,16 +93,39 @@ pub(crate) struct Packed {
 
 impl Packed {
     fn of(json: &Json) -> Self {
-        let number = |keys: [&str; 2]| keys.iter().find_map(|key| json.get(*key)?.as_i64());
+        // Configs that were edited by hand have numbers as text too.
+        let whole = |json: &Json| json.as_i64().or_else(|| json.as_str()?.trim().parse().ok());
+        let number = |keys: [&str; 2]| keys.iter().find_map(|key| whole(json.get(*key)?));
         let group_size = number(["group_size", "q_group_size"]);
         Self {
-            bits: number(["bits", "w_bit"]).map(i64::unsigned_abs),
+            bits: number(["bits", "w_bit"]).map(|bits| u64::try_from(bits).unwrap_or(0)),
             group_size: group_size.map(|size| u64::try_from(size).ok().filter(|&size| size > 0)),
         }
     }
 
     fn or(self, usual: Self) -> Self {
         Self { bits: self.bits.or(usual.bits), group_size: self.group_size.or(usual.group_size) }
+    }
+
+    /// The inputs of a group of `groups` over so many inputs; why that cannot be, otherwise.
+    pub(crate) fn group_size(self, inputs: u64, groups: u64) -> Result<u64, String> {
+        let size = match self.group_size {
+            Some(size) => size.unwrap_or(inputs),
+            None if inputs.is_multiple_of(groups) => inputs / groups,
+            None => {
+                return Err(format!(
+                    "no config says its group size, and {groups} groups do not divide its {inputs} \
+                     inputs"
+                ));
+            }
+        };
+        match inputs.div_ceil(size) {
+            fitting if fitting == groups => Ok(size),
+            other => Err(format!(
+                "the config's group size {size} gives {other} groups of {inputs} inputs, scales \
+                 have {groups}"
+            )),
+        }
     }
 }
 
@@ -86,52 +135,96 @@ impl<'a> Config<'a> {
         let Some((_, json)) = evidence.quantization() else {
             return if evidence.method().is_none() { Ok(None) } else { Err(()) };
         };
-        let layout = layout_of(json).ok_or(())?;
-        let rules = |key: &str| json.get(key).and_then(Json::as_object);
-        let (dynamic, extra) = (rules("dynamic"), rules("extra_config"));
-        let rules = dynamic.or(extra).into_iter().flatten();
-        Ok(Some(Self {
-            layout,
-            usual: Packed::of(json),
-            rules: rules.map(|(name, rule)| (&**name, rule)).collect(),
-            names_first: dynamic.is_none(),
-        }))
+        let is_module = |name: &str| {
+            let there = |suffix: &str| evidence.find(&format!("{name}.{suffix}")).is_some();
+            there("qweight") || there("weight")
+        };
+        Ok(Some(Self::from_json(json, &is_module).ok_or(())?))
     }
 
-    /// The bits and group size of a module; why they cannot be told, otherwise.
-    pub(crate) fn of_module(&self, module: &str) -> Result<Packed, String> {
-        let by_name = self.rules.iter().filter(|(name, _)| self.names_first && *name == module);
-        for &(pattern, rule) in by_name.chain(&self.rules) {
-            let (negative, pattern) = match pattern.strip_prefix("-:") {
-                Some(pattern) => (true, pattern),
-                None => (false, pattern.strip_prefix("+:").unwrap_or(pattern)),
-            };
-            if !fits(pattern, module)? {
-                continue;
-            }
-            if negative {
-                return Err(format!(
-                    "the config's rule `-:{}` says that it is not quantized, but it is packed",
-                    shortened(pattern, 60)
-                ));
-            }
-            return Ok(Packed::of(rule).or(self.usual));
+    fn from_json(json: &'a Json, is_module: &dyn Fn(&str) -> bool) -> Option<Self> {
+        let usual = Packed::of(json);
+        let members = |key: &str| {
+            let members = json.get(key).and_then(Json::as_object).into_iter().flatten();
+            members.map(|(name, rule)| (&**name, Packed::of(rule).or(usual)))
+        };
+        let dynamic = members("dynamic").map(|(text, packed)| match text.strip_prefix("-:") {
+            Some(text) => Rule::at_start(text, Says::Plain),
+            None => Rule::at_start(text.strip_prefix("+:").unwrap_or(text), Says::Packed(packed)),
+        });
+        let extra = members("extra_config").filter(|(name, _)| !is_module(name));
+        let extra = extra.map(|(text, packed)| Rule {
+            text,
+            pattern: Regex::new(text).ok(),
+            says: Says::Perhaps(packed),
+        });
+        Some(Self {
+            layout: layout_of(json)?,
+            rotated: ["rotation_config", "spinquant_config"].iter().any(|key| says(json.get(*key))),
+            usual,
+            named: members("extra_config").collect(),
+            rules: dynamic.chain(extra).collect(),
+        })
+    }
+
+    /// What the bits and group size of a module may be: one, unless a rule leaves it open. Why
+    /// there is none, otherwise.
+    pub(crate) fn of_module(&self, module: &str) -> Result<Vec<Packed>, String> {
+        if let Some(&packed) = self.named.get(module) {
+            return Ok(vec![packed]);
         }
-        Ok(self.usual)
+        let mut possible = Vec::new();
+        for rule in &self.rules {
+            match (rule.fits(module), &rule.says) {
+                (Some(true), Says::Packed(packed)) => {
+                    possible.push(*packed);
+                    return Ok(possible);
+                }
+                (Some(true), Says::Plain) => {
+                    return Err(format!(
+                        "the config's rule `-:{}` says that it is not quantized, but it is packed; \
+                         put the config beside it that belongs to it",
+                        shortened(rule.text, 60)
+                    ));
+                }
+                (Some(true), Says::Perhaps(packed)) | (None, Says::Packed(packed)) => {
+                    possible.push(*packed);
+                }
+                // What is packed is none of those that are not; and AutoRound skips what it
+                // cannot read.
+                (Some(false), _) | (None, Says::Plain | Says::Perhaps(_)) => {}
+            }
+        }
+        possible.push(self.usual);
+        Ok(possible)
     }
 }
 
-/// Whether a rule's pattern fits a module's name from its start on, as Python's `match` has it.
-fn fits(pattern: &str, module: &str) -> Result<bool, String> {
-    if pattern == module {
-        return Ok(true);
+/// What a weight of a rotated model is, and is not.
+pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
+                                  runs (rotation_config), so its values are of use only with \
+                                  the same rotation; if they are wanted all the same, say so";
+
+/// Whether a setting says anything at all.
+fn says(json: Option<&Json>) -> bool {
+    json.is_some_and(|json| match json {
+        Json::Null | Json::Bool(false) => false,
+        Json::String(text) => !text.is_empty(),
+        Json::Object(members) => !members.is_empty(),
+        Json::Array(list) => !list.is_empty(),
+        _ => true,
+    })
+}
+
+impl<'a> Rule<'a> {
+    /// A pattern that fits names from their start on, as Python's `match` has it.
+    fn at_start(text: &'a str, says: Says) -> Self {
+        Self { text, pattern: Regex::new(&format!("^(?:{text})")).ok(), says }
     }
-    match Regex::new(&format!("^(?:{pattern})")) {
-        Ok(regex) => Ok(regex.is_match(module)),
-        Err(_) => Err(format!(
-            "the config's rule `{}` cannot be read as a pattern, so its bits are unknown",
-            shortened(pattern, 60)
-        )),
+
+    /// Whether a module's name fits; `None` if that cannot be told.
+    fn fits(&self, module: &str) -> Option<bool> {
+        Some(self.text == module || self.pattern.as_ref()?.is_match(module))
     }
 }
 
@@ -160,7 +253,7 @@ fn layout_of(json: &Json) -> Option<Layout> {
         Some("gptq") => gptq(),
         Some("awq") => awq(),
         Some("auto-round" | "autoround" | "intel/auto-round") => {
-            auto_round(text("packing_format"))?
+            auto_round(text("packing_format").as_deref().unwrap_or("auto"))?
         }
         Some(_) => return None,
         None if ["w_bit", "zero_point"].iter().any(|key| json.get(*key).is_some()) => awq(),
@@ -176,8 +269,8 @@ fn layout_of(json: &Json) -> Option<Layout> {
 }
 
 /// AutoRound's labels; `None` for those of other schemes.
-fn auto_round(label: Option<String>) -> Option<Layout> {
-    match label.as_deref().unwrap_or("auto") {
+fn auto_round(label: &str) -> Option<Layout> {
+    match label {
         "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => {
             Some(Layout::Gptq { less_one: true })
         }
@@ -227,25 +320,56 @@ mod tests {
         assert_eq!(layout(json!({"quant_method": "compressed-tensors"})), None);
     }
 
+    fn packed(bits: u64, group_size: u64) -> Packed {
+        Packed { bits: Some(bits), group_size: Some(Some(group_size)) }
+    }
+
     #[test]
     fn the_first_rule_that_fits_wins() {
-        let json = json!({"dynamic": {
+        let json = json!({"bits": 4, "group_size": 128, "dynamic": {
             "-:.*o_proj": {},
-            "+:.*\\.18\\..*gate.*": {"bits": 8, "group_size": 32},
             ".*gate.*": {"bits": 2},
+            "+:.*\\.18\\..*proj.*": {"bits": 8, "group_size": 32},
         }});
-        let config = Config {
-            layout: Layout::Gptq { less_one: true },
-            usual: Packed { bits: Some(4), group_size: Some(Some(128)) },
-            rules: json["dynamic"].as_object().unwrap().iter().map(|(k, v)| (&**k, v)).collect(),
-            names_first: false,
-        };
+        let config = Config::from_json(&json, &|_| false).unwrap();
         let of = |module: &str| config.of_module(module);
         assert!(of("model.layers.1.self_attn.o_proj").unwrap_err().contains("not quantized"));
-        let gate = of("model.layers.18.mlp.gate_proj").unwrap();
-        assert_eq!(gate, Packed { bits: Some(8), group_size: Some(Some(32)) });
-        let other = of("model.layers.17.mlp.gate_proj").unwrap();
-        assert_eq!(other, Packed { bits: Some(2), group_size: Some(Some(128)) });
-        assert_eq!(of("model.layers.17.mlp.up_proj").unwrap(), config.usual);
+        assert_eq!(of("model.layers.18.mlp.gate_proj").unwrap(), [packed(2, 128)]);
+        assert_eq!(of("model.layers.18.mlp.up_proj").unwrap(), [packed(8, 32)]);
+        assert_eq!(of("model.layers.17.mlp.up_proj").unwrap(), [packed(4, 128)]);
+    }
+
+    /// Look-ahead is Python's own: such a rule may or may not fit.
+    #[test]
+    fn a_rule_that_cannot_be_read_leaves_both_open() {
+        let json = json!({"bits": 4, "group_size": 128, "dynamic": {
+            "-:(?!x).*": {},
+            "+:(?!y).*": {"bits": 8},
+        }});
+        let config = Config::from_json(&json, &|_| false).unwrap();
+        assert_eq!(config.of_module("x").unwrap(), [packed(8, 128), packed(4, 128)]);
+    }
+
+    /// AutoRound's keys are names first; what is no name may be anywhere in one.
+    #[test]
+    fn names_are_no_patterns_of_longer_names() {
+        let json = json!({"bits": 4, "group_size": 128, "extra_config": {
+            "layers.1.mlp.gate": {"bits": 16},
+            "shared_expert": {"bits": 8},
+        }});
+        let is_module = |name: &str| name == "layers.1.mlp.gate";
+        let config = Config::from_json(&json, &is_module).unwrap();
+        let of = |module: &str| config.of_module(module).unwrap();
+        assert_eq!(of("layers.1.mlp.gate_proj"), [packed(4, 128)]);
+        assert_eq!(of("layers.1.mlp.gate"), [packed(16, 128)]);
+        assert_eq!(of("layers.1.shared_expert.up"), [packed(8, 128), packed(4, 128)]);
+    }
+
+    #[test]
+    fn numbers_may_be_text() {
+        assert_eq!(Packed::of(&json!({"bits": "4", "group_size": "32"})), packed(4, 32));
+        let nothing = Packed { bits: None, group_size: None };
+        assert_eq!(Packed::of(&json!({"bits": null, "group_size": "all"})), nothing);
+        assert_eq!(Packed::of(&json!({"group_size": -1})).group_size, Some(None));
     }
 }

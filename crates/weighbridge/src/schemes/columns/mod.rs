@@ -26,17 +26,21 @@ use super::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
 use super::{Element, Out, Recipe};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::simd::{self, Level, Number, half_to_f32};
+use crate::simd::{self, Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 pub(crate) mod config;
+mod orphan;
+mod scattered;
 mod streams;
 mod zeros;
 
+pub(crate) use orphan::check_orphan;
+use scattered::{PANEL, Panel, Table};
 pub(crate) use streams::Lay;
-use streams::{COLUMNS, Streams, WORDS, prefetch_output};
+use streams::{COLUMNS, Streams, WORDS};
 pub(crate) use zeros::Zeros;
 
 /// A weight whose parts are codes, zero points, scales and perhaps the group of each input.
@@ -72,6 +76,10 @@ pub(crate) fn plain_codes(bits: u32) -> Codes {
 }
 
 impl Recipe for Columns {
+    fn is_turned(&self) -> bool {
+        true
+    }
+
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
         let columns = |part, words: Range<u64>, width, count, stride| Slab {
             part,
@@ -151,6 +159,8 @@ struct Piece {
     inputs: Range<usize>,
     /// Outputs that are staged but not asked for.
     skip: usize,
+    /// Outputs of the block before `strip`.
+    before: usize,
 }
 
 /// Numbers of a row of scales from `first` on.
@@ -165,42 +175,102 @@ fn scales_of(dtype: DType, bytes: &[u8], first: usize, out: &mut [f32]) {
     }
 }
 
+/// Factors of a block of outputs, in the order they are used in.
+#[derive(Default)]
+struct Room {
+    /// All groups of the first output, all groups of the second, ..
+    rows: Vec<Factor>,
+    /// All outputs of the first group, all outputs of the second, .., where inputs are scattered.
+    table: Table,
+}
+
 thread_local! {
-    /// Room for the factors of a strip, kept from one tile to the next.
-    static FACTORS: Cell<Vec<Factor>> = const { Cell::new(Vec::new()) };
+    /// Kept from one tile to the next.
+    static ROOM: Cell<Room> = const { Cell::new(Room::new()) };
+}
+
+impl Room {
+    const fn new() -> Self {
+        Self { rows: Vec::new(), table: Table::new() }
+    }
 }
 
 impl Tile<'_> {
     fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
-        let mut factors = FACTORS.take();
-        let done = self.decode_strips(&mut factors, out);
-        FACTORS.set(factors);
+        let mut room = ROOM.take();
+        let done = self.decode_strips(&mut room, out);
+        ROOM.set(room);
         done
     }
 
-    fn decode_strips<T: Number + Element>(
-        &self,
-        factors: &mut Vec<Factor>,
-        out: &mut [T],
-    ) -> Result<()> {
+    fn decode_strips<T: Number + Element>(&self, room: &mut Room, out: &mut [T]) -> Result<()> {
         let mut streams = Streams::new();
-        let groups = length(self.of.groups);
+        let mut tile = [T::default(); scattered::TILE];
         // The first staged word may begin with outputs that nobody asked for.
         let skip = length(self.rows.start % self.of.lay.outputs_a_word());
         let columns = skip..skip + length(self.rows.end - self.rows.start);
         for first in (0..columns.end).step_by(BLOCK) {
             let block = columns.start.max(first)..columns.end.min(first + BLOCK);
-            self.fill(factors, block.start - skip..block.end - skip)?;
+            self.fill(room, block.start - skip..block.end - skip)?;
             for inputs in self.stretches() {
                 for first in (first..block.end).step_by(COLUMNS) {
                     let strip = block.start.max(first)..block.end.min(first + COLUMNS);
-                    let piece = Piece { first, strip, inputs: inputs.clone(), skip };
-                    let factors = &factors[(piece.strip.start - block.start) * groups..];
-                    self.decode_piece(&piece, &mut streams, factors, out);
+                    let before = strip.start - block.start;
+                    let piece = Piece { first, strip, inputs: inputs.clone(), skip, before };
+                    match self.groups {
+                        Some(groups) => {
+                            let kept = (&mut streams, &mut tile[..]);
+                            self.scatter(&piece, kept, groups, room, out);
+                        }
+                        None => self.decode_piece(&piece, &mut streams, &room.rows, out),
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// A piece whose inputs belong to groups as they will.
+    fn scatter<T: Number + Element>(
+        &self,
+        piece: &Piece,
+        (streams, tile): (&mut Streams, &mut [T]),
+        groups: &[[u8; 4]],
+        room: &Room,
+        out: &mut [T],
+    ) {
+        let Piece { first, strip, inputs, before, .. } = piece;
+        let (level, groups, codes) = (simd::level(), &groups[inputs.clone()], &self.of.codes);
+        let bits = codes.packing.bits();
+        let mut done = 0;
+        while scattered::has_panels(level, self.of) && done + PANEL <= strip.len() {
+            let panel = Panel {
+                codes: self.codes,
+                column: strip.start + done,
+                bits,
+                inputs: inputs.clone(),
+                groups,
+                factors: room.table.from(before + done),
+            };
+            let out = &mut out[self.place(piece, strip.start + done)..];
+            panel.decode(level, length(self.of.inputs), tile, out);
+            done += PANEL;
+        }
+        if done == strip.len() {
+            return;
+        }
+        let columns = *first..strip.end;
+        streams.gather(level, self.of.lay, self.codes, &columns, inputs, bits as usize);
+        for (column, output) in strip.clone().zip(*before..).skip(done) {
+            let factor = |group: usize| room.table.of(group, output);
+            let out = &mut out[self.place(piece, column)..][..inputs.len()];
+            scattered::row(level, codes, streams.of(column - first), groups, factor, out);
+        }
+    }
+
+    /// Where the numbers of a column of a piece go.
+    fn place(&self, piece: &Piece, column: usize) -> usize {
+        (column - piece.skip) * length(self.of.inputs) + piece.inputs.start
     }
 
     fn decode_piece<T: Number + Element>(
@@ -210,16 +280,16 @@ impl Tile<'_> {
         factors: &[Factor],
         out: &mut [T],
     ) {
-        let Piece { first, strip, inputs, skip } = piece;
+        let Piece { first, strip, inputs, before, .. } = piece;
         let (level, groups) = (simd::level(), length(self.of.groups));
+        let factors = &factors[before * groups..];
         let bits = self.of.codes.packing.bits() as usize;
-        streams.gather(level, self.of.lay, self.codes, *first, strip, inputs, bits);
-        let row_of = |column: usize| (column - skip) * length(self.of.inputs) + inputs.start;
+        streams.gather(level, self.of.lay, self.codes, &(*first..strip.end), inputs, bits);
         for (factors, column) in factors.chunks_exact(groups).zip(strip.clone()) {
             if column + 1 < strip.end {
-                prefetch_output(level, &out[row_of(column + 1)..][..inputs.len()]);
+                simd::prefetch(level, &out[self.place(piece, column + 1)..][..inputs.len()]);
             }
-            let out = &mut out[row_of(column)..][..inputs.len()];
+            let out = &mut out[self.place(piece, column)..][..inputs.len()];
             self.decode_row(streams.of(column - first), factors, inputs, out);
         }
     }
@@ -232,11 +302,12 @@ impl Tile<'_> {
         (0..inputs).step_by(step).map(move |at| at..inputs.min(at + step))
     }
 
-    /// The factors of some rows: all groups of the first, all groups of the second, ..
-    fn fill(&self, factors: &mut Vec<Factor>, rows: Range<usize>) -> Result<()> {
+    /// The factors of some rows, in the order they will be used in.
+    fn fill(&self, room: &mut Room, rows: Range<usize>) -> Result<()> {
         let groups = length(self.of.groups);
-        factors.clear();
-        factors.resize(rows.len() * groups, Factor::default());
+        room.table.clear();
+        room.rows.clear();
+        room.rows.resize(rows.len() * groups, Factor::default());
         let (mut scales, mut zeros) = ([0.0; BLOCK], [0.0; BLOCK]);
         let (scales, zeros) = (&mut scales[..rows.len()], &mut zeros[..rows.len()]);
         for group in 0..groups {
@@ -246,7 +317,11 @@ impl Tile<'_> {
                 return Err(matrix::not_finite(scales[odd], row, group as u64));
             }
             self.of.zeros.fill(self.zeros.row(group), self.rows.start, rows.start, zeros);
-            let places = factors[group..].iter_mut().step_by(groups);
+            if self.groups.is_some() {
+                room.table.push(scales, zeros);
+                continue;
+            }
+            let places = room.rows[group..].iter_mut().step_by(groups);
             for ((factor, &scale), &offset) in places.zip(&*scales).zip(&*zeros) {
                 *factor = Factor { scale, offset };
             }
@@ -263,9 +338,6 @@ impl Tile<'_> {
         out: &mut [T],
     ) {
         let (level, codes) = (simd::level(), &self.of.codes);
-        if let Some(groups) = self.groups {
-            return scattered(level, codes, stream, factors, &groups[inputs.clone()], out);
-        }
         let group = length(self.of.group_size);
         let run = Run {
             codes: stream,
@@ -275,30 +347,6 @@ impl Tile<'_> {
             into: inputs.start % group,
         };
         matrix::decode_run(level, codes, Arithmetic::MinusTimes, &run, out);
-    }
-}
-
-/// Codes of which each may belong to another group.
-fn scattered<T: Number>(
-    level: Level,
-    codes: &Codes,
-    stream: &[u8],
-    factors: &[Factor],
-    groups: &[[u8; 4]],
-    out: &mut [T],
-) {
-    const CHUNK: usize = 256;
-    let mut numbers = [0.0; CHUNK];
-    for ((out, groups), first) in
-        out.chunks_mut(CHUNK).zip(groups.chunks(CHUNK)).zip((0..).step_by(CHUNK))
-    {
-        let numbers = &mut numbers[..out.len()];
-        for (index, (number, group)) in numbers.iter_mut().zip(groups).enumerate() {
-            let Factor { scale, offset } = factors[u32::from_le_bytes(*group) as usize];
-            let code = codes.packing.code(stream, first + index);
-            *number = (codes.numbers[usize::from(code)] - offset) * scale;
-        }
-        simd::narrow(level, numbers, out);
     }
 }
 

@@ -1,13 +1,12 @@
 //! For tests: what a scheme makes of some tensors and a config.
 
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 
-use crate::catalog::{Metadata, Place, TensorInfo};
-use crate::dtype::DType;
-use crate::schemes::{Bids, Config, Evidence, Scheme};
-
-/// A tensor by name, type and shape.
-pub(crate) type Stored<'a> = (&'a str, DType, &'a [u64]);
+pub(crate) use crate::schemes::testing::Stored;
+use crate::schemes::testing::{self, bids, evidence};
+use crate::schemes::{Answer, Config, Scheme};
 
 /// The variants that are bid for, and the findings as `tensor: kind: message`.
 pub(crate) fn outcome(
@@ -15,22 +14,30 @@ pub(crate) fn outcome(
     tensors: &[Stored<'_>],
     config: Option<Json>,
 ) -> (Vec<String>, Vec<String>) {
-    let info = |&(name, dtype, shape): &Stored<'_>| TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-        place: Place::at(0),
-        refused: None,
-    };
-    let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
+    with_answers(scheme, tensors, config, &[])
+}
+
+/// Likewise, where the user says what every weight is.
+pub(crate) fn answered(
+    scheme: &dyn Scheme,
+    tensors: &[Stored<'_>],
+    config: Option<Json>,
+    says: &str,
+) -> (Vec<String>, Vec<String>) {
+    let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
+    with_answers(scheme, tensors, config, &answers)
+}
+
+fn with_answers(
+    scheme: &dyn Scheme,
+    tensors: &[Stored<'_>],
+    config: Option<Json>,
+    answers: &[Answer],
+) -> (Vec<String>, Vec<String>) {
+    let tensors = testing::tensors(tensors);
     let json = config.map(|json| serde_json::json!({"quantization_config": json}));
-    let configs: Vec<Config> =
-        json.into_iter().map(|json| Config { name: "config.json".into(), json }).collect();
-    let metadata = Metadata::default();
-    let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &configs);
-    let mut bids = Bids::default();
-    scheme.bid(&evidence, &mut bids);
+    let configs: Vec<Config> = json.into_iter().map(testing::config).collect();
+    let bids = bids(scheme, &evidence(&tensors, &configs).answered(answers));
     let variants = bids.weights.iter().map(|bid| bid.variant.to_string()).collect();
     let told = |f: &crate::catalog::Finding| {
         format!("{}: {}: {}", f.tensor.as_deref().unwrap_or_default(), f.kind, f.message)

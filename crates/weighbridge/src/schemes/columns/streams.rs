@@ -68,25 +68,23 @@ impl Streams {
         &self.0[column]
     }
 
-    /// Fills the streams of the outputs `strip`, of which `first` (a multiple of [`COLUMNS`])
-    /// has the first stream, with the codes of `inputs`, which begin at a whole word.
+    /// Fills the streams of some outputs, from a multiple of [`COLUMNS`] on, with the codes of
+    /// `inputs`, which begin at a whole word.
     pub(super) fn gather(
         &mut self,
         level: Level,
         lay: Lay,
         codes: &Staged<'_>,
-        first: usize,
-        strip: &Range<usize>,
+        columns: &Range<usize>,
         inputs: &Range<usize>,
         bits: usize,
     ) {
-        let columns = first..strip.end;
         match lay {
             Lay::Inputs => {
                 let rows = inputs.start * bits / 32..(inputs.end * bits).div_ceil(32);
-                self.transpose(level, codes, &columns, &rows);
+                self.transpose(level, codes, columns, &rows);
             }
-            Lay::Outputs => self.regroup(level, codes, &columns, inputs),
+            Lay::Outputs => self.regroup(level, codes, columns, inputs),
         }
     }
 
@@ -138,17 +136,6 @@ impl Streams {
     }
 }
 
-/// Asks for the memory that is written next. Rows of the output lie pages apart, so that the CPU
-/// does not see it coming.
-pub(super) fn prefetch_output<T>(level: Level, out: &[T]) {
-    match level {
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::prefetch(out) },
-        _ => {}
-    }
-}
-
 /// Writes nibble `at` of a stream; nibbles are written in order.
 fn put(stream: &mut [u8], at: usize, nibble: u8) {
     match at % 2 {
@@ -164,7 +151,8 @@ mod tests {
     /// Every level makes the same streams, whatever is left over at the edges.
     #[test]
     fn levels_agree() {
-        let bytes: Vec<u8> = (0..70 * 300u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..70 * 300u32).map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()[1]).collect();
         for (lay, bits, words_a_row) in
             [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)]
         {
@@ -173,7 +161,7 @@ mod tests {
                 for inputs in [0..512, 0..64, 0..8, 0..75, 32..39, 96..480] {
                     let all = |level| {
                         let mut streams = Streams::new();
-                        streams.gather(level, lay, &staged, first, &(first..last), &inputs, bits);
+                        streams.gather(level, lay, &staged, &(first..last), &inputs, bits);
                         let whole = (inputs.len() * bits).div_ceil(8);
                         let of = |column: usize| streams.of(column)[..whole].to_vec();
                         (0..last - first).map(of).collect::<Vec<_>>()

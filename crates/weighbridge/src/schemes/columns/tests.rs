@@ -42,12 +42,12 @@ fn sample(bits: u32, lay: Lay, act_order: bool) -> Sample {
         indexed: true,
     };
     let scale = |i: u64| f16::from_f32(0.01 + (i % 97) as f32 * 0.003).to_le_bytes();
-    let group = |k: u64| if act_order { k * 7 % groups } else { k / group_size } as u32;
+    let group = |k: u64| if act_order { k * 7 % groups } else { k / group_size };
     let parts = vec![
         noise(length(inputs * outputs * u64::from(bits) / 8), bits),
         noise(length(groups * zeros.words(&(0..outputs)).end * 4), bits + 9),
         (0..groups * outputs).flat_map(scale).collect(),
-        (0..inputs).flat_map(|k| group(k).to_le_bytes()).collect(),
+        (0..inputs).flat_map(|k| u32::try_from(group(k)).unwrap().to_le_bytes()).collect(),
     ];
     Sample { columns, parts }
 }
@@ -112,7 +112,7 @@ impl Sample {
 
 fn all_samples() -> Vec<Sample> {
     let mut all: Vec<Sample> = [2, 3, 4, 8].map(|bits| sample(bits, Lay::Inputs, false)).into();
-    all.extend([3, 4].map(|bits| sample(bits, Lay::Inputs, true)));
+    all.extend([2, 3, 4, 8].map(|bits| sample(bits, Lay::Inputs, true)));
     all.push(sample(4, Lay::Outputs, false));
     all
 }

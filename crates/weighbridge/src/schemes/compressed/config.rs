@@ -1,5 +1,7 @@
 //! What a compressed-tensors config says: groups of modules, each with its own arguments.
 
+use std::fmt;
+
 use regex::Regex;
 use serde_json::Value as Json;
 
@@ -10,6 +12,8 @@ use crate::schemes::Evidence;
 pub(super) struct Settings {
     groups: Vec<Group>,
     ignore: Vec<Target>,
+    /// Modules whose activations are transformed while the model runs, and exceptions.
+    transformed: Vec<(Vec<Target>, Vec<Target>)>,
     /// Which packing the writer's version used for widths that do not divide a word.
     pub(super) writer: Writer,
 }
@@ -55,21 +59,59 @@ pub(super) enum Strategy {
     Block(u64, u64),
 }
 
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor => f.write_str("one scale for all"),
+            Self::Channel => f.write_str("one scale for each row"),
+            Self::Group(size) => write!(f, "one scale for each {size} columns"),
+            Self::Block(rows, columns) => write!(f, "one scale for each {rows} x {columns} block"),
+        }
+    }
+}
+
+/// Formats that this module knows, decoded or refused by name where their tensors are seen.
+/// `fakequant` is what the first writers called weights that stay floats.
+const FORMATS: [&str; 14] = [
+    "dense",
+    "fakequant",
+    "float-quantized",
+    "int-quantized",
+    "marlin-24",
+    "mixed-precision",
+    "mxfp4-pack-quantized",
+    "mxfp6-pack-quantized",
+    "mxfp8-quantized",
+    "naive-quantized",
+    "nvfp4-pack-quantized",
+    "pack-quantized",
+    "sparse-24-bitmask",
+    "sparse-bitmask",
+];
+
 /// How the weights of a group are quantized. What is not said is left to the tensors.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Args {
     pub(super) bits: Option<u32>,
     pub(super) float: Option<bool>,
     pub(super) strategy: Option<Strategy>,
     pub(super) symmetric: Option<bool>,
+    /// Columns are said to be in groups by an order of their own.
+    pub(super) ordered: bool,
     /// The config says so, but it cannot be understood.
     pub(super) odd: bool,
+    /// A format that nobody knows here: the same tensors may mean something else in it.
+    pub(super) format: Option<Box<str>>,
 }
 
 impl Settings {
     /// No config at all.
-    pub(super) const NOTHING: Self =
-        Self { groups: Vec::new(), ignore: Vec::new(), writer: Writer::Unknown };
+    pub(super) const NOTHING: Self = Self {
+        groups: Vec::new(),
+        ignore: Vec::new(),
+        transformed: Vec::new(),
+        writer: Writer::Unknown,
+    };
 
     /// The config of a model that says it is compressed-tensors.
     pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
@@ -83,9 +125,11 @@ impl Settings {
             json.get("quantization_config").filter(|inner| inner.is_object()).unwrap_or(json);
         let groups = json.get("config_groups").and_then(Json::as_object);
         let groups = groups.into_iter().flat_map(|groups| groups.values());
+        let format = json.get("format").and_then(Json::as_str);
         Self {
-            groups: groups.filter_map(Group::from_json).collect(),
+            groups: groups.filter_map(|group| Group::from_json(group, format)).collect(),
             ignore: targets(json.get("ignore")),
+            transformed: transformed(json),
             writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
         }
     }
@@ -95,11 +139,24 @@ impl Settings {
         self.ignore.iter().any(|target| target.matches(module))
     }
 
+    /// Whether a module's activations are transformed while the model runs.
+    pub(super) fn transforms(&self, module: &str) -> bool {
+        self.transformed.iter().any(|(targets, ignore)| {
+            let is_target = |target: &Target| match target {
+                // A quantized weight is one of a class.
+                Target::Name(name) if is_class(name) => true,
+                Target::Unreadable => true,
+                target => target.matches(module),
+            };
+            targets.iter().any(is_target) && !ignore.iter().any(|target| target.matches(module))
+        })
+    }
+
     /// The arguments of every group; without any, those that leave all to the tensors.
     pub(super) fn all(&self) -> Vec<Args> {
         match &self.groups[..] {
             [] => vec![Args::default()],
-            groups => groups.iter().map(|group| group.args).collect(),
+            groups => groups.iter().map(|group| group.args.clone()).collect(),
         }
     }
 
@@ -114,19 +171,24 @@ impl Settings {
         let pattern =
             with(&|target| matches!(target, Target::Pattern(pattern) if pattern.is_match(module)));
         let unreadable = with(&|target| matches!(target, Target::Unreadable));
-        let class = with(&|target| matches!(target, Target::Name(name) if !name.contains('.')));
+        let class = with(&|target| matches!(target, Target::Name(name) if is_class(name)));
         match (&exact[..], &pattern[..], &unreadable[..], &class[..]) {
-            ([group, ..], ..) | ([], [group, ..], ..) | ([], [], [], [group]) => Some(group.args),
+            ([group, ..], ..) | ([], [group, ..], ..) | ([], [], [], [group]) => {
+                Some(group.args.clone())
+            }
             _ => None,
         }
     }
 }
 
 impl Group {
-    /// A group without weight arguments quantizes activations only.
-    fn from_json(json: &Json) -> Option<Self> {
+    /// A group without weight arguments quantizes activations only. `format` is the model's.
+    fn from_json(json: &Json, format: Option<&str>) -> Option<Self> {
         let weights = json.get("weights").filter(|weights| weights.is_object())?;
-        Some(Self { targets: targets(json.get("targets")), args: Args::from_json(weights) })
+        let format = json.get("format").and_then(Json::as_str).or(format);
+        let format = format.filter(|format| !FORMATS.contains(format)).map(Into::into);
+        let args = Args { format, ..Args::from_json(weights) };
+        Some(Self { targets: targets(json.get("targets")), args })
     }
 }
 
@@ -150,23 +212,53 @@ impl Target {
     }
 }
 
+/// Whether a target is the name of a class, such as `Linear`, and not of a module at the top,
+/// such as `lm_head`.
+fn is_class(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase()) && !name.contains('.')
+}
+
+/// A list of targets, or a single one.
 fn targets(json: Option<&Json>) -> Vec<Target> {
-    let list = json.and_then(Json::as_array).into_iter().flatten();
-    list.filter_map(Json::as_str).map(Target::new).collect()
+    let list = match json {
+        Some(Json::Array(list)) => &list[..],
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    list.iter().filter_map(Json::as_str).map(Target::new).collect()
+}
+
+/// Targets and exceptions of every transform of activations that a weight has to do with: those
+/// of weights are done once and for all, those of the attention's cache are between activations.
+fn transformed(json: &Json) -> Vec<(Vec<Target>, Vec<Target>)> {
+    let groups =
+        json.get("transform_config").and_then(|json| json.get("config_groups")?.as_object());
+    let schemes = groups.into_iter().flat_map(|groups| groups.values());
+    let all = schemes.filter_map(|scheme| scheme.get("apply")?.as_array()).flatten();
+    let online = |apply: &&Json| {
+        ["input", "output"].map(Some).contains(&apply.get("location").and_then(Json::as_str))
+    };
+    all.filter(online)
+        .map(|apply| (targets(apply.get("targets")), targets(apply.get("ignore"))))
+        .collect()
 }
 
 impl Args {
     fn from_json(json: &Json) -> Self {
-        let text = |key: &str| json.get(key).and_then(Json::as_str);
+        let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_lowercase);
         let size = json.get("group_size").and_then(Json::as_i64);
-        let strategy = strategy_of(text("strategy"), size, json.get("block_structure"));
+        let strategy = strategy_of(text("strategy").as_deref(), size, json.get("block_structure"));
         let bits = json.get("num_bits").and_then(Json::as_u64);
+        let order = json.get("actorder");
+        let ordered = ["group", "dynamic"].map(Some).contains(&text("actorder").as_deref());
         Self {
             bits: bits.and_then(|bits| u32::try_from(bits).ok()).or(Some(8)),
-            float: Some(text("type") == Some("float")),
+            float: Some(text("type").as_deref() == Some("float")),
             strategy,
             symmetric: Some(json.get("symmetric").and_then(Json::as_bool).unwrap_or(true)),
+            ordered: ordered || order.and_then(Json::as_bool) == Some(true),
             odd: strategy.is_none(),
+            format: None,
         }
     }
 }
@@ -237,12 +329,13 @@ mod tests {
         };
         let json = serde_json::json!({ "config_groups": {
             "a": group("Linear", 2), "b": group("re:.*down_proj", 3),
-            "c": group("model.down_proj", 4) } });
+            "c": group("model.down_proj", 4), "d": group("lm_head", 8) } });
         let settings = Settings::from_json(&json);
         let bits = |module| settings.named(module).and_then(|args| args.bits);
         assert_eq!(bits("model.down_proj"), Some(4));
         assert_eq!(bits("layer.down_proj.x"), Some(3));
-        assert_eq!(bits("layer.up_proj"), Some(2));
+        assert_eq!(bits("layer.up_proj"), Some(2), "lm_head is no class");
+        assert_eq!(bits("lm_head"), Some(8));
     }
 
     /// Python's look-ahead is not ours to judge.
@@ -255,6 +348,22 @@ mod tests {
         assert_eq!(settings.named("model.up_proj"), None);
         assert!(!settings.ignores("model.up_proj"));
         assert!(settings.ignores("lm_head"));
+    }
+
+    #[test]
+    fn formats_and_orders_are_read() {
+        let of = |global: Option<&str>, own: Option<&str>, order: Json| {
+            let json = serde_json::json!({ "format": global, "config_groups": { "a": {
+                "targets": ["Linear"], "format": own,
+                "weights": { "num_bits": 4, "group_size": 32, "actorder": order } } } });
+            let args = Settings::from_json(&json).all().remove(0);
+            (args.format.map(String::from), args.ordered)
+        };
+        let odd = Some("new-quantized");
+        assert_eq!(of(Some("pack-quantized"), None, Json::Null), (None, false));
+        assert_eq!(of(Some("mixed-precision"), odd, "weight".into()), (odd.map(Into::into), false));
+        assert_eq!(of(odd, None, "Group".into()), (odd.map(Into::into), true));
+        assert_eq!(of(odd, Some("pack-quantized"), true.into()), (None, true));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::schemes::matrix::{Factor, Factors, Grid};
+use crate::schemes::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::source::{Slab, Staged};
 
 /// Scales in a grid with zero points and an order of columns that may be packed.
@@ -71,6 +71,26 @@ impl PackedZeros {
         let first = self.bit(rows.start) / 32;
         let last = (self.bit(rows.end.max(rows.start + 1) - 1) + u64::from(self.bits) - 1) / 32;
         Slab::whole(self.part, first * self.cells * 4, (last + 1 - first) * self.cells * 4)
+    }
+
+    /// The zero points of a row's groups from `group` on, out of the words for rows from `first`
+    /// on.
+    fn numbers(&self, staged: &[u8], first: u64, row: u64, group: u64, out: &mut [f32]) {
+        let start = self.bit(row) - self.bit(first) / 32 * 32;
+        let shift = u32::try_from(start % 32).unwrap_or(0);
+        if shift + self.bits > 32 {
+            // Codes cross words.
+            return (group..)
+                .zip(out)
+                .for_each(|(group, out)| *out = self.number(staged, first, row, group));
+        }
+        let at = usize::try_from(start / 32 * self.cells + group).unwrap_or(usize::MAX);
+        let words = &staged.as_chunks::<4>().0[at..];
+        let (mask, middle) = (u32::MAX >> (32 - self.bits), 1i32 << (self.bits - 1));
+        for (word, out) in words.iter().zip(out) {
+            let code = u32::from_le_bytes(*word) >> shift & mask;
+            *out = (code.cast_signed() - middle) as f32;
+        }
     }
 
     /// The zero point of a row's group, out of the words for rows from `first` on.
@@ -155,11 +175,14 @@ impl Factors for Arranged {
         _native: bool,
         out: &mut [Factor],
     ) -> Result<()> {
+        let Some(order) = &self.order else {
+            return self.fill_in_order(staged, first, row, groups.start, out);
+        };
         let (scales, zeros) = (&staged[0], staged.get(1));
         for (group, out) in groups.zip(out) {
-            let group = match (&self.order, staged.last()) {
-                (Some(order), Some(list)) => order.group(list, group)?,
-                _ => group,
+            let group = match staged.last() {
+                Some(list) => order.group(list, group)?,
+                None => group,
             };
             let scale = self.scale.number(scales, first, row, group);
             let offset = match (&self.zero, zeros) {
@@ -173,6 +196,39 @@ impl Factors for Arranged {
                 _ => 0.0,
             };
             *out = Factor { scale, offset };
+        }
+        Ok(())
+    }
+}
+
+impl Arranged {
+    /// Groups that lie as they are used.
+    fn fill_in_order(
+        &self,
+        staged: &[Staged<'_>],
+        first: u64,
+        row: u64,
+        group: u64,
+        out: &mut [Factor],
+    ) -> Result<()> {
+        let (mut scales, mut offsets) = ([0.0; GROUPS], [0.0; GROUPS]);
+        let (scales, offsets) = (&mut scales[..out.len()], &mut offsets[..out.len()]);
+        self.scale.numbers(&staged[0], first, row, group, scales);
+        match (&self.zero, staged.get(1)) {
+            (Zero::Plain(grid), Some(zeros)) => grid.numbers(zeros, first, row, group, offsets),
+            (Zero::Floats(grid), Some(zeros)) => {
+                grid.numbers(zeros, first, row, group, offsets);
+                for (group, zero) in (group..).zip(offsets.iter()) {
+                    zero_or_error(*zero, row, group)?;
+                }
+            }
+            (Zero::Packed(packed), Some(zeros)) => {
+                packed.numbers(zeros.bytes(), first, row, group, offsets);
+            }
+            _ => {}
+        }
+        for (out, (scale, offset)) in out.iter_mut().zip(scales.iter().zip(&*offsets)) {
+            *out = Factor { scale: *scale, offset: *offset };
         }
         Ok(())
     }
@@ -237,6 +293,10 @@ mod tests {
                     for (row, cell) in (first..end).flat_map(|row| [(row, 0), (row, 1)]) {
                         let expected = code(row, cell) as f32 - (1u32 << (bits - 1)) as f32;
                         assert!(zeros.number(staged, first, row, cell) == expected);
+                        let mut several = [0.0; 2];
+                        let several = &mut several[..usize::try_from(cells - cell).unwrap()];
+                        zeros.numbers(staged, first, row, cell, several);
+                        assert!(several[0] == expected);
                     }
                 }
             }

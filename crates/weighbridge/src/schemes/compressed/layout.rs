@@ -1,5 +1,6 @@
 //! From one module's tensors and one group's arguments to a layout, or to why they do not fit.
 
+use super::beside::{cells_of, check_global, float_scale, order_of, zero_of};
 use super::config::{Args, Strategy, Writer};
 use super::factors::PackedZeros;
 use super::module::Module;
@@ -17,8 +18,9 @@ pub(super) struct Layout {
     pub(super) cells: Cells,
     pub(super) scale: DType,
     pub(super) zero: ZeroKind,
-    /// `weight_g_idx` says which group a column is in.
-    pub(super) ordered: bool,
+    pub(super) order: Columns,
+    /// The type of `weight_shape`, where that has not been read and must agree.
+    pub(super) stated: Option<DType>,
     /// What the library decodes to.
     pub(super) native: DType,
 }
@@ -53,6 +55,17 @@ pub(super) enum Cells {
         group: u64,
         cells: u64,
     },
+}
+
+/// Which group a column is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// As they lie.
+    InOrder,
+    /// As `weight_g_idx` lists them.
+    Listed,
+    /// The config speaks of a list, but there is none.
+    Lost,
 }
 
 /// How zero points are stored.
@@ -99,40 +112,35 @@ impl Layout {
             Cells::Blocks { band, group, .. } => format!("block{band}x{group}"),
         };
         let zero = if self.zero == ZeroKind::None { "" } else { "-asym" };
-        let order = if self.ordered { "-actorder" } else { "" };
+        let order = if self.order == Columns::Listed { "-actorder" } else { "" };
         format!("{codes}-{cells}{zero}{order}")
     }
 }
 
-type Found<T> = Result<T, String>;
+pub(super) type Found<T> = Result<T, String>;
 
-fn element(info: &TensorInfo) -> Option<DType> {
+pub(super) fn element(info: &TensorInfo) -> Option<DType> {
     match info.stored {
         StoredType::Element(dtype) => Some(dtype),
         _ => None,
     }
 }
 
-fn described(info: &TensorInfo) -> String {
+pub(super) fn described(info: &TensorInfo) -> String {
     format!("{} {:?}", info.stored.name(), info.shape)
 }
 
 /// `weight_packed` of 32-bit words: integers of one to eight bits.
-pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) -> Found<Layout> {
+pub(super) fn packed_integers(
+    module: &Module<'_, '_>,
+    args: &Args,
+    writer: Writer,
+) -> Found<Layout> {
     refuse_float(args, "integers")?;
     let packed = module.codes.1;
-    let shape = module.logical_shape()?;
-    let (Some((&columns, rows)), Some((&words, stored_rows))) =
-        (shape.split_last(), packed.shape.split_last())
-    else {
-        return Err("weight_packed has no dimensions".to_owned());
-    };
-    if rows != stored_rows
-        || !(2..=3).contains(&shape.len())
-        || words.checked_mul(32) < Some(columns)
-    {
+    if !(2..=3).contains(&packed.shape.len()) {
         return Err(format!(
-            "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+            "weight_packed is {}, two or three dimensions are expected",
             described(packed)
         ));
     }
@@ -140,6 +148,8 @@ pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) 
     if !(1..=8).contains(&bits) {
         return Err(format!("the config says {bits} bits, one to eight can be packed"));
     }
+    let (shape, stated) = shape_of(module, args, bits)?;
+    let (columns, words) = (shape[shape.len() - 1], packed.shape[shape.len() - 1]);
     let cells = cells_of(module, args, &shape)?;
     let stream = is_stream(module, args, writer, (bits, columns, words), &shape)?;
     let packing = match bits {
@@ -153,7 +163,8 @@ pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) 
         codes: Kind::Packed(bits, packing),
         row_bytes: words * 4,
         zero: zero_of(module, args, bits, stream, writer, &shape)?,
-        ordered: ordered(module, cells, columns)?,
+        order: order_of(module, args, cells, columns)?,
+        stated,
         cells,
         scale,
         native: scale,
@@ -161,10 +172,45 @@ pub(super) fn packed_integers(module: &Module<'_>, args: &Args, writer: Writer) 
     })
 }
 
+/// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
+/// tell how many columns there are, if there is more than one: no column is outside of them.
+fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Found<(Shape, Option<DType>)> {
+    let (packed, scale) = (module.codes.1, module.scale()?);
+    let sides = packed.shape.len();
+    let dtype = module.shape_type(sides)?;
+    let (rows, words) = (&packed.shape[..sides - 1], packed.shape[sides - 1]);
+    if let (Some(Strategy::Group(group)), Some(&cells @ 2..)) = (args.strategy, scale.shape.last())
+    {
+        let columns = cells.checked_mul(group).filter(|columns| columns.checked_mul(8).is_some());
+        let columns = columns.ok_or("weight_scale is too large")?;
+        let [stream, whole] =
+            [true, false].map(|stream| PackedZeros::words_for(columns, bits, stream));
+        if ![stream, whole].contains(&words) || rows.contains(&0) {
+            return Err(format!(
+                "weight_scale is {}, which makes {columns} columns in groups of {group}; with \
+                 {bits} bits these take {stream} words (before 0.18: {whole}), weight_packed is {}",
+                described(scale),
+                described(packed)
+            ));
+        }
+        return Ok((rows.iter().copied().chain([columns]).collect(), Some(dtype)));
+    }
+    let shape = module.logical_shape()?;
+    match shape.split_last() {
+        Some((&columns, sides)) if sides == rows && words.checked_mul(32) >= Some(columns) => {
+            Ok((shape, None))
+        }
+        _ => Err(format!(
+            "weight_shape says {shape:?}, which weight_packed {} cannot hold",
+            described(packed)
+        )),
+    }
+}
+
 /// Whether codes cross words. The packed widths tell, of the weight or of its zero points; where
 /// both packings come to the same widths and differ all the same, the version does.
 fn is_stream(
-    module: &Module<'_>,
+    module: &Module<'_, '_>,
     args: &Args,
     writer: Writer,
     (bits, columns, words): (u32, u64, u64),
@@ -205,7 +251,7 @@ fn is_stream(
 }
 
 /// `weight` of signed bytes or small floats.
-pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<Layout> {
+pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Found<Layout> {
     let weight = module.codes.1;
     let codes = match element(weight) {
         Some(DType::I8) => {
@@ -226,7 +272,7 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
     };
     let shape = weight.shape.clone();
     if !(2..=3).contains(&shape.len()) || shape.contains(&0) {
-        return Err(format!("weight has shape {shape:?}, two or three dimensions are expected"));
+        return Err(format!("weight has shape {shape:?}, two or three sizes above 0 are expected"));
     }
     let cells = cells_of(module, args, &shape)?;
     let columns = shape[shape.len() - 1];
@@ -240,7 +286,8 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
         codes,
         row_bytes: columns,
         zero: zero_of(module, args, 8, true, writer, &shape)?,
-        ordered: ordered(module, cells, columns)?,
+        order: order_of(module, args, cells, columns)?,
+        stated: None,
         cells,
         scale,
         native,
@@ -250,7 +297,7 @@ pub(super) fn bytes(module: &Module<'_>, args: &Args, writer: Writer) -> Found<L
 
 /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
 /// as scales, or six-bit floats.
-pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
+pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Found<Layout> {
     if args.float == Some(false) {
         return Err("the config says integers, weight_packed holds bytes as for floats".to_owned());
     }
@@ -284,17 +331,20 @@ pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
     };
     let bits = if codes == Kind::E2m3 { 6 } else { 4 };
     if args.bits.is_some_and(|said| said != bits) {
-        return Err(format!(
-            "the config says {:?} bits, the widths {bits}",
-            args.bits.unwrap_or(0)
-        ));
+        return Err(format!("the config says {} bits, the widths {bits}", args.bits.unwrap_or(0)));
     }
     let group = match args.strategy {
         Some(Strategy::Group(group)) => group,
         None => group,
-        Some(other) => return Err(format!("the config says {other:?} for four-bit floats")),
+        Some(other) => return Err(format!("the config says {other} for packed floats")),
     };
     let columns = columns.ok_or("weight_packed is too large")?;
+    if group != 32 && module.global.is_none() {
+        return Err(format!(
+            "the config says groups of {group}, exponents as scales go with groups of 32; bytes \
+             that are no exponents (E5M3) cannot be decoded by this version"
+        ));
+    }
     if rows == 0 || columns == 0 || scale_rows != rows || cells.checked_mul(group) != Some(columns)
     {
         return Err(format!(
@@ -313,150 +363,15 @@ pub(super) fn packed_floats(module: &Module<'_>, args: &Args) -> Found<Layout> {
         cells: Cells::Rows { group, cells },
         scale: if bits == 4 && module.global.is_some() { DType::F8_E4M3 } else { DType::F8_E8M0 },
         zero: ZeroKind::None,
-        ordered: false,
+        order: Columns::InOrder,
+        stated: None,
         native: DType::BF16,
     })
-}
-
-/// A tensor of one number in f32. Without a dimension it would not widen the scales it divides.
-fn check_global(global: &TensorInfo) -> Found<()> {
-    match element(global) == Some(DType::F32) && global.shape[..] == [1] {
-        true => Ok(()),
-        false => Err(format!("weight_global_scale is {}, expected F32 [1]", described(global))),
-    }
 }
 
 fn refuse_float(args: &Args, found: &str) -> Found<()> {
     match args.float {
         Some(true) => Err(format!("the config says floats, the tensors hold {found}")),
         _ => Ok(()),
-    }
-}
-
-fn float_scale(module: &Module<'_>) -> Found<DType> {
-    match element(module.scale()?) {
-        Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
-        _ => {
-            Err(format!("weight_scale is {}, a float type is expected", described(module.scale()?)))
-        }
-    }
-}
-
-/// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
-fn cells_of(module: &Module<'_>, args: &Args, shape: &[u64]) -> Found<Cells> {
-    let scale = module.scale()?;
-    let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
-    let strategy = match args.strategy {
-        Some(strategy) => strategy,
-        None if args.odd => return Err("the config's strategy is not known".to_owned()),
-        None => strategy_by_shape(scale, shape)?,
-    };
-    let stack = &shape[..shape.len() - 2];
-    let shaped = |rows: u64, cells: u64| {
-        let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
-        head == stack && tail == [rows, cells]
-    };
-    let fits = match strategy {
-        Strategy::Tensor => {
-            let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
-            one.then_some(Cells::All)
-        }
-        Strategy::Channel => shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 }),
-        Strategy::Group(group) => {
-            let cells = columns.div_ceil(group);
-            let whole = columns.is_multiple_of(group) || columns < group;
-            // One group that is not full is a channel, whatever it is called.
-            let group = group.min(columns);
-            (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
-        }
-        Strategy::Block(band, group) => {
-            let cells = columns.div_ceil(group);
-            (stack.is_empty() && shaped(rows.div_ceil(band), cells)).then_some(Cells::Blocks {
-                band,
-                group,
-                cells,
-            })
-        }
-    };
-    fits.ok_or_else(|| {
-        format!(
-            "weight_scale is {}, which does not fit {strategy:?} of {shape:?}",
-            described(scale)
-        )
-    })
-}
-
-fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Found<Strategy> {
-    let columns = shape[shape.len() - 1];
-    match scale.shape.split_last() {
-        _ if scale.shape.len() < 2 => Ok(Strategy::Tensor),
-        Some((1, _)) => Ok(Strategy::Channel),
-        Some((&cells, _)) if cells > 0 && columns.is_multiple_of(cells) => {
-            Ok(Strategy::Group(columns / cells))
-        }
-        _ => Err(format!("weight_scale is {}, the weight is {shape:?}", described(scale))),
-    }
-}
-
-/// Zero points: a number each in the shape of the scales, or packed down the rows.
-fn zero_of(
-    module: &Module<'_>,
-    args: &Args,
-    bits: u32,
-    stream: bool,
-    writer: Writer,
-    shape: &[u64],
-) -> Found<ZeroKind> {
-    let scale = module.scale()?;
-    let Some((_, zero)) = module.zero else {
-        // Early versions left zero points out where all were zero.
-        return match args.symmetric == Some(false) && writer != Writer::Early {
-            true => {
-                Err("its `weight_zero_point` is missing, the config says it is not symmetric"
-                    .into())
-            }
-            false => Ok(ZeroKind::None),
-        };
-    };
-    let packed = matches!(module.form(), super::module::Form::Words);
-    match element(zero) {
-        Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
-        Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
-            Ok(ZeroKind::Floats(dtype))
-        }
-        Some(DType::I32) if packed => {
-            let mut expected: Shape = scale.shape.clone();
-            let at = expected.len().saturating_sub(2);
-            let rows = shape[shape.len() - 2];
-            if expected.len() == shape.len() && expected[at] == rows {
-                expected[at] = PackedZeros::words_for(rows, bits, stream);
-            }
-            match expected == zero.shape && expected.len() == shape.len() && scale.shape[at] == rows
-            {
-                true => Ok(ZeroKind::Packed { bits, stream }),
-                false => Err(format!(
-                    "weight_zero_point is {}, expected I32 {expected:?}",
-                    described(zero)
-                )),
-            }
-        }
-        _ => Err(format!(
-            "weight_zero_point is {}, expected I8 {:?}{}",
-            described(zero),
-            scale.shape,
-            if packed { " or packed I32" } else { "" }
-        )),
-    }
-}
-
-/// Whether there is an order of columns; it must be one, and there must be groups.
-fn ordered(module: &Module<'_>, cells: Cells, columns: u64) -> Found<bool> {
-    let Some((_, order)) = module.order else { return Ok(false) };
-    match (element(order), cells) {
-        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => Ok(true),
-        (_, Cells::Rows { .. }) => {
-            Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
-        }
-        _ => Err("weight_g_idx goes with groups of columns only".to_owned()),
     }
 }

@@ -32,11 +32,13 @@ use super::{Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
+mod beside;
 mod config;
 mod factors;
 mod layout;
 mod module;
 mod sparse;
+mod stated;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +102,7 @@ impl Scheme for Compressed {
 /// What is known without a config.
 static NOTHING: Settings = Settings::NOTHING;
 
-fn packed(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
+fn packed(module: &Module<'_, '_>, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
     let beside = |suffix: &str| evidence.find(&format!("{}.{suffix}", module.name));
     match (beside("scale_packed"), beside("meta")) {
         (Some(scale), Some(meta)) => sparse::refuse_marlin(module, scale.0, meta.0, bids),
@@ -109,7 +111,7 @@ fn packed(module: &Module<'_>, settings: &Settings, evidence: &Evidence<'_>, bid
 }
 
 /// A `weight`: quantized if its type says so, otherwise plain.
-fn unpacked(module: &Module<'_>, settings: &Settings, bids: &mut Bids) {
+fn unpacked(module: &Module<'_, '_>, settings: &Settings, bids: &mut Bids) {
     let quantized = match module.codes.1.stored {
         StoredType::Element(dtype) => match dtype {
             DType::F32 | DType::F16 | DType::BF16 | DType::F64 => false,
@@ -142,10 +144,15 @@ fn companion(
     if CACHE.contains(&role) {
         return drop("quantizes the KV cache, not weights");
     }
+    let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
+    if role == "compressed" && find("bitmask").is_none() && find("shape").is_some() {
+        let message = "these are the values that a mask lets through, but the mask, `bitmask`, is \
+                       missing: a shard may be missing";
+        bids.findings.push(Finding::of(&info.name, "undecodable", message));
+    }
     if !COMPANIONS.contains(&role) {
         return;
     }
-    let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     if find("weight_packed").or_else(|| find("bitmask")).is_some() {
         return;
     }
@@ -162,7 +169,6 @@ fn companion(
                 "neither {name}.weight nor {name}.weight_packed is there: a shard may be missing"
             );
             bids.findings.push(Finding::of(&info.name, "orphan", message));
-            drop("its weight is not there");
         }
     }
 }

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::config::{Args, Settings, Writer};
 use super::factors::{Arranged, Order, PackedZeros, Zero};
-use super::layout::{self, Cells, Kind, Layout, ZeroKind};
+use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
+use super::stated::{self, Stated};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Cell, Codes, Factors, Grid, Matrix, Packing, Scales};
@@ -13,7 +14,8 @@ use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
 pub(super) type Found<'a> = (TensorId, &'a TensorInfo);
 
 /// The tensors of one quantized module.
-pub(super) struct Module<'a> {
+pub(super) struct Module<'e, 'a> {
+    evidence: &'e Evidence<'a>,
     pub(super) name: &'a str,
     pub(super) codes: Found<'a>,
     pub(super) scale: Option<Found<'a>>,
@@ -23,9 +25,10 @@ pub(super) struct Module<'a> {
     pub(super) shape: Option<Found<'a>>,
     /// A plain `weight` lies beside the packed one.
     twice: bool,
-    /// What `weight_shape` says, or why that is not known.
-    sides: Result<Shape, String>,
 }
+
+/// Why a module is not decoded: the kind of finding, and what it says.
+type Refusal = (&'static str, String);
 
 /// How the codes are stored, by name and type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,24 +43,20 @@ pub(super) enum Form {
     Odd,
 }
 
-impl<'a> Module<'a> {
+impl<'e, 'a> Module<'e, 'a> {
     /// The module of that name, whose codes are `codes`.
-    pub(super) fn new(name: &'a str, codes: Found<'a>, evidence: &Evidence<'a>) -> Self {
+    pub(super) fn new(name: &'a str, codes: Found<'a>, evidence: &'e Evidence<'a>) -> Self {
         let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
-        let shape = find("weight_shape");
         Self {
+            evidence,
             name,
             codes,
             scale: find("weight_scale"),
             global: find("weight_global_scale"),
             zero: find("weight_zero_point"),
             order: find("weight_g_idx"),
-            shape,
+            shape: find("weight_shape"),
             twice: codes.1.name.ends_with(".weight_packed") && find("weight").is_some(),
-            sides: match shape {
-                Some(shape) => sides(shape, evidence),
-                None => Err("its `weight_shape` is missing".to_owned()),
-            },
         }
     }
 
@@ -65,9 +64,27 @@ impl<'a> Module<'a> {
         self.scale.map(|(_, info)| info).ok_or_else(|| "its `weight_scale` is missing".to_owned())
     }
 
-    /// What `weight_shape` says.
+    /// The type of `weight_shape`, which must be there and have room for so many sides.
+    pub(super) fn shape_type(&self, sides: usize) -> Result<DType, String> {
+        let (_, info) = self.shape.ok_or("its `weight_shape` is missing")?;
+        match info.stored.element() {
+            Some(dtype @ (DType::I64 | DType::I32)) if info.shape[..] == [sides as u64] => {
+                Ok(dtype)
+            }
+            _ => Err(format!(
+                "weight_shape is {} {:?}, {sides} integers are expected",
+                info.stored.name(),
+                info.shape
+            )),
+        }
+    }
+
+    /// What `weight_shape` says. It has to be read for that, so it is asked only where nothing
+    /// else tells: in a model of many experts these are the most scattered bytes of all.
     pub(super) fn logical_shape(&self) -> Result<Shape, String> {
-        self.sides.clone()
+        let dtype = self.shape_type(self.codes.1.shape.len())?;
+        let (id, _) = self.shape.ok_or("its `weight_shape` is missing")?;
+        stated::sides(dtype, &self.evidence.bytes(id)?)
     }
 
     pub(super) fn form(&self) -> Form {
@@ -106,9 +123,14 @@ impl<'a> Module<'a> {
     /// Bids for the module, or says why it cannot be decoded.
     pub(super) fn bid(&self, settings: &Settings, bids: &mut Bids) {
         let layout = match self.twice {
-            true => {
-                Err(format!("{}.weight is stored beside it: which of the two counts?", self.name))
-            }
+            true => Err((
+                "undecodable",
+                format!(
+                    "{}.weight is stored beside it: which of the two counts? leave one out of the \
+                     files",
+                    self.name
+                ),
+            )),
             false => self.layout(settings),
         };
         match layout {
@@ -120,13 +142,13 @@ impl<'a> Module<'a> {
                 recipe: Ok(recipe(&layout, &self.parts())),
                 parts: self.parts(),
             }),
-            Err(reason) => self.refuse(&reason, bids),
+            Err((kind, reason)) => self.refuse(kind, &reason, bids),
         }
     }
 
     /// A finding, and a weight that is refused for the same reason.
-    pub(super) fn refuse(&self, reason: &str, bids: &mut Bids) {
-        bids.findings.push(Finding::of(&self.codes.1.name, "undecodable", reason));
+    pub(super) fn refuse(&self, kind: &'static str, reason: &str, bids: &mut Bids) {
+        bids.findings.push(Finding::of(&self.codes.1.name, kind, reason));
         bids.weights.push(Bid {
             name: self.weight_name(),
             shape: self.logical_shape().unwrap_or_else(|_| self.codes.1.shape.clone()),
@@ -138,28 +160,56 @@ impl<'a> Module<'a> {
     }
 
     /// The layout that the tensors and the config agree on. Groups that do not fit the tensors
-    /// are out; where several fit and differ, names decide.
-    fn layout(&self, settings: &Settings) -> Result<Layout, String> {
+    /// are out; where several fit and differ, names decide, and then the user.
+    fn layout(&self, settings: &Settings) -> Result<Layout, Refusal> {
         let groups = self.guesses(settings);
         let mut fitting: Vec<Layout> = Vec::new();
         for args in &groups {
             let layout = self.try_layout(args, settings.writer);
             fitting.extend(layout.ok().filter(|layout| !fitting.contains(layout)));
         }
-        let named = settings.named(self.name);
-        match &fitting[..] {
-            [layout] => Ok(layout.clone()),
-            [] => self.try_layout(named.as_ref().unwrap_or(&groups[0]), settings.writer),
-            _ => named.and_then(|args| self.try_layout(&args, settings.writer).ok()).ok_or_else(
-                || {
-                    let kinds: Vec<String> = fitting.iter().map(Layout::variant).collect();
-                    format!(
-                        "it could be {}, and the config does not tell which",
-                        kinds.join(" or ")
-                    )
-                },
+        let named = || settings.named(self.name);
+        let layout = match &fitting[..] {
+            [layout] => layout.clone(),
+            [] => self
+                .try_layout(&named().unwrap_or_else(|| groups[0].clone()), settings.writer)
+                .map_err(|reason| ("undecodable", reason))?,
+            _ => match named().and_then(|args| self.try_layout(&args, settings.writer).ok()) {
+                Some(layout) => layout,
+                None => self.asked(&fitting, "the config does not tell which it is")?,
+            },
+        };
+        match layout.order {
+            _ if settings.transforms(self.name) => self.asked(
+                &[layout],
+                "the config says that its activations are transformed while the model runs \
+                 (transform_config), so its values are of use only with the same transform; if \
+                 they are wanted all the same",
             ),
+            Columns::Lost => self.asked(
+                &[layout],
+                "the config says that columns are in groups by an order of their own (actorder), \
+                 but `weight_g_idx`, which has it, is missing; where it was never set, they are \
+                 in order",
+            ),
+            _ => Ok(layout),
         }
+    }
+
+    /// The layout that the user says it is.
+    fn asked(&self, possible: &[Layout], why: &str) -> Result<Layout, Refusal> {
+        let answer = self.evidence.asked(&self.weight_name());
+        let named = answer.and_then(|answer| answer.strip_prefix("compressed/"));
+        if let Some(one) = possible.iter().find(|one| Some(&*one.variant()) == named) {
+            return Ok(one.clone());
+        }
+        let kinds: Vec<String> =
+            possible.iter().map(|one| format!("compressed/{}", one.variant())).collect();
+        let reason = format!(
+            "{why}; it could be {}. Say so with --scheme 'NAME=compressed/..'",
+            kinds.join(" or ")
+        );
+        Err(("ambiguous", reason))
     }
 
     /// The arguments of every group; where nothing says how wide integers are, every width.
@@ -174,6 +224,10 @@ impl<'a> Module<'a> {
     }
 
     fn try_layout(&self, args: &Args, writer: Writer) -> Result<Layout, String> {
+        if let Some(format) = &args.format {
+            let format = crate::text::shortened(format, 40);
+            return Err(format!("its format, `{format}`, is not known to this version"));
+        }
         self.scale()?;
         match self.form() {
             Form::Words => layout::packed_integers(self, args, writer),
@@ -184,29 +238,6 @@ impl<'a> Module<'a> {
             }
         }
     }
-}
-
-/// The sides in a `weight_shape`: two or three integers.
-fn sides((id, info): Found<'_>, evidence: &Evidence<'_>) -> Result<Shape, String> {
-    let odd = || {
-        format!(
-            "weight_shape is {} {:?}, two or three integers are expected",
-            info.stored.name(),
-            info.shape
-        )
-    };
-    let integers = [DType::I64, DType::I32].map(Into::into).contains(&info.stored);
-    if !integers || info.shape.len() != 1 || !(2..=3).contains(&info.shape[0]) {
-        return Err(odd());
-    }
-    let bytes = evidence.bytes(id)?;
-    let numbers: Vec<i64> = match info.stored == DType::I64.into() {
-        true => bytes.as_chunks().0.iter().map(|eight| i64::from_le_bytes(*eight)).collect(),
-        false => bytes.as_chunks().0.iter().map(|four| i32::from_le_bytes(*four).into()).collect(),
-    };
-    let shape: Option<Shape> =
-        numbers.iter().map(|&side| u64::try_from(side).ok().filter(|&side| side > 0)).collect();
-    shape.ok_or_else(|| format!("weight_shape says {numbers:?}"))
 }
 
 /// How a layout is decoded, its tensors being `parts`.
@@ -235,7 +266,7 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
             Zero::Packed(PackedZeros { part: zeros, bits, stream, rows, words, cells })
         }
     };
-    let order = layout.ordered.then(|| {
+    let order = (layout.order == Columns::Listed).then(|| {
         let list = OnceLock::new();
         Order { part: part("group index"), columns, groups: cells, group, list }
     });
@@ -255,7 +286,7 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
         ZeroKind::None => Arithmetic::Times,
         _ => Arithmetic::MinusTimes,
     };
-    Arc::new(Matrix {
+    let matrix = Matrix {
         codes: codes(layout.codes),
         columns,
         outer: layout.shape[1..].iter().product(),
@@ -264,7 +295,14 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
         factors,
         arithmetic,
         native: layout.native,
-    })
+    };
+    match layout.stated {
+        None => Arc::new(matrix),
+        Some(dtype) => {
+            let shape = layout.shape.clone();
+            Arc::new(Stated { matrix, part: part("shape"), dtype, shape })
+        }
+    }
 }
 
 #[allow(clippy::cast_possible_wrap)] // A byte is read as signed on purpose.

@@ -14,7 +14,13 @@ use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
 /// Refuses a weight whose values are those that a bit mask lets through.
 pub(super) fn bid_for(name: &str, mask: Found<'_>, evidence: &Evidence<'_>, bids: &mut Bids) {
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
-    let Some((values, info)) = find("compressed") else { return };
+    let Some((values, info)) = find("compressed") else {
+        if find("shape").is_some() {
+            let message = format!("the values it masks, {name}.compressed, are not there");
+            bids.findings.push(Finding::of(&mask.1.name, "orphan", message));
+        }
+        return;
+    };
     let offsets = find("row_offsets");
     let variant = if offsets.is_some() { "sparse-bitmask" } else { "sparse-24-bitmask" };
     let mut parts =
@@ -35,8 +41,13 @@ pub(super) fn bid_for(name: &str, mask: Found<'_>, evidence: &Evidence<'_>, bids
 }
 
 /// Refuses a weight in the tiles of a GPU kernel, whose own library never decodes it.
-pub(super) fn refuse_marlin(module: &Module<'_>, scale: TensorId, meta: TensorId, bids: &mut Bids) {
-    module.refuse("its format, marlin-24, cannot be decoded by this version", bids);
+pub(super) fn refuse_marlin(
+    module: &Module<'_, '_>,
+    scale: TensorId,
+    meta: TensorId,
+    bids: &mut Bids,
+) {
+    module.refuse("undecodable", "its format, marlin-24, cannot be decoded by this version", bids);
     if let Some(bid) = bids.weights.last_mut() {
         bid.variant = "marlin-24".into();
         bid.parts.push(Part { role: "scale", tensor: scale });

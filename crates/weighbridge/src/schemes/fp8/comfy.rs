@@ -6,17 +6,22 @@
 //! _quantization_metadata        newer, in the file's metadata: {"layers": {"X": {"format": ..}}}
 //! ```
 
+use std::collections::HashMap;
+
 use serde_json::Value as Json;
 
 use super::names::Found;
 use super::settings::format_of;
 use crate::dtype::DType;
-use crate::schemes::Evidence;
+use crate::schemes::{Evidence, TensorId};
 
 /// What a file's own descriptions say.
+#[derive(Default)]
 pub(super) struct Comfy<'a> {
-    /// Marker tensors, with the prefix of the names they speak for.
-    pub markers: Vec<(&'a str, Found<'a>)>,
+    /// Marker tensors, by the prefix of the names they speak for.
+    markers: HashMap<&'a str, Found<'a>, foldhash::fast::RandomState>,
+    /// All of them, also where two have one name.
+    pub marker_ids: Vec<TensorId>,
     /// Formats of layers, from the metadata of the files.
     layers: Vec<Json>,
     /// A file's description of its layers cannot be read.
@@ -50,11 +55,14 @@ impl Layer<'_> {
 impl<'a> Comfy<'a> {
     /// Gathers it.
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {
-        let markers = evidence.tensors().iter().filter_map(|&(id, info)| {
-            let prefix = info.name.strip_suffix("scaled_fp8")?;
-            (prefix.is_empty() || prefix.ends_with('.')).then_some((prefix, (id, info)))
-        });
-        let mut comfy = Self { markers: markers.collect(), layers: Vec::new(), unreadable: false };
+        let mut comfy = Self::default();
+        for &(id, info) in evidence.tensors() {
+            let prefix = info.name.strip_suffix("scaled_fp8");
+            if let Some(prefix) = prefix.filter(|p| p.is_empty() || p.ends_with('.')) {
+                comfy.marker_ids.push(id);
+                comfy.markers.insert(prefix, (id, info));
+            }
+        }
         for metadata in evidence.metadata() {
             let Some(value) = metadata.get("_quantization_metadata") else { continue };
             let json = value.as_str().and_then(|text| serde_json::from_str::<Json>(text).ok());
@@ -86,8 +94,11 @@ impl<'a> Comfy<'a> {
     }
 
     fn marker(&self, name: &str) -> Option<&Found<'a>> {
-        let below = self.markers.iter().filter(|(prefix, _)| name.starts_with(prefix));
-        below.max_by_key(|(prefix, _)| prefix.len()).map(|(_, found)| found)
+        if self.markers.is_empty() {
+            return None;
+        }
+        let prefixes = name.rmatch_indices('.').map(|(dot, _)| &name[..=dot]).chain([""]);
+        prefixes.into_iter().find_map(|prefix| self.markers.get(prefix))
     }
 
     /// Why a weight of that type contradicts its marker, if it does.

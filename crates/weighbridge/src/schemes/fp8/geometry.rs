@@ -197,7 +197,8 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
     if let Some(other) = powers_of_two(side, cells).next() {
         return Err(format!("{odd}, as blocks of {other} would"));
     }
-    let padded = [2, 4, 8, 16].iter().any(|&unit| needed.next_multiple_of(unit) == cells);
+    let units = [2u64, 4, 8, 16];
+    let padded = units.iter().any(|&unit| needed.checked_next_multiple_of(unit) == Some(cells));
     match padded {
         true => Ok(block),
         false => Err(format!("{odd}, which is no padding either")),
@@ -348,6 +349,14 @@ mod tests {
         assert_eq!(geometry(&[256, 512], &[256], unstated).unwrap().name(), "channel");
         assert!(geometry(&[256, 512], &[], unstated).unwrap().is_single());
         let error = geometry(&[576, 512], &[13, 4], stated([128, 128])).unwrap_err();
+        assert!(error.contains("no padding"), "{error}");
+    }
+
+    /// In a tensor without elements sides may be anything.
+    #[test]
+    fn sides_without_bounds_are_refused() {
+        let most = u64::MAX;
+        let error = geometry(&[most - 1, 0], &[most, 1], stated([1, 1])).unwrap_err();
         assert!(error.contains("no padding"), "{error}");
     }
 

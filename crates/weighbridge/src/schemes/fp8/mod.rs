@@ -42,7 +42,7 @@ mod tiled;
 
 use comfy::Comfy;
 use geometry::{Geometry, Hints, geometry};
-use names::{Found, module_of, scaled_by, scales_of, unused_beside};
+use names::{Found, module_of, scales_of};
 use settings::Settings;
 use tiled::Tiled;
 
@@ -55,7 +55,8 @@ impl Scheme for Fp8 {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if belongs_to_another(evidence) {
+        // Files of compressed-tensors use the same names with rules of their own.
+        if evidence.method().as_deref() == Some("compressed-tensors") {
             return;
         }
         let model =
@@ -64,18 +65,6 @@ impl Scheme for Fp8 {
             model.bid_for((id, info), bids);
         }
         model.drop_markers(bids);
-        bids.dropped.sort_by_key(|(id, _)| *id);
-        bids.dropped.dedup_by_key(|(id, _)| *id);
-    }
-}
-
-/// Files of compressed-tensors use the same names with rules of their own.
-fn belongs_to_another(evidence: &Evidence<'_>) -> bool {
-    match evidence.method().as_deref() {
-        Some(method) => method == "compressed-tensors",
-        None => {
-            evidence.quantization().is_some_and(|(_, json)| json.get("config_groups").is_some())
-        }
     }
 }
 
@@ -107,7 +96,6 @@ struct Agreed {
 impl<'a> Model<'_, 'a> {
     fn bid_for(&self, weight: Found<'a>, bids: &mut Bids) {
         let (_, info) = weight;
-        self.report_orphan(info, bids);
         let module = module_of(&info.name);
         let layer = self.comfy.layer(self.evidence, module).filter(|_| module != &*info.name);
         let fp8 = info.stored.element().is_some_and(is_fp8);
@@ -130,11 +118,6 @@ impl<'a> Model<'_, 'a> {
         bids.weights.push(bid);
         if let Some((id, _)) = layer.and_then(|layer| layer.tensor) {
             bids.dropped.push((id, "ComfyUI's description of a layer".to_owned()));
-        }
-        for (name, reason) in unused_beside(&info.name) {
-            if let Some((id, _)) = self.evidence.find(&name) {
-                bids.dropped.push((id, reason.to_owned()));
-            }
         }
     }
 
@@ -239,29 +222,14 @@ impl<'a> Model<'_, 'a> {
         self.settings.scales_expected
             && info.stored.element().is_some_and(is_fp8)
             && info.shape.len() >= 2
-            && !info.name.ends_with("_scale")
-            && !info.name.ends_with("scales")
-            && scaled_by(&info.name).is_none()
+            // A scale may be stored in 8-bit floats itself.
+            && !info.name.rsplit('.').next().is_some_and(|own| own.contains("scale"))
             && !self.settings.excludes(module_of(&info.name))
     }
 
-    fn report_orphan(&self, info: &TensorInfo, bids: &mut Bids) {
-        let Some(weight) = scaled_by(&info.name) else { return };
-        if self.evidence.find(&weight).is_none() {
-            let message = format!("a scale without its weight: {weight} is in none of the files");
-            bids.findings.push(Finding::of(&info.name, "orphan", message));
-        }
-    }
-
     fn drop_markers(&self, bids: &mut Bids) {
-        for &(_, (id, _)) in &self.comfy.markers {
+        for &id in &self.comfy.marker_ids {
             bids.dropped.push((id, "ComfyUI's marker of scaled FP8 weights".to_owned()));
-        }
-        for &(id, info) in self.evidence.tensors() {
-            if info.name.ends_with("_fake_quantizer.qscale_act") {
-                let reason = "scale of activations, which are no part of the weights";
-                bids.dropped.push((id, reason.to_owned()));
-            }
         }
     }
 }

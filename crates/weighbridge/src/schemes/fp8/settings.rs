@@ -80,7 +80,8 @@ impl<'a> Settings<'a> {
         let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
         if let Some(format) = format_of(text("qformat_weight")) {
             self.format = Some(format);
-            self.scales_expected = text("qscheme_act") != "NO_SCALES";
+            // `qscheme_act` may be NO_SCALES: that speaks of activations alone.
+            self.scales_expected = true;
         }
     }
 

@@ -1,13 +1,11 @@
-//! What is bid for, and what must be refused. Whole files are in `tests/schemes.rs`.
+//! What is taken, what is left alone, what must be refused.
 
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::catalog::{Metadata, Place};
-use crate::schemes::{Config, TensorId};
-
-/// Tensors of a made-up model: name, type, shape.
-type Made<'a> = (&'a str, DType, &'a [u64]);
+use crate::catalog::Metadata;
+use crate::schemes::TensorId;
+use crate::schemes::testing::{self, Stored as Made};
 
 struct Outcome {
     variants: Vec<(String, String)>,
@@ -45,21 +43,11 @@ fn outcome_with(
     contents: &[u8],
     metadata: &Metadata,
 ) -> Outcome {
-    let info = |&(name, dtype, shape): &Made<'_>| TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    };
-    let tensors: Vec<TensorInfo> = tensors.iter().map(info).collect();
-    let configs = [Config { name: "config.json".into(), json: config.clone() }];
+    let (tensors, configs) = (testing::tensors(tensors), [testing::config(config.clone())]);
     let read = |_| Ok(contents.to_vec());
     let evidence =
         Evidence::new(std::iter::once((&tensors[..], metadata)), &configs).reading(&read);
-    let mut bids = Bids::default();
-    Fp8.bid(&evidence, &mut bids);
+    let bids = testing::bids(&Fp8, &evidence);
     Outcome {
         variants: bids.weights.iter().map(|b| (b.name.clone(), b.variant.to_string())).collect(),
         findings: bids
@@ -173,17 +161,12 @@ fn missing_doubled_and_wrong_scales_are_findings() {
     // Scales that are 8-bit floats themselves are no weights.
     let scale = [("b.weight", U8, &[8, 8][..]), ("b.weight_scale", F8_E4M3, &[8, 1][..])];
     assert!(outcome(&scale, &fp8(&Json::Null)).findings.is_empty());
+    for own in ["a.scale", "a.scale_weight", "a.qscale_weight", "a.weight_scale"] {
+        refused(&with(own, F8_E4M3, &[8, 1]), &fp8(&Json::Null), "expected F32, BF16, F16");
+    }
     // So may every weight where no config speaks of scales: it is a plain type.
     let plain = outcome(&[weight], &json!({}));
     assert!(plain.findings.is_empty() && plain.variants.is_empty());
-}
-
-#[test]
-fn a_scale_without_its_weight_is_an_orphan() {
-    for name in ["a.weight_scale_inv", "a.scale_weight", "a.qscale_weight", "p_scale_inv"] {
-        let found = outcome(&[(name, F32, &[])], &json!({}));
-        assert_eq!((&*found.findings[0].0, found.findings[0].1), (name, "orphan"));
-    }
 }
 
 #[test]

@@ -36,8 +36,8 @@ impl Tiled {
         let &[rows, columns] = shape else {
             return Err(format!("it has shape {shape:?}, MXFP8 in tiles has two dimensions"));
         };
-        let expected =
-            [rows.next_multiple_of(TILE[0]), columns.div_ceil(GROUP).next_multiple_of(TILE[1])];
+        let whole = |side: u64, tile: u64| side.div_ceil(tile).saturating_mul(tile);
+        let expected = [whole(rows, TILE[0]), whole(columns.div_ceil(GROUP), TILE[1])];
         match columns % GROUP == 0 && scales == expected {
             true => Ok(Self { tiles: expected[1] / TILE[1] }),
             false => Err(format!(
@@ -97,6 +97,8 @@ mod tests {
             (&[130, 160], &[256, 5]),
             (&[130, 161], &[256, 8]),
             (&[2, 130, 160], &[2, 256, 8]),
+            (&[u64::MAX, 0], &[0, 0]),
+            (&[0, u64::MAX], &[0, 0]),
         ] {
             assert!(Tiled::of(shape, scales).is_err(), "{shape:?} {scales:?}");
         }

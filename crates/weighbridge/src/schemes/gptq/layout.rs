@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::schemes::columns::config::{Config, Layout, Packed};
+use crate::schemes::columns::config::{Config, Layout, Packed, ROTATED};
 use crate::schemes::columns::{Columns, Lay, Zeros, plain_codes};
 use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
+use crate::text::shortened;
 
 /// The widths that are decoded.
 const WIDTHS: [u32; 4] = [2, 3, 4, 8];
@@ -90,20 +91,22 @@ pub(super) fn bid_for(
     let named = [("qzeros", beside.zeros), ("scales", beside.scales), ("g_idx", beside.groups)];
     parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
     let name = format!("{prefix}.weight");
-    let sides = match config {
-        Some(_) if is_awq => {
-            Err("the config says GPTQ, but its shapes are those of AWQ: eight outputs in each word"
-                .to_owned())
+    let (readings, why) = match config {
+        Some(_) if is_awq => (Err(AWQ.to_owned()), ""),
+        Some(config) => {
+            let why = if config.rotated { ROTATED } else { OPEN_CONFIG };
+            (configured(prefix, qweight, &beside, config), why)
         }
-        Some(config) => config
-            .of_module(prefix)
-            .and_then(|packed| configured(qweight, &beside, &config.layout, packed)),
-        None => without_config(qweight, &beside),
+        None => {
+            let both = [true, false].map(|less_one| (Packed::default(), less_one));
+            (readings(qweight, &beside, &both), NO_CONFIG)
+        }
     };
-    match sides {
+    let readings = readings.map_err(|reason| ("undecodable", reason));
+    match readings.and_then(|readings| one_of(readings, why, &|| evidence.asked(&name))) {
         Ok(sides) => bids.weights.push(sides.bid(name, parts)),
-        Err(reason) => {
-            bids.findings.push(Finding::of(&qweight.name, "undecodable", reason.clone()));
+        Err((kind, reason)) => {
+            bids.findings.push(Finding::of(&qweight.name, kind, reason.clone()));
             bids.weights.push(Bid {
                 name,
                 shape: qweight.shape.clone(),
@@ -124,15 +127,54 @@ fn looks_like_awq(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
     beside.groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
 }
 
-/// What the config and the shapes say together.
+const AWQ: &str = "the config says GPTQ, but its shapes are those of AWQ, eight outputs in each \
+                   word; put the config beside it that belongs to it";
+const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
+                         is unknown: stored less one, as most files have them, or as they are \
+                         (v2), which shifts every value by one step";
+const OPEN_CONFIG: &str = "the config does not say of how many bits its codes are, in how large \
+                           groups, or only by a pattern that cannot be read here";
+
+/// The one reading there is, or that the user says it is.
+fn one_of<'e>(
+    readings: Vec<Sides>,
+    why: &str,
+    ask: &dyn Fn() -> Option<&'e str>,
+) -> Result<Sides, (&'static str, String)> {
+    let readings = match <[Sides; 1]>::try_from(readings) {
+        Ok([one]) if why != ROTATED => return Ok(one),
+        Ok(one) => one.into(),
+        Err(readings) => readings,
+    };
+    let answer = ask();
+    let named = answer.and_then(|answer| answer.strip_prefix("gptq/"));
+    if let Some(one) = readings.iter().find(|sides| Some(&*sides.variant()) == named) {
+        return Ok(one.clone());
+    }
+    let shown: Vec<String> =
+        readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
+    let not_it = answer.map_or_else(String::new, |answer| {
+        format!("; the answer '{}' is none of them", shortened(answer, 40))
+    });
+    let config = match why {
+        ROTATED => "",
+        _ => "put config.json or quantize_config.json beside the file, or ",
+    };
+    let reason = format!(
+        "{why}. It may be {}; {config}say which with --scheme 'NAME=gptq/..'{not_it}",
+        shown.join(" or ")
+    );
+    Err(("ambiguous", reason))
+}
+
+/// What the config and the shapes say together: one reading, unless the config leaves it open.
 fn configured(
+    prefix: &str,
     qweight: &TensorInfo,
     beside: &Companions<'_>,
-    layout: &Layout,
-    packed: Packed,
-) -> Result<Sides, String> {
-    let bits = packed.bits.ok_or("the config does not say of how many bits its codes are")?;
-    let less_one = match layout {
+    config: &Config<'_>,
+) -> Result<Vec<Sides>, String> {
+    let less_one = match &config.layout {
         Layout::Gptq { less_one } => *less_one,
         Layout::OtherGptq(name) if name == "marlin" => {
             return Err(
@@ -146,46 +188,48 @@ fn configured(
         }
         Layout::AwqGemm => return Err("its config says AWQ".to_owned()),
     };
-    let bits = u32::try_from(bits).ok().filter(|bits| WIDTHS.contains(bits)).ok_or_else(|| {
-        let planar = if (5..8).contains(&bits) { ", whose bits lie in planes," } else { "" };
-        format!("{bits}-bit GPTQ{planar} cannot be decoded by this version")
-    })?;
-    let sides = sides_of(qweight, beside, bits, less_one)?;
-    let group_size = packed.group_size.flatten().unwrap_or(sides.inputs);
-    if sides.inputs.div_ceil(group_size) != sides.groups {
-        return Err(format!(
-            "the config's group size {group_size} gives {} groups of {} inputs, scales have {}",
-            sides.inputs.div_ceil(group_size),
-            sides.inputs,
-            sides.groups
-        ));
+    let possible = config.of_module(prefix)?;
+    let possible: Vec<_> = possible.into_iter().map(|packed| (packed, less_one)).collect();
+    readings(qweight, beside, &possible)
+}
+
+/// Everything that the shapes allow for, among the bits, group sizes and zero points that are
+/// possible; what speaks against the first of them if there is nothing.
+fn readings(
+    qweight: &TensorInfo,
+    beside: &Companions<'_>,
+    possible: &[(Packed, bool)],
+) -> Result<Vec<Sides>, String> {
+    let mut fitting: Vec<Sides> = Vec::new();
+    let mut reason = None;
+    for &(packed, less_one) in possible {
+        let widths = match packed.bits {
+            None => WIDTHS.to_vec(),
+            Some(bits) => match u32::try_from(bits).ok().filter(|bits| WIDTHS.contains(bits)) {
+                Some(bits) => vec![bits],
+                None => {
+                    reason.get_or_insert_with(|| unknown_width(bits));
+                    continue;
+                }
+            },
+        };
+        for bits in widths {
+            match sides_of(qweight, beside, bits, packed, less_one) {
+                Ok(sides) if fitting.contains(&sides) => {}
+                Ok(sides) => fitting.push(sides),
+                Err(why) => _ = reason.get_or_insert(why),
+            }
+        }
     }
-    Ok(Sides { group_size, ..sides })
-}
-
-/// The shapes tell the bits and the groups, but never how zero points are stored.
-fn without_config(qweight: &TensorInfo, beside: &Companions<'_>) -> Result<Sides, String> {
-    let readings = readings(qweight, beside)?;
-    let shown: Vec<String> =
-        readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
-    Err(format!(
-        "no quantization config lies beside it, so the meaning of its zero points is unknown: \
-         stored less one, as most files have them, or as they are (v2), which shifts every value \
-         by one step. It may be {}; put config.json or quantize_config.json beside the file, or \
-         say which",
-        shown.join(" or ")
-    ))
-}
-
-/// Everything that the shapes allow for.
-fn readings(qweight: &TensorInfo, beside: &Companions<'_>) -> Result<Vec<Sides>, String> {
-    let both = |bits| [true, false].map(|less_one| sides_of(qweight, beside, bits, less_one));
-    let all: Vec<Result<Sides, String>> = WIDTHS.into_iter().flat_map(both).collect();
-    let fitting: Vec<Sides> = all.iter().filter_map(|sides| sides.clone().ok()).collect();
-    match (fitting.is_empty(), all.into_iter().find_map(Result::err)) {
-        (true, Some(reason)) => Err(reason),
+    match reason {
+        Some(reason) if fitting.is_empty() => Err(reason),
         _ => Ok(fitting),
     }
+}
+
+fn unknown_width(bits: u64) -> String {
+    let planar = if (5..8).contains(&bits) { ", whose bits lie in planes," } else { "" };
+    format!("{bits}-bit GPTQ{planar} cannot be decoded by this version")
 }
 
 /// What the shapes say for codes of so many bits.
@@ -193,6 +237,7 @@ fn sides_of(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
     bits: u32,
+    packed: Packed,
     less_one: bool,
 ) -> Result<Sides, String> {
     let (_, scales) = beside.scales.ok_or("its `scales` are missing")?;
@@ -227,7 +272,11 @@ fn sides_of(
             zeros.shape,
         ));
     }
-    let group_size = inputs.div_ceil(groups);
+    let group_size = match (packed.group_size, beside.groups) {
+        // A list of groups needs no size.
+        (None, Some(_)) => inputs.div_ceil(groups),
+        _ => packed.group_size(inputs, groups)?,
+    };
     Ok(Sides { bits, inputs, outputs, groups, group_size, scale_type, less_one })
 }
 
@@ -235,7 +284,15 @@ fn sides_of(
 fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, String> {
     let bits = u64::from(bits);
     let room = words.checked_mul(32).ok_or("qweight is too large")? / bits;
-    let Some((_, groups)) = beside.groups else { return Ok(room) };
+    let Some((_, groups)) = beside.groups else {
+        return match words * 32 % bits {
+            0 => Ok(room),
+            _ => Err(format!(
+                "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` that \
+                 tells how many there are"
+            )),
+        };
+    };
     match (&groups.shape[..], &groups.stored) {
         (&[inputs], stored)
             if *stored == DType::I32.into()

@@ -9,16 +9,15 @@
 //!
 //! Two, four and eight bits fill words; three bits run on over them, 32 codes in three words.
 //!
-//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see [`super::columns`]; canonical are
+//! Recipe: `w[out][in] = scale[g][out] * (code - zero)`, see `columns`; canonical are
 //! GPTQModel 7.7.0 (`dequantize_weight` of its torch layer) and AutoGPTQ 0.7.1. Files of the first
 //! kind (`checkpoint_format` "gptq", AutoRound's "auto_round:auto_gptq") store `zero - 1`;
 //! "gptq_v2" (AutoRound's "auto_round") stores `zero`. Their writer takes the one off each packed
 //! word in a single subtraction, so that a zero point of 0 borrows from its neighbours; adding it
 //! back to the whole word is what restores them. Three-bit fields wrap each by itself.
 
-use super::{Bids, Evidence, Scheme};
-use crate::catalog::Finding;
-use crate::schemes::columns::config::Config;
+use super::columns::config::Config;
+use super::{Bids, Evidence, Scheme, columns};
 
 mod layout;
 
@@ -39,12 +38,8 @@ impl Scheme for Gptq {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
                 layout::bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
             }
-            let companion = [".qzeros", ".g_idx"].iter().find_map(|s| info.name.strip_suffix(s));
-            if companion.is_some_and(|prefix| evidence.find(&format!("{prefix}.qweight")).is_none())
-            {
-                let message = "the packed weight it belongs to, `qweight`, is not in the model";
-                bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
-            }
+            let own = [".qzeros", ".g_idx"].iter().find_map(|s| info.name.strip_suffix(s));
+            columns::check_orphan(own, info, config.is_some(), evidence, bids);
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Gptq;
 use crate::dtype::DType::{self, F16, I32};
-use crate::schemes::columns::outcome::{Stored, outcome};
+use crate::schemes::columns::outcome::{Stored, answered, outcome};
 
 const LAYER: [Stored<'static>; 4] = [
     ("p.qweight", I32, &[16, 64]),
@@ -67,7 +67,9 @@ fn a_config_that_contradicts_the_tensors_is_a_finding() {
     assert!(with("pack_dtype", json!("int16")).contains("words of int16"));
     assert!(with("dynamic", json!({"-:p.*": {}})).contains("not quantized"));
     assert!(with("dynamic", json!({"+:p$": {"bits": 8}})).contains("for 8 bits"));
-    assert!(with("dynamic", json!({"(?!q)p": {"bits": 4}})).contains("cannot be read"));
+    assert!(
+        with("dynamic", json!({"(?!q)p": {"bits": 8}, "p": {"bits": 8}})).contains("for 8 bits")
+    );
 }
 
 /// Shapes tell bits and groups, but not whether zero points are stored less one: the two readings
@@ -76,8 +78,51 @@ fn a_config_that_contradicts_the_tensors_is_a_finding() {
 fn without_a_config_the_readings_are_named() {
     let (variants, findings) = outcome(&Gptq, &LAYER, None);
     assert_eq!(variants, ["undecided"]);
+    assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
     assert!(findings[0].contains("gptq/4bit-g32 or gptq/4bit-g32-v2"), "{findings:?}");
     assert!(!findings[0].contains("8bit"), "{findings:?}");
+    let answered = |says: &str| answered(&Gptq, &LAYER, None, says);
+    assert_eq!(answered("gptq/4bit-g32-v2"), (vec!["4bit-g32-v2".to_owned()], vec![]));
+    assert_eq!(answered("gptq/4bit-g32").0, ["4bit-g32"]);
+    let (variants, findings) = answered("gptq/8bit-g32");
+    assert_eq!(variants, ["undecided"]);
+    assert!(findings[0].contains("'gptq/8bit-g32' is none of them"), "{findings:?}");
+}
+
+/// Rotated weights are another model's to whoever does not rotate along.
+#[test]
+fn a_rotated_model_is_decoded_only_if_asked_for() {
+    let rotated = || {
+        json!({"quant_method": "auto-round", "bits": 4, "group_size": 32,
+        "packing_format": "auto_round:auto_gptq", "rotation_config": {"hadamard_type": "hadamard"}})
+    };
+    let (variants, findings) = outcome(&Gptq, &LAYER, Some(rotated()));
+    assert_eq!(variants, ["undecided"]);
+    assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
+    assert_eq!(answered(&Gptq, &LAYER, Some(rotated()), "gptq/4bit-g32").0, ["4bit-g32"]);
+    let mut plain = rotated();
+    plain["rotation_config"] = json!({});
+    assert_eq!(outcome(&Gptq, &LAYER, Some(plain)).0, ["4bit-g32"]);
+}
+
+/// What a config leaves out is left to the shapes, if these are clear.
+#[test]
+fn shapes_fill_in_for_the_config() {
+    let bare = || json!({"quant_method": "gptq"});
+    assert_eq!(outcome(&Gptq, &LAYER, Some(bare())).0, ["4bit-g32"]);
+    assert_eq!(outcome(&Gptq, &LAYER[..3], Some(bare())).0, ["4bit-g32"]);
+    // Python's look-ahead cannot be read: eight bits would not fit, so it is the usual.
+    for rule in ["-:(?!q).*", "+:(?!q).*"] {
+        let mut config = config();
+        config["dynamic"] = json!({rule: {"bits": 8}});
+        assert_eq!(outcome(&Gptq, &LAYER, Some(config)), (vec!["4bit-g32".to_owned()], vec![]));
+    }
+    // Thirteen inputs of three bits take two words, and so do twenty-one.
+    let three: [Stored<'_>; 3] =
+        [("p.qweight", I32, &[2, 32]), ("p.qzeros", I32, &[1, 3]), ("p.scales", F16, &[1, 32])];
+    let config = json!({"quant_method": "gptq", "bits": 3, "group_size": -1});
+    let (_, findings) = outcome(&Gptq, &three, Some(config));
+    assert!(findings[0].contains("no `g_idx` that tells"), "{findings:?}");
 }
 
 #[test]
@@ -99,5 +144,10 @@ fn zero_points_without_a_weight_are_orphans() {
     let (variants, findings) = outcome(&Gptq, &LAYER[1..], Some(config()));
     assert_eq!(variants.len(), 0);
     assert!(findings[0].starts_with("p.qzeros: orphan: "), "{findings:?}");
-    assert!(findings[1].starts_with("p.g_idx: orphan: "), "{findings:?}");
+    assert!(findings[1].starts_with("p.scales: orphan: "), "{findings:?}");
+    assert!(findings[2].starts_with("p.g_idx: orphan: "), "{findings:?}");
+    // Scales of activations have one dimension.
+    let scales: [Stored<'_>; 2] = [("p.scales", F16, &[4, 64]), ("act.scales", F16, &[64])];
+    assert_eq!(outcome(&Gptq, &scales, Some(config())).1.len(), 1);
+    assert_eq!(outcome(&Gptq, &scales, None).1.len(), 0);
 }

@@ -4,7 +4,7 @@
 //! quiet kind of wrong. So each group of tensors is one weight with the true logical shape where
 //! it can be told, a finding says what it is, and decoding is an error with a way out.
 //!
-//! Everything about a scheme is one row of [`table::KINDS`]: the suffix and types of the tensor
+//! Everything about a scheme is one row of `table::KINDS`: the suffix and types of the tensor
 //! that a weight is found by, the companions it must have and those it may have, the config's
 //! method where names alone could mean something else, and how the logical shape follows.
 

@@ -47,6 +47,8 @@ fn kinds() -> Vec<Codes> {
         float(DType::F8_E5M2FNUZ),
         Codes::new(Packing::LowNibbles, e2m1),
         Codes::new(Packing::HighNibbles, e2m1),
+        // As e2m1, but without a negative zero.
+        Codes::new(Packing::LowNibbles, move |code| if code == 8 { 0.0 } else { e2m1(code) }),
         Codes::new(Packing::LowNibbles, |code| f32::from(code) - 8.0),
         Codes::new(Packing::HighNibbles, |code| (f32::from(code) * 0.37).sin()),
         Codes::new(Packing::Stream(3), f32::from),
@@ -80,7 +82,9 @@ fn check<T: Number>(
             (1 << 20, false),
         ] {
             for start in 0..5 {
-                let (into, len) = (noise.next() as usize % group, noise.next() as usize % 140);
+                let from_start = noise.next().is_multiple_of(2);
+                let into = if from_start { 0 } else { noise.next() as usize % group };
+                let len = noise.next() as usize % 140;
                 let groups = (into + len).div_ceil(group).max(1);
                 let factors: Vec<_> = (0..groups)
                     .map(|_| Factor { scale: noise.factor(), offset: noise.factor() })

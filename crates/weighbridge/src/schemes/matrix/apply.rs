@@ -1,8 +1,8 @@
 //! Codes and factors to numbers.
 //!
 //! The definition takes a code, looks its number up and combines it with its group's factors, a
-//! step at a time. The common kinds of codes have forms for AVX2 in `fast`, which do as much of a
-//! segment as comes in whole vectors; the definition does the rest.
+//! step at a time. The common kinds of codes have forms for AVX2 in `fast`, which do whole groups, and
+//! as much of a segment as comes in whole vectors; the definition does the rest.
 #![allow(unsafe_code)] // The functions compiled for AVX2.
 
 use super::codes::Codes;
@@ -80,7 +80,10 @@ unsafe fn decode_avx2<T: Number>(
     run: &Run<'_>,
     out: &mut [T],
 ) {
-    segments(run, native, out, |segment, out| {
+    // SAFETY: the caller saw to the CPU.
+    let done = unsafe { fast::groups(codes, arithmetic, native, run, out) };
+    let rest = Run { start: run.start + done, factors: &run.factors[done / run.group..], ..*run };
+    segments(&rest, native, &mut out[done..], |segment, out| {
         // SAFETY: the caller saw to the CPU.
         let done = unsafe { fast::decode(codes, arithmetic, segment, out) };
         let segment = Segment { start: segment.start + done, ..segment };

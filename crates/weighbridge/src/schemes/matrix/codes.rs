@@ -91,6 +91,9 @@ pub(crate) struct Codes {
     pub numbers: Box<[f32; 256]>,
     /// What kind of numbers they are.
     pub kind: Kind,
+    /// Of sixteen codes, where the upper eight have the magnitudes of the lower eight: the sign
+    /// bit to be changed for each, in the uppermost bit.
+    pub mirror: Option<[u8; 16]>,
 }
 
 /// Kinds of numbers that can be computed faster than looked up.
@@ -137,8 +140,21 @@ impl Codes {
         let last = low_bits(u32::MAX, packing.bits());
         (0..=last).for_each(|code| numbers[usize::from(code)] = number(code));
         let kind = Kind::of(packing, &numbers);
-        Self { packing, numbers, kind }
+        let mirror = mirror(&numbers).filter(|_| kind == Kind::Sixteen);
+        Self { packing, numbers, kind, mirror }
     }
+}
+
+fn mirror(numbers: &[f32; 256]) -> Option<[u8; 16]> {
+    let mut signs = [0; 16];
+    for code in 8..16 {
+        match numbers[code].to_bits() ^ numbers[code - 8].to_bits() {
+            0 => {}
+            0x8000_0000 => signs[code] = 0x80,
+            _ => return None,
+        }
+    }
+    Some(signs)
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
-//! Segments at the AVX2 level: whole vectors of the common kinds of codes.
+//! Groups and segments at the AVX2 level: whole vectors of the common kinds of codes.
 //!
 //! Codes of four bits stand for sixteen numbers, which are combined with the factors once; then
 //! every element is a lookup. Bytes are widened from memory and computed, sixteen at a time.
+//! Small groups come in great numbers: what is the same for all of them is decided before.
 #![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
 
-use super::Factor;
 use super::apply::{Arithmetic, Segment};
 use super::codes::{Codes, Kind, Packing};
+use super::{Factor, Run};
 use crate::simd::Number;
 use crate::simd::avx2::{self, Table16};
 
@@ -32,16 +33,167 @@ pub(super) unsafe fn decode<T: Number>(
             Kind::Sixteen if segment.start.is_multiple_of(2) && count >= 16 => {
                 assert!(segment.start / 2 + count / 2 <= bytes.len());
                 let at = bytes.as_ptr().add(segment.start / 2);
-                let low_first = codes.packing == Packing::LowNibbles;
-                let values = finished::<T>(codes, arithmetic, segment);
-                nibbles(at, low_first, values, out)
+                let values = finished::<T>(codes, arithmetic, segment.stepwise, segment.factor);
+                match codes.packing {
+                    Packing::LowNibbles => nibbles::<T, true>(at, values, out),
+                    _ => nibbles::<T, false>(at, values, out),
+                }
             }
             Kind::Signed | Kind::Unsigned | Kind::E4m3 | Kind::E5m2 => {
                 assert!(segment.start + count <= bytes.len());
                 let at = bytes.as_ptr().add(segment.start);
-                bytes16(codes.kind, arithmetic, segment, at, out)
+                bytes16(codes.kind, arithmetic, segment.stepwise, segment.factor, at, out)
             }
             _ => 0,
+        }
+    }
+}
+
+/// Decodes the whole groups at the front of a run and says how many elements that were.
+///
+/// # Safety
+///
+/// The CPU has AVX2 and F16C.
+#[inline(always)]
+pub(super) unsafe fn groups<T: Number>(
+    codes: &Codes,
+    arithmetic: Arithmetic,
+    stepwise: bool,
+    run: &Run<'_>,
+    out: &mut [T],
+) -> usize {
+    if run.into != 0 || !run.group.is_multiple_of(16) {
+        return 0;
+    }
+    let count = (out.len() / run.group).min(run.factors.len()) * run.group;
+    let out = &mut out[..count];
+    let groups = |out| Groups { codes, arithmetic, stepwise, run, out };
+    // SAFETY: the bytes hold `count` codes from the start of the run.
+    unsafe {
+        match (codes.kind, codes.packing) {
+            (Kind::Sixteen, _) if !run.start.is_multiple_of(2) => return 0,
+            (Kind::Sixteen, packing) => {
+                assert!(run.start / 2 + count / 2 <= run.codes.len());
+                let at = run.codes.as_ptr().add(run.start / 2);
+                match packing {
+                    Packing::LowNibbles => groups(out).of_nibbles::<true>(at),
+                    _ => groups(out).of_nibbles::<false>(at),
+                }
+            }
+            (Kind::Signed | Kind::Unsigned | Kind::E4m3 | Kind::E5m2, _) => {
+                assert!(run.start + count <= run.codes.len());
+                let at = run.codes.as_ptr().add(run.start);
+                return groups(out).of_bytes(at);
+            }
+            (Kind::Other, _) => return 0,
+        }
+    }
+    count
+}
+
+/// Whole groups that are to be decoded.
+struct Groups<'a, T> {
+    codes: &'a Codes,
+    arithmetic: Arithmetic,
+    stepwise: bool,
+    run: &'a Run<'a>,
+    /// As many numbers as there are whole groups of them.
+    out: &'a mut [T],
+}
+
+impl<T: Number> Groups<'_, T> {
+    #[inline(always)]
+    unsafe fn of_nibbles<const LOW_FIRST: bool>(self, at: *const u8) {
+        let Self { codes, arithmetic, stepwise, run, out } = self;
+        let mirror = codes.mirror.filter(|_| T::IS_16_BIT && arithmetic == Arithmetic::Times);
+        let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
+        // SAFETY: half as many bytes as elements are read, which the caller saw to.
+        unsafe {
+            match mirror {
+                Some(signs) if run.group == 16 => {
+                    small_groups::<T, LOW_FIRST>(codes, signs, run.factors, at, out);
+                }
+                Some(signs) => {
+                    let numbers = _mm256_loadu_ps(codes.numbers.as_ptr());
+                    for (index, (factor, out)) in groups {
+                        let values = _mm256_mul_ps(numbers, _mm256_set1_ps(factor.scale));
+                        let table = Table16::mirrored::<T>(values, values, signs);
+                        let at = at.add(index * run.group / 2);
+                        nibbles_in_table::<T, LOW_FIRST>(at, table, out);
+                    }
+                }
+                None => {
+                    for (index, (factor, out)) in groups {
+                        let values = finished::<T>(codes, arithmetic, stepwise, *factor);
+                        let at = at.add(index * run.group / 2);
+                        nibbles::<T, LOW_FIRST>(at, values, out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One loop for each kind.
+    #[inline(always)]
+    unsafe fn of_bytes(self, at: *const u8) -> usize {
+        // SAFETY: passed on.
+        unsafe {
+            match self.codes.kind {
+                Kind::Signed => self.of_kind(Kind::Signed, at),
+                Kind::Unsigned => self.of_kind(Kind::Unsigned, at),
+                Kind::E5m2 => self.of_kind(Kind::E5m2, at),
+                _ => self.of_kind(Kind::E4m3, at),
+            }
+        }
+    }
+
+    /// Says how many elements it did; a group with one that is no number is left to others.
+    #[inline(always)]
+    unsafe fn of_kind(self, kind: Kind, at: *const u8) -> usize {
+        let Self { arithmetic, stepwise, run, out, .. } = self;
+        let count = out.len();
+        let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
+        for (index, (factor, out)) in groups {
+            // SAFETY: as many bytes as elements are read, which the caller saw to.
+            let done = unsafe {
+                bytes16(kind, arithmetic, stepwise, *factor, at.add(index * run.group), out)
+            };
+            if done < out.len() {
+                return index * run.group;
+            }
+        }
+        count
+    }
+}
+
+/// Groups of sixteen codes, two at a time: each half of a register has a table of its own.
+#[inline(always)]
+unsafe fn small_groups<T: Number, const LOW_FIRST: bool>(
+    codes: &Codes,
+    signs: [u8; 16],
+    factors: &[Factor],
+    at: *const u8,
+    out: &mut [T],
+) {
+    // SAFETY: eight bytes a group are read, sixteen numbers written.
+    unsafe {
+        let numbers = _mm256_loadu_ps(codes.numbers.as_ptr());
+        let values = |factor: &Factor| _mm256_mul_ps(numbers, _mm256_set1_ps(factor.scale));
+        let (pairs_out, last_out) = out.as_chunks_mut::<32>();
+        let (pairs_of, last) = factors[..(pairs_out.len() * 2 + last_out.len() / 16)].as_chunks();
+        for (index, ([first, second], out)) in pairs_of.iter().zip(pairs_out).enumerate() {
+            let table = Table16::mirrored::<T>(values(first), values(second), signs);
+            let bytes = _mm_loadu_si128(at.add(index * 16).cast());
+            let [first, second] = pairs::<LOW_FIRST>(bytes);
+            let [low, high] = table.look_up(_mm256_set_m128i(second, first));
+            let out = out.as_mut_ptr().cast::<__m256i>();
+            _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(low, high));
+            _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
+        }
+        if let [factor] = last {
+            let values = values(factor);
+            let table = Table16::mirrored::<T>(values, values, signs);
+            nibbles_in_table::<T, LOW_FIRST>(at.add(pairs_of.len() * 16), table, last_out);
         }
     }
 }
@@ -76,7 +228,8 @@ unsafe fn combined<T: Number>(
 unsafe fn finished<T: Number>(
     codes: &Codes,
     arithmetic: Arithmetic,
-    Segment { factor, stepwise, .. }: Segment<'_>,
+    stepwise: bool,
+    factor: Factor,
 ) -> [__m256; 2] {
     // SAFETY: sixteen numbers are read.
     unsafe {
@@ -90,26 +243,27 @@ unsafe fn finished<T: Number>(
 
 /// Nibbles looked up among sixteen values: 32 at a time, then 16.
 #[inline(always)]
-unsafe fn nibbles<T: Number>(
+unsafe fn nibbles<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
-    low_first: bool,
     values: [__m256; 2],
     out: &mut [T],
 ) -> usize {
     // SAFETY: passed on.
     unsafe {
         match T::IS_16_BIT {
-            true => nibbles_in_table(at, low_first, Table16::new::<T>(values[0], values[1]), out),
-            false => nibbles_in_lanes(at, low_first, values, out),
+            true => {
+                let table = Table16::new::<T>(values[0], values[1]);
+                nibbles_in_table::<T, LOW_FIRST>(at, table, out)
+            }
+            false => nibbles_in_lanes::<T, LOW_FIRST>(at, values, out),
         }
     }
 }
 
 /// Outputs of sixteen bits, from a table.
 #[inline(always)]
-unsafe fn nibbles_in_table<T: Number>(
+unsafe fn nibbles_in_table<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
-    low_first: bool,
     table: Table16,
     out: &mut [T],
 ) -> usize {
@@ -117,7 +271,7 @@ unsafe fn nibbles_in_table<T: Number>(
     // SAFETY: half as many bytes as elements are read, which the caller saw to.
     unsafe {
         while done + 32 <= out.len() {
-            let [first, second] = pairs(_mm_loadu_si128(at.add(done / 2).cast()), low_first);
+            let [first, second] = pairs::<LOW_FIRST>(_mm_loadu_si128(at.add(done / 2).cast()));
             // Quarters 0, 2, 1, 3 of the 32 codes: see `avx2::crossed`.
             let crossed = _mm256_set_m128i(
                 _mm_unpackhi_epi64(first, second),
@@ -127,7 +281,7 @@ unsafe fn nibbles_in_table<T: Number>(
             done += 32;
         }
         if done + 16 <= out.len() {
-            let [codes, _] = pairs(_mm_loadl_epi64(at.add(done / 2).cast()), low_first);
+            let [codes, _] = pairs::<LOW_FIRST>(_mm_loadl_epi64(at.add(done / 2).cast()));
             let twice = _mm256_castsi128_si256(codes);
             let [words, _] = table.look_up(_mm256_permute4x64_epi64::<0b01_01_00_00>(twice));
             _mm256_storeu_si256(out.as_mut_ptr().add(done).cast(), words);
@@ -139,9 +293,8 @@ unsafe fn nibbles_in_table<T: Number>(
 
 /// Single precision, picked lane by lane.
 #[inline(always)]
-unsafe fn nibbles_in_lanes<T: Number>(
+unsafe fn nibbles_in_lanes<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
-    low_first: bool,
     values: [__m256; 2],
     out: &mut [T],
 ) -> usize {
@@ -149,7 +302,7 @@ unsafe fn nibbles_in_lanes<T: Number>(
     // SAFETY: half as many bytes as elements are read, which the caller saw to.
     unsafe {
         while done + 16 <= out.len() {
-            let [codes, _] = pairs(_mm_loadl_epi64(at.add(done / 2).cast()), low_first);
+            let [codes, _] = pairs::<LOW_FIRST>(_mm_loadl_epi64(at.add(done / 2).cast()));
             store_picked(out.as_mut_ptr().add(done), values, codes);
             done += 16;
         }
@@ -159,13 +312,13 @@ unsafe fn nibbles_in_lanes<T: Number>(
 
 /// The nibbles of sixteen bytes, two a byte, as 32 bytes in the order of the elements.
 #[inline(always)]
-unsafe fn pairs(bytes: __m128i, low_first: bool) -> [__m128i; 2] {
+unsafe fn pairs<const LOW_FIRST: bool>(bytes: __m128i) -> [__m128i; 2] {
     // SAFETY: registers only.
     unsafe {
         let mask = _mm_set1_epi8(15);
         let low = _mm_and_si128(bytes, mask);
         let high = _mm_and_si128(_mm_srli_epi16::<4>(bytes), mask);
-        let (even, odd) = if low_first { (low, high) } else { (high, low) };
+        let (even, odd) = if LOW_FIRST { (low, high) } else { (high, low) };
         [_mm_unpacklo_epi8(even, odd), _mm_unpackhi_epi8(even, odd)]
     }
 }
@@ -192,11 +345,16 @@ unsafe fn store_picked<T: Number>(to: *mut T, values: [__m256; 2], codes: __m128
 unsafe fn bytes16<T: Number>(
     kind: Kind,
     arithmetic: Arithmetic,
-    Segment { factor, stepwise, .. }: Segment<'_>,
+    stepwise: bool,
+    factor: Factor,
     at: *const u8,
     out: &mut [T],
 ) -> usize {
     let mut done = 0;
+    let (power, factor) = match kind {
+        Kind::E4m3 => e4m3_factor(arithmetic, factor),
+        _ => (None, factor),
+    };
     // SAFETY: as many bytes as elements are read, which the caller saw to.
     unsafe {
         while done + 16 <= out.len() {
@@ -204,12 +362,16 @@ unsafe fn bytes16<T: Number>(
             if kind == Kind::E4m3 && has_e4m3_nan(bytes) {
                 break;
             }
-            let [even, odd] = match kind {
+            let [mut even, mut odd] = match kind {
                 Kind::Signed => words_apart(_mm256_cvtepi8_epi16(bytes)),
                 Kind::Unsigned => words_apart(_mm256_cvtepu8_epi16(bytes)),
                 Kind::E5m2 => e5m2_apart(bytes),
-                _ => e4m3_apart(_mm256_cvtepi8_epi16(bytes)),
+                _ => e4m3_apart(bytes),
             };
+            if let Some(power) = power {
+                even = _mm256_mul_ps(even, _mm256_set1_ps(power));
+                odd = _mm256_mul_ps(odd, _mm256_set1_ps(power));
+            }
             let even = combined::<T>(arithmetic, stepwise, factor, even);
             let odd = combined::<T>(arithmetic, stepwise, factor, odd);
             T::store_woven16(out.as_mut_ptr().add(done), even, odd);
@@ -217,6 +379,18 @@ unsafe fn bytes16<T: Number>(
         }
     }
     done
+}
+
+/// What is left to make of [`e4m3_apart`]'s numbers: a power of two, which is made part of the
+/// scale where that changes nothing.
+#[inline(always)]
+fn e4m3_factor(arithmetic: Arithmetic, factor: Factor) -> (Option<f32>, Factor) {
+    const POWER: f32 = 256.0;
+    let scale = factor.scale * POWER;
+    match arithmetic == Arithmetic::Times && scale.is_finite() {
+        true => (None, Factor { scale, ..factor }),
+        false => (Some(POWER), factor),
+    }
 }
 
 /// Even and odd words as numbers.
@@ -236,22 +410,17 @@ unsafe fn has_e4m3_nan(bytes: __m128i) -> bool {
     }
 }
 
-/// Sixteen bytes of E4M3, sign-extended to words, as even and odd numbers.
-///
-/// Sign, exponent and fraction move to their places in f32; the multiplication corrects the bias
-/// and normalizes what is subnormal, exactly.
+/// Sixteen bytes of E4M3 as even and odd numbers, 256 times smaller: half precision has an
+/// exponent of one bit more, and widens subnormal numbers as fast as others.
 #[inline(always)]
-unsafe fn e4m3_apart(words: __m256i) -> [__m256; 2] {
+unsafe fn e4m3_apart(bytes: __m128i) -> [__m256; 2] {
     // SAFETY: registers only.
     unsafe {
-        let mask = _mm256_set1_epi32(0x87f0_0000_u32.cast_signed());
-        let bias = _mm256_set1_ps(f32::from_bits((127 + 120) << 23));
-        let even = _mm256_and_si256(_mm256_slli_epi32::<20>(words), mask);
-        let odd = _mm256_and_si256(_mm256_slli_epi32::<4>(words), mask);
-        [
-            _mm256_mul_ps(_mm256_castsi256_ps(even), bias),
-            _mm256_mul_ps(_mm256_castsi256_ps(odd), bias),
-        ]
+        // The sign twice, of which the second goes; then exponent and fraction.
+        let mask = _mm_set1_epi16(0xbf80_u16.cast_signed());
+        let even = _mm_srai_epi16::<1>(_mm_slli_epi16::<8>(bytes));
+        let odd = _mm_srai_epi16::<1>(bytes);
+        [_mm256_cvtph_ps(_mm_and_si128(even, mask)), _mm256_cvtph_ps(_mm_and_si128(odd, mask))]
     }
 }
 

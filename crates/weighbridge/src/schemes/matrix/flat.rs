@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Codes, Factor, GROUPS, Run, apply, length};
+use super::{Arithmetic, Codes, Factor, GROUPS, Run, apply, first_not_finite, length};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{Element, Out, Recipe};
+use crate::schemes::{Element, Elements, Out, Recipe, elements_of};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
@@ -39,10 +39,6 @@ pub(crate) struct Flat {
 }
 
 impl Flat {
-    fn elements(&self, rows: &Range<u64>) -> Range<u64> {
-        rows.start * self.outer..rows.end * self.outer
-    }
-
     fn decode_as<T: Number + Element>(
         &self,
         staged: &[Staged<'_>],
@@ -79,8 +75,7 @@ impl Flat {
 }
 
 fn check_finite(factors: &[Factor], first: u64) -> Result<()> {
-    let odd = factors.iter().position(|f| !f.scale.is_finite() || !f.offset.is_finite());
-    match odd {
+    match first_not_finite(factors) {
         None => Ok(()),
         Some(index) => Err(Error::malformed(format!(
             "the scale of block {} is {}",
@@ -93,15 +88,27 @@ fn check_finite(factors: &[Factor], first: u64) -> Result<()> {
 
 impl Recipe for Flat {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let elements = self.elements(&rows);
+        Elements::needs(self, elements_of(&rows, self.outer), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.outer), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Flat {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         let (bytes, _) = self.codes.packing.bytes_of(elements.clone());
         slabs.push(Slab::whole(0, bytes.start, bytes.end - bytes.start));
         let blocks = elements.start / self.block..elements.end.div_ceil(self.block);
         self.factors.needs(blocks, slabs);
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        let elements = self.elements(&rows);
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         match out {
             Out::F32(out) => self.decode_as(staged, &elements, out),
             Out::Bf16(out) => self.decode_as(staged, &elements, out),

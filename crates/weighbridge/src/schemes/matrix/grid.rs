@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
-use super::{Factor, Factors, length};
+use super::{Factor, Factors, GROUPS, length};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::simd::half_to_f32;
+use crate::schemes::plain;
+use crate::simd::{Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
 /// A tensor with a number for each block of a matrix, or of each of several stacked matrices.
@@ -63,11 +64,29 @@ impl Grid {
         let band = self.band_of(row) - self.band_of(first);
         scale_of(self.dtype, staged.bytes(), length(band * self.cells + cell))
     }
+
+    /// The numbers for groups of a matrix row, from `group` on.
+    pub(crate) fn numbers(
+        &self,
+        staged: &Staged<'_>,
+        first: u64,
+        row: u64,
+        group: u64,
+        out: &mut [f32],
+    ) {
+        if self.cells == 1 {
+            return out.fill(self.number(staged, first, row, 0));
+        }
+        let band = self.band_of(row) - self.band_of(first);
+        let start = length((band * self.cells + group) * self.width());
+        let bytes = out.len() * length(self.width());
+        plain::numbers(self.dtype, &staged.bytes()[start..start + bytes], out);
+    }
 }
 
 /// Number `index` of some bytes, as f32.
 pub(crate) fn scale_of(dtype: DType, bytes: &[u8], index: usize) -> f32 {
-    let number = |dtype| crate::schemes::plain::number(dtype, bytes, index);
+    let number = |dtype| plain::number(dtype, bytes, index);
     match dtype {
         DType::F16 => half_to_f32(u16::from_le_bytes(bytes.as_chunks().0[index])),
         dtype => number(dtype),
@@ -110,9 +129,18 @@ impl Scales {
 /// Rounds to a 16-bit type and back.
 pub(crate) fn rounded(to: Option<DType>, value: f32) -> f32 {
     match to {
-        Some(DType::BF16) => bf16::from_f32(value).to_f32(),
-        Some(DType::F16) => f16::from_f32(value).to_f32(),
+        Some(DType::BF16) => bf16::step(value),
+        Some(DType::F16) => f16::step(value),
         _ => value,
+    }
+}
+
+/// The same for several, in one loop for each type.
+fn round_all(to: Option<DType>, values: &mut [f32]) {
+    match to {
+        Some(DType::BF16) => values.iter_mut().for_each(|value| *value = bf16::step(*value)),
+        Some(DType::F16) => values.iter_mut().for_each(|value| *value = f16::step(*value)),
+        _ => {}
     }
 }
 
@@ -132,18 +160,25 @@ impl Factors for Scales {
         out: &mut [Factor],
     ) -> Result<()> {
         let steps = self.steps.filter(|_| native);
-        let (global, offset) = (usize::from(self.global.is_some()), self.offset);
-        let whole = self.global.map(|grid| rounded(steps, grid.number(&staged[1], first, row, 0)));
-        for (group, out) in groups.zip(out) {
-            let cell = rounded(steps, self.scale.number(&staged[0], first, row, group));
-            let scale = match (self.cell, whole) {
-                (Cell::TimesGlobal, Some(whole)) => rounded(steps, cell * whole),
-                (Cell::OverGlobal, Some(whole)) => rounded(steps, cell / whole),
-                _ => cell,
-            };
-            let offset =
-                offset.map_or(0.0, |grid| grid.number(&staged[1 + global], first, row, group));
-            *out = Factor { scale, offset };
+        let (mut scales, mut offsets) = ([0.0; GROUPS], [0.0; GROUPS]);
+        let (scales, offsets) = (&mut scales[..out.len()], &mut offsets[..out.len()]);
+        self.scale.numbers(&staged[0], first, row, groups.start, scales);
+        round_all(steps, scales);
+        if let Some(global) = self.global {
+            let whole = rounded(steps, global.number(&staged[1], first, row, 0));
+            match self.cell {
+                Cell::TimesGlobal => scales.iter_mut().for_each(|scale| *scale *= whole),
+                Cell::OverGlobal => scales.iter_mut().for_each(|scale| *scale /= whole),
+                Cell::AsIs => {}
+            }
+            round_all(steps, scales);
+        }
+        if let Some(offset) = self.offset {
+            let staged = &staged[1 + usize::from(self.global.is_some())];
+            offset.numbers(staged, first, row, groups.start, offsets);
+        }
+        for (out, (scale, offset)) in out.iter_mut().zip(scales.iter().zip(&*offsets)) {
+            *out = Factor { scale: *scale, offset: *offset };
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::{Element, Out, Recipe};
+use super::{Element, Elements, Out, Recipe, elements_of};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::simd::{self, Level, Number};
@@ -47,7 +47,7 @@ pub(crate) trait Factors: Send + Sync {
     /// The pieces of the parts that hold the factors of some matrix rows.
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>);
 
-    /// The factors of some groups of matrix row `row`. `staged` are the slabs of
+    /// The factors of some groups of matrix row `row`, at most [`GROUPS`]. `staged` are the slabs of
     /// [`needs`](Self::needs) for rows from `first` on. `native` says that the output is of the
     /// weight's native type, so that roundings of the canonical library apply.
     fn fill(
@@ -83,7 +83,7 @@ pub(crate) struct Matrix {
 }
 
 /// Groups whose factors are made at a time.
-const GROUPS: usize = 64;
+pub(crate) const GROUPS: usize = 64;
 
 impl Matrix {
     /// The stretches of matrix rows that make up some elements: row and columns.
@@ -94,10 +94,6 @@ impl Matrix {
             let start = elements.start.max(row * columns) - row * columns;
             (row, start..elements.end.min((row + 1) * columns) - row * columns)
         })
-    }
-
-    fn elements(&self, rows: &Range<u64>) -> Range<u64> {
-        rows.start * self.outer..rows.end * self.outer
     }
 
     fn matrix_rows(&self, elements: &Range<u64>) -> Range<u64> {
@@ -206,11 +202,17 @@ pub(crate) struct Run<'a> {
 }
 
 fn check_finite(factors: &[Factor], row: u64, first: u64) -> Result<()> {
-    let odd = factors.iter().position(|f| !f.scale.is_finite() || !f.offset.is_finite());
-    match odd {
+    match first_not_finite(factors) {
         None => Ok(()),
         Some(index) => Err(not_finite(factors[index].scale, row, first + index as u64)),
     }
+}
+
+fn first_not_finite(factors: &[Factor]) -> Option<usize> {
+    let is_finite = |f: &Factor| f.scale.is_finite() & f.offset.is_finite();
+    // All are looked at, without a branch for each.
+    let all = factors.iter().fold(true, |all, factor| all & is_finite(factor));
+    if all { None } else { factors.iter().position(|factor| !is_finite(factor)) }
 }
 
 /// A scale that no quantizer writes.
@@ -237,13 +239,25 @@ fn length(count: u64) -> usize {
 
 impl Recipe for Matrix {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let elements = self.elements(&rows);
+        Elements::needs(self, elements_of(&rows, self.outer), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.outer), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Matrix {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
         slabs.push(self.code_slab(&elements).0);
         self.factors.needs(self.matrix_rows(&elements), slabs);
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        let elements = self.elements(&rows);
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         match out {
             Out::F32(out) => self.decode_as(staged, &elements, out),
             Out::Bf16(out) => self.decode_as(staged, &elements, out),

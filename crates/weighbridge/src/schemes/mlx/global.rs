@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::schemes::matrix::{Factor, Factors, Grid};
+use crate::schemes::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::source::{Slab, Staged};
 
 /// The largest E4M3 times the largest E2M1: the global scale is the largest weight, the scales
@@ -41,9 +41,11 @@ impl Factors for GlobalScale {
         out: &mut [Factor],
     ) -> Result<()> {
         let global = self.global.number(&staged[1], first, row, 0) / RANGE;
-        for (group, out) in groups.zip(out) {
-            let scale = self.scale.number(&staged[0], first, row, group) * global;
-            *out = Factor { scale, offset: 0.0 };
+        let mut scales = [0.0; GROUPS];
+        let scales = &mut scales[..out.len()];
+        self.scale.numbers(&staged[0], first, row, groups.start, scales);
+        for (out, scale) in out.iter_mut().zip(scales) {
+            *out = Factor { scale: *scale * global, offset: 0.0 };
         }
         Ok(())
     }

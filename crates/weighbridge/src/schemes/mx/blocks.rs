@@ -93,6 +93,8 @@ fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 
         ));
     }
     let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
+    // Without matrices there is room for any sides, but not for one matrix of them.
+    element_count(&[rows, columns]).ok_or("blocks are too many")?;
     element_count(&[matrices, rows, columns]).ok_or("blocks are too many")?;
     Ok([matrices, rows, columns])
 }
@@ -115,7 +117,7 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
     let (shape, recipe): (Shape, Arc<dyn Recipe>) = match names {
         Names::Transformers => (
             [matrices, columns, rows].into_iter().collect(),
-            Arc::new(Transposed { rows, columns }),
+            Arc::new(Transposed::new(rows, columns)),
         ),
         Names::OpenAi => {
             let codes = Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]);

@@ -47,9 +47,10 @@ impl Scheme for Mx {
         if method.as_deref().is_some_and(|method| foreign.contains(&method)) {
             return;
         }
+        let quark = (method.as_deref() == Some("quark")).then(|| packed::Quark::of(evidence));
         for &(id, info) in evidence.tensors() {
             if !blocks::bid_for(evidence, id, info, bids) {
-                packed::bid_for(evidence, id, info, method.as_deref(), bids);
+                packed::bid_for(evidence, id, info, quark.as_ref(), bids);
             }
         }
     }

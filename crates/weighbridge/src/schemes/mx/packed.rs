@@ -8,8 +8,7 @@ use super::GROUP;
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Codes, E2M1, Grid, Matrix, Packing, Scales};
-use crate::schemes::unused::drop_beside;
-use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId};
+use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
 use crate::text::escaped;
 
 /// Bids for a weight with E8M0 scales beside it.
@@ -17,29 +16,28 @@ pub(super) fn bid_for(
     evidence: &Evidence<'_>,
     id: TensorId,
     info: &TensorInfo,
-    method: Option<&str>,
+    quark: Option<&Quark>,
     bids: &mut Bids,
 ) {
     let Some(stored) = info.stored.element() else { return };
     if ![DType::U8, DType::I8, DType::F4].contains(&stored) {
         return;
     }
-    let quark = method == Some("quark");
     let Some((scale_id, scale)) = scale_of_weight(evidence, info, stored) else {
-        if quark && stored == DType::U8 && info.name.ends_with(".weight") {
-            refuse_in_band(evidence, id, info, bids);
+        let in_band = quark.is_some_and(|quark| quark.in_band);
+        if in_band && stored == DType::U8 && info.name.ends_with(".weight") {
+            refuse_in_band(id, info, bids);
         }
         return;
     };
-    drop_beside(evidence, &info.name, bids);
     let parts =
         vec![Part { role: "weight", tensor: id }, Part { role: "scales", tensor: scale_id }];
     let native = evidence.model_dtype().unwrap_or(DType::BF16);
-    let bid = match understood(evidence, info, stored, scale, quark) {
+    let bid = match understood(info, stored, scale, quark) {
         Ok((kind, shape)) => {
             let columns = shape.last().copied().unwrap_or(1);
-            let outer = shape[1..].iter().product();
-            let steps = quark.then_some(native);
+            let outer = plain::columns(&shape);
+            let steps = quark.map(|_| native);
             let matrix = rows_of_codes(kind.codes(), columns, outer, steps, native);
             Bid {
                 name: info.name.to_string(),
@@ -119,11 +117,10 @@ fn fp6(exponent_bits: u32, code: u8) -> f32 {
 }
 
 fn understood(
-    evidence: &Evidence<'_>,
     info: &TensorInfo,
     stored: DType,
     scale: &TensorInfo,
-    quark: bool,
+    quark: Option<&Quark>,
 ) -> Result<(Kind, Shape), String> {
     let (Some((&last, front)), Some((&cells, scale_front))) =
         (info.shape.split_last(), scale.shape.split_last())
@@ -138,7 +135,7 @@ fn understood(
     };
     let kind = match front == scale_front && front.len() < 3 && !front.is_empty() {
         true if last == four => Kind::Fp4,
-        true if Some(last) == six && stored == DType::U8 => six_bits(evidence)?,
+        true if Some(last) == six && stored == DType::U8 => six_bits(quark)?,
         _ => {
             return Err(format!(
                 "{} is {} {:?}; for {} {:?}, MXFP4 has a scale for every 16 bytes of a row, MXFP6 \
@@ -151,26 +148,48 @@ fn understood(
             ));
         }
     };
-    if quark && mentions(evidence, "scale_format").iter().any(|format| format == "e5m3") {
+    if quark.is_some_and(|quark| quark.e5m3) {
         return Err("Quark's scales of format e5m3 cannot be decoded by this version".to_owned());
     }
     let shape: Shape = front.iter().copied().chain([columns]).collect();
-    element_count(&shape).ok_or("it is too large")?;
+    element_count(&shape).and(element_count(&shape[1..])).ok_or("it is too large")?;
     Ok((kind, shape))
 }
 
 /// Which six-bit float, as the config says.
-fn six_bits(evidence: &Evidence<'_>) -> Result<Kind, String> {
-    let mut named = mentions(evidence, "dtype");
-    named.retain(|dtype| dtype.starts_with("fp6"));
-    named.sort();
-    named.dedup();
+fn six_bits(quark: Option<&Quark>) -> Result<Kind, String> {
+    let named = quark.map(|quark| &quark.six_bits[..]).unwrap_or_default();
     match named.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fp6_e2m3"] => Ok(Kind::Fp6 { exponent: 2 }),
         ["fp6_e3m2"] => Ok(Kind::Fp6 { exponent: 3 }),
         _ => Err("MXFP6, but the config does not say whether its elements are fp6_e2m3 or \
                   fp6_e3m2, or names both"
             .to_owned()),
+    }
+}
+
+/// What Quark's config says anywhere.
+pub(super) struct Quark {
+    /// Scales between the codes: its older kind.
+    in_band: bool,
+    /// Scales of a format that is not E8M0.
+    e5m3: bool,
+    /// The six-bit floats that are named.
+    six_bits: Vec<String>,
+}
+
+impl Quark {
+    pub(super) fn of(evidence: &Evidence<'_>) -> Self {
+        let types = mentions(evidence, "dtype");
+        let mut six_bits = types.clone();
+        six_bits.retain(|dtype| dtype.starts_with("fp6"));
+        six_bits.sort();
+        six_bits.dedup();
+        Self {
+            in_band: types.iter().any(|dtype| dtype == "mx"),
+            e5m3: mentions(evidence, "scale_format").iter().any(|format| format == "e5m3"),
+            six_bits,
+        }
     }
 }
 
@@ -197,14 +216,12 @@ fn mentions(evidence: &Evidence<'_>, key: &str) -> Vec<String> {
 }
 
 /// Quark's older kind has its scales between the codes, and nothing beside the weight.
-fn refuse_in_band(evidence: &Evidence<'_>, id: TensorId, info: &TensorInfo, bids: &mut Bids) {
-    if mentions(evidence, "dtype").iter().any(|dtype| dtype == "mx") {
-        let reason = "Quark's dtype `mx`, whose scales stand between the codes, cannot be decoded \
-                      by this version; export it with scale_format e8m0";
-        let parts = vec![Part { role: "weight", tensor: id }];
-        let bid = refused(info, parts, reason.to_owned(), bids);
-        bids.weights.push(bid);
-    }
+fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
+    let reason = "Quark's dtype `mx`, whose scales stand between the codes, cannot be decoded by \
+                  this version; export it with scale_format e8m0";
+    let parts = vec![Part { role: "weight", tensor: id }];
+    let bid = refused(info, parts, reason.to_owned(), bids);
+    bids.weights.push(bid);
 }
 
 fn refused(info: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids) -> Bid {

@@ -1,29 +1,14 @@
 use serde_json::json;
 
 use super::*;
-use crate::catalog::{Metadata, Place, TensorInfo};
+use crate::Model;
+use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::schemes::Config;
-
-fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
-    TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    }
-}
+use crate::schemes::testing::{self, tensor};
 
 fn bids(tensors: &[TensorInfo], quantization: &serde_json::Value) -> Bids {
-    let json = json!({ "quantization_config": quantization });
-    let configs = [Config { name: "config.json".into(), json }];
-    let metadata = Metadata::default();
-    let evidence = Evidence::new(std::iter::once((tensors, &metadata)), &configs);
-    let mut bids = Bids::default();
-    Mx.bid(&evidence, &mut bids);
-    bids
+    let configs = [testing::config(json!({ "quantization_config": quantization }))];
+    testing::bids(&Mx, &testing::evidence(tensors, &configs))
 }
 
 fn experts() -> Vec<TensorInfo> {
@@ -71,6 +56,26 @@ fn blocks_and_scales_must_fit() {
     assert_eq!((found.findings[0].kind, found.weights.len()), ("orphan", 0));
 }
 
+/// Sides that fit nowhere, in tensors without elements.
+#[test]
+fn sides_without_bounds_are_refused() {
+    for side in [u64::MAX, u64::MAX - 14, 1 << 60] {
+        let blocks = [
+            tensor("w_blocks", DType::U8, &[0, side, 3, 16]),
+            tensor("w_scales", DType::U8, &[0, side, 3]),
+        ];
+        let rows = [
+            tensor("m.weight", DType::I8, &[0, side, 64]),
+            tensor("m.scale", DType::F8_E8M0, &[0, side, 4]),
+        ];
+        for tensors in [blocks, rows] {
+            let found = bids(&tensors, &json!({}));
+            assert_eq!(found.findings[0].kind, "undecodable");
+            assert!(found.weights[0].recipe.is_err());
+        }
+    }
+}
+
 #[test]
 fn widths_decide_between_four_and_six_bits() {
     let e3m2 = json!({ "quant_method": "quark", "global_quant_config": {
@@ -111,4 +116,31 @@ fn scales_of_other_schemes_are_left_alone() {
     let mx = json!({ "quant_method": "quark", "dtype": "mx" });
     let found = bids(&[tensor("m.weight", DType::U8, &[8, 17])], &mx);
     assert!(found.findings[0].message.contains("`mx`"));
+}
+
+/// A file with one block of MXFP4 under these names.
+fn one_block(blocks: &str, scales: &str, scale: u8) -> Model {
+    let header = format!(
+        r#"{{"{blocks}":{{"dtype":"U8","shape":[1,1,1,16],"data_offsets":[0,16]}},"{scales}":{{"dtype":"U8","shape":[1,1,1],"data_offsets":[16,17]}}}}"#
+    );
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend([0x82; 16]);
+    bytes.push(scale);
+    Model::open_bytes(bytes, "model.safetensors").unwrap()
+}
+
+/// The byte 0 is a power of two, 255 is no scale; in rows and turned.
+#[test]
+fn the_ends_of_powers_of_two_are_what_they_are() {
+    for (blocks, scales) in [("w_blocks", "w_scales"), ("w.blocks", "w.scales")] {
+        let model = one_block(blocks, scales, 0);
+        let mut values = [0f32; 32];
+        model.weight("w").unwrap().decode_into(&mut values).unwrap();
+        assert_eq!(values[0].to_bits(), 0x0040_0000);
+        assert!(values[1] == 0.0 && values[1].is_sign_negative());
+        let model = one_block(blocks, scales, 255);
+        let error = model.weight("w").unwrap().decode_into(&mut [0f32; 32]).unwrap_err();
+        assert!(error.to_string().contains("group 0"), "{error}");
+    }
 }

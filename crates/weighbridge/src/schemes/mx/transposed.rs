@@ -8,24 +8,33 @@
 
 use std::ops::Range;
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::matrix::{E2M1, scale_of};
+use crate::schemes::matrix::{self, Arithmetic, Codes, E2M1, Factor, Packing, Run};
+use crate::schemes::plain::power_of_two;
 use crate::schemes::{Out, Recipe};
-use crate::simd::{self, Number};
+use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
 
 /// Columns of a block.
 const BLOCK: usize = 32;
 /// Bytes of a block's codes.
 const BYTES: usize = BLOCK / 2;
-/// Rows turned at a time: their numbers stay in the first cache.
+/// Rows turned at a time, and blocks of them: their numbers stay in the second cache.
 const ROWS: usize = 64;
+const BLOCKS: usize = 16;
 
 /// Stacked matrices, each stored as `rows` of `columns`.
 pub(super) struct Transposed {
-    pub(super) rows: u64,
-    pub(super) columns: u64,
+    rows: u64,
+    columns: u64,
+    codes: Codes,
+}
+
+impl Transposed {
+    pub(super) fn new(rows: u64, columns: u64) -> Self {
+        let codes = Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]);
+        Self { rows, columns, codes }
+    }
 }
 
 impl Recipe for Transposed {
@@ -80,35 +89,37 @@ impl Transposed {
     ) -> Result<(), (usize, usize)> {
         let (level, rows) = (simd::level(), self.rows as usize);
         let groups = self.columns as usize / BLOCK;
-        let mut tile = [0f32; BLOCK * ROWS];
+        let mut tile = [T::default(); ROWS * BLOCKS * BLOCK];
         for start in (0..rows).step_by(ROWS) {
             let count = ROWS.min(rows - start);
-            for group in 0..groups {
-                for row in start..start + count {
-                    let block = row * groups + group;
-                    let scale = scale_of(DType::F8_E8M0, scales, block);
-                    if !scale.is_finite() {
-                        return Err((row, group));
-                    }
-                    let codes = &blocks.as_chunks::<BYTES>().0[block];
-                    put_column(codes, scale, &mut tile[row - start..]);
+            for group in (0..groups).step_by(BLOCKS) {
+                let across = BLOCKS.min(groups - group);
+                let columns = across * BLOCK;
+                let out = &mut out[group * BLOCK * rows + start..];
+                for (row, tile) in (start..start + count).zip(tile.chunks_mut(columns)) {
+                    let first = row * groups + group;
+                    let codes = &blocks[first * BYTES..(first + across) * BYTES];
+                    let mut factors = [Factor::default(); BLOCKS];
+                    let factors = &mut factors[..across];
+                    powers(&scales[first..first + across], factors)
+                        .map_err(|odd| (row, group + odd))?;
+                    let run = Run { codes, start: 0, factors, group: BLOCK, into: 0 };
+                    matrix::decode_run(level, &self.codes, Arithmetic::Times, &run, tile);
                 }
-                for (column, numbers) in tile.chunks(ROWS).enumerate() {
-                    let at = (group * BLOCK + column) * rows + start;
-                    simd::narrow(level, &numbers[..count], &mut out[at..][..count]);
-                }
+                let sides = Sides { rows: count, columns, from: columns, to: rows };
+                simd::transpose(level, sides, &tile, out);
             }
         }
         Ok(())
     }
 }
 
-/// The numbers of a block, one below the other.
-fn put_column(codes: &[u8; BYTES], scale: f32, tile: &mut [f32]) {
-    for (index, code) in codes.iter().enumerate() {
-        tile[2 * index * ROWS] = E2M1[usize::from(code & 15)] * scale;
-        tile[(2 * index + 1) * ROWS] = E2M1[usize::from(code >> 4)] * scale;
+/// Scales of some blocks; the index of one that is none.
+fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
+    for (&scale, out) in scales.iter().zip(out) {
+        *out = Factor { scale: power_of_two(scale), offset: 0.0 };
     }
+    scales.iter().position(|scale| *scale == u8::MAX).map_or(Ok(()), Err)
 }
 
 fn odd_scale(expert: u64, row: usize, group: usize) -> Error {

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use super::sides::Stored;
 use super::{Found, Refusal};
-use crate::catalog::Value;
+use crate::catalog::{Metadata, Value};
 use crate::schemes::Evidence;
 use crate::text::shortened;
 
@@ -62,12 +62,14 @@ impl Layout {
 /// The layout that all evidence agrees on.
 pub(super) fn decide(
     evidence: &Evidence<'_>,
+    files: &Files,
     found: &Found<'_>,
     stored: &Stored,
 ) -> Result<Layout, Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
-    let described = described(evidence, found).map_err(undecodable)?;
-    let by_modelopt = modelopt_in_metadata(evidence, found);
+    let file = files.of_weight(found);
+    let described = described(evidence, file, found).map_err(undecodable)?;
+    let by_modelopt = file.is_some_and(|file| file.by_modelopt);
     let (said, by): (&[Layout], &str) = match (described, by_modelopt) {
         (Described::Tensor, _) => (&[COMFY], "comfy_quant says"),
         (Described::Metadata, false) => (&[COMFY], "_quantization_metadata says"),
@@ -134,13 +136,22 @@ enum Described {
     No,
 }
 
-fn described(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<Described, String> {
-    let listed = json_in_metadata(evidence, found, "_quantization_metadata")
-        .and_then(|json| json.get("layers")?.get(found.module).cloned());
-    let (json, described) = match (description(evidence, found), listed) {
-        (Some(json), _) => (json?, Described::Tensor),
-        (None, Some(json)) => (json, Described::Metadata),
-        (None, None) => return Ok(Described::No),
+fn described(
+    evidence: &Evidence<'_>,
+    file: Option<&File>,
+    found: &Found<'_>,
+) -> Result<Described, String> {
+    let listed = || match file.and_then(|file| file.layers.as_ref()) {
+        Some(Ok(layers)) => Ok(layers.get(found.module).cloned()),
+        Some(Err(unreadable)) => Err((*unreadable).to_owned()),
+        None => Ok(None),
+    };
+    let (json, described) = match description(evidence, found) {
+        Some(json) => (json?, Described::Tensor),
+        None => match listed()? {
+            Some(json) => (json, Described::Metadata),
+            None => return Ok(Described::No),
+        },
     };
     match json.get("format").and_then(Json::as_str) {
         Some("nvfp4") => Ok(described),
@@ -163,28 +174,52 @@ pub(super) fn description(
     Some(json)
 }
 
-/// A JSON document in the metadata of the weight's file.
-fn json_in_metadata(evidence: &Evidence<'_>, found: &Found<'_>, key: &str) -> Option<Json> {
-    match evidence.metadata().get(found.id.source as usize)?.get(key)? {
-        Value::Text(text) => serde_json::from_str(text).ok(),
-        _ => None,
+/// What the metadata of each file says, read once.
+pub(super) struct Files(Vec<File>);
+
+struct File {
+    /// Descriptions of layers for ComfyUI, by module; why they cannot be read, otherwise.
+    layers: Option<Result<Json, &'static str>>,
+    /// The file's own metadata names ModelOpt.
+    by_modelopt: bool,
+}
+
+impl Files {
+    pub(super) fn of(evidence: &Evidence<'_>) -> Self {
+        let file = |metadata: &&Metadata| {
+            let json = |key| match metadata.get(key)? {
+                Value::Text(text) => Some(serde_json::from_str::<Json>(text).ok()),
+                _ => Some(None),
+            };
+            let layers = |json: Option<Json>| match json?.get_mut("layers").map(Json::take) {
+                Some(layers @ Json::Object(_)) => Some(layers),
+                _ => None,
+            };
+            const UNREADABLE: &str = "the file's _quantization_metadata, which says how its \
+                layers are stored, cannot be read; fetch the file again";
+            File {
+                layers: json("_quantization_metadata").map(|j| layers(j).ok_or(UNREADABLE)),
+                by_modelopt: json("quantization_config").flatten().is_some_and(|j| is_modelopt(&j)),
+            }
+        };
+        Self(evidence.metadata().iter().map(file).collect())
+    }
+
+    fn of_weight(&self, found: &Found<'_>) -> Option<&File> {
+        self.0.get(found.id.source as usize)
     }
 }
 
-fn modelopt_in_metadata(evidence: &Evidence<'_>, found: &Found<'_>) -> bool {
-    let json = json_in_metadata(evidence, found, "quantization_config");
+fn is_modelopt(json: &Json) -> bool {
     let text = |json: &Json, key: &str| json.get(key)?.as_str().map(str::to_lowercase);
-    json.is_some_and(|json| {
-        let producer = json.get("producer").and_then(|producer| text(producer, "name"));
-        [text(&json, "quant_method"), producer].contains(&Some("modelopt".to_owned()))
-    })
+    let producer = json.get("producer").and_then(|producer| text(producer, "name"));
+    [text(json, "quant_method"), producer].contains(&Some("modelopt".to_owned()))
 }
 
 /// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
 /// but names another kind.
 fn says_modelopt(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<bool, String> {
-    let by_modelopt = |method: String| method == "modelopt" || method == "modelopt_fp4";
-    if !evidence.method().is_some_and(by_modelopt) {
+    if !evidence.method().is_some_and(|method| method.starts_with("modelopt")) {
         return Ok(false);
     }
     let own = evidence.config("hf_quant_config.json").and_then(|json| json.get("quantization"));

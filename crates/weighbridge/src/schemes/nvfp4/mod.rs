@@ -10,7 +10,7 @@
 //! `_weight_scale_2` behind their name.
 //!
 //! Two writers use these names and lay the bytes differently. Neither names nor, for many sizes,
-//! shapes can tell; [`layout`] says what does.
+//! shapes can tell; `layout` says what does.
 //!
 //! | variant | first of two codes | scales | recipe | canonical |
 //! |---|---|---|---|---|
@@ -19,7 +19,7 @@
 //! | `comfy` | high nibble | swizzled | comfy-kitchen's | comfy-kitchen 0.2.40, `dequantize_nvfp4` on a CPU |
 //! | `comfy-linear` | high nibble | row by row | comfy-kitchen's | the same, after `from_blocked` |
 //!
-//! Swizzled scales lie in tiles of 128 rows and 4 columns ([`swizzle`]), the last ones padded.
+//! Swizzled scales lie in tiles of 128 rows and 4 columns (`swizzle`), the last ones padded.
 //!
 //! Recipes. ModelOpt: `number * (scale * scale_2)`, both products rounded to f32, the result
 //! once to the native type, which is that of the model; code 8 is plus zero. comfy-kitchen works
@@ -33,7 +33,6 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
-use super::unused::drop_beside;
 use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::DType;
@@ -42,7 +41,7 @@ mod layout;
 mod sides;
 mod swizzle;
 
-use layout::Layout;
+use layout::{Files, Layout};
 use sides::Sides;
 
 /// The scheme.
@@ -61,10 +60,10 @@ impl Scheme for Nvfp4 {
         if evidence.method().is_some_and(|method| foreign.contains(&&*method)) {
             return;
         }
+        let files = Files::of(evidence);
         for &(id, info) in evidence.tensors() {
-            match Found::of(evidence, id, info) {
-                Some(found) => bid_for(evidence, &found, bids),
-                None => report_orphan(evidence, info, bids),
+            if let Some(found) = Found::of(evidence, id, info) {
+                bid_for(evidence, &files, &found, bids);
             }
         }
     }
@@ -91,8 +90,19 @@ impl<'a> Found<'a> {
             let find = |role: &str| evidence.find(&format!("{}{end}_{role}", weight.name));
             let (scales, global) = (find("scale"), find("scale_2"));
             let e4m3 = |(_, info): (_, &TensorInfo)| info.stored.element() == Some(DType::F8_E4M3);
-            let ours = global.is_some() || scales.is_some_and(e4m3);
-            ours.then_some(Self { id, weight, module, scales, global })
+            // ModelOpt's whole numbers of four bits have scales that are floats.
+            let whole = |(_, info): (_, &TensorInfo)| {
+                matches!(info.stored.element(), Some(DType::F32 | DType::BF16 | DType::F16))
+                    && evidence.method().as_deref() == Some("modelopt")
+            };
+            let ours = global.is_some() && !scales.is_some_and(whole);
+            (ours || scales.is_some_and(e4m3)).then_some(Self {
+                id,
+                weight,
+                module,
+                scales,
+                global,
+            })
         })
     }
 
@@ -114,22 +124,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A second scale whose weight is gone.
-fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
-    let Some(weight) = info.name.strip_suffix("_scale_2") else { return };
-    let parameter = weight.strip_suffix("_weight").unwrap_or(weight);
-    if evidence.find(weight).is_none() && evidence.find(parameter).is_none() {
-        let message = format!(
-            "the second scale of an NVFP4 weight, but there is no {}; a shard may be missing",
-            crate::text::escaped(weight)
-        );
-        bids.findings.push(Finding::of(&info.name, "orphan", message));
-    }
-}
-
-fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
+fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Found<'_>, bids: &mut Bids) {
     let mut parts = found.parts();
-    drop_beside(evidence, &found.weight.name, bids);
     if let Some((id, _)) = found.beside(evidence, "comfy_quant") {
         bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
     }
@@ -138,7 +134,7 @@ fn bid_for(evidence: &Evidence<'_>, found: &Found<'_>, bids: &mut Bids) {
         .iter()
         .filter_map(|role| found.beside(evidence, role).map(|(tensor, _)| Part { role, tensor }));
     parts.extend(extra);
-    let bid = match understood(evidence, found, &parts) {
+    let bid = match understood(evidence, files, found, &parts) {
         Ok((layout, sides, native)) => Bid {
             name: found.weight.name.to_string(),
             shape: sides.shape(),
@@ -167,13 +163,14 @@ type Refusal = (&'static str, String);
 
 fn understood(
     evidence: &Evidence<'_>,
+    files: &Files,
     found: &Found<'_>,
     parts: &[Part],
 ) -> Result<(Layout, Sides, DType), Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
     refuse_factored(parts).map_err(undecodable)?;
     let stored = sides::Stored::of(found).map_err(undecodable)?;
-    let layout = layout::decide(evidence, found, &stored)?;
+    let layout = layout::decide(evidence, files, found, &stored)?;
     let sides = stored.sides(evidence, found, layout).map_err(undecodable)?;
     let native = match layout.is_comfy() {
         true => DType::BF16,

@@ -53,12 +53,13 @@ impl Stored {
                 global.shape
             ));
         }
+        element_count(&[rows, columns])
+            .and_then(|_| element_count(&[rows, columns, matrices.unwrap_or(1)]))
+            .and_then(|_| rows.checked_next_multiple_of(swizzle::ROWS))
+            .ok_or("it is too large")?;
         let stored = Self { matrices, rows, row_bytes, scales: scale_sides, globals };
         let is_transposed = scale_sides == (rows / 8, row_bytes) && rows % 8 == 0;
         match stored.fits_rows() || stored.fits_tiles() {
-            _ if element_count(&[rows, columns, matrices.unwrap_or(1)]).is_none() => {
-                Err("it is too large".to_owned())
-            }
             true => Ok(stored),
             false if is_transposed && matrices.is_some() => {
                 Err("its codes are packed along the middle dimension, as ModelOpt stores fused \
@@ -122,8 +123,8 @@ fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
     }
     let mut tiles = rows.clone();
     if let [.., height, width] = &mut tiles[..] {
-        *height = height.next_multiple_of(swizzle::ROWS);
-        *width = width.next_multiple_of(swizzle::COLUMNS);
+        *height = height.div_ceil(swizzle::ROWS).saturating_mul(swizzle::ROWS);
+        *width = width.div_ceil(swizzle::COLUMNS).saturating_mul(swizzle::COLUMNS);
     }
     format!(
         "weight_scale has shape {:?}; for codes of {:?} it is {rows:?} row by row, or {tiles:?} \
@@ -138,7 +139,9 @@ fn true_sides(
     found: &Found<'_>,
     (rows, columns): (u64, u64),
 ) -> Result<(u64, u64), String> {
-    let fits = |side: u64, padded: u64| side == padded || side.next_multiple_of(16) == padded;
+    let fits = |side: u64, padded: u64| {
+        side == padded || side.checked_next_multiple_of(16) == Some(padded)
+    };
     let description = layout::description(evidence, found).transpose()?;
     if let Some(shape) = description.as_ref().and_then(|json| json.get("orig_shape")) {
         let sides: Vec<u64> =

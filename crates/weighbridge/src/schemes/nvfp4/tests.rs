@@ -1,19 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::catalog::{Metadata, Place, Value};
+use crate::catalog::{Metadata, Value};
+use crate::schemes::testing::{self, tensor};
 use crate::schemes::{Answer, Config};
-
-fn tensor(name: &str, dtype: DType, shape: &[u64]) -> TensorInfo {
-    TensorInfo {
-        name: name.into(),
-        shape: shape.iter().copied().collect(),
-        stored: dtype.into(),
-        bytes: 0,
-        place: Place::at(0),
-        refused: None,
-    }
-}
 
 /// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
 fn square() -> Vec<TensorInfo> {
@@ -39,9 +29,7 @@ fn text(key: &str, json: &serde_json::Value) -> Metadata {
 fn bids(tensors: &[TensorInfo], metadata: &Metadata, configs: &[Config], note: &str) -> Bids {
     let read = |_: TensorId| Ok(note.as_bytes().to_vec());
     let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
-    let mut bids = Bids::default();
-    Nvfp4.bid(&evidence, &mut bids);
-    bids
+    testing::bids(&Nvfp4, &evidence)
 }
 
 /// The variant, or the kind and message of the finding.
@@ -126,12 +114,43 @@ fn descriptions_that_contradict_are_refused() {
     assert!(outcome(&found).unwrap_err().1.contains("FP8"));
 }
 
+/// A damaged description is not taken for none.
+#[test]
+fn a_description_that_cannot_be_read_is_a_finding() {
+    for damaged in ["{", r#"{"layers": 3}"#, "{}"] {
+        let mut metadata = Metadata::default();
+        metadata.push("_quantization_metadata", Value::text(damaged));
+        let found = bids(&square(), &metadata, &[modelopt_config()], "");
+        assert!(outcome(&found).unwrap_err().1.contains("cannot be read"), "{damaged}");
+    }
+}
+
+/// Sides that fit nowhere, in a tensor without elements.
+#[test]
+fn sides_without_bounds_are_refused() {
+    let huge = [u64::MAX, u64::MAX - 14, 1 << 60];
+    for side in huge {
+        for shape in [&[0, side, 32][..], &[side, 0], &[0, side]] {
+            let mut tensors = square();
+            tensors[0].shape = shape.iter().copied().collect();
+            for scales in [shape, &[0, side, 4]] {
+                tensors[1].shape = scales.iter().copied().collect();
+                bids(&tensors, &Metadata::default(), &[modelopt_config()], "");
+            }
+        }
+        let mut described = square();
+        described.push(tensor("m.comfy_quant", DType::U8, &[19]));
+        let note = format!(r#"{{"format": "nvfp4", "orig_shape": [{side}, {side}]}}"#);
+        assert!(outcome(&bids(&described, &Metadata::default(), &[], &note)).is_err());
+    }
+}
+
 #[test]
 fn companions_that_do_not_fit_are_named() {
     let none = Metadata::default();
     let cases: [(usize, TensorInfo, &str); 5] = [
         (1, tensor("m.weight_scale", DType::F8_E4M3, &[128, 3]), "[128, 3]"),
-        (1, tensor("m.weight_scale", DType::BF16, &[128, 4]), "BF16"),
+        (1, tensor("m.weight_scale", DType::U8, &[128, 4]), "U8"),
         (2, tensor("m.weight_scale_2", DType::F16, &[]), "F16"),
         (2, tensor("m.weight_scale_2", DType::F32, &[128]), "[128]"),
         (0, tensor("m.weight", DType::U8, &[4096]), "[4096]"),
@@ -150,10 +169,6 @@ fn companions_that_do_not_fit_are_named() {
         let ending = gone.strip_prefix("m.").unwrap();
         assert!(outcome(&found).unwrap_err().1.contains(&format!("`{ending}` is missing")));
     }
-    let mut tensors = square();
-    tensors.remove(0);
-    let found = bids(&tensors, &none, &[modelopt_config()], "");
-    assert_eq!((found.findings[0].kind, found.weights.len()), ("orphan", 0));
 }
 
 #[test]
@@ -168,14 +183,15 @@ fn factors_beside_the_codes_are_refused_by_name() {
     }
 }
 
+/// ModelOpt's W4A8_AWQ has the same names.
 #[test]
-fn activation_and_cache_scales_are_dropped() {
+fn whole_numbers_of_modelopt_are_left_alone() {
     let mut tensors = square();
-    for name in ["m.input_scale", "m.k_scale"] {
-        tensors.push(tensor(name, DType::F32, &[]));
-    }
+    tensors[1] = tensor("m.weight_scale", DType::F32, &[256, 1]);
     let found = bids(&tensors, &Metadata::default(), &[modelopt_config()], "");
-    assert_eq!(found.dropped.len(), 2);
+    assert!(found.weights.is_empty() && found.findings.is_empty());
+    let found = bids(&tensors, &Metadata::default(), &[], "");
+    assert!(outcome(&found).unwrap_err().1.contains("F32, F8_E4M3 is expected"));
 }
 
 #[test]
@@ -193,8 +209,8 @@ fn an_answer_decides_what_is_open_and_nothing_else() {
     let (tensors, metadata) = (square(), Metadata::default());
     let decided = |says: &str, configs: &[Config]| {
         let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), configs)
-            .answered(&answers);
+        let evidence =
+            Evidence::new(std::iter::once((&tensors[..], &metadata)), configs).answered(&answers);
         let mut bids = Bids::default();
         Nvfp4.bid(&evidence, &mut bids);
         outcome(&bids).map(str::to_owned).map_err(|(kind, _)| kind.to_owned())

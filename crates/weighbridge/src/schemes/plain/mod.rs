@@ -126,6 +126,13 @@ pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
     value[0]
 }
 
+pub(crate) use small_floats::e8m0 as power_of_two;
+
+/// All numbers of some bytes, as f32. The type has a meaning as a number.
+pub(crate) fn numbers(dtype: DType, bytes: &[u8], out: &mut [f32]) {
+    widen(dtype, simd::level(), bytes, out);
+}
+
 fn copy<T, const N: usize>(bytes: &[u8], out: &mut [T], read: impl Fn([u8; N]) -> T) {
     out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = read(*bytes));
 }

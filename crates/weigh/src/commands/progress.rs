@@ -1,0 +1,31 @@
+//! A bar on standard error while a conversion runs, on a terminal.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use weighbridge::Error;
+use weighbridge::ops::{ConvertReport, Progress};
+
+/// How much is done, how fast that goes, how long it will take.
+const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+
+/// A bar for what is planned; nothing where nobody is watching, or the plan fails.
+pub(super) fn bar(plan: impl Fn() -> Result<ConvertReport, Error>) -> Option<ProgressBar> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let bar = ProgressBar::new(plan().ok()?.write_bytes);
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    Some(bar)
+}
+
+/// What the library tells, shown on the bar.
+pub(super) fn heard_by(bar: &ProgressBar) -> Progress {
+    let bar = bar.clone();
+    Arc::new(move |written| bar.set_position(written))
+}

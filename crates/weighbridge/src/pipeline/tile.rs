@@ -1,0 +1,164 @@
+//! One tile: fetched, decoded, written at its place.
+
+use std::ops::Range;
+
+use half::{bf16, f16};
+
+use super::sink::Sink;
+use super::{Action, Job};
+use crate::catalog::TensorInfo;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::model::Scratch;
+use crate::schemes::{Element, Elements, plain};
+use crate::source::{Slab, Source};
+
+/// A tile's turn in the order of the output, and where it is written.
+pub struct Place<'a> {
+    pub sink: &'a dyn Sink,
+    pub turn: u64,
+    pub offset: u64,
+}
+
+impl Place<'_> {
+    fn write(&self, bytes: &[u8]) -> Result<()> {
+        self.sink.write(self.turn, self.offset, bytes)
+    }
+}
+
+/// What a worker keeps from one tile to the next.
+#[derive(Default)]
+pub struct Desk {
+    scratch: Scratch,
+    staging: Vec<u8>,
+    bytes: Vec<u8>,
+    f32: Vec<f32>,
+    bf16: Vec<bf16>,
+    f16: Vec<f16>,
+}
+
+impl Desk {
+    /// Does one tile, and gives the number of finite values that became infinite.
+    pub fn work(&mut self, job: &Job<'_>, pieces: Range<u64>, place: &Place<'_>) -> Result<u64> {
+        match (job.action, job.dtype) {
+            (Action::Copy, _) => self.copy(job, &pieces, place),
+            (_, DType::F32) => self.convert::<f32>(job, pieces, place),
+            (_, DType::BF16) => self.convert::<bf16>(job, pieces, place),
+            (_, DType::F16) => self.convert::<f16>(job, pieces, place),
+            (_, other) => Err(Error::unsupported(format!("nothing can be decoded to {other}"))
+                .in_tensor(job.weight.name())),
+        }
+    }
+
+    /// Bytes of a plain tensor as they are, or as they would be in row-major little-endian order.
+    fn copy(&mut self, job: &Job<'_>, bytes: &Range<u64>, place: &Place<'_>) -> Result<u64> {
+        let (source, info) = only_part(job)?;
+        let slab = Slab::whole(0, bytes.start, bytes.end - bytes.start);
+        place.write(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
+        Ok(0)
+    }
+
+    fn convert<T: Number>(
+        &mut self,
+        job: &Job<'_>,
+        pieces: Range<u64>,
+        place: &Place<'_>,
+    ) -> Result<u64> {
+        // Out of the desk while it is in use.
+        let mut tile = std::mem::take(T::kept(self));
+        tile.resize(job.cut.elements(&pieces)?, T::default());
+        let overflowed = match job.action {
+            Action::Cast => self.cast(job, &pieces, &mut tile),
+            _ => self.decode(job, &pieces, &mut tile),
+        };
+        let written = overflowed.and_then(|overflowed| {
+            place.write(T::to_bytes(&tile, &mut self.bytes))?;
+            Ok(overflowed)
+        });
+        *T::kept(self) = tile;
+        written
+    }
+
+    /// Plain numbers in another type.
+    fn cast<T: Number>(
+        &mut self,
+        job: &Job<'_>,
+        elements: &Range<u64>,
+        tile: &mut [T],
+    ) -> Result<u64> {
+        let (source, info) = only_part(job)?;
+        let plain = plain::recipe(info).map_err(|e| Error::unsupported(e).in_tensor(&info.name))?;
+        let staged = source.fetch(info, &plain.slab(elements), &mut self.staging)?;
+        Elements::decode(&plain, &[staged], elements.clone(), T::out(tile))?;
+        let is_finite = |index| plain.is_finite(staged.bytes(), index);
+        Ok(match any_infinite(tile) {
+            true => infinities(tile).filter(|&index| is_finite(index)).count() as u64,
+            false => 0,
+        })
+    }
+
+    /// A weight that its scheme decodes.
+    fn decode<T: Number>(
+        &mut self,
+        job: &Job<'_>,
+        pieces: &Range<u64>,
+        tile: &mut [T],
+    ) -> Result<u64> {
+        job.cut.decode(&job.weight, pieces.clone(), tile, &mut self.scratch)?;
+        if T::DTYPE == DType::F32 || !any_infinite(tile) {
+            return Ok(0);
+        }
+        // Rare enough to decode once more: what was it before it was rounded?
+        self.f32.resize(tile.len(), 0.0);
+        job.cut.decode(&job.weight, pieces.clone(), &mut self.f32, &mut self.scratch)?;
+        let is_finite = |&index: &usize| self.f32[index].is_finite();
+        Ok(infinities(tile).filter(is_finite).count() as u64)
+    }
+}
+
+fn only_part<'m>(job: &Job<'m>) -> Result<(&'m Source, &'m TensorInfo)> {
+    let part = job.weight.parts().next().map(|(_, source, info)| (source, info));
+    part.ok_or_else(|| Error::usage("it is made of nothing").in_tensor(job.weight.name()))
+}
+
+/// Looks at all of them, without a branch for each.
+fn any_infinite<T: Number>(tile: &[T]) -> bool {
+    tile.iter().fold(false, |any, value| any | value.is_infinite())
+}
+
+fn infinities<T: Number>(tile: &[T]) -> impl Iterator<Item = usize> {
+    tile.iter().enumerate().filter(|(_, value)| value.is_infinite()).map(|(index, _)| index)
+}
+
+/// A number that knows its bytes on disk.
+trait Number: Element + bytemuck::Pod {
+    /// Where a desk keeps a tile of them.
+    fn kept(desk: &mut Desk) -> &mut Vec<Self>;
+    /// The numbers in little-endian order; in `swapped`, where the machine has another.
+    fn to_bytes<'a>(tile: &'a [Self], swapped: &'a mut Vec<u8>) -> &'a [u8];
+    /// Whether it is one of the infinities.
+    fn is_infinite(self) -> bool;
+}
+
+macro_rules! number {
+    ($($type:ident),*) => {
+        $(impl Number for $type {
+            fn kept(desk: &mut Desk) -> &mut Vec<Self> {
+                &mut desk.$type
+            }
+            fn to_bytes<'a>(tile: &'a [Self], swapped: &'a mut Vec<u8>) -> &'a [u8] {
+                if cfg!(target_endian = "little") {
+                    return bytemuck::cast_slice(tile);
+                }
+                swapped.clear();
+                swapped.extend(tile.iter().flat_map(|value| value.to_le_bytes()));
+                swapped
+            }
+            fn is_infinite(self) -> bool {
+                <$type>::is_infinite(self)
+            }
+        })*
+    };
+}
+
+number!(f32, bf16, f16);

@@ -1,0 +1,155 @@
+//! What lies beside the codes of a module: scales, zero points, an order of columns. Each must
+//! have the type and the shape that the arguments of its group ask for.
+
+use super::config::{Args, Strategy, Writer};
+use super::factors::PackedZeros;
+use super::layout::{Cells, Columns, Found, ZeroKind, described, element};
+use super::module::{Form, Module};
+use crate::catalog::{Shape, TensorInfo};
+use crate::dtype::DType;
+
+/// A tensor of one number in f32. Without a dimension it would not widen the scales it divides.
+pub(super) fn check_global(global: &TensorInfo) -> Found<()> {
+    match element(global) == Some(DType::F32) && global.shape[..] == [1] {
+        true => Ok(()),
+        false => Err(format!("weight_global_scale is {}, expected F32 [1]", described(global))),
+    }
+}
+
+pub(super) fn float_scale(module: &Module<'_, '_>) -> Found<DType> {
+    match element(module.scale()?) {
+        Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
+        _ => {
+            Err(format!("weight_scale is {}, a float type is expected", described(module.scale()?)))
+        }
+    }
+}
+
+/// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
+pub(super) fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> Found<Cells> {
+    let scale = module.scale()?;
+    let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
+    let strategy = match args.strategy {
+        Some(strategy) => strategy,
+        None if args.odd => return Err("the config's strategy is not known".to_owned()),
+        None => strategy_by_shape(scale, shape)?,
+    };
+    let stack = &shape[..shape.len() - 2];
+    let shaped = |rows: u64, cells: u64| {
+        let (head, tail) = scale.shape.split_at(scale.shape.len().min(stack.len()));
+        head == stack && tail == [rows, cells]
+    };
+    let fits = match strategy {
+        Strategy::Tensor => {
+            let one = scale.shape.len() <= 2 && scale.shape.iter().all(|&side| side == 1);
+            one.then_some(Cells::All)
+        }
+        Strategy::Channel => shaped(rows, 1).then_some(Cells::Rows { group: columns, cells: 1 }),
+        Strategy::Group(group) => {
+            let cells = columns.div_ceil(group);
+            let whole = columns.is_multiple_of(group) || columns < group;
+            // One group that is not full is a channel, whatever it is called.
+            let group = group.min(columns);
+            (whole && shaped(rows, cells)).then_some(Cells::Rows { group, cells })
+        }
+        Strategy::Block(band, group) => {
+            let cells = columns.div_ceil(group);
+            (stack.is_empty() && shaped(rows.div_ceil(band), cells)).then_some(Cells::Blocks {
+                band,
+                group,
+                cells,
+            })
+        }
+    };
+    fits.ok_or_else(|| {
+        format!(
+            "weight_scale is {}, which does not fit {strategy} of a weight of {shape:?}",
+            described(scale)
+        )
+    })
+}
+
+fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Found<Strategy> {
+    let columns = shape[shape.len() - 1];
+    match scale.shape.split_last() {
+        _ if scale.shape.len() < 2 => Ok(Strategy::Tensor),
+        Some((1, _)) => Ok(Strategy::Channel),
+        Some((&cells, _)) if cells > 0 && columns.is_multiple_of(cells) => {
+            Ok(Strategy::Group(columns / cells))
+        }
+        _ => Err(format!("weight_scale is {}, the weight is {shape:?}", described(scale))),
+    }
+}
+
+/// Zero points: a number each in the shape of the scales, or packed down the rows.
+pub(super) fn zero_of(
+    module: &Module<'_, '_>,
+    args: &Args,
+    bits: u32,
+    stream: bool,
+    writer: Writer,
+    shape: &[u64],
+) -> Found<ZeroKind> {
+    let scale = module.scale()?;
+    let Some((_, zero)) = module.zero else {
+        // Early versions left zero points out where all were zero.
+        return match args.symmetric == Some(false) && writer != Writer::Early {
+            true => {
+                Err("its `weight_zero_point` is missing, the config says it is not symmetric"
+                    .into())
+            }
+            false => Ok(ZeroKind::None),
+        };
+    };
+    let packed = matches!(module.form(), Form::Words);
+    match element(zero) {
+        Some(DType::I8) if zero.shape == scale.shape => Ok(ZeroKind::Bytes),
+        Some(dtype @ (DType::F8_E4M3 | DType::F8_E5M2)) if zero.shape == scale.shape => {
+            Ok(ZeroKind::Floats(dtype))
+        }
+        Some(DType::I32) if packed => {
+            let mut expected: Shape = scale.shape.clone();
+            let at = expected.len().saturating_sub(2);
+            let rows = shape[shape.len() - 2];
+            if expected.len() == shape.len() && expected[at] == rows {
+                expected[at] = PackedZeros::words_for(rows, bits, stream);
+            }
+            match expected == zero.shape && expected.len() == shape.len() && scale.shape[at] == rows
+            {
+                true => Ok(ZeroKind::Packed { bits, stream }),
+                false => Err(format!(
+                    "weight_zero_point is {}, expected I32 {expected:?}",
+                    described(zero)
+                )),
+            }
+        }
+        _ => Err(format!(
+            "weight_zero_point is {}, expected I8 {:?}{}",
+            described(zero),
+            scale.shape,
+            if packed { " or packed I32" } else { "" }
+        )),
+    }
+}
+
+/// Which group a column is in: an order must be a list of all of them, and there must be groups.
+pub(super) fn order_of(
+    module: &Module<'_, '_>,
+    args: &Args,
+    cells: Cells,
+    columns: u64,
+) -> Found<Columns> {
+    let Some((_, order)) = module.order else {
+        let several = matches!(cells, Cells::Rows { cells: 2.., .. });
+        return Ok(if args.ordered && several { Columns::Lost } else { Columns::InOrder });
+    };
+    match (element(order), cells) {
+        (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
+            Ok(Columns::Listed)
+        }
+        (_, Cells::Rows { .. }) => {
+            Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
+        }
+        _ => Err("weight_g_idx goes with groups of columns only".to_owned()),
+    }
+}

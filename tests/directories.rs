@@ -1,0 +1,184 @@
+//! Directories: shards with their index, repositories that stay whole, and work that goes on where
+//! it was interrupted.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::root;
+use serde_json::Value;
+use weighbridge::ops::{self, ConvertOptions, OutputType};
+use weighbridge::{Error, Model, f16};
+
+fn sample() -> Model {
+    Model::open(root().join("samples/tiny-llama-gptq")).unwrap()
+}
+
+/// Every file below a folder with its contents.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| {
+            (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())
+        })
+        .collect()
+}
+
+/// In the type that the sample's quantized weights are written in.
+fn values(model: &Model) -> BTreeMap<String, Vec<f16>> {
+    let decoded = |weight: weighbridge::Weight<'_>| {
+        let mut out = vec![f16::ZERO; weight.len()];
+        weight.decode_into(&mut out).unwrap();
+        (weight.name().to_owned(), out)
+    };
+    model.weights().map(decoded).collect()
+}
+
+#[test]
+fn shards_are_a_model_with_an_index() {
+    let (place, model) = (tempfile::tempdir().unwrap(), sample());
+    let target = place.path().join("out");
+    let options = ConvertOptions::new(&target).max_shard_size(60_000);
+    let report = ops::convert(&model, &options).unwrap();
+    assert_eq!(report.files.len(), 5);
+    for file in &report.files {
+        assert_eq!(std::fs::metadata(&file.path).unwrap().len(), file.bytes);
+    }
+    let index: Value = serde_json::from_slice(
+        &std::fs::read(target.join("model.safetensors.index.json")).unwrap(),
+    )
+    .unwrap();
+    assert_eq!(index["metadata"]["total_parameters"], 107_840);
+    assert_eq!(index["metadata"]["total_size"], 2 * 107_840);
+    assert_eq!(index["weight_map"].as_object().unwrap().len(), 21);
+    let written = Model::open(&target).unwrap();
+    assert!(written.findings().is_empty(), "{:?}", written.findings());
+    assert!(values(&written) == values(&model));
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_repository_stays_whole() {
+    let (place, from) = (tempfile::tempdir().unwrap(), root().join("samples/tiny-llama-gptq"));
+    let source = place.path().join("in");
+    std::fs::create_dir_all(source.join("extra")).unwrap();
+    for (name, bytes) in contents(&from) {
+        std::fs::write(source.join(name), bytes).unwrap();
+    }
+    std::fs::write(source.join("extra/notes.txt"), "kept").unwrap();
+    std::fs::write(source.join("pytorch_model.bin"), "not these weights").unwrap();
+    std::fs::write(source.join(".hidden"), "left").unwrap();
+    let model = Model::open(&source).unwrap();
+    let target = place.path().join("out");
+    ops::dequantize(&model, &ConvertOptions::new(&target)).unwrap();
+    let (before, after) = (contents(&source), contents(&target));
+    let names: Vec<&str> = after.keys().map(String::as_str).collect();
+    let expected = [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(before["tokenizer.json"], after["tokenizer.json"]);
+    assert_eq!(std::fs::read(target.join("extra/notes.txt")).unwrap(), b"kept");
+    let [old, new]: [Value; 2] =
+        [&before, &after].map(|files| serde_json::from_slice(&files["config.json"]).unwrap());
+    assert!(old["quantization_config"].is_object() && new.get("quantization_config").is_none());
+    let keys = |config: &Value| -> Vec<String> {
+        config
+            .as_object()
+            .unwrap()
+            .keys()
+            .filter(|k| *k != "quantization_config")
+            .cloned()
+            .collect()
+    };
+    assert_eq!(keys(&old), keys(&new), "the order of the keys");
+    assert_eq!(new["dtype"], "float16");
+    assert!(values(&Model::open(&target).unwrap()) == values(&model));
+    // A named type is for what was quantized.
+    let target = place.path().join("single");
+    let options = ConvertOptions::new(&target).dtype(OutputType::F32);
+    let report = ops::dequantize(&model, &options).unwrap();
+    let types: Vec<_> = report.conversions.iter().map(|row| (row.scheme, row.dtype)).collect();
+    assert_eq!(types, [("gptq", "F32"), ("plain", "BF16")]);
+    let config: Value = serde_json::from_slice(&contents(&target)["config.json"]).unwrap();
+    assert_eq!(config["dtype"], "float32");
+}
+
+/// Converts, and stops after so many bytes of data.
+fn interrupted(model: &Model, options: &ConvertOptions, after: u64) -> Error {
+    let stop = Arc::new(AtomicBool::new(false));
+    let heard = {
+        let stop = stop.clone();
+        Arc::new(move |written| stop.store(written >= after, Ordering::Relaxed))
+    };
+    let options = options.clone().progress(heard).cancel(stop).threads(1.try_into().unwrap());
+    ops::convert(model, &options).unwrap_err()
+}
+
+#[test]
+fn what_was_interrupted_goes_on() {
+    let (place, model) = (tempfile::tempdir().unwrap(), sample());
+    let options = |name: &str| ConvertOptions::new(place.path().join(name)).max_shard_size(60_000);
+    ops::convert(&model, &options("whole")).unwrap();
+    let whole = contents(&place.path().join("whole"));
+    let partial = place.path().join("out.weigh-partial");
+    for after in [1, 40_000, 100_000, 160_000, 190_000] {
+        interrupted(&model, &options("out"), after);
+        assert!(!place.path().join("out").exists());
+        let finished = if partial.exists() { contents(&partial).len() - 1 } else { 0 };
+        assert_eq!(finished > 0, after >= 40_000, "{after}: {finished} files are finished");
+        if finished > 0 {
+            let error = ops::convert(&model, &options("out")).unwrap_err();
+            assert!(error.hint_text().unwrap().contains("--resume"), "{error}");
+            let other = options("out").dtype(OutputType::F32).resume(true);
+            let error = ops::convert(&model, &other).unwrap_err();
+            assert!(error.to_string().contains("another conversion"), "{error}");
+        }
+        ops::convert(&model, &options("out").resume(true)).unwrap();
+        assert!(contents(&place.path().join("out")) == whole, "{after}");
+        std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    }
+    assert_eq!(contents(place.path()).len(), 0);
+}
+
+#[test]
+fn a_directory_is_replaced_only_by_force_and_only_when_complete() {
+    let (place, model) = (tempfile::tempdir().unwrap(), sample());
+    let target = place.path().join("out");
+    std::fs::create_dir(&target).unwrap();
+    std::fs::write(target.join("mine"), "old").unwrap();
+    let options = ConvertOptions::new(&target).max_shard_size(60_000);
+    assert!(ops::convert(&model, &options).unwrap_err().to_string().contains("exists already"));
+    interrupted(&model, &options.clone().force(true), 100_000);
+    assert_eq!(contents(&target).len(), 1, "what was there is still there");
+    ops::convert(&model, &options.force(true)).unwrap();
+    assert!(!target.join("mine").exists());
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn nothing_is_written_over_the_model_or_into_a_cache() {
+    let place = tempfile::tempdir().unwrap();
+    let source = place.path().join("models--a--b/snapshots/1");
+    std::fs::create_dir_all(&source).unwrap();
+    for (name, bytes) in contents(&root().join("samples/tiny-llama-gptq")) {
+        std::fs::write(source.join(name), bytes).unwrap();
+    }
+    let model = Model::open(&source).unwrap();
+    for target in [source.clone(), place.path().join("models--a--b")] {
+        let options = ConvertOptions::new(&target).force(true);
+        let error = ops::dequantize(&model, &options).unwrap_err().to_string();
+        assert!(error.contains("never written over"), "{error}");
+    }
+    let inside = ConvertOptions::new(source.join("out"));
+    let error = ops::convert(&model, &inside).unwrap_err().to_string();
+    assert!(error.contains("cache of Hugging Face"), "{error}");
+}
