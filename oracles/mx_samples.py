@@ -111,7 +111,7 @@ def modelopt():
     from safetensors.torch import load_file
 
     directory = fresh(ROOT, "modelopt")
-    model = mtq.quantize(tiny_llama(50), mtq.W4A8_MXFP4_FP8_CFG, lambda m: m(torch.arange(8)[None]))
+    model = mtq.quantize(tiny_llama(50, intermediate=32), mtq.W4A8_MXFP4_FP8_CFG, lambda m: m(torch.arange(8)[None]))
     export_hf_checkpoint(model, export_dir=directory)
     os.remove(os.path.join(directory, "generation_config.json"))
     tensors = load_file(os.path.join(directory, "model.safetensors"))
@@ -159,7 +159,7 @@ def tiny_llama(seed, dtype=torch.bfloat16, hidden=32, intermediate=64):
     return model
 
 
-def quark(root, case, spec, native, tiny=False):
+def quark(root, case, spec, native, tiny=False, sides=(32, 32)):
     """Quantized, exported and decoded by Quark: its own layer, loaded from the export."""
     from quark.torch import ModelQuantizer, export_safetensors
     from quark.torch.export.nn.modules import realquantizer
@@ -172,7 +172,7 @@ def quark(root, case, spec, native, tiny=False):
     spec = spec.to_quantization_spec()
     settings = QConfig(global_quant_config=QLayerConfig(weight=spec), exclude=["lm_head"])
     quantizer = ModelQuantizer(settings)
-    model = tiny_llama(60, native)
+    model = tiny_llama(60, native, *sides)
     if tiny:
         with torch.no_grad():
             # Powers of two that f16 lacks, or has only as a subnormal number.
@@ -210,8 +210,8 @@ def quarks():
     quark(ROOT, "quark-f16", kinds.OCP_MXFP4Spec(ch_axis=-1, is_dynamic=False), F16, True)
     quark(ROOT, "quark-e2m3", kinds.OCP_MXFP6E2M3Spec(ch_axis=-1, is_dynamic=False), BF16)
     quark(ROOT, "quark-e3m2", kinds.OCP_MXFP6E3M2Spec(ch_axis=-1, is_dynamic=False), BF16)
-    quark(fp8, "quark-channel", kinds.FP8E4M3PerChannelSpec(is_dynamic=False, ch_axis=0), BF16)
-    quark(fp8, "quark-e5m2", kinds.FP8E5M2PerChannelSpec(is_dynamic=False, ch_axis=0), BF16)
+    quark(fp8, "quark-channel", kinds.FP8E4M3PerChannelSpec(is_dynamic=False, ch_axis=0), BF16, sides=(8, 16))
+    quark(fp8, "quark-e5m2", kinds.FP8E5M2PerChannelSpec(is_dynamic=False, ch_axis=0), BF16, sides=(8, 16))
 
 
 if __name__ == "__main__":
