@@ -73,9 +73,9 @@ mod tests {
         let files = |most, bytes: &[u64]| Spread::Shards(most).files(bytes);
         assert_eq!(files(10, &[4, 6, 1]), [0..2, 2..3]);
         assert_eq!(files(10, &[11, 1, 9, 1]), [0..1, 1..3, 3..4]);
-        assert_eq!(files(10, &[]), [0..0]);
+        assert_eq!(files(10, &[]), vec![0..0; 1]);
         assert_eq!(files(0, &[0, 1, 1]), [0..1, 1..2, 2..3]);
-        assert_eq!(Spread::OneFile.files(&[u64::MAX, u64::MAX]), [0..2]);
+        assert_eq!(Spread::OneFile.files(&[u64::MAX, u64::MAX]), vec![0..2; 1]);
     }
 
     #[test]

@@ -42,6 +42,9 @@ impl Grid {
 
     fn band_of(&self, row: u64) -> u64 {
         match self.matrix {
+            // Divisions are slow, and most grids need none.
+            u64::MAX if self.band == 1 => row,
+            u64::MAX if self.band == u64::MAX => 0,
             u64::MAX => row / self.band,
             matrix => row / matrix * self.bands + row % matrix / self.band,
         }
@@ -160,8 +163,8 @@ impl Factors for Scales {
         out: &mut [Factor],
     ) -> Result<()> {
         let steps = self.steps.filter(|_| native);
-        let (mut scales, mut offsets) = ([0.0; GROUPS], [0.0; GROUPS]);
-        let (scales, offsets) = (&mut scales[..out.len()], &mut offsets[..out.len()]);
+        let mut scales = [0.0; GROUPS];
+        let scales = &mut scales[..out.len()];
         self.scale.numbers(&staged[0], first, row, groups.start, scales);
         round_all(steps, scales);
         if let Some(global) = self.global {
@@ -173,12 +176,14 @@ impl Factors for Scales {
             }
             round_all(steps, scales);
         }
-        if let Some(offset) = self.offset {
-            let staged = &staged[1 + usize::from(self.global.is_some())];
-            offset.numbers(staged, first, row, groups.start, offsets);
+        for (out, scale) in out.iter_mut().zip(&*scales) {
+            *out = Factor { scale: *scale, offset: 0.0 };
         }
-        for (out, (scale, offset)) in out.iter_mut().zip(scales.iter().zip(&*offsets)) {
-            *out = Factor { scale: *scale, offset: *offset };
+        if let Some(offset) = self.offset {
+            // The scales have been used.
+            let (staged, offsets) = (&staged[1 + usize::from(self.global.is_some())], scales);
+            offset.numbers(staged, first, row, groups.start, offsets);
+            out.iter_mut().zip(offsets).for_each(|(out, offset)| out.offset = *offset);
         }
         Ok(())
     }

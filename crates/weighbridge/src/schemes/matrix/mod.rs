@@ -82,8 +82,8 @@ pub(crate) struct Matrix {
     pub native: DType,
 }
 
-/// Groups whose factors are made at a time.
-pub(crate) const GROUPS: usize = 64;
+/// Groups whose factors are made at a time: so many that finding their place costs little.
+pub(crate) const GROUPS: usize = 256;
 
 impl Matrix {
     /// The stretches of matrix rows that make up some elements: row and columns.
