@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::leftover::{self, State};
 use super::{Bid, Bids, Evidence, Scheme, TensorId, unused};
-use crate::catalog::{Finding, TensorInfo};
+use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::text::{escaped, shortened};
 
 /// Of those who ask for one tensor, so many are named.
@@ -50,6 +50,7 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     for scheme in schemes {
         let mut bids = Bids::default();
         scheme.bid(evidence, &mut bids);
+        refuse_uncountable(&mut bids);
         claims.extend(bids.weights.into_iter().map(|bid| Some((scheme.name(), bid))));
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
@@ -79,6 +80,20 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
+}
+
+/// Takes back bids for weights with more elements than can be counted: shapes that only a damaged
+/// file or config states.
+fn refuse_uncountable(bids: &mut Bids) {
+    let Bids { weights, findings, .. } = bids;
+    weights.retain(|bid| {
+        let counted = element_count(&bid.shape).is_some();
+        if !counted {
+            let message = format!("its shape would be {:?}, more than can be counted", bid.shape);
+            findings.push(Finding::of(&bid.name, "undecodable", message));
+        }
+        counted
+    });
 }
 
 /// Gives what no scheme asked for, and must not pass for plain, an owner or a finding.
@@ -270,6 +285,25 @@ mod tests {
         };
         assert_eq!(kinds(&[]), ["unknown-scheme"]);
         assert!(kinds(&[&Wants("x", &[0])]).is_empty());
+    }
+
+    /// Makes more of a tensor than can be counted.
+    struct Boundless;
+
+    impl Scheme for Boundless {
+        fn name(&self) -> &'static str {
+            "boundless"
+        }
+        fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+            Wants("x", &[0]).bid(evidence, bids);
+            bids.weights[0].shape = [1 << 40, 1 << 40].into_iter().collect();
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_refused() {
+        let (weights, findings) = outcome(&[&Boundless]);
+        assert_eq!((weights.len(), &*weights[0], findings), (4, "plain 0", 1));
     }
 
     #[test]
