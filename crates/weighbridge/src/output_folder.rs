@@ -106,7 +106,8 @@ impl OutputFolder {
         let starts = [name.as_encoded_bytes(), b"."].concat();
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-            let middle = name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(SET_ASIDE.as_bytes()));
+            let middle =
+                name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(SET_ASIDE.as_bytes()));
             middle.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
         };
         let entries = fs::read_dir(place).into_iter().flatten().flatten();

@@ -35,6 +35,7 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
+mod refused;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -341,8 +342,28 @@ pub trait Elements: Send + Sync {
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
 }
 
+/// [`Elements`] that are all there is to a [`Recipe`]: rows are stretches of so many elements.
+pub trait ByElements: Elements {
+    /// Elements of one row of the outermost dimension.
+    fn row_elements(&self) -> u64;
+}
+
+impl<T: ByElements> Recipe for T {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        Elements::needs(self, elements_of(&rows, self.row_elements()), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.row_elements()), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
 /// The elements of some rows.
-pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
     rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
 }
 
