@@ -25,6 +25,7 @@ mod bids;
 pub mod bnb;
 mod columns;
 pub mod compressed;
+mod effort;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
@@ -44,6 +45,7 @@ mod unused;
 
 pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
+use effort::Effort;
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
 pub static SCHEMES: &[&dyn Scheme] = &[
@@ -99,6 +101,7 @@ pub struct Evidence<'a> {
     /// Reads the image of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
     answers: answers::Answers<'a>,
+    effort: Effort,
 }
 
 /// The longest tensor that is read before anything is asked for: descriptions of a scheme that
@@ -119,6 +122,7 @@ impl<'a> Evidence<'a> {
             metadata: Vec::new(),
             read: None,
             answers: answers::Answers::default(),
+            effort: Effort::default(),
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -166,6 +170,11 @@ impl<'a> Evidence<'a> {
             ));
         }
         read(id).map_err(|e| e.to_string())
+    }
+
+    /// The account of comparisons of names with what the configs list.
+    pub(crate) fn effort(&self) -> &Effort {
+        &self.effort
     }
 
     /// The quantization method that the configs name, in lower case: `gptq`, `fp8`, `modelopt`,
