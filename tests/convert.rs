@@ -22,6 +22,7 @@ fn promised(model: &Model, output_type: OutputType) -> u64 {
         OutputType::F32 => decoded.f32,
         OutputType::Bf16 => decoded.bf16,
         OutputType::F16 => decoded.f16,
+        OutputType::Keep => panic!("nothing is decoded"),
     }
 }
 
@@ -37,6 +38,7 @@ fn wanted_type(weight: &Weight<'_>, output_type: OutputType) -> DType {
         (OutputType::Bf16, _) => DType::BF16,
         (OutputType::F16, _) | (OutputType::Auto, Some(DType::F16)) => DType::F16,
         (OutputType::Auto, _) => DType::BF16,
+        (OutputType::Keep, _) => panic!("nothing is decoded"),
     }
 }
 
@@ -86,16 +88,24 @@ fn check(model: &Model, output_type: OutputType, name: &str) -> bool {
     assert_eq!(names_in(folder.path()), ["out.safetensors"]);
     let written = Model::open(&target).unwrap();
     assert_eq!(written.findings(), [], "{name}");
-    assert_eq!(written.weights().len(), model.weights().len(), "{name}");
+    let tied = |name: &str| report.tied.iter().find(|tied| tied.name == name);
+    assert_eq!(written.weights().len() + report.tied.len(), model.weights().len(), "{name}");
     let mut payload = 0;
     for weight in model.weights() {
-        let out = written.weight(weight.name()).unwrap();
+        let to = tied(weight.name());
+        let out = written.weight(to.map_or(weight.name(), |tied| &tied.to)).unwrap();
         let dtype = wanted_type(&weight, output_type);
         assert_eq!(out.native(), Some(dtype), "{name} {}", weight.name());
         assert_eq!(out.shape(), weight.shape(), "{name} {}", weight.name());
         let bytes = wanted_bytes(&weight, dtype);
         assert!(out.bytes() == Some(&bytes[..]), "{name} {} {output_type:?}", weight.name());
-        payload += bytes.len() as u64;
+        match to {
+            None => payload += bytes.len() as u64,
+            Some(tied) => {
+                let noted = written.sources()[0].catalog().metadata.get(&tied.name);
+                assert_eq!(noted.and_then(|to| to.as_str()), Some(&*tied.to), "{name}");
+            }
+        }
     }
     assert_eq!(promised(model, output_type), payload, "{name} {output_type:?}");
     let length = std::fs::metadata(&target).unwrap().len();
@@ -360,7 +370,7 @@ fn refused(model: &Model, options: &ConvertOptions, folder: &Path) -> weighbridg
 fn names_that_cannot_be_written_are_refused() {
     let model = Model::open_bytes(one("F32", &[1], &[0; 4], ""), "one.safetensors").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    for name in ["out.gguf", "out.npz"] {
+    for name in ["out.bin", "out.onnx"] {
         let target = folder.path().join(name);
         let error = refused(&model, &ConvertOptions::new(target), folder.path());
         assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -536,4 +546,21 @@ fn a_file_that_shrinks_meanwhile_leaves_nothing() {
         let error = refused(&model, &options.clone().dtype(output_type), folder.path());
         assert!(error.message().starts_with("the file became shorter"), "{error}");
     }
+}
+
+#[test]
+fn what_is_kept_is_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut same = 0;
+    for name in
+        ["alignment-64", "bf16", "key-values", "nested-arrays", "tensor-types", "vocabulary"]
+    {
+        let source = root().join(format!("tests/files/gguf/{name}.gguf"));
+        let target = folder.path().join(format!("{name}.gguf"));
+        let options = ConvertOptions::new(&target).dtype(OutputType::Keep);
+        ops::convert(&Model::open(&source).unwrap(), &options).unwrap();
+        assert!(std::fs::read(&source).unwrap() == std::fs::read(&target).unwrap(), "{name}");
+        same += 1;
+    }
+    assert_eq!(same, 6);
 }

@@ -115,7 +115,7 @@ fn a_repository_stays_whole() {
     let target = place.path().join("single");
     let options = ConvertOptions::new(&target).dtype(OutputType::F32);
     let report = ops::dequantize(&model, &options).unwrap();
-    let types: Vec<_> = report.conversions.iter().map(|row| (row.scheme, row.dtype)).collect();
+    let types: Vec<_> = report.conversions.iter().map(|row| (row.scheme, &*row.dtype)).collect();
     assert_eq!(types, [("gptq", "F32"), ("plain", "BF16")]);
     let config: Value = serde_json::from_slice(&contents(&target)["config.json"]).unwrap();
     assert_eq!(config["dtype"], "float32");
@@ -169,9 +169,13 @@ fn a_directory_is_replaced_only_by_force_and_only_when_complete() {
     std::fs::write(target.join("mine"), "old").unwrap();
     let options = ConvertOptions::new(&target).max_shard_size(60_000);
     assert!(ops::convert(&model, &options).unwrap_err().to_string().contains("exists already"));
+    // Somebody's other things are not thrown away, whatever is typed.
+    let error = ops::convert(&model, &options.clone().force(true)).unwrap_err();
+    assert!(error.to_string().contains("without weights"), "{error}");
+    std::fs::write(target.join("old.safetensors"), "old").unwrap();
     interrupt(&model, &options.clone().force(true), 100_000);
     assert_eq!(names_in(place.path()), ["out", "out.weigh-partial"]);
-    assert_eq!(names_in(&target), ["mine"], "what was there is still there");
+    assert_eq!(names_in(&target), ["mine", "old.safetensors"], "what was there is still there");
     assert_eq!(std::fs::read(target.join("mine")).unwrap(), b"old");
     ops::convert(&model, &options.force(true)).unwrap();
     assert!(!target.join("mine").exists());

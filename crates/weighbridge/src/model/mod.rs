@@ -257,6 +257,16 @@ impl Model {
         &self.findings
     }
 
+    /// What is wrong with its files and their places, whatever schemes make of their contents.
+    pub(crate) fn findings_of_files(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| !self.ledger.findings.contains(finding))
+    }
+
+    /// An error if one of its files was changed since it was opened.
+    pub(crate) fn refuse_changed(&self) -> Result<()> {
+        self.sources.iter().try_for_each(|source| source.input().refuse_changed())
+    }
+
     /// What was decided on the user's behalf.
     #[must_use]
     pub fn notes(&self) -> &[String] {

@@ -69,6 +69,27 @@ pub trait Scheme: Sync {
 
     /// Bids for what it understands.
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
+
+    /// What says that weights are stored so, and is untrue once they are decoded.
+    fn traces(&self) -> Traces {
+        Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }
+    }
+}
+
+/// Where a scheme is spoken of, beside the weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces {
+    /// Keys of `config.json` and its like.
+    pub config_keys: &'static [&'static str],
+    /// Files of a repository that speak of nothing else.
+    pub files: &'static [&'static str],
+    /// Keys of a safetensors file's metadata.
+    pub metadata: &'static [&'static str],
+}
+
+/// The traces of the schemes of these names.
+pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
+    SCHEMES.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
 }
 
 /// Which stored tensor of which source.

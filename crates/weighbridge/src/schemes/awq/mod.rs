@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::columns::config::{Config, Layout, Packed, ROTATED};
 use super::columns::{self, Columns, Lay, Zeros, plain_codes};
-use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
+use super::{Bid, Bids, Evidence, Part, Scheme, TensorId, Traces};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 
@@ -26,6 +26,14 @@ type Found<'a> = (TensorId, &'a TensorInfo);
 impl Scheme for Awq {
     fn name(&self) -> &'static str {
         "awq"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config"],
+            files: &["quant_config.json", "quantize_config.json"],
+            metadata: &[],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -28,7 +28,7 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::{Bids, Evidence, Scheme, TensorId};
+use super::{Bids, Evidence, Scheme, TensorId, Traces};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
@@ -75,6 +75,14 @@ const COMPANIONS: [&str; 5] =
 impl Scheme for Compressed {
     fn name(&self) -> &'static str {
         "compressed"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "compression_config", "quantization"],
+            files: &[],
+            metadata: &[],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

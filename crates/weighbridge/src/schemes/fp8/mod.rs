@@ -28,7 +28,7 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, Traces, plain};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 
@@ -52,6 +52,14 @@ pub struct Fp8;
 impl Scheme for Fp8 {
     fn name(&self) -> &'static str {
         "fp8"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "quantization"],
+            files: &["hf_quant_config.json"],
+            metadata: &["_quantization_metadata", "quantization_config"],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -33,7 +33,7 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId};
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId, Traces};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 
@@ -53,6 +53,14 @@ const GROUP: u64 = 16;
 impl Scheme for Nvfp4 {
     fn name(&self) -> &'static str {
         "nvfp4"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "quantization"],
+            files: &["hf_quant_config.json"],
+            metadata: &["_quantization_metadata", "quantization_config"],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
