@@ -25,6 +25,7 @@ mod bids;
 pub mod bnb;
 mod columns;
 pub mod compressed;
+mod effort;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
@@ -35,6 +36,7 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
+mod refused;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -43,6 +45,7 @@ mod unused;
 
 pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
+use effort::Effort;
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
 pub static SCHEMES: &[&dyn Scheme] = &[
@@ -119,6 +122,7 @@ pub struct Evidence<'a> {
     /// Reads the image of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
     answers: answers::Answers<'a>,
+    effort: Effort,
 }
 
 /// The longest tensor that is read before anything is asked for: descriptions of a scheme that
@@ -139,6 +143,7 @@ impl<'a> Evidence<'a> {
             metadata: Vec::new(),
             read: None,
             answers: answers::Answers::default(),
+            effort: Effort::default(),
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -186,6 +191,11 @@ impl<'a> Evidence<'a> {
             ));
         }
         read(id).map_err(|e| e.to_string())
+    }
+
+    /// The account of comparisons of names with what the configs list.
+    pub(crate) fn effort(&self) -> &Effort {
+        &self.effort
     }
 
     /// The quantization method that the configs name, in lower case: `gptq`, `fp8`, `modelopt`,
@@ -362,8 +372,28 @@ pub trait Elements: Send + Sync {
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
 }
 
+/// [`Elements`] that are all there is to a [`Recipe`]: rows are stretches of so many elements.
+pub trait ByElements: Elements {
+    /// Elements of one row of the outermost dimension.
+    fn row_elements(&self) -> u64;
+}
+
+impl<T: ByElements> Recipe for T {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        Elements::needs(self, elements_of(&rows, self.row_elements()), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.row_elements()), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
 /// The elements of some rows.
-pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
     rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
 }
 
