@@ -9,6 +9,7 @@ use super::files::{Beside, Writing};
 use super::refusals::{self, refusal, refuse_problems};
 use super::target::{Place, Target};
 use crate::containers::writing::{Held, Holds};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::pipeline::{
@@ -102,6 +103,8 @@ pub(super) fn planned<'m>(
             of: options.dtype,
             only_decoded: options.only_decoded,
             casts: &options.casts,
+            usual: schemes::model_dtype(model.configs())
+                .filter(|dtype| options.only_decoded && *dtype == DType::F16),
         },
         rename: &|name| options.renamed(name),
         select: &|name| options.is_selected(name),

@@ -50,6 +50,9 @@ pub struct Types<'a> {
     pub only_decoded: bool,
     /// Types for single weights; the first that matches counts.
     pub casts: &'a [Cast],
+    /// With [`OutputType::Auto`], the type of decoded weights that have no 16-bit type of their
+    /// own, where that is not BF16: a repository is loaded in the type that its config names.
+    pub usual: Option<DType>,
 }
 
 impl Types<'_> {
@@ -61,9 +64,12 @@ impl Types<'_> {
         if let Some(cast) = cast {
             return Some(cast.dtype);
         }
-        match self.only_decoded && weight.scheme() == plain::NAME {
-            true => weight.native(),
-            false => self.of.of(weight),
+        let is_plain = weight.scheme() == plain::NAME;
+        let has_own = matches!(weight.native(), Some(DType::F16 | DType::BF16));
+        match self.of {
+            _ if self.only_decoded && is_plain => weight.native(),
+            OutputType::Auto if !is_plain && !has_own => self.usual.or_else(|| self.of.of(weight)),
+            of => of.of(weight),
         }
     }
 }

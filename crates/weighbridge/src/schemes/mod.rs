@@ -280,26 +280,31 @@ impl<'a> Evidence<'a> {
     /// The type that the config says the model was made in, where it says so.
     #[must_use]
     pub fn model_dtype(&self) -> Option<DType> {
-        let under = |json: &'a serde_json::Value| {
-            let named = |key| json.get(key).filter(|named: &&serde_json::Value| named.is_string());
-            named("dtype").or_else(|| named("torch_dtype"))
-        };
-        let of = |file| {
-            self.config(file).and_then(|c| under(c).or_else(|| under(c.get("text_config")?)))
-        };
-        let named = of("config.json").or_else(|| of("params.json"))?;
-        match named.as_str()?.trim_start_matches("torch.") {
-            "bfloat16" => Some(DType::BF16),
-            "float16" | "half" => Some(DType::F16),
-            "float32" | "float" => Some(DType::F32),
-            _ => None,
-        }
+        model_dtype(self.configs)
     }
 
     /// The metadata of each file.
     #[must_use]
     pub fn metadata(&self) -> &[&'a Metadata] {
         &self.metadata
+    }
+}
+
+/// The type that configs say a model was made in, where they say so.
+pub(crate) fn model_dtype(configs: &[Config]) -> Option<DType> {
+    let under = |json: &'_ serde_json::Value| {
+        let named = |key| json.get(key)?.as_str().map(str::to_owned);
+        named("dtype").or_else(|| named("torch_dtype"))
+    };
+    let of = |file| {
+        let config = &configs.iter().find(|config| config.name == file)?.json;
+        under(config).or_else(|| under(config.get("text_config")?))
+    };
+    match of("config.json").or_else(|| of("params.json"))?.trim_start_matches("torch.") {
+        "bfloat16" => Some(DType::BF16),
+        "float16" | "half" => Some(DType::F16),
+        "float32" | "float" => Some(DType::F32),
+        _ => None,
     }
 }
 

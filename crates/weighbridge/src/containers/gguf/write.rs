@@ -213,8 +213,11 @@ fn header(tensors: &[Planned<'_>], places: &[u64], about: &About<'_>) -> Result<
     }
     for (tensor, place) in tensors.iter().zip(places) {
         text(&mut out, tensor.name);
-        out.extend((tensor.shape.len() as u32).to_le_bytes());
-        for dim in tensor.shape.iter().rev() {
+        // Some readers stumble over no dimensions at all, so a scalar has one of one element, as
+        // ggml itself writes it.
+        let shape = if tensor.shape.is_empty() { &[1] } else { tensor.shape };
+        out.extend((shape.len() as u32).to_le_bytes());
+        for dim in shape.iter().rev() {
             out.extend(dim.to_le_bytes());
         }
         out.extend(type_number(tensor.stored).unwrap_or_default().to_le_bytes());
