@@ -9,12 +9,14 @@ use weighbridge::{FileAccess, Limits, OpenOptions};
 use crate::size::parse_size;
 
 mod convert;
+mod diff;
 
 pub(crate) use convert::{Convert, Verify};
+pub(crate) use diff::Diff;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 something was found (`inspect`: the model has problems; `verify`: the output
-differs), 2 an error, 130 stopped by Ctrl-C.";
+differs; `diff`: the models differ), 2 an error, 130 stopped by Ctrl-C.";
 
 /// Say exactly what is inside a model weight file, and turn it into plain numbers.
 #[derive(Parser)]
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Convert(Box<Convert>),
     /// Turn a quantized model into plain numbers, a directory with all its files
     Dequantize(Box<Convert>),
+    /// Compare two models by structure, metadata and values, across formats and precisions
+    Diff(Box<Diff>),
     /// Recompute every weight of a model, and compare an output with it bit for bit
     Verify(Box<Verify>),
     /// Print a completion script for a shell

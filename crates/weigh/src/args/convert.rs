@@ -193,7 +193,7 @@ fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
 
 /// `RE=name`, split at the first `=` that is none of the expression's own (`(?=`, `(?<=`): those
 /// are not known here, so at the first.
-fn parse_rename(text: &str) -> Result<(Regex, String), String> {
+pub(super) fn parse_rename(text: &str) -> Result<(Regex, String), String> {
     let (expression, to) = text.split_once('=').ok_or("there is no '='")?;
     Ok((Regex::new(expression).map_err(|e| e.to_string())?, to.to_owned()))
 }

@@ -11,6 +11,7 @@ use crate::terminal;
 
 mod completions;
 mod convert;
+mod diff;
 mod inspect;
 mod progress;
 mod stdin;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command) -> ExitCode {
         Command::Dequantize(args) => {
             convert::run(&args, Verb { convert: ops::dequantize, verify: ops::verify_dequantized })
         }
+        Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };

@@ -12,6 +12,7 @@ use weighbridge::ops::Report;
 use weighbridge::text::escaped;
 
 mod convert;
+mod diff;
 mod json;
 mod metadata;
 mod problems;
@@ -23,6 +24,7 @@ mod verify;
 mod wrap;
 
 pub(crate) use convert::{plan_line, write as convert};
+pub(crate) use diff::write as diff;
 pub(crate) use json::json;
 pub(crate) use verify::write as verify;
 

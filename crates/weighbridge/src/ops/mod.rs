@@ -5,6 +5,7 @@ mod convert;
 mod convert_options;
 mod convert_report;
 mod dequantize;
+mod diff;
 mod files;
 mod identity;
 mod inspect;
@@ -17,6 +18,10 @@ pub use convert::{convert, convert_to};
 pub use convert_options::{ConvertOptions, Progress, Rename};
 pub use convert_report::{ConversionReport, ConvertReport, Tied, WrittenFile};
 pub use dequantize::dequantize;
+pub use diff::{
+    Changed, DiffMetadata, DiffOptions, DiffReport, DiffSummary, DiffTensor, Explained, FailOver,
+    Metric, Status, Values, Worst, WorstTensor, diff,
+};
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport, Select,
     TensorReport, inspect,

@@ -92,6 +92,28 @@ pub(super) fn refuse_problems(
     }
 }
 
+/// What is wrong with each weight that something is wrong with; an error if that is all of them.
+pub(super) fn problems_by_weight(model: &Model) -> Result<HashMap<&str, String>> {
+    let mut problems = HashMap::new();
+    if model.findings().is_empty() {
+        return Ok(problems);
+    }
+    if let Some(general) = model.findings().iter().find(|finding| speaks_against_all(finding)) {
+        return Err(Error::unsupported(general.message.clone())
+            .in_file(model.path())
+            .hint("`weigh inspect` lists all problems of the model"));
+    }
+    let by_stored_name = weights_by_stored_name(model);
+    for finding in model.findings() {
+        let Some(name) = finding.tensor.as_deref() else { continue };
+        for of in by_stored_name.get(name).into_iter().flatten() {
+            let part = of.role.map_or(String::new(), |role| format!("its {role} {name}: "));
+            problems.entry(of.weight).or_insert_with(|| format!("{part}{}", finding.message));
+        }
+    }
+    Ok(problems)
+}
+
 fn speaks_against_all(finding: &Finding) -> bool {
     finding.tensor.is_none() && !HARMLESS.contains(&finding.kind)
 }

@@ -1,0 +1,177 @@
+//! What can be typed to have two models compared.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use regex::Regex;
+use weighbridge::Error;
+use weighbridge::ops::{DiffOptions, FailOver, Metric, Values};
+
+use super::convert::parse_rename;
+use super::{EXIT_CODES, Open, Select};
+use crate::size::parse_size;
+
+#[derive(ClapArgs)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Diff {
+    /// A file, a directory, an index of shards, a part of a split file, a name in a local store
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+
+    /// What it is compared with, in any format
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+
+    /// How far values are looked at
+    #[arg(long, value_enum, default_value_t = Look::Differing, value_name = "WHICH")]
+    values: Look,
+
+    /// Which values count as a difference, like 'cosine<0.999,max_abs>0.01'; any one condition is
+    /// enough [default: those of weights that are `different`]
+    #[arg(long, value_name = "RULE")]
+    fail_over: Option<FailOver>,
+
+    /// Sort the table by a figure, the worst first: cosine, max_abs, mean_abs, rmse, relative,
+    /// snr_db, ulp_max [default: by status, then by relative]
+    #[arg(long, value_name = "FIGURE")]
+    pub(crate) sort: Option<Metric>,
+
+    /// Show at most so many lines of each list [default: 20; all with --verbose]
+    #[arg(long, value_name = "N", conflicts_with = "verbose")]
+    pub(crate) limit: Option<usize>,
+
+    /// Names of A and what they are in B: lines `a = b`, or a JSON object
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+
+    /// Call weights of A otherwise: what matches becomes TO, in which $1 is the first group; may
+    /// be repeated, one is applied after the other
+    #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
+    rename: Vec<(Regex, String)>,
+
+    /// Compare matrices whose name matches with those of B transposed; may be repeated
+    #[arg(long, value_name = "RE")]
+    transpose: Vec<Regex>,
+
+    /// The most memory for pieces of weights, over all threads, like 64MiB; headers come on top
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_memory: Option<u64>,
+
+    /// How many threads work; the report is the same [default: as many as the machine has]
+    #[arg(short = 'j', long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Report as JSON, every pair with all its figures
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Report nothing but errors: the exit code tells
+    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
+    pub(crate) quiet: bool,
+
+    /// Show every line of every list
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    select: Select,
+
+    #[command(flatten)]
+    pub(crate) open: Open,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Look {
+    /// Not at all: names, shapes, types and metadata only
+    None,
+    /// Where they can differ: equal bytes are not decoded if everything else is equal too
+    Differing,
+    /// Everywhere, with the figures of each weight
+    All,
+}
+
+impl Diff {
+    /// The options as the library takes them.
+    pub(crate) fn options(&self) -> Result<DiffOptions, Error> {
+        let mut options = DiffOptions::default().values(match self.values {
+            Look::None => Values::None,
+            Look::Differing => Values::Differing,
+            Look::All => Values::All,
+        });
+        if let Some(any) = any_of(&self.select.include) {
+            options = options.include(Arc::new(any));
+        }
+        if let Some(any) = any_of(&self.select.exclude) {
+            options = options.exclude(Arc::new(any));
+        }
+        if let Some(any) = any_of(&self.transpose) {
+            options = options.transpose(any);
+        }
+        if let Some(rule) = &self.fail_over {
+            options = options.fail_over(rule.clone());
+        }
+        if let Some(bytes) = self.max_memory {
+            options = options.max_memory(bytes);
+        }
+        if let Some(threads) = self.threads {
+            options = options.threads(threads);
+        }
+        for (matches, to) in self.rename.clone() {
+            options = options.rename(move |name| matches.replace_all(name, &*to).into_owned());
+        }
+        for (a, b) in self.map.as_deref().map(read_map).transpose()?.unwrap_or_default() {
+            options = options.map(a, b);
+        }
+        Ok(options)
+    }
+}
+
+fn any_of(expressions: &[Regex]) -> Option<impl Fn(&str) -> bool + Send + Sync + use<>> {
+    let expressions = expressions.to_vec();
+    (!expressions.is_empty())
+        .then_some(move |name: &str| expressions.iter().any(|re| re.is_match(name)))
+}
+
+fn read_map(path: &Path) -> Result<Vec<(String, String)>, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::io(error, "cannot read").in_file(path))?;
+    parse_map(&text).map_err(|message| Error::usage(message).in_file(path))
+}
+
+fn parse_map(text: &str) -> Result<Vec<(String, String)>, String> {
+    if text.trim_start().starts_with('{') {
+        let names: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(text).map_err(|error| format!("is not a JSON object: {error}"))?;
+        let pair = |(a, b): (String, serde_json::Value)| match b {
+            serde_json::Value::String(b) => Ok((a, b)),
+            other => Err(format!("the name for {a} is {other}, not a string")),
+        };
+        return names.into_iter().map(pair).collect();
+    }
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let pair = |(number, line): (usize, &str)| match line.split_once('=') {
+        Some((a, b)) if !a.trim().is_empty() && !b.trim().is_empty() => {
+            Ok((a.trim().to_owned(), b.trim().to_owned()))
+        }
+        _ => Err(format!("line {number} is not like `name = name`")),
+    };
+    lines.map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_are_lines_or_json() {
+        let wanted = vec![("a.b".to_owned(), "c".to_owned()), ("d".to_owned(), "e f".to_owned())];
+        assert_eq!(parse_map("# names\n\na.b = c\n d=e f \n"), Ok(wanted.clone()));
+        assert_eq!(parse_map("{\"a.b\": \"c\", \"d\": \"e f\"}"), Ok(wanted));
+        assert_eq!(parse_map("a = b\nc\n"), Err("line 2 is not like `name = name`".to_owned()));
+        assert_eq!(parse_map("{\"a\": 1}"), Err("the name for a is 1, not a string".to_owned()));
+        assert!(parse_map("{\"a\"").unwrap_err().starts_with("is not a JSON object"));
+    }
+}

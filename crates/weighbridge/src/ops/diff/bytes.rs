@@ -1,0 +1,116 @@
+//! Compares the stored bytes of two weights, as far as the first that differs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::catalog::{Order, TensorInfo};
+use crate::model::{Model, Weight};
+use crate::pipeline::Lockstep;
+use crate::schemes::plain;
+use crate::source::{Slab, Source};
+
+/// Bytes of each side that are compared at once: both stay in the second cache.
+const TILE: u64 = 256 << 10;
+
+/// The same of a tensor whose elements lie scattered: each tile may have to read all of it.
+const SCATTERED: u64 = 16 << 20;
+
+type Stored<'m> = (&'m Source, &'m TensorInfo);
+
+/// Two weights whose bytes are compared.
+pub(super) struct Bytes<'m> {
+    parts: Vec<(Stored<'m>, Stored<'m>)>,
+    differ: AtomicBool,
+}
+
+impl<'m> Bytes<'m> {
+    /// Of two weights whose bytes, if they are the same, are the same numbers; otherwise nothing.
+    pub(super) fn of(a: &Weight<'m>, b: &Weight<'m>, same_words: bool) -> Option<Self> {
+        // Of other schemes, configs and metadata may say how the bytes are read.
+        let speaks_for_itself = [plain::NAME, "ggml"].contains(&a.scheme());
+        let is_alike = a.scheme() == b.scheme()
+            && a.variant() == b.variant()
+            && a.shape() == b.shape()
+            && a.native() == b.native()
+            && (speaks_for_itself || same_words);
+        let parts: Vec<_> = a.parts().zip(b.parts()).collect();
+        let all = is_alike && parts.len() == a.parts().count() && parts.len() == b.parts().count();
+        let alike =
+            |((role_a, _, a), (role_b, _, b)): &((_, _, &TensorInfo), (_, _, &TensorInfo))| {
+                role_a == role_b && a.stored == b.stored && a.shape == b.shape && a.bytes == b.bytes
+            };
+        let is_readable =
+            |(_, source, info): &(&str, &Source, &TensorInfo)| source.check_readable(info).is_ok();
+        let can = parts.iter().all(|two| alike(two) && is_readable(&two.0) && is_readable(&two.1));
+        let stored = |((_, a, in_a), (_, b, in_b))| ((a, in_a), (b, in_b));
+        (all && can).then(|| Self {
+            parts: parts.into_iter().map(stored).collect(),
+            differ: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether all bytes are the same, once all tiles were looked at.
+    pub(super) fn are_same(&self) -> bool {
+        !self.differ.load(Ordering::Relaxed)
+    }
+}
+
+fn step((_, info): Stored<'_>) -> u64 {
+    if info.place.order == Order::RowMajor { TILE } else { SCATTERED }
+}
+
+fn tiles_of((a, b): &(Stored<'_>, Stored<'_>)) -> u64 {
+    a.1.bytes.div_ceil(step(*a).max(step(*b)))
+}
+
+/// Whether everything that says how bytes are read, beside themselves, is the same.
+pub(super) fn same_words(a: &Model, b: &Model) -> bool {
+    let configs = |model: &Model| -> Vec<_> {
+        let mut all: Vec<_> = model
+            .configs()
+            .iter()
+            .map(|config| (config.name.clone(), config.json.clone()))
+            .collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    let metadata = |model: &Model| -> Vec<_> {
+        let of = |source: &Source| source.catalog().metadata.clone();
+        model.sources().iter().map(of).collect()
+    };
+    configs(a) == configs(b) && metadata(a) == metadata(b)
+}
+
+impl Lockstep for Bytes<'_> {
+    type Desk = [Vec<u8>; 2];
+
+    fn tiles(&self) -> u64 {
+        self.parts.iter().map(tiles_of).sum()
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.are_same()
+    }
+
+    fn tile(&self, [buffer_a, buffer_b]: &mut Self::Desk, mut tile: u64) -> u64 {
+        for part in &self.parts {
+            let tiles = tiles_of(part);
+            if tile >= tiles {
+                tile -= tiles;
+                continue;
+            }
+            let ((source_a, info_a), (source_b, info_b)) = *part;
+            let step = step(part.0).max(step(part.1));
+            let start = tile * step;
+            let slab = Slab::whole(0, start, step.min(info_a.bytes - start));
+            let a = source_a.fetch(info_a, &slab, buffer_a);
+            let b = source_b.fetch(info_b, &slab, buffer_b);
+            // What cannot be read is looked at again, and reported, where it is decoded.
+            let is_same = a.is_ok_and(|a| b.is_ok_and(|b| a.bytes() == b.bytes()));
+            if !is_same {
+                self.differ.store(true, Ordering::Relaxed);
+            }
+            return 2 * slab.row_bytes;
+        }
+        0
+    }
+}

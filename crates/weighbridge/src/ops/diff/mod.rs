@@ -1,0 +1,308 @@
+//! Compares two models: names, shapes and types, metadata, then values.
+//!
+//! Cheapest first. Pairs are found by name ([`names`](crate::names)); what differs in shape, or
+//! cannot be decoded, is settled without reading any of it. Pairs that are stored alike are
+//! compared as bytes. All others are decoded on both sides, tile by tile and side by side, over
+//! all workers; nothing but a tile of each side is held by a worker.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use crate::model::{Model, Weight};
+use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
+use crate::pipeline::{Work, run_lockstep};
+
+mod area;
+mod bytes;
+mod figure;
+mod kernel;
+mod metadata;
+mod options;
+mod precision;
+mod report;
+mod rules;
+mod side;
+mod steps;
+mod summary;
+mod sums;
+mod values;
+
+pub use options::{DiffOptions, Values};
+pub use report::{
+    Changed, DiffMetadata, DiffReport, DiffSummary, DiffTensor, Explained, Status, Worst,
+    WorstTensor,
+};
+pub use rules::{FailOver, Metric};
+
+use super::refusals::problems_by_weight;
+use bytes::Bytes;
+use side::Seen;
+use summary::Whole;
+
+/// Compares two models.
+pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
+    let mut comparison = Comparison::of(a, b, options)?;
+    if options.values != Values::None {
+        let done = comparison.compare_bytes()?;
+        comparison.compare_values(done)?;
+        a.refuse_changed()?;
+        b.refuse_changed()?;
+    }
+    Ok(comparison.report())
+}
+
+/// Two models that are being compared.
+struct Comparison<'m> {
+    models: [&'m Model; 2],
+    weights: [Vec<Weight<'m>>; 2],
+    options: &'m DiffOptions,
+    pairing: Pairing,
+    tensors: Vec<DiffTensor>,
+    /// Pairs whose stored bytes are the same.
+    same_bytes: Vec<usize>,
+    whole: Whole,
+}
+
+impl<'m> Comparison<'m> {
+    /// Everything that headers tell.
+    fn of(a: &'m Model, b: &'m Model, options: &'m DiffOptions) -> Result<Self> {
+        let weights = [a.weights().collect::<Vec<_>>(), b.weights().collect()];
+        let mut pairing = names::pair(&side(a, &weights[0]), &side(b, &weights[1]), &options.rules);
+        let name = |which: usize, index: usize| weights[which][index].name();
+        pairing.pairs.retain(|pair| options.is_selected(&[name(0, pair.a), name(1, pair.b)]));
+        pairing.only_a.retain(|&index| options.is_selected(&[name(0, index)]));
+        pairing.only_b.retain(|&index| options.is_selected(&[name(1, index)]));
+        let problems = [problems_by_weight(a)?, problems_by_weight(b)?];
+        let tensor = |pair: &Pair| {
+            let (a, b) = (&weights[0][pair.a], &weights[1][pair.b]);
+            let mut tensor = DiffTensor::new(a, b, pair);
+            settle(&mut tensor, pair, [a, b], &problems);
+            tensor
+        };
+        let tensors = pairing.pairs.iter().map(tensor).collect();
+        Ok(Self {
+            models: [a, b],
+            weights,
+            options,
+            pairing,
+            tensors,
+            same_bytes: Vec::new(),
+            whole: Whole::default(),
+        })
+    }
+
+    fn work<'w>(&'w self, tell: &'w (dyn Fn(u64) + Sync)) -> Work<'w> {
+        Work {
+            workers: self.options.workers(),
+            cancel: self.options.cancel.as_deref(),
+            progress: Some(tell),
+        }
+    }
+
+    fn tell(&self, done: u64) {
+        if let Some(progress) = &self.options.progress {
+            progress(done);
+        }
+    }
+
+    /// Finds the pairs whose stored bytes are the same, and how many bytes they have.
+    fn compare_bytes(&mut self) -> Result<u64> {
+        let same_words = bytes::same_words(self.models[0], self.models[1]);
+        let mut jobs = Vec::new();
+        let mut places = Vec::new();
+        for (index, pair) in self.pairing.pairs.iter().enumerate() {
+            let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
+            let is_open =
+                matches!(self.tensors[index].status, Status::Uncompared | Status::Undecoded);
+            let is_whole = [(&pair.view_a, a), (&pair.view_b, b)]
+                .iter()
+                .all(|(view, weight)| **view == View::whole(weight.shape()));
+            if let Some(job) = Bytes::of(a, b, same_words).filter(|_| is_open && is_whole) {
+                jobs.push(job);
+                places.push(index);
+            }
+        }
+        run_lockstep(&jobs, self.work(&|done| self.tell(done)), 0)?;
+        let mut done = 0;
+        for (job, index) in jobs.iter().zip(places) {
+            if job.are_same() {
+                let pair = &self.pairing.pairs[index];
+                done += 2 * self.weights[0][pair.a].stored_bytes();
+                self.tensors[index].set_same();
+                self.tensors[index].message = None;
+                self.same_bytes.push(index);
+            }
+        }
+        Ok(done)
+    }
+
+    /// Decodes and compares everything else; what is the same to the byte too, if it is needed.
+    fn compare_values(&mut self, done: u64) -> Result<()> {
+        let mut jobs = Vec::new();
+        let mut places = Vec::new();
+        let is_same = |index: &usize| self.same_bytes.binary_search(index).is_ok();
+        let all = self.options.wants_all()
+            || (0..self.tensors.len())
+                .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
+        let mut failed = Vec::new();
+        for (index, pair) in self.pairing.pairs.iter().enumerate() {
+            let (a, b) = (self.weights[0][pair.a], self.weights[1][pair.b]);
+            let job = match self.tensors[index].status {
+                Status::Identical if all && a.undecodable().is_none() => {
+                    values::Values::of_same(Seen::new(a, pair.view_a.clone()))
+                }
+                Status::Uncompared => values::Values::new(
+                    Seen::new(a, pair.view_a.clone()),
+                    Seen::new(b, pair.view_b.clone()),
+                ),
+                Status::Shape if is_turned(pair) => {
+                    let view = View { transposed: true, ..View::whole(&pair.view_a.shape) };
+                    values::Values::new(Seen::new(a, pair.view_a.clone()), Seen::new(b, view))
+                }
+                _ => continue,
+            };
+            match job {
+                Ok(job) => {
+                    jobs.push(job);
+                    places.push(index);
+                }
+                Err(error) => failed.push((index, error)),
+            }
+        }
+        run_lockstep(&jobs, self.work(&|done| self.tell(done)), done)?;
+        let outcomes = places.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
+        let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));
+        let outcomes: Vec<_> = outcomes.chain(failures).collect();
+        for (index, outcome) in outcomes {
+            self.settle_values(index, outcome);
+        }
+        Ok(())
+    }
+
+    fn settle_values(&mut self, index: usize, outcome: Result<(sums::Sums, precision::Precision)>) {
+        let tensor = &mut self.tensors[index];
+        match (tensor.status, outcome) {
+            (Status::Shape, Ok((sums, precision))) => {
+                // The figures are those of a comparison that nobody asked for.
+                let mut turned = DiffTensor { elements: sums.elements, ..scratch(tensor) };
+                turned.set_figures(&sums, &precision);
+                if turned.status != Status::Different {
+                    let how = match turned.status {
+                        Status::Identical => "are the same",
+                        Status::EqualAfterRounding => "are the same but for rounding",
+                        _ => "are close",
+                    };
+                    tensor.message = Some(format!("the values {how} when B is transposed"));
+                }
+            }
+            (Status::Shape, Err(_)) => {}
+            (_, Ok((sums, precision))) => {
+                tensor.set_figures(&sums, &precision);
+                self.whole.add(&sums);
+                // Its numbers are known now.
+                if let Ok(place) = self.same_bytes.binary_search(&index) {
+                    self.same_bytes.remove(place);
+                }
+            }
+            (Status::Identical, Err(_)) => {}
+            (_, Err(error)) => {
+                tensor.status = Status::Undecoded;
+                tensor.message = Some(error.to_string());
+            }
+        }
+    }
+
+    fn report(mut self) -> DiffReport {
+        for &index in &self.same_bytes {
+            self.whole.add_same(self.tensors[index].elements);
+        }
+        let rule = self.options.fail_over.as_ref();
+        for tensor in &mut self.tensors {
+            tensor.failed = tensor.is_failure(rule);
+        }
+        let [a, b] = self.models;
+        let name = |which: usize, index: usize| self.weights[which][index].name().to_owned();
+        let missing = self.pairing.only_a.len() + self.pairing.only_b.len();
+        let summary = summary::summary(&self.tensors, missing, &self.whole, rule);
+        let explained = |(which, index, reason): &(Which, usize, String)| Explained {
+            side: if *which == Which::A { "a" } else { "b" },
+            name: name(usize::from(*which == Which::B), *index),
+            reason: reason.clone(),
+        };
+        DiffReport {
+            a: a.path().to_string_lossy().into_owned(),
+            b: b.path().to_string_lossy().into_owned(),
+            ok: summary.failed == 0 && summary.missing == 0,
+            only_a: self.pairing.only_a.iter().map(|&index| name(0, index)).collect(),
+            only_b: self.pairing.only_b.iter().map(|&index| name(1, index)).collect(),
+            explained: self.pairing.explained.iter().map(explained).collect(),
+            notes: self.pairing.notes.clone(),
+            metadata: metadata::compare(a, b),
+            summary,
+            tensors: self.tensors,
+        }
+    }
+}
+
+/// A pair as the names know it.
+fn side<'m>(model: &'m Model, weights: &[Weight<'m>]) -> Side<'m> {
+    let named = |weight: &Weight<'m>| Named { name: weight.name(), shape: weight.shape() };
+    Side {
+        weights: weights.iter().map(named).collect(),
+        configs: model.configs(),
+        metadata: model.metadata().into_iter().map(|(key, value, _)| (key, value)).collect(),
+    }
+}
+
+/// What can be said of a pair without its numbers.
+fn settle(
+    tensor: &mut DiffTensor,
+    pair: &Pair,
+    weights: [&Weight<'_>; 2],
+    problems: &[HashMap<&str, String>; 2],
+) {
+    if !same_shape(&pair.view_a.shape, &pair.view_b.shape) {
+        tensor.status = Status::Shape;
+        return;
+    }
+    for (side, (weight, problems)) in ["A", "B"].into_iter().zip(weights.iter().zip(problems)) {
+        let reason = problems.get(weight.name()).cloned().or_else(|| weight.undecodable());
+        if let Some(reason) = reason {
+            tensor.status = Status::Undecoded;
+            tensor.message = Some(format!("{side}: {reason}"));
+            return;
+        }
+    }
+}
+
+/// GGUF has no scalars: one of them is an array of one.
+fn same_shape(a: &[u64], b: &[u64]) -> bool {
+    let is_one = |shape: &[u64]| shape.is_empty() || shape == [1];
+    a == b || is_one(a) && is_one(b)
+}
+
+/// Whether two matrices would have the same shape if one were turned.
+fn is_turned(pair: &Pair) -> bool {
+    let is_whole = |view: &View| *view == View::whole(&view.shape);
+    match (&pair.view_a.shape[..], &pair.view_b.shape[..]) {
+        ([a, b], [c, d]) => {
+            a == d && b == c && a != b && is_whole(&pair.view_a) && is_whole(&pair.view_b)
+        }
+        _ => false,
+    }
+}
+
+/// A pair like another, without what was found about it.
+fn scratch(like: &DiffTensor) -> DiffTensor {
+    DiffTensor {
+        name_a: String::new(),
+        name_b: String::new(),
+        shape_a: Vec::new(),
+        shape_b: Vec::new(),
+        variant_a: String::new(),
+        variant_b: String::new(),
+        transform: None,
+        message: None,
+        ..*like
+    }
+}

@@ -1,0 +1,140 @@
+//! What is compared, and how.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::rules::FailOver;
+use crate::names::Rules;
+use crate::ops::{Progress, Select};
+
+/// How far values are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Values {
+    /// Not at all: names, shapes, types and metadata only.
+    None,
+    /// As far as they can differ: weights whose stored bytes are the same are not decoded, unless
+    /// another weight differs (then the figures of the whole model need them).
+    #[default]
+    Differing,
+    /// All of them, with the figures of each.
+    All,
+}
+
+/// What is compared, and how.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// use weighbridge::ops::DiffOptions;
+/// let (a, b) = (Model::open("original/")?, Model::open("quantized.gguf")?);
+/// let report = ops::diff(&a, &b, &DiffOptions::default())?;
+/// println!("{} of {} weights differ", report.summary.different, report.summary.compared);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct DiffOptions {
+    pub(super) values: Values,
+    pub(super) rules: Rules,
+    pub(super) include: Option<Select>,
+    pub(super) exclude: Option<Select>,
+    pub(super) fail_over: Option<FailOver>,
+    pub(super) max_memory: Option<u64>,
+    pub(super) threads: Option<NonZeroUsize>,
+    pub(super) progress: Option<Progress>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+}
+
+impl DiffOptions {
+    /// How far values are looked at.
+    #[must_use]
+    pub fn values(mut self, values: Values) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// Only pairs of which a name is wanted.
+    #[must_use]
+    pub fn include(mut self, include: Select) -> Self {
+        self.include = Some(include);
+        self
+    }
+
+    /// No pair of which a name is meant.
+    #[must_use]
+    pub fn exclude(mut self, exclude: Select) -> Self {
+        self.exclude = Some(exclude);
+        self
+    }
+
+    /// What the names of A are in B; several are applied one after the other.
+    #[must_use]
+    pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.rules.renames.push(Arc::new(rename));
+        self
+    }
+
+    /// A name of A and the name it has in B.
+    #[must_use]
+    pub fn map(mut self, a: impl Into<String>, b: impl Into<String>) -> Self {
+        self.rules.map.push((a.into(), b.into()));
+        self
+    }
+
+    /// Matrices of B, by their name in A or in B, that are compared transposed.
+    #[must_use]
+    pub fn transpose(mut self, matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.rules.transpose = Some(Arc::new(matches));
+        self
+    }
+
+    /// Which values count as a difference, instead of the usual rule.
+    #[must_use]
+    pub fn fail_over(mut self, rule: FailOver) -> Self {
+        self.fail_over = Some(rule);
+        self
+    }
+
+    /// The most bytes of memory for tiles, over all threads; beside them there are the headers.
+    #[must_use]
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.max_memory = Some(bytes);
+        self
+    }
+
+    /// How many threads work; as many as the machine has, otherwise. The report is the same.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Tell how the work goes on, in bytes that were read of both sides.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Stop soon after this is set, with an error.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    /// Whether a pair, or a weight that is on one side only, is wanted.
+    pub(super) fn is_selected(&self, names: &[&str]) -> bool {
+        let any = |select: &Select| names.iter().any(|name| select(name));
+        self.include.as_ref().is_none_or(any) && !self.exclude.as_ref().is_some_and(any)
+    }
+
+    /// Whether weights are decoded even if their bytes are the same.
+    pub(super) fn wants_all(&self) -> bool {
+        self.values == Values::All || self.fail_over.as_ref().is_some_and(FailOver::needs_values)
+    }
+
+    pub(super) fn workers(&self) -> usize {
+        let usual = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(usual, NonZeroUsize::get)
+    }
+}

@@ -1,0 +1,79 @@
+//! What two weights are compared in, and which roundings may lie between them.
+
+use super::figure::Wide;
+use crate::dtype::DType;
+use crate::model::Weight;
+use crate::schemes::plain;
+
+/// A way in which one side may be the other, rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rounding {
+    /// The type that one side is stored in, and the other may have been rounded to.
+    pub(super) to: DType,
+    /// The other side: 0 for A, 1 for B.
+    pub(super) from: usize,
+    /// Whether the other side has a way of its own to that type, with roundings in between.
+    pub(super) own_way: bool,
+}
+
+/// How two weights are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Precision {
+    /// Whether f32 cannot hold the numbers.
+    pub(super) is_wide: bool,
+    /// The type whose steps are counted: the coarser one. None for integers.
+    pub(super) steps: Option<DType>,
+    pub(super) roundings: [Option<Rounding>; 2],
+}
+
+impl Precision {
+    pub(super) fn of(a: &Weight<'_>, b: &Weight<'_>) -> Self {
+        let sides = [a, b].map(Kind::of);
+        let is_wide = sides.iter().any(|side| side.stored.is_some_and(Wide::is_needed));
+        let steps = sides[0].float.zip(sides[1].float).map(|(a, b)| coarser(a, b));
+        let rounding = |from: usize| {
+            let (side, other) = (sides[from], sides[1 - from]);
+            let to = other.stored.filter(|to| is_target(*to))?;
+            if side.stored == Some(to) || (to == DType::F32 && !is_wide) {
+                return None;
+            }
+            let own_way = is_wide || side.stored.is_none() && side.float == Some(to);
+            Some(Rounding { to, from, own_way })
+        };
+        Self { is_wide, steps, roundings: [rounding(0), rounding(1)] }
+    }
+}
+
+/// What a side's numbers are.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// The type of elements that stand alone.
+    stored: Option<DType>,
+    /// The floating-point type that its numbers have, or are usually decoded to.
+    float: Option<DType>,
+}
+
+impl Kind {
+    fn of(weight: &Weight<'_>) -> Self {
+        let stored = weight.native().filter(|_| weight.scheme() == plain::NAME);
+        let float = match (stored, weight.native()) {
+            (Some(dtype), _) if !dtype.is_float() => None,
+            // Narrower ones are exact in it.
+            (Some(dtype), _) if dtype.bits() < 16 => Some(DType::BF16),
+            (Some(dtype), _) => Some(dtype),
+            (None, native) => Some(native.filter(|to| is_target(*to)).unwrap_or(DType::F32)),
+        };
+        Self { stored, float }
+    }
+}
+
+fn is_target(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16 | DType::F32)
+}
+
+/// The type with the longer steps.
+fn coarser(a: DType, b: DType) -> DType {
+    let order = [DType::BF16, DType::F16, DType::F32, DType::F64];
+    let place = |dtype| order.iter().position(|one| *one == dtype).unwrap_or(order.len());
+    if place(a) <= place(b) { a } else { b }
+}

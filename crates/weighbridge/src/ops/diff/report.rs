@@ -1,0 +1,296 @@
+//! What a comparison has found. The field names are the JSON contract.
+
+use serde::{Serialize, Serializer};
+
+use super::precision::Precision;
+use super::rules::{FailOver, Metric};
+use super::sums::Sums;
+use crate::model::Weight;
+use crate::names::Pair;
+
+/// The cosine from which two weights are close.
+pub(super) const CLOSE_COSINE: f64 = 0.999;
+
+/// The relative error up to which they are.
+const CLOSE_RELATIVE: f64 = 0.05;
+
+/// How two models compare.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+pub struct DiffReport {
+    pub a: String,
+    pub b: String,
+    pub ok: bool,
+    pub summary: DiffSummary,
+    pub only_a: Vec<String>,
+    pub only_b: Vec<String>,
+    pub explained: Vec<Explained>,
+    pub tensors: Vec<DiffTensor>,
+    pub metadata: DiffMetadata,
+    pub notes: Vec<String>,
+}
+
+/// Counts, and figures over all weights.
+#[derive(Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct DiffSummary {
+    pub compared: u64,
+    pub identical: u64,
+    pub equal_after_rounding: u64,
+    pub close: u64,
+    pub different: u64,
+    pub shape_mismatch: u64,
+    pub missing: u64,
+    pub undecoded: u64,
+    pub failed: u64,
+    pub min_cosine: Option<f64>,
+    pub below: u64,
+    pub model_cosine: Option<f64>,
+    pub model_rmse: Option<f64>,
+    pub worst: Vec<Worst>,
+}
+
+/// The pairs with the worst figures of one kind, the worst first.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Worst {
+    #[serde(serialize_with = "metric_name")]
+    pub metric: Metric,
+    pub tensors: Vec<WorstTensor>,
+}
+
+/// A pair and the figure.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct WorstTensor {
+    pub name: String,
+    pub value: f64,
+}
+
+fn metric_name<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(metric.name())
+}
+
+/// A weight that has no counterpart, and needs none.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Explained {
+    pub side: &'static str,
+    pub name: String,
+    pub reason: String,
+}
+
+/// Entries of metadata and configs that are not the same.
+#[derive(Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct DiffMetadata {
+    pub only_a: Vec<String>,
+    pub only_b: Vec<String>,
+    pub changed: Vec<Changed>,
+}
+
+/// An entry that both sides have.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Changed {
+    pub key: String,
+    pub a: serde_json::Value,
+    pub b: serde_json::Value,
+}
+
+/// What two weights are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Every number is the same to the bit.
+    Identical,
+    /// One side is the other, correctly rounded to its type.
+    EqualAfterRounding,
+    /// Cosine at least 0.999, relative error at most 5 %.
+    Close,
+    /// Anything else.
+    Different,
+    /// The shapes differ.
+    Shape,
+    /// The numbers of a side cannot be had.
+    Undecoded,
+    /// Names, shapes and types fit; the numbers were not looked at.
+    Uncompared,
+}
+
+impl Status {
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::EqualAfterRounding => "equal-after-rounding",
+            Self::Close => "close",
+            Self::Different => "different",
+            Self::Shape => "shape",
+            Self::Undecoded => "undecoded",
+            Self::Uncompared => "uncompared",
+        }
+    }
+}
+
+/// How two weights compare.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+pub struct DiffTensor {
+    pub name_a: String,
+    pub name_b: String,
+    pub shape_a: Vec<u64>,
+    pub shape_b: Vec<u64>,
+    pub scheme_a: &'static str,
+    pub scheme_b: &'static str,
+    pub variant_a: String,
+    pub variant_b: String,
+    pub bits_a: Option<f64>,
+    pub bits_b: Option<f64>,
+    pub transform: Option<String>,
+    pub elements: u64,
+    pub identical: Option<u64>,
+    pub max_abs: Option<f64>,
+    pub max_abs_index: Option<u64>,
+    pub mean_abs: Option<f64>,
+    pub rmse: Option<f64>,
+    pub relative: Option<f64>,
+    pub snr_db: Option<f64>,
+    pub cosine: Option<f64>,
+    pub ulp_max: Option<u64>,
+    pub ulp_type: Option<&'static str>,
+    pub nan_a: Option<u64>,
+    pub nan_b: Option<u64>,
+    pub inf_a: Option<u64>,
+    pub inf_b: Option<u64>,
+    pub unlike: Option<u64>,
+    pub mean_a: Option<f64>,
+    pub mean_b: Option<f64>,
+    pub std_a: Option<f64>,
+    pub std_b: Option<f64>,
+    pub status: Status,
+    pub failed: bool,
+    pub message: Option<String>,
+}
+
+impl DiffTensor {
+    /// A pair of which nothing but names, shapes and types is known.
+    pub(super) fn new(a: &Weight<'_>, b: &Weight<'_>, pair: &Pair) -> Self {
+        Self {
+            name_a: a.name().to_owned(),
+            name_b: b.name().to_owned(),
+            shape_a: a.shape().to_vec(),
+            shape_b: b.shape().to_vec(),
+            scheme_a: a.scheme(),
+            scheme_b: b.scheme(),
+            variant_a: a.variant().to_owned(),
+            variant_b: b.variant().to_owned(),
+            bits_a: bits(a),
+            bits_b: bits(b),
+            transform: pair.transform.clone(),
+            elements: crate::catalog::element_count(&pair.view_a.shape).unwrap_or(0),
+            identical: None,
+            max_abs: None,
+            max_abs_index: None,
+            mean_abs: None,
+            rmse: None,
+            relative: None,
+            snr_db: None,
+            cosine: None,
+            ulp_max: None,
+            ulp_type: None,
+            nan_a: None,
+            nan_b: None,
+            inf_a: None,
+            inf_b: None,
+            unlike: None,
+            mean_a: None,
+            mean_b: None,
+            std_a: None,
+            std_b: None,
+            status: Status::Uncompared,
+            failed: false,
+            message: None,
+        }
+    }
+
+    /// The bytes of both sides are the same, so that all distances are known.
+    pub(super) fn set_same(&mut self) {
+        self.status = Status::Identical;
+        self.identical = Some(self.elements);
+        let nothing = Some(0.0);
+        (self.max_abs, self.mean_abs, self.rmse, self.relative) =
+            (nothing, nothing, nothing, nothing);
+        self.cosine = Some(1.0);
+        self.ulp_max = Some(0);
+        self.unlike = Some(0);
+    }
+
+    /// The figures that the numbers give.
+    pub(super) fn set_figures(&mut self, sums: &Sums, precision: &Precision) {
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        self.identical = Some(sums.identical);
+        self.unlike = Some(sums.unlike);
+        [self.nan_a, self.nan_b] = sums.nan.map(Some);
+        [self.inf_a, self.inf_b] = sums.infinite.map(Some);
+        self.mean_a = sums.a.mean().and_then(finite);
+        self.mean_b = sums.b.mean().and_then(finite);
+        self.std_a = sums.a.deviation().and_then(finite);
+        self.std_b = sums.b.deviation().and_then(finite);
+        if sums.both > 0 || sums.unlike == 0 {
+            self.max_abs = finite(sums.largest.map_or(0.0, |(value, _)| value));
+            self.max_abs_index = sums.largest.map(|(_, index)| index);
+            self.mean_abs = finite(sums.mean_absolute());
+            self.rmse = finite(sums.root_mean_square());
+            self.relative = finite(sums.relative());
+            self.snr_db = finite(sums.snr());
+            self.cosine = finite(sums.cosine());
+            self.ulp_max = precision.steps.map(|_| sums.ulps);
+        }
+        self.ulp_type = precision.steps.map(crate::DType::name);
+        self.status = self.judged(sums);
+        if let (Some(first), count) = (sums.first_unlike, sums.unlike) {
+            let places = if count == 1 { "1 place" } else { &format!("{count} places") };
+            self.message = Some(format!(
+                "finite on one side only, or infinite the other way, at {places}, first at {first}"
+            ));
+        }
+    }
+
+    fn judged(&self, sums: &Sums) -> Status {
+        let is_close = || {
+            self.cosine.is_some_and(|cosine| cosine >= CLOSE_COSINE)
+                && self.relative.is_some_and(|relative| relative <= CLOSE_RELATIVE)
+        };
+        match () {
+            () if sums.identical == sums.elements => Status::Identical,
+            () if sums.unlike > 0 => Status::Different,
+            () if sums.rounded.contains(&true) => Status::EqualAfterRounding,
+            () if is_close() => Status::Close,
+            () => Status::Different,
+        }
+    }
+
+    /// Whether A has a norm of zero while B has not.
+    pub(super) fn has_infinite_relative(&self) -> bool {
+        self.relative.is_none() && self.rmse.is_some_and(|rmse| rmse > 0.0)
+    }
+
+    /// Whether it counts as a difference, by a rule or by the usual one.
+    pub(super) fn is_failure(&self, rule: Option<&FailOver>) -> bool {
+        match (self.status, rule) {
+            (Status::Shape, _) => true,
+            (Status::Undecoded | Status::Uncompared, _) => false,
+            (_, Some(rule)) => rule.is_broken_by(self),
+            (status, None) => status == Status::Different,
+        }
+    }
+}
+
+/// Stored bits for each logical element.
+#[allow(clippy::cast_precision_loss)] // A ratio for people.
+fn bits(weight: &Weight<'_>) -> Option<f64> {
+    let elements = weight.elements();
+    (elements > 0).then(|| weight.stored_bytes() as f64 * 8.0 / elements as f64)
+}

@@ -1,0 +1,234 @@
+//! The figures that pairs are judged and sorted by, and rules made of them: `cosine<0.999`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::report::DiffTensor;
+use crate::error::Error;
+use crate::text::escaped;
+
+/// A figure of a pair, by its name in JSON.
+#[allow(missing_docs)] // The names are the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    Cosine,
+    MaxAbs,
+    MeanAbs,
+    Rmse,
+    Relative,
+    SnrDb,
+    UlpMax,
+    NanA,
+    NanB,
+    InfA,
+    InfB,
+}
+
+/// Every one, with its name.
+const METRICS: [(Metric, &str); 11] = [
+    (Metric::Cosine, "cosine"),
+    (Metric::MaxAbs, "max_abs"),
+    (Metric::MeanAbs, "mean_abs"),
+    (Metric::Rmse, "rmse"),
+    (Metric::Relative, "relative"),
+    (Metric::SnrDb, "snr_db"),
+    (Metric::UlpMax, "ulp_max"),
+    (Metric::NanA, "nan_a"),
+    (Metric::NanB, "nan_b"),
+    (Metric::InfA, "inf_a"),
+    (Metric::InfB, "inf_b"),
+];
+
+impl Metric {
+    /// Those that say how far apart two sides are.
+    pub const DISTANCES: [Self; 7] = [
+        Self::Cosine,
+        Self::MaxAbs,
+        Self::MeanAbs,
+        Self::Rmse,
+        Self::Relative,
+        Self::SnrDb,
+        Self::UlpMax,
+    ];
+
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        METRICS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// Whether less is worse.
+    #[must_use]
+    pub fn is_likeness(self) -> bool {
+        matches!(self, Self::Cosine | Self::SnrDb)
+    }
+
+    /// The figure of a pair; none where it was not looked at.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // For comparing only.
+    pub fn of(self, tensor: &DiffTensor) -> Option<f64> {
+        let count = |value: Option<u64>| value.map(|value| value as f64);
+        match self {
+            Self::Cosine => tensor.cosine,
+            Self::MaxAbs => tensor.max_abs,
+            Self::MeanAbs => tensor.mean_abs,
+            Self::Rmse => tensor.rmse,
+            Self::Relative => tensor.relative,
+            Self::SnrDb => tensor.snr_db,
+            Self::UlpMax => count(tensor.ulp_max),
+            Self::NanA => count(tensor.nan_a),
+            Self::NanB => count(tensor.nan_b),
+            Self::InfA => count(tensor.inf_a),
+            Self::InfB => count(tensor.inf_b),
+        }
+    }
+
+    /// How bad a figure is, so that the worst is the greatest.
+    pub(super) fn badness(self, tensor: &DiffTensor) -> Option<f64> {
+        self.of(tensor).map(|value| if self.is_likeness() { -value } else { value })
+    }
+}
+
+impl FromStr for Metric {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        METRICS.iter().find(|row| row.1 == text).map(|row| row.0).ok_or_else(|| {
+            let names: Vec<_> = METRICS.iter().map(|row| row.1).collect();
+            Error::usage(format!(
+                "'{}' is no figure of a comparison; there are {}",
+                escaped(text),
+                names.join(", ")
+            ))
+        })
+    }
+}
+
+/// `cosine<0.999`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Condition {
+    metric: Metric,
+    sign: Sign,
+    bound: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Less,
+    LessOrEqual,
+    More,
+    MoreOrEqual,
+}
+
+const SIGNS: [(&str, Sign); 4] =
+    [("<=", Sign::LessOrEqual), (">=", Sign::MoreOrEqual), ("<", Sign::Less), (">", Sign::More)];
+
+impl Sign {
+    fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Less => value < bound,
+            Self::LessOrEqual => value <= bound,
+            Self::More => value > bound,
+            Self::MoreOrEqual => value >= bound,
+        }
+    }
+}
+
+/// Which values count as a difference: those of which any condition holds, like
+/// `cosine<0.999,max_abs>0.01`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailOver {
+    conditions: Vec<Condition>,
+}
+
+impl FailOver {
+    /// Whether the figures of a pair are beyond a bound. A number that is finite on one side only
+    /// is beyond every bound.
+    #[must_use]
+    pub fn is_broken_by(&self, tensor: &DiffTensor) -> bool {
+        let holds = |condition: &Condition| match condition.metric.of(tensor) {
+            Some(value) => condition.sign.holds(value, condition.bound),
+            // A norm of zero makes it infinite.
+            None => condition.metric == Metric::Relative && tensor.has_infinite_relative(),
+        };
+        tensor.unlike.is_some_and(|count| count > 0) || self.conditions.iter().any(holds)
+    }
+
+    /// The cosine below which a pair is bad, where one is named.
+    pub(super) fn cosine(&self) -> Option<f64> {
+        let is_bound = |condition: &&Condition| {
+            condition.metric == Metric::Cosine
+                && matches!(condition.sign, Sign::Less | Sign::LessOrEqual)
+        };
+        self.conditions.iter().find(is_bound).map(|condition| condition.bound)
+    }
+
+    /// Whether equal bytes do not tell all that is asked for.
+    pub(super) fn needs_values(&self) -> bool {
+        let counts = [Metric::NanA, Metric::NanB, Metric::InfA, Metric::InfB];
+        self.conditions.iter().any(|condition| counts.contains(&condition.metric))
+    }
+}
+
+impl FromStr for FailOver {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let conditions = text.split(',').map(parse).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { conditions })
+    }
+}
+
+fn parse(text: &str) -> Result<Condition, Error> {
+    let found = SIGNS.iter().find_map(|(sign, kind)| Some((text.split_once(sign)?, *kind)));
+    let Some(((metric, bound), sign)) = found else {
+        return Err(Error::usage(format!(
+            "'{}' has none of < <= > >= in it; a condition is like cosine<0.999",
+            escaped(text.trim())
+        )));
+    };
+    let number = bound.trim().parse::<f64>().ok().filter(|bound| bound.is_finite());
+    let Some(bound) = number else {
+        return Err(Error::usage(format!(
+            "'{}' in '{}' is not a number",
+            escaped(bound.trim()),
+            escaped(text.trim())
+        )));
+    };
+    Ok(Condition { metric: metric.trim().parse()?, sign, bound })
+}
+
+impl fmt::Display for FailOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Condition { metric, sign, bound }) in self.conditions.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            let sign = SIGNS.iter().find(|row| row.1 == *sign).map_or("", |row| row.0);
+            write!(f, "{comma}{} {sign} {bound}", metric.name())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_as_they_are_written() {
+        let rule: FailOver = "cosine<0.999, max_abs >= 1e-2,ulp_max>3".parse().unwrap();
+        assert_eq!(rule.to_string(), "cosine < 0.999, max_abs >= 0.01, ulp_max > 3");
+        assert_eq!(rule.cosine(), Some(0.999));
+        assert!(!rule.needs_values());
+        assert!("nan_a>0".parse::<FailOver>().unwrap().needs_values());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_rule_is_said() {
+        let error = |text: &str| text.parse::<FailOver>().unwrap_err().to_string();
+        assert!(error("cosine").contains("none of < <= > >="), "{}", error("cosine"));
+        assert!(error("cosin<1").contains("there are cosine, max_abs"), "{}", error("cosin<1"));
+        assert!(error("cosine<x").contains("'x' in 'cosine<x' is not a number"));
+        assert!(error("cosine<0.9,").contains("''"), "{}", error("cosine<0.9,"));
+        assert!(error("cosine<NaN").contains("not a number"));
+    }
+}

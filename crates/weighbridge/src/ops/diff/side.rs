@@ -1,0 +1,260 @@
+//! One side of a pair: a weight as the other side sees it, read a tile at a time.
+
+use std::ops::Range;
+
+use super::area::{Area, Block};
+use super::figure::{Figure, Kept, Stretch};
+use crate::error::{Error, Result};
+use crate::model::Weight;
+use crate::names::{Rows, View};
+use crate::simd::Sides;
+
+/// A weight and how it is seen.
+pub(super) struct Seen<'m> {
+    pub(super) weight: Weight<'m>,
+    pub(super) view: View,
+    /// Elements of a row of the outermost dimension, where nothing less can be decoded.
+    pub(super) row: Option<u64>,
+}
+
+/// What a worker keeps of one side.
+#[derive(Default)]
+pub(super) struct Shelf<T> {
+    /// Whole rows of the weight, of which a tile is made.
+    panel: Vec<T>,
+    /// Which elements of the weight they are.
+    held: Range<u64>,
+    /// Some elements as they are seen.
+    seen: Vec<T>,
+    /// The same before they are turned.
+    unturned: Vec<T>,
+}
+
+impl<T> Shelf<T> {
+    /// Forgets what is held: it may be of another weight.
+    pub(super) fn clear(&mut self) {
+        self.held = 0..0;
+    }
+}
+
+impl<'m> Seen<'m> {
+    pub(super) fn new(weight: Weight<'m>, view: View) -> Self {
+        let row = (!weight.has_element_access()).then(|| weight.rows_and_columns().1.max(1));
+        Self { weight, view, row }
+    }
+
+    pub(super) fn elements(&self) -> u64 {
+        crate::catalog::element_count(&self.view.shape).unwrap_or(0)
+    }
+
+    /// How many elements a tile must be a multiple of, so that nothing is decoded twice.
+    pub(super) fn unit(&self) -> u64 {
+        let heads = match self.view.rows {
+            Rows::Heads { head_rows, .. } => (head_rows / 2).max(1) * 2 * self.view.row_len(),
+            Rows::From(_) => 1,
+        };
+        match self.row {
+            Some(row) => lcm(row, heads),
+            None => 1,
+        }
+    }
+
+    /// The elements of the weight that some elements of the view are among.
+    fn span(&self, seen: &Range<u64>) -> Range<u64> {
+        let columns = self.view.row_len().max(1);
+        match self.view.rows {
+            Rows::From(start) => seen.start + start * columns..seen.end + start * columns,
+            Rows::Heads { start, head_rows, .. } => {
+                let head = (head_rows / 2).max(1) * 2 * columns;
+                let first = start * columns;
+                first + seen.start / head * head..first + seen.end.div_ceil(head) * head
+            }
+        }
+    }
+
+    /// The rows that are decoded whole for some elements of the view, if any are.
+    pub(super) fn panel_rows(&self, seen: &Range<u64>) -> Option<Range<u64>> {
+        let row = self.row?;
+        let span = self.span(seen);
+        Some(span.start / row..span.end.div_ceil(row).min(self.weight.rows_and_columns().0))
+    }
+
+    /// The numbers of an area of the view.
+    pub(super) fn read<'s, T: Figure>(
+        &self,
+        tile: &Area,
+        area: &Area,
+        shelf: &'s mut Shelf<T>,
+        kept: &mut Kept,
+    ) -> Result<&'s [T]> {
+        match (tile, area) {
+            (Area::Flat(tile), Area::Flat(elements)) => {
+                self.read_flat(tile, elements, shelf, kept)?;
+            }
+            (_, Area::Block(block)) if self.view.transposed => {
+                self.read_turned(block, shelf, kept)?;
+            }
+            (_, Area::Block(block)) => self.read_block(block, shelf, kept)?,
+            (Area::Block(_), Area::Flat(_)) => {
+                return Err(Error::usage("a block is not read in stretches"));
+            }
+        }
+        if self.view.add != 0.0 {
+            shelf.seen.iter_mut().for_each(|value| *value = value.plus(self.view.add));
+        }
+        Ok(&shelf.seen)
+    }
+
+    fn read_flat<T: Figure>(
+        &self,
+        tile: &Range<u64>,
+        elements: &Range<u64>,
+        shelf: &mut Shelf<T>,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        self.hold(tile, shelf, kept)?;
+        shelf.seen.resize(to_len(elements.end - elements.start)?, T::default());
+        let Shelf { panel, held, seen, .. } = shelf;
+        let (mut at, mut out) = (elements.start, &mut seen[..]);
+        while at < elements.end {
+            let from = self.run(at, elements.end);
+            let (first, rest) = out.split_at_mut(to_len(from.end - from.start)?);
+            at += from.end - from.start;
+            out = rest;
+            match self.row {
+                None => T::decode(&self.weight, Stretch::Elements(from), first, kept)?,
+                Some(_) => {
+                    let start = to_len(from.start - held.start)?;
+                    first.copy_from_slice(&panel[start..start + first.len()]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of the weight that are seen from `at` on, as far as they lie together.
+    fn run(&self, at: u64, end: u64) -> Range<u64> {
+        let columns = self.view.row_len().max(1);
+        if let Rows::From(start) = self.view.rows {
+            return at + start * columns..end + start * columns;
+        }
+        let (mut row, column) = (at / columns, at % columns);
+        let first = self.view.row(row) * columns + column;
+        let mut len = columns - column;
+        while at + len < end && self.view.row(row + 1) == self.view.row(row) + 1 {
+            row += 1;
+            len += columns;
+        }
+        first..first + len.min(end - at)
+    }
+
+    /// Decodes the whole rows that a tile is made of, unless they are at hand or none are needed.
+    fn hold<T: Figure>(
+        &self,
+        tile: &Range<u64>,
+        shelf: &mut Shelf<T>,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        let Some((rows, row)) = self.panel_rows(tile).zip(self.row) else { return Ok(()) };
+        let wanted = rows.start * row..rows.end * row;
+        if shelf.held != wanted {
+            shelf.held = 0..0;
+            shelf.panel.resize(to_len(wanted.end - wanted.start)?, T::default());
+            T::decode(&self.weight, Stretch::Rows(rows), &mut shelf.panel, kept)?;
+            shelf.held = wanted;
+        }
+        Ok(())
+    }
+
+    /// Columns of some rows, where rows lie as they are seen.
+    fn read_block<T: Figure>(
+        &self,
+        block: &Block,
+        shelf: &mut Shelf<T>,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        let width = to_len(block.columns.end - block.columns.start)?;
+        shelf.seen.resize(block.len()?, T::default());
+        if self.row.is_some() {
+            // Such a block has whole rows.
+            let rows = self.view.row(block.rows.start)..self.view.row(block.rows.end - 1) + 1;
+            return T::decode(&self.weight, Stretch::Rows(rows), &mut shelf.seen, kept);
+        }
+        for (row, out) in block.rows.clone().zip(shelf.seen.chunks_exact_mut(width.max(1))) {
+            let start = self.view.row(row) * self.view.row_len();
+            let elements = start + block.columns.start..start + block.columns.end;
+            T::decode(&self.weight, Stretch::Elements(elements), out, kept)?;
+        }
+        Ok(())
+    }
+
+    /// The same where rows of the view are columns of the weight.
+    fn read_turned<T: Figure>(
+        &self,
+        block: &Block,
+        shelf: &mut Shelf<T>,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        let height = to_len(block.rows.end - block.rows.start)?;
+        let width = to_len(block.columns.end - block.columns.start)?;
+        let Shelf { seen, unturned, .. } = shelf;
+        seen.resize(block.len()?, T::default());
+        unturned.resize(seen.len(), T::default());
+        let stored_row = self.view.row_count();
+        match self.row {
+            // Such a block has whole columns.
+            Some(_) => {
+                T::decode(&self.weight, Stretch::Rows(block.columns.clone()), unturned, kept)?;
+            }
+            None => {
+                let outs = unturned.chunks_exact_mut(height.max(1));
+                for (column, out) in block.columns.clone().zip(outs) {
+                    let start = column * stored_row;
+                    let elements = start + block.rows.start..start + block.rows.end;
+                    T::decode(&self.weight, Stretch::Elements(elements), out, kept)?;
+                }
+            }
+        }
+        let sides = Sides { rows: width, columns: height, from: height, to: width };
+        T::transpose(sides, unturned, seen);
+        Ok(())
+    }
+
+    /// An error if whole rows for a tile take a larger buffer than the limits allow.
+    pub(super) fn check_memory(&self, tile: &Area) -> Result<()> {
+        let rows = match (tile, self.row) {
+            (_, None) => return Ok(()),
+            (Area::Flat(tile), Some(_)) => self.panel_rows(tile).unwrap_or(0..0),
+            (Area::Block(block), Some(_)) if self.view.transposed => block.columns.clone(),
+            (Area::Block(block), Some(_)) => block.rows.clone(),
+        };
+        let decoded = (rows.end - rows.start).saturating_mul(self.row.unwrap_or(0) * 4);
+        let needed = decoded.max(self.weight.largest_slab(rows)?);
+        for (_, source, _) in self.weight.parts() {
+            let limit = source.limits().max_allocation;
+            if needed > limit {
+                return Err(Error::limit(format!(
+                    "its rows are decoded whole, which takes a buffer of {needed} bytes; the limit \
+                     for one is {limit}"
+                ))
+                .in_tensor(self.weight.name())
+                .in_file(source.input().name())
+                .hint("raise max_allocation (--max-allocation), or leave it out (--exclude RE)"));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a.max(1), b.max(1));
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    (a.max(1) / x).saturating_mul(b.max(1))
+}
+
+fn to_len(elements: u64) -> Result<usize> {
+    usize::try_from(elements)
+        .map_err(|_| Error::limit("a tile is larger than this machine can address"))
+}

@@ -1,0 +1,101 @@
+//! Counts, and figures over all weights.
+
+use super::report::{CLOSE_COSINE, DiffSummary, DiffTensor, Status, Worst, WorstTensor};
+use super::rules::{FailOver, Metric};
+use super::sums::{Sums, cosine};
+
+/// How many pairs are named for each figure.
+const WORST: usize = 5;
+
+/// Sums over all pairs.
+#[derive(Default)]
+pub(super) struct Whole {
+    products: f64,
+    squares_a: f64,
+    squares_b: f64,
+    squares: f64,
+    both: u64,
+    /// Whether there are pairs whose bytes are the same and whose numbers nobody knows.
+    has_unknown: bool,
+}
+
+impl Whole {
+    pub(super) fn add(&mut self, sums: &Sums) {
+        self.products += sums.products;
+        self.squares_a += sums.squares_a;
+        self.squares_b += sums.squares_b;
+        self.squares += sums.squares;
+        self.both += sums.both;
+    }
+
+    /// A pair whose bytes are the same.
+    pub(super) fn add_same(&mut self, elements: u64) {
+        self.both += elements;
+        self.has_unknown = true;
+    }
+
+    fn cosine(&self) -> Option<f64> {
+        match (self.has_unknown, self.squares == 0.0) {
+            // Everything is the same, whatever it is.
+            (true, true) => Some(1.0),
+            // Weights that cannot be decoded are the same to the byte, others differ.
+            _ if self.both == 0 => None,
+            _ => Some(cosine(self.products, self.squares_a, self.squares_b)),
+        }
+        .filter(|value| value.is_finite())
+    }
+
+    #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
+    fn rmse(&self) -> Option<f64> {
+        let mean = (self.both > 0).then(|| self.squares / self.both as f64);
+        mean.map(f64::sqrt).filter(|value| value.is_finite())
+    }
+}
+
+pub(super) fn summary(
+    tensors: &[DiffTensor],
+    missing: usize,
+    whole: &Whole,
+    rule: Option<&FailOver>,
+) -> DiffSummary {
+    let count = |status| tensors.iter().filter(|tensor| tensor.status == status).count() as u64;
+    let bound = rule.and_then(FailOver::cosine).unwrap_or(CLOSE_COSINE);
+    let cosines = || tensors.iter().filter_map(|tensor| tensor.cosine);
+    let [identical, equal_after_rounding, close, different] =
+        [Status::Identical, Status::EqualAfterRounding, Status::Close, Status::Different]
+            .map(count);
+    let compared = identical + equal_after_rounding + close + different;
+    DiffSummary {
+        compared,
+        identical,
+        equal_after_rounding,
+        close,
+        different,
+        shape_mismatch: count(Status::Shape),
+        missing: missing as u64,
+        undecoded: count(Status::Undecoded),
+        failed: tensors.iter().filter(|tensor| tensor.failed).count() as u64,
+        min_cosine: cosines().reduce(f64::min),
+        below: cosines().filter(|cosine| *cosine < bound).count() as u64,
+        model_cosine: (compared > 0).then(|| whole.cosine()).flatten(),
+        model_rmse: (compared > 0).then(|| whole.rmse()).flatten(),
+        worst: Metric::DISTANCES.iter().filter_map(|&metric| worst(tensors, metric)).collect(),
+    }
+}
+
+/// The pairs that are worst by a metric, unless all are the same.
+fn worst(tensors: &[DiffTensor], metric: Metric) -> Option<Worst> {
+    let differs =
+        |tensor: &&DiffTensor| tensor.identical.is_some_and(|same| same < tensor.elements);
+    let figure = |tensor: &'_ DiffTensor| Some((metric.badness(tensor)?, metric.of(tensor)?));
+    let mut all: Vec<_> = tensors
+        .iter()
+        .filter(differs)
+        .filter_map(|tensor| figure(tensor).map(|figure| (figure, &tensor.name_a)))
+        .collect();
+    all.sort_by(|a, b| b.0.0.total_cmp(&a.0.0));
+    all.truncate(WORST);
+    let tensors =
+        all.iter().map(|((_, value), name)| WorstTensor { name: (*name).clone(), value: *value });
+    (!all.is_empty()).then(|| Worst { metric, tensors: tensors.collect() })
+}

@@ -1,0 +1,299 @@
+//! Compares the numbers of two weights, tile by tile.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use half::{bf16, f16};
+
+use super::area::{Area, Tiling};
+use super::figure::{Figure, Kept, Wide};
+use super::kernel::{PIECE, measure, one_by_one};
+use super::precision::{Precision, Rounding};
+use super::side::{Seen, Shelf};
+use super::steps::{Coarse, steps, steps_in};
+use super::sums::Sums;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::pipeline::{InOrder, Lockstep};
+use crate::simd;
+
+/// Two weights whose numbers are compared.
+pub(super) struct Values<'m> {
+    /// Both sides; one, where the bytes of the other are known to be the same.
+    sides: [Option<Seen<'m>>; 2],
+    tiling: Tiling,
+    precision: Precision,
+    stored_bytes: u64,
+    elements: u64,
+    /// Whether each rounding may still be what lies between the sides.
+    hope: [AtomicBool; 2],
+    found: Mutex<InOrder<Sums>>,
+    error: Mutex<Option<Error>>,
+    failed: AtomicBool,
+}
+
+/// What a worker keeps of both sides.
+#[derive(Default)]
+pub(super) struct Desk {
+    kept: Kept,
+    singles: [Shelf<f32>; 2],
+    wide: [Shelf<Wide>; 2],
+    bf16: [Shelf<bf16>; 2],
+    f16: [Shelf<f16>; 2],
+}
+
+impl Desk {
+    fn clear(&mut self) {
+        self.singles.iter_mut().for_each(Shelf::clear);
+        self.wide.iter_mut().for_each(Shelf::clear);
+        self.bf16.iter_mut().for_each(Shelf::clear);
+        self.f16.iter_mut().for_each(Shelf::clear);
+    }
+}
+
+impl<'m> Values<'m> {
+    /// Compares two sides that are seen in the same shape.
+    pub(super) fn new(a: Seen<'m>, b: Seen<'m>) -> Result<Self> {
+        let tiling = Tiling::of(&a, &b);
+        if tiling.tiles() > 0 {
+            a.check_memory(&tiling.tile(0))?;
+            b.check_memory(&tiling.tile(0))?;
+        }
+        let precision = Precision::of(&a.weight, &b.weight);
+        Ok(Self::of([Some(a), Some(b)], tiling, precision))
+    }
+
+    /// Looks at one side, where the other is the same.
+    pub(super) fn of_same(a: Seen<'m>) -> Result<Self> {
+        let tiling = Tiling::of(&a, &a);
+        if tiling.tiles() > 0 {
+            a.check_memory(&tiling.tile(0))?;
+        }
+        let precision = Precision::of(&a.weight, &a.weight);
+        Ok(Self::of([Some(a), None], tiling, precision))
+    }
+
+    fn of(sides: [Option<Seen<'m>>; 2], tiling: Tiling, precision: Precision) -> Self {
+        let bytes = sides.iter().flatten().map(|side| {
+            let share = side.elements().min(side.weight.elements());
+            share_of(side.weight.stored_bytes(), share, side.weight.elements())
+        });
+        Self {
+            tiling,
+            precision,
+            stored_bytes: bytes.sum(),
+            elements: sides.iter().flatten().map(Seen::elements).max().unwrap_or(0),
+            sides,
+            hope: [(); 2].map(|()| AtomicBool::new(true)),
+            found: Mutex::default(),
+            error: Mutex::default(),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// What was found, or why nothing could be; and how steps were counted.
+    pub(super) fn outcome(self) -> Result<(Sums, Precision)> {
+        match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => {
+                let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let mut sums = found.sum();
+                for (rounded, rounding) in sums.rounded.iter_mut().zip(self.precision.roundings) {
+                    *rounded &= rounding.is_some();
+                }
+                Ok((sums, self.precision))
+            }
+        }
+    }
+
+    fn compare(&self, desk: &mut Desk, tile: &Area) -> Result<Sums> {
+        desk.clear();
+        let mut all = Sums::default();
+        for area in tile.chunks() {
+            let mut sums = match self.precision.is_wide {
+                true => self.compare_wide(desk, tile, &area)?,
+                false => self.compare_singles(desk, tile, &area)?,
+            };
+            for index in 0..2 {
+                if let Some(rounding) = self.precision.roundings[index] {
+                    sums.rounded[index] = sums.rounded[index]
+                        || self.is_own_rounding(desk, tile, &area, rounding, index)?;
+                    if !sums.rounded[index] {
+                        self.hope[index].store(false, Ordering::Relaxed);
+                    }
+                }
+            }
+            all.plus(&sums);
+        }
+        Ok(all)
+    }
+
+    fn compare_singles(&self, desk: &mut Desk, tile: &Area, area: &Area) -> Result<Sums> {
+        let Desk { kept, singles: [shelf_a, shelf_b], .. } = desk;
+        let a = read(&self.sides[0], tile, area, shelf_a, kept)?;
+        let b = match &self.sides[1] {
+            None => a,
+            side => read(side, tile, area, shelf_b, kept)?,
+        };
+        let (mut sums, level) = (Sums::default(), simd::level());
+        for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
+            let mut piece = measure(level, a, b);
+            if piece.identical < piece.elements {
+                self.look_at_steps(&mut piece, a, b);
+            }
+            sums.plus(&placed(piece, area, index * PIECE as u64));
+        }
+        Ok(sums)
+    }
+
+    /// Counts steps and checks roundings, in f32.
+    fn look_at_steps(&self, piece: &mut Sums, a: &[f32], b: &[f32]) {
+        let in_type = |dtype| match dtype {
+            DType::BF16 => steps::<bf16>(simd::level(), a, b),
+            DType::F16 => steps::<f16>(simd::level(), a, b),
+            _ => steps::<f32>(simd::level(), a, b),
+        };
+        let counted = self.precision.steps.map(|dtype| (dtype, in_type(dtype)));
+        piece.ulps = counted.map_or(0, |(_, (steps, _))| steps);
+        for (index, rounding) in self.precision.roundings.into_iter().enumerate() {
+            let Some(Rounding { to, .. }) = rounding else { continue };
+            piece.rounded[index] = match counted {
+                Some((dtype, (_, same))) if dtype == to => same,
+                _ if self.hope[index].load(Ordering::Relaxed) => in_type(to).1,
+                _ => false,
+            };
+        }
+    }
+
+    fn compare_wide(&self, desk: &mut Desk, tile: &Area, area: &Area) -> Result<Sums> {
+        let Desk { kept, wide: [shelf_a, shelf_b], .. } = desk;
+        let a = read(&self.sides[0], tile, area, shelf_a, kept)?;
+        let b = match &self.sides[1] {
+            None => a,
+            side => read(side, tile, area, shelf_b, kept)?,
+        };
+        let mut sums = Sums::default();
+        for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
+            let pairs = a.iter().zip(b);
+            let looked_at = pairs.map(|(a, b)| (a.value(), b.value(), a.is_same(*b), a.minus(*b)));
+            sums.plus(&placed(one_by_one(looked_at), area, index * PIECE as u64));
+        }
+        if self.precision.steps == Some(DType::F64) {
+            sums.ulps =
+                a.iter().zip(b).map(|(a, b)| double_steps(a.upper, b.upper)).max().unwrap_or(0);
+        } else if let (Some(dtype), Some(_)) = (self.precision.steps, &self.sides[1]) {
+            sums.ulps = self.in_type(desk, tile, area, dtype)?.0;
+        }
+        // Looked at in the type itself, where it is not all the same.
+        sums.rounded = [sums.identical == sums.elements; 2];
+        Ok(sums)
+    }
+
+    /// Whether a side is decoded to exactly what the other side is, in the type of that.
+    fn is_own_rounding(
+        &self,
+        desk: &mut Desk,
+        tile: &Area,
+        area: &Area,
+        rounding: Rounding,
+        index: usize,
+    ) -> Result<bool> {
+        let is_seen_as_it_is =
+            self.sides[rounding.from].as_ref().is_some_and(|side| side.view.add == 0.0);
+        if !rounding.own_way || !is_seen_as_it_is || !self.hope[index].load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        Ok(self.in_type(desk, tile, area, rounding.to)?.1)
+    }
+
+    /// The most steps between the sides, each decoded to a type, and whether they are the same.
+    fn in_type(
+        &self,
+        desk: &mut Desk,
+        tile: &Area,
+        area: &Area,
+        dtype: DType,
+    ) -> Result<(u64, bool)> {
+        let Desk { kept, singles, bf16, f16, .. } = desk;
+        match dtype {
+            DType::BF16 => self.decoded(bf16, tile, area, kept),
+            DType::F16 => self.decoded(f16, tile, area, kept),
+            _ => self.decoded(singles, tile, area, kept),
+        }
+    }
+
+    fn decoded<T: Figure + Coarse>(
+        &self,
+        [shelf_a, shelf_b]: &mut [Shelf<T>; 2],
+        tile: &Area,
+        area: &Area,
+        kept: &mut Kept,
+    ) -> Result<(u64, bool)> {
+        let a = read(&self.sides[0], tile, area, shelf_a, kept)?;
+        let b = read(&self.sides[1], tile, area, shelf_b, kept)?;
+        Ok(steps_in(a, b))
+    }
+}
+
+fn read<'s, T: Figure>(
+    side: &Option<Seen<'_>>,
+    tile: &Area,
+    area: &Area,
+    shelf: &'s mut Shelf<T>,
+    kept: &mut Kept,
+) -> Result<&'s [T]> {
+    match side {
+        Some(side) => side.read(tile, area, shelf, kept),
+        None => Ok(&[]),
+    }
+}
+
+/// Sums with places counted through the whole view.
+fn placed(mut sums: Sums, area: &Area, before: u64) -> Sums {
+    sums.largest = sums.largest.map(|(value, at)| (value, area.index(before + at)));
+    sums.first_unlike = sums.first_unlike.map(|at| area.index(before + at));
+    sums
+}
+
+fn double_steps(a: f64, b: f64) -> u64 {
+    let place = |x: f64| {
+        let bits = x.to_bits().cast_signed();
+        let (sign, magnitude) = (bits >> 63, bits & i64::MAX);
+        (magnitude ^ sign) - sign
+    };
+    if a.is_finite() && b.is_finite() { place(a).abs_diff(place(b)) } else { 0 }
+}
+
+/// `part` of `whole` things, in bytes.
+fn share_of(bytes: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+impl Lockstep for Values<'_> {
+    type Desk = Desk;
+
+    fn tiles(&self) -> u64 {
+        self.tiling.tiles()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    fn tile(&self, desk: &mut Desk, index: u64) -> u64 {
+        let tile = self.tiling.tile(index);
+        match self.compare(desk, &tile) {
+            Ok(sums) => {
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.add(index, sums, Sums::plus);
+            }
+            Err(error) => {
+                let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+                first.get_or_insert(error);
+                self.failed.store(true, Ordering::Relaxed);
+            }
+        }
+        share_of(self.stored_bytes, tile.elements(), self.elements)
+    }
+}
