@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
 use crate::pipeline::{Work, run_lockstep};
@@ -144,7 +144,7 @@ impl<'m> Comparison<'m> {
         let all = self.options.wants_all()
             || (0..self.tensors.len())
                 .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
-        let mut failed = Vec::new();
+        let (mut failed, mut workers) = (Vec::new(), self.options.workers());
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (self.weights[0][pair.a], self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
@@ -161,7 +161,16 @@ impl<'m> Comparison<'m> {
                 }
                 _ => continue,
             };
-            match job {
+            let most = self.options.max_memory.unwrap_or(u64::MAX);
+            let fitting = job.and_then(|job| {
+                let held = job.held_bytes()?;
+                if held > most {
+                    return Err(too_much(held, most).in_tensor(a.name()));
+                }
+                workers = workers.min(usize::try_from(most / held.max(1)).unwrap_or(usize::MAX));
+                Ok(job)
+            });
+            match fitting {
                 Ok(job) => {
                     jobs.push(job);
                     places.push(index);
@@ -169,7 +178,8 @@ impl<'m> Comparison<'m> {
                 Err(error) => failed.push((index, error)),
             }
         }
-        run_lockstep(&jobs, self.work(&|done| self.tell(done)), done)?;
+        let work = Work { workers, ..self.work(&|done| self.tell(done)) };
+        run_lockstep(&jobs, work, done)?;
         let outcomes = places.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
         let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));
         let outcomes: Vec<_> = outcomes.chain(failures).collect();
@@ -244,7 +254,14 @@ impl<'m> Comparison<'m> {
     }
 }
 
-/// A pair as the names know it.
+fn too_much(held: u64, most: u64) -> Error {
+    Error::limit(format!(
+        "the smallest piece of it takes {held} bytes of memory, {most} are allowed"
+    ))
+    .hint("raise --max-memory, or leave it out (--exclude RE)")
+}
+
+/// A model as the names know it.
 fn side<'m>(model: &'m Model, weights: &[Weight<'m>]) -> Side<'m> {
     let named = |weight: &Weight<'m>| Named { name: weight.name(), shape: weight.shape() };
     Side {

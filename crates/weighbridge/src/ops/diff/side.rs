@@ -220,6 +220,29 @@ impl<'m> Seen<'m> {
         Ok(())
     }
 
+    /// Bytes that a worker holds for a tile of this side: numbers, and what they are made from.
+    pub(super) fn held_bytes(&self, tile: &Area, width: u64) -> Result<u64> {
+        let chunk = tile.chunks().next().map_or(0, |chunk| chunk.elements());
+        let turned = if self.view.transposed { 2 } else { 1 };
+        let seen = chunk.saturating_mul(width * turned);
+        match (tile, self.row) {
+            (Area::Flat(tile), Some(row)) => {
+                let rows = self.panel_rows(tile).unwrap_or(0..0);
+                let panel = (rows.end - rows.start).saturating_mul(row).saturating_mul(width);
+                Ok(seen.saturating_add(panel).saturating_add(self.weight.staged_for_rows(rows)?))
+            }
+            (Area::Block(block), Some(_)) => {
+                let turned = self.view.transposed;
+                let rows = if turned { &block.columns } else { &block.rows };
+                Ok(seen.saturating_add(self.weight.staged_for_rows(rows.clone())?))
+            }
+            (_, None) => {
+                let elements = 0..chunk.min(self.weight.elements());
+                Ok(seen.saturating_add(self.weight.staged_for_elements(elements)?))
+            }
+        }
+    }
+
     /// An error if whole rows for a tile take a larger buffer than the limits allow.
     pub(super) fn check_memory(&self, tile: &Area) -> Result<()> {
         let rows = match (tile, self.row) {

@@ -91,6 +91,16 @@ impl<'m> Values<'m> {
         }
     }
 
+    /// Bytes that a worker holds for a tile.
+    pub(super) fn held_bytes(&self) -> Result<u64> {
+        if self.tiling.tiles() == 0 {
+            return Ok(0);
+        }
+        let (tile, width) = (self.tiling.tile(0), if self.precision.is_wide { 16 } else { 4 });
+        let sides = self.sides.iter().flatten();
+        sides.map(|side| side.held_bytes(&tile, width)).sum()
+    }
+
     /// What was found, or why nothing could be; and how steps were counted.
     pub(super) fn outcome(self) -> Result<(Sums, Precision)> {
         match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
