@@ -178,7 +178,8 @@ impl<'m> Comparison<'m> {
                 Err(error) => failed.push((index, error)),
             }
         }
-        let work = Work { workers, ..self.work(&|done| self.tell(done)) };
+        let tell = |done| self.tell(done);
+        let work = Work { workers, ..self.work(&tell) };
         run_lockstep(&jobs, work, done)?;
         let outcomes = places.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
         let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));

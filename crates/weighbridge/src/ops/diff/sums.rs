@@ -174,6 +174,8 @@ pub(super) fn cosine(products: f64, squares_a: f64, squares_b: f64) -> f64 {
     match (squares_a == 0.0, squares_b == 0.0) {
         (true, true) => 1.0,
         (true, false) | (false, true) => 0.0,
+        // A root that is squared again need not be what it was.
+        _ if squares_a == squares_b => (products / squares_a).clamp(-1.0, 1.0),
         _ => (products / (squares_a.sqrt() * squares_b.sqrt())).clamp(-1.0, 1.0),
     }
 }
