@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::Side;
+use super::pieces::is_head;
 use super::table::{FAMILIES, Family};
 use crate::catalog::Value;
 
@@ -82,15 +83,21 @@ fn dialect(names: &[String]) -> (Dialect, String) {
         let prefix = ends("tok_embeddings.weight").unwrap_or_default();
         return (Dialect::Consolidated, prefix.to_owned());
     }
-    let landmarks = ["embed_tokens.weight", "layers.0.self_attn.q_proj.weight"];
-    let language = |prefix: &&str| !prefix.contains("vision");
-    let prefix = landmarks
-        .iter()
-        .find_map(|end| names.iter().filter_map(|name| name.strip_suffix(end)).find(language));
-    match prefix {
+    match ends("embed_tokens.weight").or_else(|| names.iter().find_map(|name| before_layers(name)))
+    {
         Some(prefix) => (Dialect::HuggingFace, prefix.to_owned()),
+        None if names.iter().any(|name| is_head(name)) => (Dialect::HuggingFace, "model.".into()),
         None => (Dialect::Other, String::new()),
     }
+}
+
+/// What precedes the layers of a language model in Hugging Face's name of a weight.
+fn before_layers(name: &str) -> Option<&str> {
+    let (prefix, rest) = name.split_once("layers.")?;
+    let (_, module) = rest.split_once('.')?;
+    let known = ["self_attn.", "mlp.", "block_sparse_moe.", "input_layernorm."];
+    let is_language = !prefix.contains("vision") && !prefix.contains("visual");
+    (is_language && known.iter().any(|start| module.starts_with(start))).then_some(prefix)
 }
 
 /// The family of a name in a config or a GGUF file.

@@ -1,8 +1,8 @@
 //! Room 4: which weight of one model is which of another, and how the one is turned into the other.
 //!
-//! Names are data: [`table`] lists the modules of each family and what GGUF calls them. [`facts`]
-//! finds out whose names a side has and which family it is of, [`pieces`] translates a name,
-//! and [`search`] asks, from the surest to the least sure, what belongs to what. Values are not
+//! Names are data: `table` lists the modules of each family and what GGUF calls them. `facts`
+//! finds out whose names a side has and which family it is of, `pieces` translates a name,
+//! and `search` asks, from the surest to the least sure, what belongs to what. Values are not
 //! looked at here: a [`View`] says how they are to be seen so that they can be compared.
 
 use std::fmt;
@@ -16,6 +16,8 @@ mod pieces;
 mod prefix;
 mod search;
 mod table;
+#[cfg(test)]
+mod tests;
 mod ties;
 mod translate;
 mod view;
@@ -25,7 +27,8 @@ pub use view::{Rows, View};
 
 /// One model: its weights in order, and what says which family it is of.
 pub struct Side<'a> {
-    /// The weights.
+    /// All of its weights: what a comparison leaves out is better left out of the pairs, since
+    /// neighbours tell what a weight is.
     pub weights: Vec<Named<'a>>,
     /// The JSON documents beside them.
     pub configs: &'a [Config],

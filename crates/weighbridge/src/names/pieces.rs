@@ -213,7 +213,7 @@ fn one_after_the_other(
 /// The matrices of each expert; `names` are those that each holds one after the other.
 fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) -> Vec<Piece> {
     let each = rows / names.len() as u64;
-    if each * names.len() as u64 != rows || experts > MOST_EXPERTS {
+    if rows == 0 || each * names.len() as u64 != rows || experts > MOST_EXPERTS {
         return Vec::new();
     }
     let piece = |expert: u64, at: usize| {

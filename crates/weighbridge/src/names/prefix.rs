@@ -6,6 +6,9 @@ use std::collections::HashMap;
 const WRAPPERS: &[&str] =
     &["module", "model", "language_model", "text_model", "transformer", "base_model", "_orig_mod"];
 
+/// How many dots a prefix may have.
+const DEEPEST: usize = 16;
+
 /// A prefix that names of A have and names of B have not: the one that explains the most, if that
 /// is at least half of what can be explained; with the pairs it makes.
 pub(super) fn longer<'n>(
@@ -15,7 +18,7 @@ pub(super) fn longer<'n>(
     let theirs: HashMap<&str, usize> = b.iter().map(|&(index, name)| (name, index)).collect();
     let mut found: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
     for &(index, name) in a {
-        for (dot, _) in name.match_indices('.') {
+        for (dot, _) in name.match_indices('.').take(DEEPEST) {
             if let Some(&other) = theirs.get(&name[dot + 1..]) {
                 found.entry(&name[..=dot]).or_default().push((index, other));
             }

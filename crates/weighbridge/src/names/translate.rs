@@ -116,7 +116,8 @@ impl Search<'_> {
 /// Two pieces as a pair.
 pub(super) fn joined(a: &Piece, b: &Piece, family: &Family) -> Pair {
     let (mut view_a, mut view_b) = (a.view.clone(), b.view.clone());
-    let mut words: Vec<String> = a.words.iter().chain(&b.words).cloned().collect();
+    let mut words = a.words.clone();
+    words.extend(b.words.iter().filter(|word| !a.words.contains(word)).cloned());
     as_column(&mut view_a, &view_b);
     as_column(&mut view_b, &view_a);
     if family.cuts_embedding && a.by_token && b.by_token {
