@@ -27,8 +27,13 @@ pub(super) fn longer<'n>(
     let enough = a.len().min(b.len()).div_ceil(2);
     found
         .into_iter()
-        .filter(|(_, pairs)| pairs.len() >= enough)
+        .filter(|(prefix, pairs)| pairs.len() >= enough && !has_number(prefix))
         .max_by_key(|(prefix, pairs)| (pairs.len(), std::cmp::Reverse(prefix.len())))
+}
+
+/// Whether one of its parts is a number: then it leads to a layer, and wraps nothing.
+fn has_number(prefix: &str) -> bool {
+    prefix.split('.').any(|part| part.parse::<u64>().is_ok())
 }
 
 /// A name without the wrappers in front of it.
@@ -71,6 +76,7 @@ mod tests {
         assert_eq!((prefix, pairs.len()), ("model.", 2));
         let b = [(0, "norm.weight"), (1, "b.weight"), (2, "c.weight"), (3, "d.weight")];
         assert!(longer(&a, &b).is_none());
+        assert!(longer(&[(0, "model.layers.0.norm.weight")], &[(0, "norm.weight")]).is_none());
     }
 
     #[test]

@@ -39,9 +39,11 @@ impl Search<'_> {
     /// The other side's embedding, if `name` is a head and the other side has none of its own.
     fn embedding_for(&self, side: usize, name: &str) -> Option<usize> {
         let other = 1 - side;
-        let is_a_head = self.is_head(side, name) && self.is_tied(side);
+        if !self.is_head(side, name) || !self.is_tied(side) {
+            return None;
+        }
         let has_head = self.names[other].iter().any(|name| self.is_head(other, name));
-        (is_a_head && !has_head).then(|| self.embedding(other)).flatten()
+        (!has_head).then(|| self.embedding(other)).flatten()
     }
 
     fn is_head(&self, side: usize, name: &str) -> bool {
