@@ -1,19 +1,34 @@
-//! Which weight of one model is which of another, and how the one is turned into the other.
+//! Room 4: which weight of one model is which of another, and how the one is turned into the other.
+//!
+//! Names are data: `table` lists the modules of each family and what GGUF calls them. `facts`
+//! finds out whose names a side has and which family it is of, `pieces` translates a name,
+//! and `search` asks, from the surest to the least sure, what belongs to what. Values are not
+//! looked at here: a [`View`] says how they are to be seen so that they can be compared.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::catalog::Value;
 use crate::schemes::Config;
 
+mod facts;
+mod pieces;
+mod prefix;
+mod search;
+mod table;
+#[cfg(test)]
+mod tests;
+mod ties;
+mod translate;
 mod view;
 
+use search::Search;
 pub use view::{Rows, View};
 
 /// One model: its weights in order, and what says which family it is of.
 pub struct Side<'a> {
-    /// The weights.
+    /// All of its weights: what a comparison leaves out is better left out of the pairs, since
+    /// neighbours tell what a weight is.
     pub weights: Vec<Named<'a>>,
     /// The JSON documents beside them.
     pub configs: &'a [Config],
@@ -97,24 +112,17 @@ pub struct Pairing {
 }
 
 /// Finds what belongs to what.
+///
+/// What the user says comes first, then equal names, then names that differ by a prefix, then
+/// names that are translated between Hugging Face's and GGUF's, then what is tied. A weight may
+/// be in several pairs, each with a part of it.
 #[must_use]
-pub fn pair(a: &Side<'_>, b: &Side<'_>, _rules: &Rules) -> Pairing {
-    let names: HashMap<&str, usize> =
-        b.weights.iter().enumerate().map(|(index, weight)| (weight.name, index)).collect();
-    let mut pairing = Pairing::default();
-    for (index, weight) in a.weights.iter().enumerate() {
-        match names.get(weight.name) {
-            Some(&other) => pairing.pairs.push(Pair {
-                a: index,
-                b: other,
-                view_a: View::whole(weight.shape),
-                view_b: View::whole(b.weights[other].shape),
-                transform: None,
-            }),
-            None => pairing.only_a.push(index),
-        }
-    }
-    let paired: Vec<usize> = pairing.pairs.iter().map(|pair| pair.b).collect();
-    pairing.only_b = (0..b.weights.len()).filter(|index| !paired.contains(index)).collect();
-    pairing
+pub fn pair(a: &Side<'_>, b: &Side<'_>, rules: &Rules) -> Pairing {
+    let mut search = Search::new(a, b, rules);
+    search.same_names(rules);
+    search.prefixes();
+    search.translate();
+    search.ties();
+    search.explain();
+    search.finish(rules)
 }

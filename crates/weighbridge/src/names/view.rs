@@ -14,7 +14,9 @@ pub struct View {
     pub shape: Shape,
     /// Which rows of the weight, in which order.
     pub rows: Rows,
-    /// What is added to every value of the weight to get the value seen.
+    /// What is added to every value of the weight to get the value seen. llama.cpp's converter,
+    /// whose doing this is, adds in f32, but to an f16 weight in f16: the sum of one is the f16
+    /// nearest to it, even where it is then written as f32.
     pub add: f32,
     /// Whether an `[a, b]` weight is seen as `[b, a]`. Its rows are then the weight's columns,
     /// from the first one on.
