@@ -39,6 +39,9 @@ pub(super) trait Figure: Copy + Default {
     /// With something added.
     fn plus(self, more: f32) -> Self;
 
+    /// The same, of a number that half precision has room for, rounded to that.
+    fn plus_in_half(self, more: f32) -> Self;
+
     /// Turns a matrix.
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]);
 }
@@ -56,7 +59,7 @@ fn decode<T: Element>(
 }
 
 macro_rules! figure {
-    ($($type:ident: $plus:expr),*) => {
+    ($($type:ident: $plus:expr, $half:expr;)*) => {
         $(impl Figure for $type {
             fn decode(
                 weight: &Weight<'_>,
@@ -69,6 +72,9 @@ macro_rules! figure {
             fn plus(self, more: f32) -> Self {
                 $plus(self, more)
             }
+            fn plus_in_half(self, more: f32) -> Self {
+                $half(f16::from_f32(f32::from(self) + more))
+            }
             fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {
                 simd::transpose(simd::level(), sides, from, to);
             }
@@ -77,9 +83,9 @@ macro_rules! figure {
 }
 
 figure!(
-    f32: |x: f32, more: f32| x + more,
-    bf16: |x: bf16, more: f32| bf16::from_f32(x.to_f32() + more),
-    f16: |x: f16, more: f32| f16::from_f32(x.to_f32() + more)
+    f32: |x: f32, more: f32| x + more, f16::to_f32;
+    bf16: |x: bf16, more: f32| bf16::from_f32(x.to_f32() + more), |x: f16| bf16::from_f32(x.to_f32());
+    f16: |x: f16, more: f32| f16::from_f32(x.to_f32() + more), |x: f16| x;
 );
 
 /// A double, or a long integer as the sum of its upper and lower half.
@@ -164,6 +170,11 @@ impl Figure for Wide {
 
     fn plus(self, more: f32) -> Self {
         Self { upper: self.upper + f64::from(more), ..self }
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // It was half precision before.
+    fn plus_in_half(self, more: f32) -> Self {
+        f16::from_f32(self.value() as f32 + more).to_f64().into()
     }
 
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::area::{Area, Block};
 use super::figure::{Figure, Kept, Stretch};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::names::{Rows, View};
@@ -100,7 +101,10 @@ impl<'m> Seen<'m> {
             }
         }
         if self.view.add != 0.0 {
-            shelf.seen.iter_mut().for_each(|value| *value = value.plus(self.view.add));
+            // Whoever adds to half-precision numbers does it in half precision.
+            let in_half = self.weight.native() == Some(DType::F16);
+            let plus = if in_half { T::plus_in_half } else { T::plus };
+            shelf.seen.iter_mut().for_each(|value| *value = plus(*value, self.view.add));
         }
         Ok(&shelf.seen)
     }
