@@ -18,6 +18,7 @@ mod figure;
 mod kernel;
 mod metadata;
 mod options;
+mod order;
 mod precision;
 mod report;
 mod rules;
@@ -187,6 +188,38 @@ impl<'m> Comparison<'m> {
         for (index, outcome) in outcomes {
             self.settle_values(index, outcome);
         }
+        self.look_for_other_orders(workers)
+    }
+
+    /// Says of weights that differ whether they hold the same numbers in another order.
+    fn look_for_other_orders(&mut self, workers: usize) -> Result<()> {
+        let mut jobs = Vec::new();
+        let mut places = Vec::new();
+        for (index, pair) in self.pairing.pairs.iter().enumerate() {
+            let tensor = &mut self.tensors[index];
+            if !order::may_be_another(tensor) {
+                continue;
+            }
+            tensor.message = Some(order::SAME_FIGURES.to_owned());
+            for (other, words) in order::others(pair) {
+                let (a, b) = (self.weights[0][pair.a], self.weights[1][pair.b]);
+                let seen = [Seen::new(a, other.view_a), Seen::new(b, other.view_b)];
+                let [a, b] = seen;
+                if let Ok(job) = values::Values::new(a, b) {
+                    jobs.push(job);
+                    places.push((index, words));
+                }
+            }
+        }
+        let nothing = |_| {};
+        run_lockstep(&jobs, Work { workers, ..self.work(&nothing) }, 0)?;
+        for ((index, words), job) in places.into_iter().zip(jobs) {
+            if let Ok((sums, precision)) = job.outcome() {
+                let tensor = &mut self.tensors[index];
+                tensor.message =
+                    likeness(tensor, &sums, &precision, words).or(tensor.message.take());
+            }
+        }
         Ok(())
     }
 
@@ -194,17 +227,7 @@ impl<'m> Comparison<'m> {
         let tensor = &mut self.tensors[index];
         match (tensor.status, outcome) {
             (Status::Shape, Ok((sums, precision))) => {
-                // The figures are those of a comparison that nobody asked for.
-                let mut turned = DiffTensor { elements: sums.elements, ..scratch(tensor) };
-                turned.set_figures(&sums, &precision);
-                if turned.status != Status::Different {
-                    let how = match turned.status {
-                        Status::Identical => "are the same",
-                        Status::EqualAfterRounding => "are the same but for rounding",
-                        _ => "are close",
-                    };
-                    tensor.message = Some(format!("the values {how} when B is transposed"));
-                }
+                tensor.message = likeness(tensor, &sums, &precision, order::TRANSPOSED);
             }
             (Status::Shape, Err(_)) => {}
             (_, Ok((sums, precision))) => {
@@ -308,6 +331,24 @@ fn is_turned(pair: &Pair) -> bool {
         }
         _ => false,
     }
+}
+
+/// What to say of a comparison that nobody asked for, if it finds the sides alike.
+fn likeness(
+    tensor: &DiffTensor,
+    sums: &sums::Sums,
+    precision: &precision::Precision,
+    words: &str,
+) -> Option<String> {
+    let mut other = DiffTensor { elements: sums.elements, ..scratch(tensor) };
+    other.set_figures(sums, precision);
+    let how = match other.status {
+        Status::Identical => "are the same",
+        Status::EqualAfterRounding => "are the same but for rounding",
+        Status::Close => "are close",
+        _ => return None,
+    };
+    Some(format!("the values {how} {words}"))
 }
 
 /// A pair like another, without what was found about it.

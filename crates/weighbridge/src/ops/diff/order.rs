@@ -1,0 +1,62 @@
+//! Whether two weights that differ hold the same numbers in another order.
+//!
+//! A converter that permutes rows, or leaves that out, keeps mean and deviation as they are. That
+//! is cheap to see, and rare by chance; only then are other orders tried.
+
+use super::report::{DiffTensor, Status};
+use crate::names::{Pair, Rows, View};
+
+/// How far mean and deviation may be apart, in deviations.
+const NEAR: f64 = 1e-6;
+
+/// From this cosine on, it is the numbers that differ and not their order.
+const ALIKE: f64 = 0.99;
+
+/// Said where no order that was tried fits.
+pub(super) const SAME_FIGURES: &str =
+    "mean and deviation are the same on both sides: the order of the values may differ";
+
+/// Said where it does when one side is turned.
+pub(super) const TRANSPOSED: &str = "when B is transposed";
+
+/// Said where it does without a permutation of heads.
+const UNPERMUTED: &str = "without the permutation of heads that a converter makes";
+
+/// Whether the figures of a pair look like those of the same numbers in another order.
+pub(super) fn may_be_another(tensor: &DiffTensor) -> bool {
+    let near = |a: Option<f64>, b: Option<f64>, unit: f64| {
+        a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= NEAR * unit)
+    };
+    let deviation = tensor.std_a.unwrap_or(0.0);
+    tensor.status == Status::Different
+        && deviation > 0.0
+        && tensor.unlike == Some(0)
+        && tensor.cosine.is_some_and(|cosine| cosine < ALIKE)
+        && near(tensor.mean_a, tensor.mean_b, deviation)
+        && near(tensor.std_a, tensor.std_b, deviation)
+}
+
+/// The same pair in other orders, with words for them.
+pub(super) fn others(pair: &Pair) -> Vec<(Pair, &'static str)> {
+    let mut all = Vec::new();
+    let straight = |view: &View| match view.rows {
+        Rows::Heads { start, .. } => View { rows: Rows::From(start), ..view.clone() },
+        Rows::From(_) => view.clone(),
+    };
+    let unpermuted = Pair {
+        view_a: straight(&pair.view_a),
+        view_b: straight(&pair.view_b),
+        transform: None,
+        ..*pair
+    };
+    if unpermuted.view_a != pair.view_a || unpermuted.view_b != pair.view_b {
+        all.push((unpermuted, UNPERMUTED));
+    }
+    let is_square = matches!(pair.view_a.shape[..], [a, b] if a == b);
+    if is_square && pair.view_b == View::whole(&pair.view_b.shape) {
+        let view_b = View { transposed: true, ..pair.view_b.clone() };
+        let turned = Pair { view_a: pair.view_a.clone(), view_b, transform: None, ..*pair };
+        all.push((turned, TRANSPOSED));
+    }
+    all
+}
