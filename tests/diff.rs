@@ -282,7 +282,11 @@ fn figures_are_those_of_numpy() {
         let copy = fixtures.get(a).map(|fixture| fixture.model());
         let path = copy.as_ref().map_or(folder.join(a), |copy| copy.path().to_owned());
         let options = DiffOptions::default().values(Values::All);
-        let report = ops::diff(&opened(&path), &opened(&folder.join(b)), &options).unwrap();
+        // Away from the config of the model it lies beside.
+        let alone = tempfile::tempdir().unwrap();
+        let other = alone.path().join("b.safetensors");
+        std::fs::copy(folder.join(b), &other).unwrap();
+        let report = ops::diff(&opened(&path), &opened(&other), &options).unwrap();
         let found: HashMap<&str, Json> = report
             .tensors
             .iter()
@@ -460,7 +464,9 @@ fn converted_families_raise_no_false_alarm() {
             for tensor in &report.tensors {
                 let is_equal =
                     matches!(tensor.status, Status::Identical | Status::EqualAfterRounding);
-                assert!(is_equal, "{}: {tensor:?}", family.display());
+                let is_quantized = [tensor.scheme_a, tensor.scheme_b].contains(&"ggml");
+                let is_close = tensor.status == Status::Close && is_quantized;
+                assert!(is_equal || is_close, "{}: {tensor:?}", family.display());
             }
             assert!(report.ok, "{}: {:?} {:?}", family.display(), report.only_a, report.only_b);
         }

@@ -21,6 +21,9 @@ pub trait Lockstep: Sync {
     /// How many tiles there are.
     fn tiles(&self) -> u64;
 
+    /// Whether it reads what can be read from front to back only: then one worker does it.
+    fn is_sequential(&self) -> bool;
+
     /// Whether the tiles that are left need not be done.
     fn is_settled(&self) -> bool;
 
@@ -30,16 +33,15 @@ pub trait Lockstep: Sync {
 
 /// Does all of the work; an error only if it is cancelled. `before` is what progress starts at.
 pub fn run_lockstep<L: Lockstep>(all: &[L], work: Work<'_>, before: u64) -> Result<()> {
-    let floor = Floor { all, work, next: Mutex::default(), done: AtomicU64::new(before) };
-    let tiles = all.iter().map(Lockstep::tiles).fold(0, u64::saturating_add);
-    let workers = work.workers.clamp(1, usize::try_from(tiles).unwrap_or(usize::MAX).max(1));
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            scope.spawn(|| floor.work());
-        }
-        floor.work();
-    });
-    match floor.is_cancelled() {
+    let (one_by_one, free) = all.iter().partition::<Vec<&L>, _>(|lot| lot.is_sequential());
+    let done = AtomicU64::new(before);
+    let floors = [
+        Floor { all: one_by_one, work, next: Mutex::default(), done: &done },
+        Floor { all: free, work, next: Mutex::default(), done: &done },
+    ];
+    floors[0].run(1);
+    floors[1].run(work.workers);
+    match floors[1].is_cancelled() {
         true => {
             let stop = io::Error::new(io::ErrorKind::Interrupted, "the comparison is not complete");
             Err(Error::io(stop, "stopped"))
@@ -50,18 +52,29 @@ pub fn run_lockstep<L: Lockstep>(all: &[L], work: Work<'_>, before: u64) -> Resu
 
 /// What workers share.
 struct Floor<'a, L> {
-    all: &'a [L],
+    all: Vec<&'a L>,
     work: Work<'a>,
     /// The first tile that nobody has taken: whose, and which.
     next: Mutex<(usize, u64)>,
-    done: AtomicU64,
+    done: &'a AtomicU64,
 }
 
 impl<'a, L: Lockstep> Floor<'a, L> {
+    fn run(&self, workers: usize) {
+        let tiles = self.all.iter().map(|lot| lot.tiles()).fold(0, u64::saturating_add);
+        let workers = workers.clamp(1, usize::try_from(tiles).unwrap_or(usize::MAX).max(1));
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                scope.spawn(|| self.work());
+            }
+            self.work();
+        });
+    }
+
     fn take(&self) -> Option<(&'a L, u64)> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let lot = self.all.get(next.0)?;
+            let lot = *self.all.get(next.0)?;
             if next.1 < lot.tiles() && !lot.is_settled() {
                 next.1 += 1;
                 return Some((lot, next.1 - 1));
@@ -140,6 +153,9 @@ mod tests {
         type Desk = ();
         fn tiles(&self) -> u64 {
             self.tiles
+        }
+        fn is_sequential(&self) -> bool {
+            self.tiles == 7
         }
         fn is_settled(&self) -> bool {
             self.done.load(Ordering::Relaxed) >= self.stop_at

@@ -6,7 +6,7 @@ use crate::catalog::{Order, TensorInfo};
 use crate::model::{Model, Weight};
 use crate::pipeline::Lockstep;
 use crate::schemes::plain;
-use crate::source::{Slab, Source};
+use crate::source::{Access, Slab, Source};
 
 /// Bytes of each side that are compared at once: both stay in the second cache.
 const TILE: u64 = 256 << 10;
@@ -85,6 +85,11 @@ impl Lockstep for Bytes<'_> {
 
     fn tiles(&self) -> u64 {
         self.parts.iter().map(tiles_of).sum()
+    }
+
+    fn is_sequential(&self) -> bool {
+        let is = |(source, info): Stored<'_>| source.access(info) == Access::Sequential;
+        self.parts.iter().any(|(a, b)| is(*a) || is(*b))
     }
 
     fn is_settled(&self) -> bool {

@@ -73,6 +73,9 @@ impl<'m> Comparison<'m> {
         pairing.pairs.retain(|pair| options.is_selected(&[name(0, pair.a), name(1, pair.b)]));
         pairing.only_a.retain(|&index| options.is_selected(&[name(0, index)]));
         pairing.only_b.retain(|&index| options.is_selected(&[name(1, index)]));
+        pairing.explained.retain(|(which, index, _)| {
+            options.is_selected(&[name(usize::from(*which == Which::B), *index)])
+        });
         let problems = [problems_by_weight(a)?, problems_by_weight(b)?];
         let tensor = |pair: &Pair| {
             let (a, b) = (&weights[0][pair.a], &weights[1][pair.b]);

@@ -16,6 +16,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::pipeline::{InOrder, Lockstep};
 use crate::simd;
+use crate::source::Access;
 
 /// Two weights whose numbers are compared.
 pub(super) struct Values<'m> {
@@ -285,6 +286,11 @@ impl Lockstep for Values<'_> {
 
     fn tiles(&self) -> u64 {
         self.tiling.tiles()
+    }
+
+    fn is_sequential(&self) -> bool {
+        let mut parts = self.sides.iter().flatten().flat_map(|side| side.weight.parts());
+        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
     }
 
     fn is_settled(&self) -> bool {
