@@ -1,5 +1,6 @@
 //! One file a table.
 
+pub mod convert;
 pub mod gguf_decode;
 pub mod gguf_open;
 pub mod header_cost;

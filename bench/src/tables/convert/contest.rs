@@ -1,0 +1,131 @@
+//! One conversion, done by everyone in turns.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::cases::{Case, Place};
+use super::peers::Peers;
+use crate::child::{self, Cost};
+use crate::copy_loop::Copy;
+use crate::harness::{Contestant, Rounds, Row, contest};
+use crate::large::Large;
+
+/// The contestants that are always there, and how many threads each has.
+pub const LIMITS: [(&str, usize); 2] = [("limit, 2 threads", 2), ("limit, 1 thread", 1)];
+pub const OURS: [(&str, usize); 2] = [("weigh -j 2", 2), ("weigh -j 1", 1)];
+
+/// What everyone achieved.
+pub struct Outcome {
+    /// Times.
+    pub rows: Vec<Row>,
+    /// What else it cost them: of each row all its turns.
+    pub costs: Vec<Vec<Cost>>,
+    /// Bytes that are read and written.
+    pub bytes: u64,
+}
+
+/// A program of the contest.
+struct Entry {
+    name: String,
+    command: Command,
+    /// Turns it may take.
+    turns: usize,
+    costs: RefCell<Vec<Cost>>,
+}
+
+impl Entry {
+    fn new(name: &str, command: Command, turns: usize) -> Self {
+        Self { name: name.into(), command, turns, costs: RefCell::default() }
+    }
+
+    /// One turn, into a place that is empty.
+    fn turn(&self, output: &Path) -> f64 {
+        remove(output);
+        let cost = run(&self.command);
+        let wall = cost.wall;
+        self.costs.borrow_mut().push(cost);
+        wall
+    }
+}
+
+/// Runs a child to a good end.
+fn run(command: &Command) -> Cost {
+    let cost = child::run_apart(command).expect("the child can be measured");
+    assert!(cost.ok, "{command:?}: {}", cost.output);
+    cost
+}
+
+fn remove(output: &Path) {
+    if output.starts_with("/dev/null") {
+        return;
+    }
+    let _ = fs::remove_file(output);
+    let _ = fs::remove_dir_all(output);
+}
+
+/// Lets everyone convert `source`.
+pub fn run_all(case: &Case, source: &Large, folder: &Path, peers: &Peers, timed: usize) -> Outcome {
+    let output = match case.output {
+        "-" => PathBuf::from("-"),
+        name => folder.join(name),
+    };
+    remove(&output);
+    run(&peers.ours(case, source, &output, 2));
+    let written = size(&output).unwrap_or_else(|| peers.stdout_bytes(case, source));
+    let copied = match case.output {
+        "-" => PathBuf::from("/dev/null"),
+        _ => folder.join("copied"),
+    };
+    let mut entries = Vec::new();
+    for (name, threads) in LIMITS {
+        let sync = case.place == Place::Disk;
+        let copy = Copy { input: &source.file, output: &copied, bytes: written, threads, sync };
+        entries.push((Entry::new(name, copy.command(), usize::MAX), copied.clone()));
+    }
+    for (name, threads) in OURS {
+        let command = peers.ours(case, source, &output, threads);
+        entries.push((Entry::new(name, command, usize::MAX), output.clone()));
+    }
+    for (name, command) in peers.others(case, source, &output) {
+        entries.push((Entry::new(name, command, 4), output.clone()));
+    }
+    let turns = entries.iter().map(|(entry, place)| {
+        Contestant::reporting(&entry.name, || {
+            let seconds = entry.turn(place);
+            // One output at a time.
+            remove(place);
+            seconds
+        })
+        .turns(entry.turns)
+    });
+    let rows = contest(turns.collect(), Rounds { warm_up: 1, timed });
+    let costs = entries.into_iter().map(|(entry, _)| entry.costs.into_inner()).collect();
+    Outcome { rows, costs, bytes: source.bytes + written }
+}
+
+/// Bytes of what was written.
+fn size(output: &Path) -> Option<u64> {
+    let about = fs::metadata(output).ok()?;
+    if about.is_file() {
+        return Some(about.len());
+    }
+    let files = fs::read_dir(output).ok()?.flatten();
+    Some(files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
+}
+
+impl Outcome {
+    /// The largest resident set that a contestant ever had.
+    pub fn peak(&self, name: &str) -> Option<u64> {
+        let index = self.rows.iter().position(|row| row.contestant == name)?;
+        self.costs[index].iter().map(|cost| cost.peak).max()
+    }
+
+    /// Processor time of the turn in the middle.
+    pub fn cpu(&self, index: usize) -> f64 {
+        let mut costs: Vec<f64> = self.costs[index].iter().map(|cost| cost.cpu).collect();
+        costs.sort_by(f64::total_cmp);
+        costs[costs.len() / 2]
+    }
+}

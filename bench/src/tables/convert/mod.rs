@@ -1,0 +1,57 @@
+//! Whole conversions, file to file: against a loop that copies as many bytes, and against other
+//! tools.
+//!
+//! Sources and outputs lie on a memory file system, so that the disk is not what is measured; one
+//! line is on disk, with its sync. Everyone is a child program.
+
+mod cases;
+mod cells;
+mod contest;
+mod peers;
+mod targets;
+
+use crate::Setting;
+use crate::large::{Large, Payload};
+use crate::table::{Line, Table};
+use cases::{CASES, Case, NUMBERS, Place};
+use contest::Outcome;
+use peers::Peers;
+
+/// What `--only` may name.
+pub fn names() -> Vec<&'static str> {
+    CASES.iter().map(|case| case.name).collect()
+}
+
+pub fn measure(setting: &Setting) -> Table {
+    let mut table = Table::new("convert", "convert a model of 1.08 billion numbers, file to file");
+    let peers = Peers::find(setting, &mut table.notes);
+    let mut all: Vec<(&Case, Outcome)> = Vec::new();
+    for case in CASES.iter().filter(|case| setting.wants(case.name)) {
+        eprintln!("  {}", case.name);
+        let folder = match case.place {
+            Place::Memory => &setting.memory_data,
+            Place::Disk => &setting.data,
+        };
+        match Large::make(folder, case.layout, NUMBERS, Payload::Random) {
+            Ok(source) => {
+                let timed = if setting.quick { 3 } else { 7 };
+                let outcome = contest::run_all(case, &source, folder, &peers, timed);
+                for index in 0..outcome.rows.len() {
+                    eprintln!("    {}", cells::line(case, &outcome, index)[1..].join(" | "));
+                }
+                all.push((case, outcome));
+            }
+            Err(reason) => table.notes.push(format!("{} is not measured: {reason}", case.name)),
+        }
+    }
+    targets::judge(&mut table, &all);
+    table.matrix.head = cells::head();
+    for (case, outcome) in all {
+        for (index, row) in outcome.rows.iter().enumerate() {
+            let cells = cells::line(case, &outcome, index);
+            table.matrix.lines.push(Line { cells, rows: vec![row.clone()] });
+        }
+    }
+    table.notes.push(cells::LEGEND.into());
+    table
+}
