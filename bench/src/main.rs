@@ -6,7 +6,8 @@
 //! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
 //! default `/dev/shm/weigh-bench`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
-//! each block type or scheme. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
+//! each block type or scheme. `.. -- make-source LINE DIR` leaves the source of a line of `convert`
+//! in a folder, for a profiler. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
@@ -69,6 +70,7 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("gguf-decode", tables::gguf_decode::measure, tables::gguf_decode::names),
     ("scheme-decode", tables::scheme_decode::measure, tables::scheme_decode::names),
     ("convert", tables::convert::measure, tables::convert::names),
+    ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
 ];
 
 fn main() {
@@ -135,12 +137,15 @@ fn main() {
 /// Where a memory file system usually is.
 const MEMORY: &str = "/dev/shm";
 
-/// What this program does when it is started by itself.
+const MAKE_SOURCE: &str = "make-source";
+
+/// What this program does when it is started by itself, or for a closer look.
 fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     let (what, rest) = arguments.split_first()?;
     match what.as_str() {
         child::APART => Some(child::apart(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
+        MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
         _ => None,
     }
 }
@@ -162,7 +167,8 @@ fn usage() -> ! {
     let names: Vec<_> = TABLES.iter().map(|(name, ..)| *name).collect();
     eprintln!(
         "usage: bench [--json] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
-         \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\ntables: {}",
+         \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\n\
+         \x20      bench make-source LINE DIR\ntables: {}",
         names.join(", ")
     );
     std::process::exit(2);

@@ -10,6 +10,8 @@ mod contest;
 mod peers;
 mod targets;
 
+use std::path::Path;
+
 use crate::Setting;
 use crate::large::{Large, Payload};
 use crate::table::{Line, Table};
@@ -20,6 +22,16 @@ use peers::Peers;
 /// What `--only` may name.
 pub fn names() -> Vec<&'static str> {
     CASES.iter().map(|case| case.name).collect()
+}
+
+/// Writes the source of a line into a folder, and leaves it there.
+pub fn leave_source(arguments: &[String]) -> Result<(), String> {
+    let [name, folder] = arguments else { return Err("a line and a folder are needed".into()) };
+    let case = CASES.iter().find(|case| case.name == name).ok_or("there is no such line")?;
+    let source = Large::make(Path::new(folder), case.layout, NUMBERS, Payload::Random)?;
+    println!("{}", source.model.display());
+    std::mem::forget(source);
+    Ok(())
 }
 
 pub fn measure(setting: &Setting) -> Table {
