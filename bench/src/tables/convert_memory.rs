@@ -23,6 +23,7 @@ const GROWTH: f64 = 2.0;
 const OTHERS: &[(&str, Layout, &[&str])] = &[
     ("safetensors-f32", Layout::Plain(DType::F32), &["--dtype", "bf16"]),
     ("safetensors-bf16", Layout::Plain(DType::BF16), &[]),
+    ("fp8-one-tensor", Layout::OneTensor, &[]),
     ("gguf-q4_k", Layout::Gguf("Q4_K"), &[]),
     ("gguf-q8_0", Layout::Gguf("Q8_0"), &[]),
     ("pth", Layout::Python("torch", "pth", "pth"), &[]),

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub costs: Vec<Vec<Cost>>,
     /// Bytes that are read and written.
     pub bytes: u64,
+    /// Who could not do it, and what was said.
+    pub failed: Vec<String>,
 }
 
 /// A program of the contest.
@@ -40,12 +42,14 @@ impl Entry {
         Self { name: name.into(), command, turns, costs: RefCell::default() }
     }
 
-    /// One turn, into a place that is empty.
+    /// One turn, into a place that is empty. Forever where it fails.
     fn turn(&self, output: &Path) -> f64 {
         remove(output);
-        let cost = run(&self.command);
-        let wall = cost.wall;
+        let cost = child::run_apart(&self.command).expect("the child can be measured");
+        let wall = if cost.ok { cost.wall } else { f64::INFINITY };
         self.costs.borrow_mut().push(cost);
+        // One output at a time.
+        remove(output);
         wall
     }
 }
@@ -89,20 +93,27 @@ pub fn run_all(case: &Case, source: &Large, folder: &Path, peers: &Peers, timed:
         entries.push((Entry::new(name, command, usize::MAX), output.clone()));
     }
     for (name, command) in peers.others(case, source, &output) {
-        entries.push((Entry::new(name, command, 4), output.clone()));
+        entries.push((Entry::new(name, command, 3), output.clone()));
     }
     let turns = entries.iter().map(|(entry, place)| {
-        Contestant::reporting(&entry.name, || {
-            let seconds = entry.turn(place);
-            // One output at a time.
-            remove(place);
-            seconds
-        })
-        .turns(entry.turns)
+        Contestant::reporting(&entry.name, || entry.turn(place)).turns(entry.turns)
     });
     let rows = contest(turns.collect(), Rounds { warm_up: 1, timed });
-    let costs = entries.into_iter().map(|(entry, _)| entry.costs.into_inner()).collect();
-    Outcome { rows, costs, bytes: source.bytes + written }
+    let costs = entries.into_iter().map(|(entry, _)| entry.costs.into_inner());
+    let mut outcome =
+        Outcome { rows: vec![], costs: vec![], bytes: source.bytes + written, failed: vec![] };
+    for (row, costs) in rows.into_iter().zip(costs) {
+        if let Some(failure) = costs.iter().find(|cost| !cost.ok) {
+            let said = failure.output.lines().map(str::trim).filter(|line| !line.is_empty());
+            let said = said.last().unwrap_or("it says nothing");
+            assert!(!row.contestant.starts_with("weigh"), "{}: {}", case.name, failure.output);
+            outcome.failed.push(format!("{}: {} fails: {said}", case.name, row.contestant));
+        } else {
+            outcome.rows.push(row);
+            outcome.costs.push(costs);
+        }
+    }
+    outcome
 }
 
 /// Bytes of what was written.

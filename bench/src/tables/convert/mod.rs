@@ -46,11 +46,12 @@ pub fn measure(setting: &Setting) -> Table {
         };
         match Large::make(folder, case.layout, NUMBERS, Payload::Random) {
             Ok(source) => {
-                let timed = if setting.quick { 3 } else { 7 };
+                let timed = if setting.quick { 3 } else { 5 };
                 let outcome = contest::run_all(case, &source, folder, &peers, timed);
                 for index in 0..outcome.rows.len() {
                     eprintln!("    {}", cells::line(case, &outcome, index)[1..].join(" | "));
                 }
+                table.notes.extend(outcome.failed.iter().cloned());
                 all.push((case, outcome));
             }
             Err(reason) => table.notes.push(format!("{} is not measured: {reason}", case.name)),
