@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use common::root;
 use serde_json::Value;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
-use weighbridge::{Error, Model, f16};
+use weighbridge::{Model, f16};
 
 fn sample() -> Model {
     Model::open(root().join("samples/tiny-llama-gptq")).unwrap()
 }
 
-/// Every file below a folder with its contents.
+/// Every file in a folder with its contents.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries
@@ -26,6 +26,15 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap())
         })
         .collect()
+}
+
+/// What is in a folder, directories too.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 /// In the type that the sample's quantized weights are written in.
@@ -58,7 +67,7 @@ fn shards_are_a_model_with_an_index() {
     let written = Model::open(&target).unwrap();
     assert!(written.findings().is_empty(), "{:?}", written.findings());
     assert!(values(&written) == values(&model));
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    assert_eq!(names_in(place.path()), ["out"]);
 }
 
 #[test]
@@ -106,21 +115,24 @@ fn a_repository_stays_whole() {
     let target = place.path().join("single");
     let options = ConvertOptions::new(&target).dtype(OutputType::F32);
     let report = ops::dequantize(&model, &options).unwrap();
-    let types: Vec<_> = report.conversions.iter().map(|row| (row.scheme, row.dtype)).collect();
+    let types: Vec<_> = report.conversions.iter().map(|row| (row.scheme, &*row.dtype)).collect();
     assert_eq!(types, [("gptq", "F32"), ("plain", "BF16")]);
     let config: Value = serde_json::from_slice(&contents(&target)["config.json"]).unwrap();
     assert_eq!(config["dtype"], "float32");
+    assert_eq!(names_in(place.path()), ["in", "out", "single"]);
+    assert!(contents(&source) == before, "the source was changed");
 }
 
 /// Converts, and stops after so many bytes of data.
-fn interrupted(model: &Model, options: &ConvertOptions, after: u64) -> Error {
+fn interrupt(model: &Model, options: &ConvertOptions, after: u64) {
     let stop = Arc::new(AtomicBool::new(false));
     let heard = {
         let stop = stop.clone();
         Arc::new(move |written| stop.store(written >= after, Ordering::Relaxed))
     };
     let options = options.clone().progress(heard).cancel(stop).threads(1.try_into().unwrap());
-    ops::convert(model, &options).unwrap_err()
+    let error = ops::convert(model, &options).unwrap_err();
+    assert!(error.to_string().contains("stopped"), "{error}");
 }
 
 #[test]
@@ -131,7 +143,7 @@ fn what_was_interrupted_goes_on() {
     let whole = contents(&place.path().join("whole"));
     let partial = place.path().join("out.weigh-partial");
     for after in [1, 40_000, 100_000, 160_000, 190_000] {
-        interrupted(&model, &options("out"), after);
+        interrupt(&model, &options("out"), after);
         assert!(!place.path().join("out").exists());
         let finished = if partial.exists() { contents(&partial).len() - 1 } else { 0 };
         assert_eq!(finished > 0, after >= 40_000, "{after}: {finished} files are finished");
@@ -146,7 +158,7 @@ fn what_was_interrupted_goes_on() {
         assert!(contents(&place.path().join("out")) == whole, "{after}");
         std::fs::remove_dir_all(place.path().join("out")).unwrap();
     }
-    assert_eq!(contents(place.path()).len(), 0);
+    assert_eq!(names_in(place.path()), ["whole"]);
 }
 
 #[test]
@@ -157,11 +169,18 @@ fn a_directory_is_replaced_only_by_force_and_only_when_complete() {
     std::fs::write(target.join("mine"), "old").unwrap();
     let options = ConvertOptions::new(&target).max_shard_size(60_000);
     assert!(ops::convert(&model, &options).unwrap_err().to_string().contains("exists already"));
-    interrupted(&model, &options.clone().force(true), 100_000);
-    assert_eq!(contents(&target).len(), 1, "what was there is still there");
+    // Somebody's other things are not thrown away, whatever is typed.
+    let error = ops::convert(&model, &options.clone().force(true)).unwrap_err();
+    assert!(error.to_string().contains("without weights"), "{error}");
+    std::fs::write(target.join("old.safetensors"), "old").unwrap();
+    interrupt(&model, &options.clone().force(true), 100_000);
+    assert_eq!(names_in(place.path()), ["out", "out.weigh-partial"]);
+    assert_eq!(names_in(&target), ["mine", "old.safetensors"], "what was there is still there");
+    assert_eq!(std::fs::read(target.join("mine")).unwrap(), b"old");
     ops::convert(&model, &options.force(true)).unwrap();
     assert!(!target.join("mine").exists());
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    assert!(values(&Model::open(&target).unwrap()) == values(&model));
+    assert_eq!(names_in(place.path()), ["out"]);
 }
 
 #[test]
@@ -173,6 +192,7 @@ fn nothing_is_written_over_the_model_or_into_a_cache() {
         std::fs::write(source.join(name), bytes).unwrap();
     }
     let model = Model::open(&source).unwrap();
+    let before = contents(&source);
     for target in [source.clone(), place.path().join("models--a--b")] {
         let options = ConvertOptions::new(&target).force(true);
         let error = ops::dequantize(&model, &options).unwrap_err().to_string();
@@ -181,4 +201,6 @@ fn nothing_is_written_over_the_model_or_into_a_cache() {
     let inside = ConvertOptions::new(source.join("out"));
     let error = ops::convert(&model, &inside).unwrap_err().to_string();
     assert!(error.contains("cache of Hugging Face"), "{error}");
+    assert!(contents(&source) == before && names_in(&source).len() == before.len());
+    assert_eq!(names_in(place.path()), ["models--a--b"]);
 }

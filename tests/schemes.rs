@@ -13,10 +13,13 @@ mod fixtures;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::root;
 use fixtures::{Fixture, fixtures};
 use half::{bf16, f16};
+use weighbridge::ops::{self, ConvertOptions};
 use weighbridge::schemes::Element;
 use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
@@ -263,6 +266,23 @@ fn an_answer_decides_where_the_file_cannot() {
     let none = options().scheme(|name| name == "nothing", "nvfp4/modelopt").open(folder.path());
     assert!(kinds(&none.unwrap()).contains("unused-answer"));
     assert!(options().scheme(|_| true, "nothing/v1").open(folder.path()).is_err());
+    refuses_to_go_on(&right, &wrong);
+}
+
+/// Files of one reading must not be completed with those of another, though their headers agree.
+fn refuses_to_go_on(begun: &Model, other: &Model) {
+    let place = tempfile::tempdir().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let heard = {
+        let stop = stop.clone();
+        Arc::new(move |written| stop.store(written > 600, Ordering::Relaxed))
+    };
+    let options = ConvertOptions::new(place.path().join("out")).max_shard_size(1);
+    let stopped = options.clone().progress(heard).cancel(stop).threads(1.try_into().unwrap());
+    ops::convert(begun, &stopped).unwrap_err();
+    let error = ops::convert(other, &options.clone().resume(true)).unwrap_err();
+    assert!(error.to_string().contains("another conversion"), "{error}");
+    ops::convert(begun, &options.resume(true)).unwrap();
 }
 
 /// Scales of activations and of the KV cache are no weights.

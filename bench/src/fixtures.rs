@@ -55,19 +55,41 @@ pub fn fill(out: &mut impl Write, mut len: u64) -> std::io::Result<()> {
 
 /// A safetensors file of `count` F16 matrices named as a language model's, `bytes` each.
 pub fn safetensors(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
-    use weighbridge::containers::safetensors::{Planned, plan};
-    let tensors: Vec<Planned> = (0..count)
-        .map(|i| Planned {
-            name: layer_name(i),
-            dtype: weighbridge::DType::F16,
-            shape: [bytes / 128, 64].into_iter().collect(),
+    let tensors: Vec<_> = (0..count)
+        .map(|i| (layer_name(i), weighbridge::DType::F16, vec![bytes / 128, 64]))
+        .collect();
+    let layout = safetensors_layout(&tensors, "pt")?;
+    let header = &layout.fixed[0].bytes;
+    let mut out = BufWriter::new(File::create(path)?);
+    out.write_all(header)?;
+    fill(&mut out, layout.len - header.len() as u64)?;
+    out.flush()
+}
+
+/// Where tensors of these names, types and shapes go in a safetensors file.
+pub fn safetensors_layout(
+    tensors: &[(String, weighbridge::DType, Vec<u64>)],
+    format: &str,
+) -> std::io::Result<weighbridge::containers::writing::Layout> {
+    use weighbridge::catalog::{Value, element_count};
+    use weighbridge::containers::safetensors::Safetensors;
+    use weighbridge::containers::writing::{About, Held, Planned, Writer as _};
+    use weighbridge::dtype::StoredType;
+    let stored: Vec<_> = tensors.iter().map(|tensor| StoredType::Element(tensor.1)).collect();
+    let planned: Vec<_> = tensors
+        .iter()
+        .zip(&stored)
+        .map(|((name, dtype, shape), stored)| Planned {
+            name,
+            stored,
+            shape,
+            bytes: element_count(shape).and_then(|n| dtype.bytes_for(n)).unwrap_or(0),
         })
         .collect();
-    let plan = plan(&tensors, &[("format".into(), "pt".into())]).map_err(std::io::Error::other)?;
-    let mut out = BufWriter::new(File::create(path)?);
-    out.write_all(&plan.header)?;
-    fill(&mut out, plan.len - plan.header.len() as u64)?;
-    out.flush()
+    let metadata = [("format".to_owned(), Held::Value(Value::text(format)))];
+    let about =
+        About { metadata: &metadata, part: (0, 1), tensors: tensors.len(), streamed: false };
+    Safetensors.lay_out(&planned, &about).map_err(std::io::Error::other)
 }
 
 fn layer_name(i: u64) -> String {

@@ -1,18 +1,20 @@
 //! What can be typed.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use regex::Regex;
-use weighbridge::ops::OutputType;
 use weighbridge::{FileAccess, Limits, OpenOptions};
 
 use crate::size::parse_size;
 
+mod convert;
+
+pub(crate) use convert::{Convert, Verify};
+
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 something was found (`inspect`: the model has problems), 2 an error,
-130 stopped by Ctrl-C.";
+Exit codes: 0 done, 1 something was found (`inspect`: the model has problems; `verify`: the output
+differs), 2 an error, 130 stopped by Ctrl-C.";
 
 /// Say exactly what is inside a model weight file, and turn it into plain numbers.
 #[derive(Parser)]
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Convert(Box<Convert>),
     /// Turn a quantized model into plain numbers, a directory with all its files
     Dequantize(Box<Convert>),
+    /// Recompute every weight of a model, and compare an output with it bit for bit
+    Verify(Box<Verify>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -78,85 +82,6 @@ pub(crate) struct Inspect {
 
     #[command(flatten)]
     pub(crate) open: Open,
-}
-
-#[derive(ClapArgs)]
-#[command(after_help = EXIT_CODES)]
-pub(crate) struct Convert {
-    /// A file, a directory, an index of shards, a part of a split file, a name in a local store;
-    /// `-` is standard input
-    #[arg(value_name = "MODEL")]
-    pub(crate) model: PathBuf,
-
-    /// What to write: a .safetensors file, a directory (a name without an extension), or `-` for
-    /// standard output
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: PathBuf,
-
-    /// The type of the numbers. Integers always keep theirs
-    #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
-    pub(crate) dtype: Dtype,
-
-    /// Replace an existing output, once the new one is complete
-    #[arg(long)]
-    pub(crate) force: bool,
-
-    /// Go on with what an interrupted run to the same directory has finished
-    #[arg(long, conflicts_with = "force")]
-    pub(crate) resume: bool,
-
-    /// The most data in one file of a directory, like 2GB [default: 5GB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) max_shard_size: Option<u64>,
-
-    /// How many threads work; the output is the same [default: as many as the machine has]
-    #[arg(short = 'j', long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
-
-    /// Say what would be written, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-
-    /// Report as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Report nothing but errors
-    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
-    pub(crate) quiet: bool,
-
-    /// Show every note and dropped tensor
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-
-    #[command(flatten)]
-    pub(crate) select: Select,
-
-    #[command(flatten)]
-    pub(crate) open: Open,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Dtype {
-    /// What is decoded in its own 16-bit type, or else bf16; plain tensors as they are
-    Auto,
-    /// Every floating-point tensor in single precision
-    F32,
-    /// Every floating-point tensor in bfloat16
-    Bf16,
-    /// Every floating-point tensor in half precision
-    F16,
-}
-
-impl From<Dtype> for OutputType {
-    fn from(dtype: Dtype) -> Self {
-        match dtype {
-            Dtype::Auto => Self::Auto,
-            Dtype::F32 => Self::F32,
-            Dtype::Bf16 => Self::Bf16,
-            Dtype::F16 => Self::F16,
-        }
-    }
 }
 
 #[derive(ClapArgs)]

@@ -11,6 +11,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use memmap2::{Advice, Mmap};
 
@@ -46,6 +47,8 @@ pub struct Input {
     kind: Kind,
     name: PathBuf,
     len: Option<u64>,
+    /// When the file was last changed before it was opened.
+    modified: Option<SystemTime>,
 }
 
 enum Kind {
@@ -104,13 +107,13 @@ impl Input {
                 Kind::File { file, window: Mutex::default() }
             }
         };
-        Ok(Self { kind, name: path.to_owned(), len: Some(len) })
+        Ok(Self { kind, name: path.to_owned(), len: Some(len), modified: about.modified().ok() })
     }
 
     /// Bytes already in memory. `name` stands in for the path in messages.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static, name: &str) -> Self {
         let len = bytes.as_ref().len() as u64;
-        Self { kind: Kind::Bytes(Box::new(bytes)), name: name.into(), len: Some(len) }
+        Self::new(Kind::Bytes(Box::new(bytes)), name, Some(len))
     }
 
     /// Anything that reads and seeks.
@@ -119,14 +122,41 @@ impl Input {
             .seek(SeekFrom::End(0))
             .map_err(|e| Error::io(e, "cannot seek").in_file(Path::new(name)))?;
         let kind = Kind::Reader(Mutex::new((Box::new(reader), Window::default())));
-        Ok(Self { kind, name: name.into(), len: Some(len) })
+        Ok(Self::new(kind, name, Some(len)))
     }
 
     /// A reader that cannot seek. Everything read is kept, up to `most` bytes, so formats whose
     /// header comes first cost their header; the others are read to the end.
     pub fn from_stream(reader: impl Read + Send + 'static, name: &str, most: u64) -> Self {
         let stream = Stream { reader: Box::new(reader), seen: Vec::new(), ended: false, most };
-        Self { kind: Kind::Stream(Mutex::new(stream)), name: name.into(), len: None }
+        Self::new(Kind::Stream(Mutex::new(stream)), name, None)
+    }
+
+    fn new(kind: Kind, name: &str, len: Option<u64>) -> Self {
+        Self { kind, name: name.into(), len, modified: None }
+    }
+
+    /// An error if the file is not what it was when it was opened. What is not a file cannot tell.
+    pub(crate) fn refuse_changed(&self) -> Result<()> {
+        let about = match &self.kind {
+            Kind::File { file, .. } => file.metadata(),
+            Kind::Map(_) => self.name.metadata(),
+            _ => return Ok(()),
+        };
+        let about = about.map_err(|e| Error::io(e, "cannot look at").in_file(&self.name))?;
+        match Some(about.len()) == self.len && about.modified().ok() == self.modified {
+            true => Ok(()),
+            false => Err(Error::malformed("was changed while it was read")
+                .in_file(&self.name)
+                .hint("what was read may be a mixture of old and new; start again")),
+        }
+    }
+
+    /// Says that everything will be read, mostly front to back: the system may read ahead.
+    pub(crate) fn will_need_all(&self) {
+        if let Kind::File { file, .. } = &self.kind {
+            advise_sequential(file);
+        }
     }
 
     /// The path, or the name given in its stead.
@@ -421,13 +451,26 @@ fn read_whole(mut file: &File, len: u64) -> Result<Vec<u8>> {
 
 #[cfg(target_os = "linux")]
 fn advise_random(file: &File) {
+    advise(file, libc::POSIX_FADV_RANDOM);
+}
+
+#[cfg(target_os = "linux")]
+fn advise_sequential(file: &File) {
+    advise(file, libc::POSIX_FADV_SEQUENTIAL);
+}
+
+#[cfg(target_os = "linux")]
+fn advise(file: &File, advice: i32) {
     use std::os::fd::AsRawFd;
     // SAFETY: the descriptor is open for the duration of the call; the advice changes no memory.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
 }
 
 #[cfg(not(target_os = "linux"))]
 fn advise_random(_file: &File) {}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_sequential(_file: &File) {}
 
 #[cfg(unix)]
 fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {

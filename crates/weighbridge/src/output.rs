@@ -124,6 +124,44 @@ pub(crate) fn sync_folder(target: &Path) {
     }
 }
 
+/// Standard output as it is: what stands before it in the library looks for the ends of lines,
+/// and a model has none.
+#[cfg(unix)]
+pub(crate) fn standard_output() -> std::io::Result<File> {
+    use std::os::fd::AsFd as _;
+    std::io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Standard output.
+#[cfg(not(unix))]
+pub(crate) fn standard_output() -> std::io::Result<std::io::Stdout> {
+    Ok(std::io::stdout())
+}
+
+/// Bytes that may still be written where a file is to be, as far as the system says so.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+pub(crate) fn free_space(target: &Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).as_os_str().as_bytes();
+    let folder = std::ffi::CString::new(folder).ok()?;
+    let mut about = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a zero byte, and `about` has room for what the call writes.
+    if unsafe { libc::statvfs(folder.as_ptr(), about.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: the call succeeded, so it has filled `about`.
+    let about = unsafe { about.assume_init() };
+    about.f_bavail.checked_mul(about.f_frsize)
+}
+
+/// Nobody says so.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn free_space(_target: &Path) -> Option<u64> {
+    None
+}
+
 /// An error if there is something of that name.
 pub(crate) fn refuse_existing(target: &Path) -> Result<()> {
     match target.symlink_metadata() {

@@ -2,7 +2,12 @@
 //! under the final name together, when all of them are complete.
 //!
 //! What is finished stays there when the work is interrupted. A stamp (`plan.json`) says what the
-//! files were made for: only the same work may go on with them.
+//! files were made for: only the same work may go on with them. The stamp goes when all files are
+//! there, just before the name is given.
+//!
+//! A directory that is replaced is first called `OUT.PID.weigh-old`, and is removed when the new one
+//! has its name. A process that dies between these steps leaves it under that name; the next run
+//! that finds the partial directory says so.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,6 +18,9 @@ use crate::output::{refuse_existing, sync_folder};
 
 /// The file that says what a partial directory is for.
 const STAMP: &str = "plan.json";
+
+/// How the name ends that a replaced directory has until the new one is in its place.
+const SET_ASIDE: &str = ".weigh-old";
 
 /// What to do with a partial directory that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,10 +54,8 @@ impl OutputFolder {
     /// Starts a directory that will be called `target`, or goes on with one that was started with
     /// the same `stamp`.
     pub fn create(target: &Path, stamp: &str, leftover: Leftover) -> Result<Self> {
-        let name = target.file_name().ok_or_else(|| Error::usage("the output needs a name"))?;
-        let mut partial = name.to_owned();
-        partial.push(".weigh-partial");
-        let folder = Self { partial: target.with_file_name(partial), target: target.to_owned() };
+        target.file_name().ok_or_else(|| Error::usage("the output needs a name"))?;
+        let folder = Self { partial: beside(target, ".weigh-partial"), target: target.to_owned() };
         if leftover == Leftover::Discard {
             remove(&folder.partial)?;
         }
@@ -71,6 +77,10 @@ impl OutputFolder {
         let found = fs::read_to_string(self.path_of(STAMP)).ok();
         let (error, hint) = match (leftover, found.as_deref() == Some(stamp)) {
             (Leftover::Resume, true) => return self.sweep(),
+            _ if found.is_none() => (
+                "has no stamp: either a run ended just before it gave this its name, or no run made it",
+                "rename it if its files are what you want, --force starts anew",
+            ),
             (Leftover::Resume, false) => (
                 "was begun for another conversion: other options, other sources, or another version",
                 "--force starts anew",
@@ -80,7 +90,28 @@ impl OutputFolder {
                 "--resume goes on with it, --force starts anew",
             ),
         };
+        let mut hint = hint.to_owned();
+        for old in self.set_aside() {
+            hint += &format!("; what was to be replaced is now {}", old.display());
+        }
         Err(Error::usage(error).in_file(&self.partial).hint(hint))
+    }
+
+    /// What runs that died while replacing the target have left of it.
+    fn set_aside(&self) -> Vec<PathBuf> {
+        let (Some(place), Some(name)) = (self.partial.parent(), self.target.file_name()) else {
+            return Vec::new();
+        };
+        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        let starts = [name.as_encoded_bytes(), b"."].concat();
+        let is_ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            let middle =
+                name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(SET_ASIDE.as_bytes()));
+            middle.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
+        };
+        let entries = fs::read_dir(place).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(is_ours).collect()
     }
 
     /// Removes files that were not finished.
@@ -109,20 +140,19 @@ impl OutputFolder {
 
     /// Gives the directory its name. What has this name already is replaced, if that is wanted.
     pub fn finish(self, replace: bool) -> Result<()> {
-        let stamp = self.path_of(STAMP);
-        fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
-        sync_folder(&stamp);
         if !replace {
             refuse_existing(&self.target)?;
         }
-        let old = self.target.with_extension(format!("{}.weigh-old", std::process::id()));
+        let stamp = self.path_of(STAMP);
+        fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
+        sync_folder(&stamp);
+        let old = beside(&self.target, &format!(".{}{SET_ASIDE}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
-        let named = fs::rename(&self.partial, &self.target);
-        if named.is_err() && replaced {
-            let _ = fs::rename(&old, &self.target);
-        }
-        named.map_err(|e| {
-            Error::io(e, "cannot give the directory its name").in_file(&self.target)
+        fs::rename(&self.partial, &self.target).map_err(|e| {
+            let error = Error::io(e, "cannot give the directory its name").in_file(&self.target);
+            let is_lost = replaced && fs::rename(&old, &self.target).is_err();
+            let hint = || format!("what was to be replaced is now {}", old.display());
+            if is_lost { error.hint(hint()) } else { error }
         })?;
         sync_folder(&self.target);
         if replaced {
@@ -130,6 +160,13 @@ impl OutputFolder {
         }
         Ok(())
     }
+}
+
+/// `path` with more at the end of its name.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
 }
 
 /// Removes a file or a directory, if it is there.
@@ -180,5 +217,53 @@ mod tests {
         fs::write(folder.path_of("a"), "done").unwrap();
         let folder = OutputFolder::create(&target, "two", Leftover::Discard).unwrap();
         assert!(!folder.has("a", 4));
+    }
+    #[test]
+    fn a_name_with_a_point_keeps_all_of_it_when_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("Llama-3.1");
+        let old = place.path().join(format!("Llama-3.{}.weigh-old", std::process::id()));
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("a"), "old").unwrap();
+        // Another model's directory, which must not be taken for this one's.
+        fs::create_dir(&old).unwrap();
+        fs::write(old.join("b"), "another").unwrap();
+        let folder = OutputFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        fs::write(folder.path_of("c"), "new").unwrap();
+        folder.finish(true).unwrap();
+        assert!(target.join("c").exists() && !target.join("a").exists());
+        assert!(old.join("b").exists(), "another model's directory was removed");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_was_set_aside_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("Llama-3.1");
+        // As a process leaves it that dies between the two renames.
+        fs::create_dir(place.path().join("Llama-3.1.77.weigh-old")).unwrap();
+        fs::create_dir(place.path().join("Llama-3.1.more.weigh-old")).unwrap();
+        fs::create_dir(place.path().join("Llama-3.1.weigh-partial")).unwrap();
+        for leftover in [Leftover::Refuse, Leftover::Resume] {
+            let error = OutputFolder::create(&target, "one", leftover).err().unwrap();
+            let hint = error.hint_text().unwrap();
+            assert!(error.to_string().contains("no stamp"), "{error}");
+            assert!(hint.contains("Llama-3.1.77.weigh-old"), "{hint}");
+            assert!(!hint.contains("more"), "{hint}");
+            fs::create_dir_all(place.path().join("Llama-3.1.weigh-partial")).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_target_that_appears_meanwhile_leaves_the_work_to_resume() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let folder = OutputFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        fs::write(folder.path_of("a"), "done").unwrap();
+        fs::create_dir(&target).unwrap();
+        assert!(folder.finish(false).is_err());
+        fs::remove_dir(&target).unwrap();
+        let folder = OutputFolder::create(&target, "one", Leftover::Resume).unwrap();
+        assert!(folder.has("a", 4));
     }
 }

@@ -147,6 +147,13 @@ impl Source {
             .map_err(|e| e.in_file(self.input.name()))
     }
 
+    /// The same as a file of this format has it; nothing where a new one would have it otherwise.
+    pub fn raw_array(&self, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
+        self.container
+            .raw_array(&self.input, array, &self.limits)
+            .map_err(|e| e.in_file(self.input.name()))
+    }
+
     /// The image of a tensor, where the file's own bytes can be lent as such.
     #[must_use]
     pub fn image(&self, tensor: &TensorInfo) -> Option<&[u8]> {

@@ -5,7 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use weighbridge::Model;
-use weighbridge::containers::safetensors::{Planned, plan};
 
 use super::cases::Case;
 use crate::decoding::{COLUMNS, ROWS, Subject};
@@ -87,22 +86,19 @@ fn write(folder: &Path, case: &Case) -> std::io::Result<()> {
         fs::write(folder.join(name), json.to_string())?;
     }
     let tensors = (case.tensors)();
-    let planned: Vec<Planned> = tensors
+    let planned: Vec<_> = tensors
         .iter()
-        .map(|tensor| Planned {
-            name: tensor.name.clone(),
-            dtype: tensor.dtype,
-            shape: tensor.shape.iter().copied().collect(),
-        })
+        .map(|tensor| (tensor.name.clone(), tensor.dtype, tensor.shape.to_vec()))
         .collect();
     let format = if case.kind.starts_with("mlx/") { "mlx" } else { "pt" };
-    let plan =
-        plan(&planned, &[("format".into(), format.into())]).map_err(std::io::Error::other)?;
-    let mut bytes = vec![0; plan.len as usize];
-    bytes[..plan.header.len()].copy_from_slice(&plan.header);
+    let layout = crate::fixtures::safetensors_layout(&planned, format)?;
+    let mut bytes = vec![0; layout.len as usize];
+    let header = &layout.fixed[0].bytes;
+    bytes[..header.len()].copy_from_slice(header);
     let mut random = Random(SEED);
-    for (tensor, (at, len)) in tensors.iter().zip(&plan.places) {
-        tensor.fill(&mut bytes[*at as usize..][..*len as usize], &mut random);
+    for (tensor, at) in tensors.iter().zip(&layout.places) {
+        let len = tensor.dtype.bytes_for(tensor.shape.iter().product()).unwrap_or(0);
+        tensor.fill(&mut bytes[*at as usize..][..len as usize], &mut random);
     }
     let mut out = BufWriter::new(File::create(folder.join("model.safetensors"))?);
     out.write_all(&bytes)?;

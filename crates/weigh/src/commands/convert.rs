@@ -6,21 +6,39 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weighbridge::ops::{ConvertOptions, ConvertReport};
-use weighbridge::{Error, FileAccess, Model};
+use serde::Serialize;
+use weighbridge::ops::{ConvertOptions, ConvertReport, VerifyReport};
+use weighbridge::{Error, FileAccess, Model, OpenOptions};
 
 use super::{INTERRUPTED, Outcome, after_write, progress, stdin};
 use crate::args::Convert;
 use crate::render::{self, Page};
 use crate::terminal;
 
-/// What is to be done.
-pub(super) type Verb = fn(&Model, &ConvertOptions) -> Result<ConvertReport, Error>;
+/// What is to be done, and how its outcome is checked.
+#[derive(Clone, Copy)]
+pub(super) struct Verb {
+    pub(super) convert: fn(&Model, &ConvertOptions) -> Result<ConvertReport, Error>,
+    pub(super) verify: fn(&Model, &Model, &ConvertOptions) -> Result<VerifyReport, Error>,
+}
+
+/// What was done, and what a second look at it gave. The field names are the JSON contract.
+#[derive(Serialize)]
+struct Done {
+    #[serde(flatten)]
+    written: ConvertReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<VerifyReport>,
+}
 
 pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
     let stop = Stop::on_interrupt();
     match convert(args, verb, &stop) {
-        Ok(report) => after_show(args, show(args, &report)),
+        Ok(done) => {
+            let is_right = done.verified.as_ref().is_none_or(|verified| verified.ok);
+            let outcome = if is_right { Outcome::Done } else { Outcome::Found };
+            after_show(args, show(args, &done), outcome)
+        }
         // Whoever reads a stream may stop reading early.
         Err(error) if is_stream(args) && is_closed_pipe(&error) => Outcome::Done,
         Err(error) => {
@@ -33,9 +51,13 @@ pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
     }
 }
 
-fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Error> {
+fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
+    if args.verify && is_stream(args) {
+        return Err(Error::usage("what goes to standard output cannot be read again to verify it")
+            .hint("write a file, or use `weigh verify` where it ends up"));
+    }
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
-    let opener = args.open.options(FileAccess::Read);
+    let opener = args.wishes.open.options(FileAccess::Read);
     let model = match args.model.as_os_str() == "-" {
         true => {
             refuse_own_input(&args.output)?;
@@ -44,35 +66,45 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Err
         false => opener.open(&args.model)?,
     };
     stop.begun.store(true, Ordering::Relaxed);
-    let mut options = ConvertOptions::new(&args.output)
-        .dtype(args.dtype.into())
+    let mut options = args
+        .wishes
+        .options(&args.output)
         .force(args.force)
         .dry_run(args.dry_run)
         .resume(args.resume)
         .cancel(stop.asked.clone());
-    if let Some(select) = args.select.predicate() {
-        options = options.select(select);
-    }
-    if let Some(bytes) = args.max_shard_size {
-        options = options.max_shard_size(bytes);
-    }
-    if let Some(threads) = args.threads {
-        options = options.threads(threads);
-    }
     // The length of the bar is that of the plan.
-    let planned = || verb(&model, &options.clone().dry_run(true));
-    let bar = match args.quiet || args.dry_run {
+    let planned = || (verb.convert)(&model, &options.clone().dry_run(true));
+    let bar = match args.wishes.quiet || args.dry_run {
         true => None,
         false => progress::bar(planned),
     };
     if let Some(bar) = &bar {
         options = options.progress(progress::heard_by(bar));
     }
-    let report = verb(&model, &options);
+    let written = (verb.convert)(&model, &options);
+    let verified = written.and_then(|written| {
+        let verified = match args.verify {
+            true => Some(again(args, verb, &model, &options)?),
+            false => None,
+        };
+        Ok(Done { written, verified })
+    });
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    report
+    verified
+}
+
+/// Reads what was written, and compares it with what it was made from.
+fn again(
+    args: &Convert,
+    verb: Verb,
+    model: &Model,
+    options: &ConvertOptions,
+) -> Result<VerifyReport, Error> {
+    let written = OpenOptions::new().access(FileAccess::Read).open(&args.output)?;
+    (verb.verify)(&written, model, options)
 }
 
 fn is_stream(args: &Convert) -> bool {
@@ -95,7 +127,7 @@ fn refuse_own_input(output: &Path) -> Result<(), Error> {
 }
 
 /// The output is there even if nobody could be told.
-fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
+fn after_show(args: &Convert, shown: io::Result<()>, outcome: Outcome) -> Outcome {
     match shown {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !args.dry_run => {
             let what = format!(
@@ -105,63 +137,59 @@ fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
             terminal::report(&Error::io(error, &what));
             Outcome::Failed
         }
-        shown => after_write(shown, Outcome::Done),
+        shown => after_write(shown, outcome),
     }
 }
 
-fn show(args: &Convert, report: &ConvertReport) -> io::Result<()> {
-    if args.quiet {
+fn show(args: &Convert, done: &Done) -> io::Result<()> {
+    if args.wishes.quiet {
         return Ok(());
     }
     if is_stream(args) {
         // Standard output is the model.
-        return show_on_stderr(args, report);
+        let mut out = Vec::new();
+        write(&mut out, args, done, None)?;
+        return anstream::stderr().write_all(&out);
     }
     let mut out = terminal::stdout();
-    let page = Page {
-        width: terminal::width(),
-        quiet: false,
-        verbose: args.verbose,
-        metadata: false,
-        full_metadata: false,
-    };
-    let written = match args.json {
-        true => render::json(&mut out, report),
-        false => render::convert(&mut out, &page, report, args.dry_run),
-    };
-    let written = written.and_then(|()| out.flush());
+    let written = write(&mut out, args, done, terminal::width()).and_then(|()| out.flush());
     // A buffer that could not be written must not be tried again when it is dropped.
     drop(out.into_parts());
     written
 }
 
-fn show_on_stderr(args: &Convert, report: &ConvertReport) -> io::Result<()> {
-    let mut out = Vec::new();
-    match args.json {
-        true => render::json(&mut out, report)?,
-        false => {
-            let page = Page {
-                width: None,
-                quiet: false,
-                verbose: args.verbose,
-                metadata: false,
-                full_metadata: false,
-            };
-            render::convert(&mut out, &page, report, args.dry_run)?;
-        }
+fn write(
+    out: &mut dyn io::Write,
+    args: &Convert,
+    done: &Done,
+    width: Option<usize>,
+) -> io::Result<()> {
+    if args.wishes.json {
+        return render::json(out, done);
     }
-    anstream::stderr().write_all(&out)
+    let page = Page {
+        width,
+        quiet: false,
+        verbose: args.wishes.verbose,
+        metadata: false,
+        full_metadata: false,
+    };
+    render::convert(out, &page, &done.written, args.dry_run)?;
+    match &done.verified {
+        Some(verified) => render::verify(out, &page, verified),
+        None => Ok(()),
+    }
 }
 
 /// What Ctrl-C does: while the model is opened it ends the process; after that it asks the work to
 /// be put away in order. Whoever cannot wait types it twice.
-struct Stop {
-    begun: Arc<AtomicBool>,
-    asked: Arc<AtomicBool>,
+pub(super) struct Stop {
+    pub(super) begun: Arc<AtomicBool>,
+    pub(super) asked: Arc<AtomicBool>,
 }
 
 impl Stop {
-    fn on_interrupt() -> Self {
+    pub(super) fn on_interrupt() -> Self {
         let [begun, asked] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let stop = Self { begun: begun.clone(), asked: asked.clone() };
         // Without a handler Ctrl-C ends the process at once, which is no worse than before.

@@ -3,6 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
+use convert::Verb;
+use weighbridge::ops;
+
 use crate::args::Command;
 use crate::terminal;
 
@@ -11,6 +14,7 @@ mod convert;
 mod inspect;
 mod progress;
 mod stdin;
+mod verify;
 
 /// The exit code after Ctrl-C, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -32,8 +36,13 @@ pub(crate) fn run(command: Command) -> ExitCode {
     }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
-        Command::Convert(args) => convert::run(&args, weighbridge::ops::convert),
-        Command::Dequantize(args) => convert::run(&args, weighbridge::ops::dequantize),
+        Command::Convert(args) => {
+            convert::run(&args, Verb { convert: ops::convert, verify: ops::verify })
+        }
+        Command::Dequantize(args) => {
+            convert::run(&args, Verb { convert: ops::dequantize, verify: ops::verify_dequantized })
+        }
+        Command::Verify(args) => verify::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };
     ExitCode::from(match outcome {

@@ -8,15 +8,28 @@ use indicatif::{ProgressBar, ProgressStyle};
 use weighbridge::Error;
 use weighbridge::ops::{ConvertReport, Progress};
 
+use crate::{render, terminal};
+
 /// How much is done, how fast that goes, how long it will take.
 const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 
-/// A bar for what is planned; nothing where nobody is watching, or the plan fails.
+/// A bar for what is planned, below a line that says what that is; nothing where nobody is
+/// watching, or the plan fails.
 pub(super) fn bar(plan: impl Fn() -> Result<ConvertReport, Error>) -> Option<ProgressBar> {
     if !std::io::stderr().is_terminal() {
         return None;
     }
-    let bar = ProgressBar::new(plan().ok()?.write_bytes);
+    let plan = plan().ok()?;
+    terminal::note(&render::plan_line(&plan));
+    bar_of(plan.write_bytes)
+}
+
+/// A bar for so many bytes; nothing where nobody is watching.
+pub(super) fn bar_of(bytes: u64) -> Option<ProgressBar> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let bar = ProgressBar::new(bytes);
     if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
         bar.set_style(style);
     }

@@ -31,6 +31,17 @@ pub(crate) fn write(
     dropped(out, page, &report.dropped)
 }
 
+/// What is about to be done, in a line.
+pub(crate) fn plan_line(report: &ConvertReport) -> String {
+    format!(
+        "{} to read, {} to write, {}, {} of memory beside the headers",
+        bytes(report.read_bytes),
+        bytes(report.write_bytes),
+        plural(report.threads, "thread"),
+        bytes(report.tile_memory),
+    )
+}
+
 fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static str, String)> {
     let tensors = report.files.iter().map(|file| file.tensors).sum();
     let (written, read) = match dry_run {
@@ -41,14 +52,32 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
         (written, format!("{}, {}", plural(tensors, "tensor"), bytes_exactly(report.write_bytes))),
         (read, bytes_exactly(report.read_bytes)),
     ];
-    if let Some(seconds) = report.seconds {
-        let memory = report.peak_memory.map(|peak| format!(", peak memory {}", bytes(peak)));
-        facts.push(("took", format!("{seconds:.2} s{}", memory.unwrap_or_default())));
+    match report.seconds {
+        Some(seconds) => {
+            let speed = gigabytes_a_second(report.read_bytes + report.write_bytes, seconds);
+            let memory = report.peak_memory.map(|peak| format!(", peak memory {}", bytes(peak)));
+            let memory = memory.unwrap_or_default();
+            facts.push(("took", format!("{seconds:.2} s, {speed}{memory}")));
+        }
+        None => {
+            let (threads, memory) = (plural(report.threads, "thread"), bytes(report.tile_memory));
+            facts.push(("would take", format!("{threads}, {memory} of memory beside the headers")));
+        }
+    }
+    for tied in report.tied.iter().take(page.shown(report.tied.len())) {
+        facts.push(("tied", format!("{} is {}", escaped(&tied.name), escaped(&tied.to))));
     }
     if !report.metadata_left_out.is_empty() {
         facts.push(("left out", left_out(page, &report.metadata_left_out)));
     }
     facts
+}
+
+/// Bytes read and written in a second.
+fn gigabytes_a_second(bytes: u64, seconds: f64) -> String {
+    #[allow(clippy::cast_precision_loss)] // A figure for people.
+    let speed = bytes as f64 / 1e9 / seconds.max(1e-9);
+    format!("{speed:.2} GB/s")
 }
 
 /// `metadata tokenizer.ggml.tokens, tokenizer.ggml.scores`.
@@ -76,7 +105,7 @@ fn table(out: &mut dyn Write, page: &Page, rows: &[ConversionReport]) -> io::Res
         table.row([
             row.scheme.to_owned(),
             escaped(&row.variant).into_owned(),
-            row.dtype.to_owned(),
+            escaped(&row.dtype).into_owned(),
             grouped(row.weights),
             count(row.parameters),
             bytes(row.read_bytes),

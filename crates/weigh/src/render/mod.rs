@@ -19,10 +19,12 @@ mod summary;
 mod table;
 mod tensors;
 mod units;
+mod verify;
 mod wrap;
 
-pub(crate) use convert::write as convert;
+pub(crate) use convert::{plan_line, write as convert};
 pub(crate) use json::json;
+pub(crate) use verify::write as verify;
 
 const TITLE: Style = Style::new().bold();
 const LABEL: Style = Style::new().dimmed();

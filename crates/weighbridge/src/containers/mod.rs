@@ -16,6 +16,7 @@ pub mod gguf;
 pub mod npz;
 pub mod pth;
 pub mod safetensors;
+pub mod writing;
 pub(crate) mod zip;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
@@ -80,6 +81,16 @@ pub trait Container: Sync {
         _limits: &Limits,
     ) -> Result<Vec<Value>> {
         Err(Error::usage("this format leaves no arrays unread"))
+    }
+
+    /// The same as the format's own writer puts it into a file; nothing where it would not.
+    fn raw_array(
+        &self,
+        _input: &Input,
+        _array: &ArrayRef,
+        _limits: &Limits,
+    ) -> Result<Option<Vec<u8>>> {
+        Ok(None)
     }
 }
 

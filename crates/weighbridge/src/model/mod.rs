@@ -161,7 +161,7 @@ impl OpenOptions {
             })
             .collect::<Result<_>>()?;
         locate::beside_late(&sources, &mut located, &budget)?;
-        Ok(Model::new(sources, located, &self.answers))
+        Model::new(sources, located, &self.answers)
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
@@ -209,11 +209,12 @@ impl Model {
         OpenOptions::new().open_reader(reader, name)
     }
 
-    fn new(sources: Vec<Source>, located: Located, answers: &[Answer]) -> Self {
+    fn new(sources: Vec<Source>, located: Located, answers: &[Answer]) -> Result<Self> {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
         let evidence = Evidence::new(catalogs, &located.configs).reading(&read).answered(answers);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
+        evidence.effort().check().map_err(|e| e.in_file(&located.path))?;
         let mut findings = located.findings;
         let mut notes = located.notes;
         for source in &sources {
@@ -223,7 +224,7 @@ impl Model {
         findings.extend(locate::cross_check(located.index.as_ref(), &sources));
         findings.extend(ledger.findings.iter().cloned());
         add_unreadable(&sources, &mut findings);
-        Self { path: located.path, sources, ledger, findings, notes, configs: located.configs }
+        Ok(Self { path: located.path, sources, ledger, findings, notes, configs: located.configs })
     }
 
     /// The place it was opened from.
@@ -254,6 +255,16 @@ impl Model {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What is wrong with its files and their places, whatever schemes make of their contents.
+    pub(crate) fn findings_of_files(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| !self.ledger.findings.contains(finding))
+    }
+
+    /// An error if one of its files was changed since it was opened.
+    pub(crate) fn refuse_changed(&self) -> Result<()> {
+        self.sources.iter().try_for_each(|source| source.input().refuse_changed())
     }
 
     /// What was decided on the user's behalf.

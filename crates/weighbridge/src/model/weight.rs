@@ -227,6 +227,26 @@ impl<'m> Weight<'m> {
         })
     }
 
+    /// Stored bytes that some rows need in all.
+    pub(crate) fn staged_for_rows(&self, rows: Range<u64>) -> Result<u64> {
+        self.with_recipe(|recipe| {
+            let mut slabs = Vec::new();
+            recipe.needs(rows, &mut slabs);
+            Ok(total(&slabs))
+        })
+    }
+
+    /// Stored bytes that some elements need in all; none where only rows can be decoded.
+    pub(crate) fn staged_for_elements(&self, elements: Range<u64>) -> Result<u64> {
+        self.with_recipe(|recipe| {
+            let mut slabs = Vec::new();
+            if let Some(recipe) = recipe.elements() {
+                recipe.needs(elements, &mut slabs);
+            }
+            Ok(total(&slabs))
+        })
+    }
+
     /// Calls `use_it` with how this weight is decoded, unless it cannot be.
     fn with_recipe<R>(&self, use_it: impl FnOnce(&dyn Recipe) -> Result<R>) -> Result<R> {
         // What was refused may have a shape that its bytes do not bear out: no place in it counts.
@@ -266,6 +286,11 @@ impl<'m> Weight<'m> {
         let (all, columns) = self.rows_and_columns();
         check_range("rows", rows, all, columns, len)
     }
+}
+
+fn total(slabs: &[Slab]) -> u64 {
+    let bytes = slabs.iter().map(|slab| slab.row_bytes.saturating_mul(slab.count));
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.

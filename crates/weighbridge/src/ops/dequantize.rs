@@ -5,25 +5,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::convert::{ConvertOptions, ConvertReport, convert_with};
+use super::convert::Conversion;
+use super::convert_options::ConvertOptions;
+use super::convert_report::ConvertReport;
 use super::files::{Beside, Contents};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::pipeline::OutputType;
-use crate::schemes::plain;
+use crate::pipeline::{Action, Plan};
+use crate::schemes::{self, Traces};
 
-/// Keys of a config that say how weights are quantized.
-const KEYS: [&str; 3] = ["quantization_config", "compression_config", "quantization"];
-
-/// Files that say nothing else.
-const SIDECARS: [&str; 5] = [
-    "quantize_config.json",
-    "quant_config.json",
-    "hf_quant_config.json",
-    "quantization_config.json",
-    "quanto_qmap.json",
-];
+/// Configs that may say how weights are quantized and in which type they are: that of
+/// transformers and diffusers, and Mistral's own.
+const CONFIGS: [&str; 2] = ["config.json", "params.json"];
 
 /// Endings of files that hold weights, or say where they lie.
 const WEIGHTS: [&str; 14] = [
@@ -47,33 +41,60 @@ const WEIGHTS: [&str; 14] = [
 const MOST_DEPTH: usize = 8;
 
 /// Decodes what is quantized, and leaves everything else as it is. A model that was opened as a
-/// directory becomes one: its other files are copied, and its configs say what it is now.
+/// directory, or by the index of one, becomes one: its other files are copied, and its configs
+/// say what it is now. A single file becomes a file, or a directory of weights alone.
 pub fn dequantize(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
-    let folder = model.path();
-    if !folder.is_dir() {
-        return convert_with(model, &options.clone().only_decoded(), &[]);
-    }
+    let conversion = Conversion::of(model, &options.clone().dequantizing())?;
+    let Some(folder) = repository(model) else { return conversion.run(&[], None) };
+    let traces = traces(&conversion.plan);
     let mut beside = Vec::new();
     let output = options.target().canonicalize().ok();
-    collect(folder, Path::new(""), output.as_deref(), 0, &mut beside)?;
-    let dtype = decoded_type(model, options.output_type());
+    collect(&folder, Path::new(""), output.as_deref(), 0, &mut beside)?;
+    beside.retain(|beside| !is_sidecar(&beside.name, &traces));
+    let dtype = decoded_type(&conversion.plan);
     for beside in &mut beside {
-        if let Some(text) = rewritten(folder, &beside.name, dtype)? {
+        if let Some(text) = rewritten(&folder, &beside.name, &traces, dtype)? {
             beside.contents = Contents::Text(text);
         }
     }
-    convert_with(model, &options.clone().only_decoded(), &beside)
+    conversion.run(&beside, None)
+}
+
+/// The directory that a model is, whether it was named or its index was.
+fn repository(model: &Model) -> Option<PathBuf> {
+    let path = model.path();
+    let is_index = path.to_string_lossy().ends_with(".index.json");
+    match path.is_dir() {
+        true => Some(path.to_owned()),
+        false if is_index => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some(folder.unwrap_or(Path::new(".")).to_owned())
+        }
+        false => None,
+    }
+}
+
+/// Where the schemes that are decoded are spoken of.
+fn traces(plan: &Plan<'_>) -> Vec<Traces> {
+    let decoded = plan.jobs().filter(|job| job.action == Action::Decode);
+    let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
+    names.sort_unstable();
+    names.dedup();
+    schemes::traces(&names).collect()
+}
+
+fn is_sidecar(name: &Path, traces: &[Traces]) -> bool {
+    traces.iter().any(|traces| traces.files.iter().any(|file| name == Path::new(file)))
 }
 
 /// What configs call the type that most of what is decoded is written in.
-fn decoded_type(model: &Model, types: OutputType) -> Option<&'static str> {
+fn decoded_type(plan: &Plan<'_>) -> Option<&'static str> {
     let mut counts = [(DType::F32, "float32"), (DType::BF16, "bfloat16"), (DType::F16, "float16")]
         .map(|(dtype, name)| (0u64, dtype, name));
-    for weight in model.weights().filter(|weight| weight.scheme() != plain::NAME) {
-        let dtype = types.of(&weight);
-        let count = counts.iter_mut().find(|(_, counted, _)| dtype == Some(*counted));
+    for job in plan.jobs().filter(|job| job.action == Action::Decode) {
+        let count = counts.iter_mut().find(|(_, counted, _)| job.dtype() == *counted);
         if let Some((count, ..)) = count {
-            *count = count.saturating_add(weight.elements());
+            *count = count.saturating_add(job.elements());
         }
     }
     let most = counts.iter().filter(|(count, ..)| *count > 0).max_by_key(|(count, ..)| *count);
@@ -114,33 +135,39 @@ fn collect(
 }
 
 fn goes_along(name: &str) -> bool {
-    !SIDECARS.contains(&name) && !WEIGHTS.iter().any(|end| name.ends_with(end))
+    !WEIGHTS.iter().any(|end| name.ends_with(end))
 }
 
 /// A config without what no longer holds; `None` for a file that stays as it is.
-fn rewritten(folder: &Path, name: &Path, dtype: Option<&str>) -> Result<Option<String>> {
-    if name != Path::new("config.json") {
+fn rewritten(
+    folder: &Path,
+    name: &Path,
+    traces: &[Traces],
+    dtype: Option<&str>,
+) -> Result<Option<String>> {
+    if !CONFIGS.iter().any(|config| name == Path::new(config)) {
         return Ok(None);
     }
     let path: PathBuf = folder.join(name);
     let text =
         std::fs::read_to_string(&path).map_err(|e| Error::io(e, "cannot read").in_file(&path))?;
     let Ok(mut config) = serde_json::from_str::<Value>(&text) else { return Ok(None) };
-    let changed = [cleaned(&mut config, dtype), cleaned_inside(&mut config, dtype)];
+    let keys: Vec<&str> = traces.iter().flat_map(|traces| traces.config_keys).copied().collect();
+    let changed = [cleaned(&mut config, &keys, dtype), cleaned_inside(&mut config, &keys, dtype)];
     Ok(changed.contains(&true).then(|| format!("{config:#}\n")))
 }
 
-fn cleaned_inside(config: &mut Value, dtype: Option<&str>) -> bool {
-    config.get_mut("text_config").is_some_and(|inner| cleaned(inner, dtype))
+fn cleaned_inside(config: &mut Value, keys: &[&str], dtype: Option<&str>) -> bool {
+    config.get_mut("text_config").is_some_and(|inner| cleaned(inner, keys, dtype))
 }
 
 /// Takes the keys of quantization away, and says in which type the weights are now.
-fn cleaned(config: &mut Value, dtype: Option<&str>) -> bool {
+fn cleaned(config: &mut Value, keys: &[&str], dtype: Option<&str>) -> bool {
     let Some(entries) = config.as_object_mut() else { return false };
     let mut changed = false;
-    for key in KEYS {
+    for key in keys {
         // `shift_remove` keeps the order of the others.
-        changed |= entries.shift_remove(key).is_some();
+        changed |= entries.shift_remove(*key).is_some();
     }
     if let Some(named) = dtype {
         for key in ["dtype", "torch_dtype"] {
@@ -164,19 +191,17 @@ mod tests {
             "z": 1, "quantization_config": { "bits": 4 }, "torch_dtype": "float16",
             "text_config": { "b": 2, "compression_config": {}, "a": 0.5 }, "a": [1, 2],
         });
-        let both =
-            [cleaned(&mut config, Some("bfloat16")), cleaned_inside(&mut config, Some("bfloat16"))];
+        let (keys, dtype) = (["quantization_config", "compression_config"], Some("bfloat16"));
+        let both = [cleaned(&mut config, &keys, dtype), cleaned_inside(&mut config, &keys, dtype)];
         assert_eq!(both, [true, true]);
         let text = r#"{"z":1,"torch_dtype":"bfloat16","text_config":{"b":2,"a":0.5},"a":[1,2]}"#;
         assert_eq!(config.to_string(), text);
-        assert!(!cleaned(&mut config, None));
+        assert!(!cleaned(&mut config, &keys, None));
     }
 
     #[test]
     fn weights_and_what_describes_them_stay_behind() {
-        for name in
-            ["model-00001-of-00002.safetensors", "quant_config.json", "pytorch_model.bin", "x.gguf"]
-        {
+        for name in ["model-00001-of-00002.safetensors", "pytorch_model.bin", "x.gguf"] {
             assert!(!goes_along(name), "{name}");
         }
         for name in

@@ -12,7 +12,8 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::ops::identity;
-use crate::pipeline::OutputType;
+use crate::pipeline::{OutputType, kept_names};
+use crate::schemes::plain;
 use crate::source::Source;
 
 /// Metadata arrays up to this length are always shown in full.
@@ -224,7 +225,6 @@ fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
         let (parameters, bytes) = (weight.elements(), weight.stored_bytes());
         report.parameters = report.parameters.saturating_add(parameters);
         stored = stored.saturating_add(bytes);
-        add_decoded(weight, &mut report.decoded_bytes);
         let index = *rows.entry((weight.scheme(), weight.variant())).or_insert_with(|| {
             report.schemes.push(SchemeReport {
                 scheme: weight.scheme(),
@@ -240,12 +240,25 @@ fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
         row.parameters = row.parameters.saturating_add(parameters);
         row.bytes = row.bytes.saturating_add(bytes);
     }
+    for weight in once(weights) {
+        add_decoded(weight, &mut report.decoded_bytes);
+    }
     report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
     if report.parameters > 0 {
         #[allow(clippy::cast_precision_loss)] // A ratio for people.
         let bits = stored as f64 * 8.0 / report.parameters as f64;
         report.bits_per_weight = Some(bits);
     }
+}
+
+/// The weights that are written: of several names for the same stored numbers, one.
+fn once<'a, 'm>(weights: &'a [Weight<'m>]) -> impl Iterator<Item = &'a Weight<'m>> {
+    let place = |weight: &Weight<'m>| {
+        let part = weight.parts().next().filter(|_| weight.scheme() == plain::NAME);
+        part.map(|(_, source, info)| (source, info))
+    };
+    let kept = kept_names(weights, place, |weight| weight.name(), |_, _| true);
+    weights.iter().enumerate().filter(move |(index, _)| kept[*index] == *index).map(|(_, w)| w)
 }
 
 /// What one weight adds to the payload of a conversion, by the rules of `--dtype`.

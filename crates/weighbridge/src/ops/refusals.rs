@@ -45,22 +45,31 @@ pub(super) struct Obstacle<'m> {
     pub(super) reason: String,
 }
 
-/// An error if the model has a problem that concerns what is wanted of it.
-pub(super) fn refuse_problems(model: &Model, select: Option<&Select>) -> Result<()> {
-    if model.findings().is_empty() {
+/// An error if the model has a problem that concerns what is wanted of it: of all problems, or
+/// (where stored tensors are `only_copied`) of those that files have whatever is in them.
+pub(super) fn refuse_problems(
+    model: &Model,
+    select: Option<&Select>,
+    only_copied: bool,
+) -> Result<()> {
+    let findings: Vec<&Finding> = match only_copied {
+        true => model.findings_of_files().collect(),
+        false => model.findings().iter().collect(),
+    };
+    if findings.is_empty() {
         return Ok(());
     }
     let wanted = |name: &str| select.is_none_or(|select| select(name));
-    if let Some(general) = model.findings().iter().find(|finding| speaks_against_all(finding)) {
+    if let Some(general) = findings.iter().find(|finding| speaks_against_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
             .hint("`weigh inspect` lists all problems of the model"));
     }
     let (mut obstacles, mut is_cut) = (Vec::new(), false);
     let by_stored_name = weights_by_stored_name(model);
-    for finding in model.findings() {
+    for finding in &findings {
         let Some(name) = finding.tensor.as_deref() else { continue };
-        let found = match by_stored_name.get(name) {
+        let found = match by_stored_name.get(name).filter(|_| !only_copied) {
             Some(weights) => weights.iter().copied().filter(|of| wanted(of.weight)).collect(),
             None if wanted(name) => vec![Stored { weight: name, variant: "", role: None }],
             None => Vec::new(),
@@ -74,8 +83,8 @@ pub(super) fn refuse_problems(model: &Model, select: Option<&Select>) -> Result<
         }));
     }
     // One line about the file says more than many about its tensors.
-    let is_general = |finding: &&Finding| finding.tensor.is_none() && finding.kind == "truncated";
-    match model.findings().iter().find(is_general).filter(|_| is_cut) {
+    let is_general = |finding: &&&Finding| finding.tensor.is_none() && finding.kind == "truncated";
+    match findings.iter().find(is_general).filter(|_| is_cut) {
         Some(cut) => Err(Error::malformed(format!("the file was cut short: {}", cut.message))
             .in_file(model.path())
             .hint(format!("fetch the file again; {LEAVE_OUT}"))),

@@ -1,20 +1,30 @@
-//! What an output is, told by its name: a stream, a file, or a directory; and what stands against it.
+//! What an output is, told by its name: a stream, a file, or a directory; in which format; and
+//! what stands against it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::containers::safetensors::Safetensors;
+use crate::containers::writing::{WRITERS, Writer, writer};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::{is_same_file, refuse_existing};
 
-/// What this version can write.
-const WRITES: &str =
-    "give a name like out.safetensors for one file, or a name without an extension for a directory";
+/// What can be written.
+const WRITES: &str = "give a name that ends in .safetensors, .gguf, .npz or .npy for one file, or \
+                      a name without an extension for a directory";
+
+/// Where the output goes, and in which format.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) place: Place,
+    pub(super) writer: &'static dyn Writer,
+}
 
 /// Where the output goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    /// Standard output.
+pub(super) enum Place {
+    /// Front to back, to standard output or whatever the caller has.
     Stream,
     /// One file.
     File(PathBuf),
@@ -23,52 +33,81 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// An error unless the output has a name that can be written.
-    pub(super) fn of(path: &Path) -> Result<Self> {
+    /// The output of that name, in the format that is asked for by name; `usual` is for names that
+    /// say nothing. An error unless it can be written.
+    pub(super) fn of(path: &Path, to: Option<&str>, usual: Option<&str>) -> Result<Self> {
+        let asked = to.map(by_name).transpose()?;
+        let usual = || usual.and_then(writer).unwrap_or(&Safetensors);
         if path.as_os_str() == "-" {
-            return Ok(Self::Stream);
+            return Ok(Self { place: Place::Stream, writer: asked.unwrap_or_else(usual) });
         }
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        let no_name = || path.file_name().is_none_or(|name| name == ".safetensors");
-        match extension.as_deref() {
-            Some("safetensors") => Ok(Self::File(path.to_owned())),
-            // Versions are no extensions: `Llama-3.1`.
-            Some(other) if !is_extension(other) && !no_name() => Ok(Self::Folder(path.to_owned())),
-            None if !no_name() => Ok(Self::Folder(path.to_owned())),
-            Some(other) => Err(Error::unsupported(format!("the output cannot be a .{other} file"))
-                .in_file(path)
-                .hint(WRITES)),
-            None => Err(Error::unsupported("the output needs a name").in_file(path).hint(WRITES)),
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let no_name = |name: &String| WRITERS.iter().any(|w| *name == format!(".{}", w.format()));
+        if name.as_ref().is_none_or(no_name) {
+            return Err(Error::unsupported("the output needs a name").in_file(path).hint(WRITES));
+        }
+        // Versions are no extensions: `Llama-3.1`.
+        match extension.filter(|extension| is_extension(extension)) {
+            None => {
+                let place = Place::Folder(path.to_owned());
+                Ok(Self { place, writer: asked.unwrap_or_else(usual) })
+            }
+            Some(extension) => match asked.or_else(|| writer(&extension)) {
+                Some(writer) => Ok(Self { place: Place::File(path.to_owned()), writer }),
+                None => {
+                    Err(Error::unsupported(format!("the output cannot be a .{extension} file"))
+                        .in_file(path)
+                        .hint(WRITES))
+                }
+            },
         }
     }
 
     /// The path of one of its files.
     pub(super) fn path_of(&self, name: &str) -> String {
-        match self {
-            Self::Stream => "-".to_owned(),
-            Self::File(path) => path.to_string_lossy().into_owned(),
-            Self::Folder(path) => path.join(name).to_string_lossy().into_owned(),
+        match &self.place {
+            Place::Stream => "-".to_owned(),
+            Place::File(path) => path.to_string_lossy().into_owned(),
+            Place::Folder(path) => path.join(name).to_string_lossy().into_owned(),
         }
+    }
+
+    /// What the files of a directory are called: as those of the model, if it is a directory of
+    /// the same format.
+    pub(super) fn stem(&self, model: &Model) -> String {
+        let same = model.path().is_dir() && model.format() == self.writer.format();
+        let first = model.sources().first().filter(|_| same);
+        let own = first.and_then(|source| stem_of(source.input().name()));
+        own.unwrap_or_else(|| {
+            let folder = match &self.place {
+                Place::Folder(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+                _ => "model".into(),
+            };
+            self.writer.stem(&folder)
+        })
     }
 
     /// An error if it would be written over the model, into a place that is not there, or (without
     /// `force`) over something else.
     pub(super) fn check(&self, model: &Model, force: bool) -> Result<()> {
-        let path = match self {
-            Self::Stream => return Ok(()),
-            Self::File(path) | Self::Folder(path) => path,
+        let path = match &self.place {
+            Place::Stream => return Ok(()),
+            Place::File(path) | Place::Folder(path) => path,
         };
         self.refuse_input(model)?;
-        if matches!(self, Self::File(_)) && path.is_dir() {
+        let is_folder = matches!(self.place, Place::Folder(_));
+        if !is_folder && path.is_dir() {
             return Err(Error::usage("is a directory").in_file(path).hint(WRITES));
         }
-        if matches!(self, Self::Folder(_)) && path.is_file() {
+        if is_folder && path.is_file() {
             return Err(Error::usage("is a file").in_file(path).hint(WRITES));
         }
         check_folder(path)?;
         refuse_cache(path)?;
         match force {
+            true if is_folder => refuse_foreign(path),
             true => Ok(()),
             false => refuse_existing(path),
         }
@@ -79,11 +118,11 @@ impl Target {
             Err(Error::usage(problem).in_file(path).hint("choose another name for the output"))
         };
         let inputs = || model.sources().iter().map(|source| source.input().name());
-        match self {
-            Self::File(path) if inputs().any(|input| is_same_file(input, path)) => {
+        match &self.place {
+            Place::File(path) if inputs().any(|input| is_same_file(input, path)) => {
                 own(path, "is a file of the model itself, and never written over")
             }
-            Self::Folder(path) => {
+            Place::Folder(path) => {
                 let holds = |folder: &Path| is_same_file(folder, path);
                 match inputs().any(|input| input.ancestors().skip(1).any(holds)) {
                     true => own(path, "holds the model itself, and is never written over"),
@@ -92,6 +131,38 @@ impl Target {
             }
             _ => Ok(()),
         }
+    }
+}
+
+fn by_name(name: &str) -> Result<&'static dyn Writer> {
+    writer(name).ok_or_else(|| {
+        let names: Vec<_> = WRITERS.iter().map(|writer| writer.format()).collect();
+        Error::usage(format!("{name} is not a format that can be written"))
+            .hint(format!("these can: {}", names.join(", ")))
+    })
+}
+
+/// `model` of `model-00001-of-00002.safetensors` and of `model.safetensors`.
+fn stem_of(path: &Path) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    let numbers = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let shard = stem.rsplit_once("-of-").filter(|(_, count)| numbers(count));
+    let base = shard.and_then(|(front, _)| front.rsplit_once('-')).filter(|(_, n)| numbers(n));
+    Some(base.map_or(stem, |(base, _)| base).to_owned())
+}
+
+/// A directory that is to be replaced must look like what is written here: somebody's other files
+/// are not thrown away for a typing error.
+fn refuse_foreign(path: &Path) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
+    let names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let extension = |path: &PathBuf| path.extension()?.to_str().map(str::to_lowercase);
+    let is_weights = |path| extension(path).is_some_and(|extension| writer(&extension).is_some());
+    match names.is_empty() || names.iter().any(is_weights) {
+        true => Ok(()),
+        false => Err(Error::usage("is a directory without weights in it, and not replaced")
+            .in_file(path)
+            .hint("choose another name, or remove it yourself")),
     }
 }
 
@@ -124,5 +195,26 @@ fn check_folder(target: &Path) -> Result<()> {
             .hint(format!("the directory {} does not exist", folder.display()))),
         // Creating the file says what else may be wrong.
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_what_it_is() {
+        let of = |name: &str, to| Target::of(Path::new(name), to, Some("gguf"));
+        let format = |name: &str, to| of(name, to).map(|target| target.writer.format());
+        assert_eq!(format("a/out.NPZ", None).unwrap(), "npz");
+        assert_eq!(format("Llama-3.1", None).unwrap(), "gguf");
+        assert_eq!(format("out.bin", Some("safetensors")).unwrap(), "safetensors");
+        assert_eq!(format("-", Some("npy")).unwrap(), "npy");
+        for (name, to) in [("out.bin", None), (".gguf", None), ("out", Some("onnx")), ("..", None)]
+        {
+            assert!(of(name, to).is_err(), "{name}");
+        }
+        assert_eq!(stem_of(Path::new("x/a-00001-of-00002.safetensors")).as_deref(), Some("a"));
+        assert_eq!(stem_of(Path::new("x/a-of-b.safetensors")).as_deref(), Some("a-of-b"));
     }
 }

@@ -52,6 +52,18 @@ pub struct Cut {
 }
 
 impl Cut {
+    /// A stored tensor that is copied.
+    pub fn of_stored(info: &TensorInfo) -> Self {
+        let step = match is_scattered(info) {
+            true => {
+                let bits = info.stored.element().map_or(8, DType::bits);
+                SCATTERED_ELEMENTS * u64::from(bits.div_ceil(8))
+            }
+            false => COPY_BYTES,
+        };
+        Self { of: Pieces::Bytes, piece: 1, pieces: info.bytes, step }
+    }
+
     /// The smallest pieces that the action allows.
     pub fn of(weight: &Weight<'_>, action: Action, dtype: DType) -> Self {
         let first = weight.parts().next().map(|(_, _, info)| info);
@@ -94,6 +106,15 @@ impl Cut {
         match self.of {
             Pieces::Bytes => piece,
             _ => piece * self.piece * u64::from(dtype.bits() / 8),
+        }
+    }
+
+    /// Bytes of the stored parts that the first tile needs.
+    pub fn staged_bytes(&self, weight: &Weight<'_>) -> Result<u64> {
+        let tile = self.tile(0);
+        match self.of {
+            Pieces::Rows => weight.staged_for_rows(tile),
+            _ => weight.staged_for_elements(tile),
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::Job;
-use super::sink::Sink;
-use super::tile::{Desk, Place};
+use super::desk::Desk;
+use super::sink::{Sink, Tile};
 use crate::error::{Error, Result};
 
 /// How the work is done, and who hears of it.
@@ -22,7 +22,11 @@ pub struct Work<'a> {
 
 /// Writes the data of every job, and gives the number of finite values that became infinite. The
 /// bytes are the same for any number of workers.
-pub fn run(jobs: &[Job<'_>], sink: &dyn Sink, work: Work<'_>) -> Result<u64> {
+pub fn run<'j, 'm: 'j>(
+    jobs: impl Iterator<Item = &'j Job<'m>>,
+    sink: &'j dyn Sink,
+    work: Work<'j>,
+) -> Result<u64> {
     let floor = Floor::new(jobs, sink, work);
     let workers = work.workers.clamp(1, floor.tiles_up_to(work.workers));
     std::thread::scope(|scope| {
@@ -39,8 +43,8 @@ pub fn run(jobs: &[Job<'_>], sink: &dyn Sink, work: Work<'_>) -> Result<u64> {
 
 /// What workers share.
 struct Floor<'a, 'm> {
-    /// In the order of the output.
-    jobs: Vec<&'a Job<'m>>,
+    /// In the order of the output, with their places among the jobs that were given.
+    jobs: Vec<(usize, &'a Job<'m>)>,
     sink: &'a dyn Sink,
     work: Work<'a>,
     next: Mutex<Next>,
@@ -59,9 +63,9 @@ struct Next {
 }
 
 impl<'a, 'm> Floor<'a, 'm> {
-    fn new(jobs: &'a [Job<'m>], sink: &'a dyn Sink, work: Work<'a>) -> Self {
-        let mut jobs: Vec<_> = jobs.iter().filter(|job| job.cut.pieces > 0).collect();
-        jobs.sort_by_key(|job| job.offset);
+    fn new(jobs: impl Iterator<Item = &'a Job<'m>>, sink: &'a dyn Sink, work: Work<'a>) -> Self {
+        let mut jobs: Vec<_> = jobs.enumerate().filter(|(_, job)| job.cut.pieces > 0).collect();
+        jobs.sort_by_key(|(_, job)| job.offset);
         Self {
             jobs,
             sink,
@@ -77,7 +81,7 @@ impl<'a, 'm> Floor<'a, 'm> {
     /// How many tiles there are, if they are fewer than `most`.
     fn tiles_up_to(&self, most: usize) -> usize {
         let mut tiles = 0usize;
-        for job in &self.jobs {
+        for (_, job) in &self.jobs {
             let of_job = job.cut.pieces.div_ceil(job.cut.step.max(1));
             tiles = tiles.saturating_add(usize::try_from(of_job).unwrap_or(usize::MAX));
             if tiles >= most {
@@ -87,35 +91,35 @@ impl<'a, 'm> Floor<'a, 'm> {
         tiles.max(1)
     }
 
-    fn take(&self) -> Option<(u64, &'a Job<'m>, Range<u64>)> {
+    fn take(&self) -> Option<(Tile, &'a Job<'m>, Range<u64>)> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let job = *self.jobs.get(next.job)?;
+        let (index, job) = *self.jobs.get(next.job)?;
         let tile = job.cut.tile(next.piece);
         let turn = next.turn;
         *next = match tile.end == job.cut.pieces {
             true => Next { job: next.job + 1, piece: 0, turn: turn + 1 },
             false => Next { job: next.job, piece: tile.end, turn: turn + 1 },
         };
-        Some((turn, job, tile))
+        let at = job.cut.offset(tile.start, job.dtype());
+        Some((Tile { turn, job: index, at, offset: job.offset + at }, job, tile))
     }
 
     fn work(&self) {
         let mut desk = Desk::default();
         while !self.stopped.load(Ordering::Relaxed) {
-            let Some((turn, job, pieces)) = self.take() else { break };
-            if let Err(error) = self.tile(&mut desk, turn, job, pieces) {
+            let Some((tile, job, pieces)) = self.take() else { break };
+            if let Err(error) = self.tile(&mut desk, &tile, job, pieces) {
                 self.stop(error);
             }
         }
     }
 
-    fn tile(&self, desk: &mut Desk, turn: u64, job: &Job<'_>, pieces: Range<u64>) -> Result<()> {
+    fn tile(&self, desk: &mut Desk, tile: &Tile, job: &Job<'_>, pieces: Range<u64>) -> Result<()> {
         self.go_on()?;
-        let [start, end] = [pieces.start, pieces.end].map(|at| job.cut.offset(at, job.dtype));
-        let place = Place { sink: self.sink, turn, offset: job.offset + start };
-        let overflowed = desk.work(job, pieces, &place)?;
+        let bytes = job.cut.offset(pieces.end, job.dtype()) - tile.at;
+        let overflowed = desk.work(job, pieces, tile, self.sink)?;
         self.overflowed.fetch_add(overflowed, Ordering::Relaxed);
-        let written = self.written.fetch_add(end - start, Ordering::Relaxed) + end - start;
+        let written = self.written.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if let Some(progress) = self.work.progress {
             progress(written);
         }

@@ -1,9 +1,12 @@
-//! What of the files' metadata goes into a safetensors file, whose metadata is text alone.
+//! What of the files' metadata goes along.
 //!
-//! Entries of safetensors files are kept as they are. Those of other formats become text under
-//! their format's name: `gguf.general.name`. Long arrays are left out, and named.
+//! Entries of files of the same format are kept as they are. Those of other formats go under their
+//! format's name (`gguf.general.name`), as text where the new format holds nothing else. Long
+//! arrays of other formats are left out, and named. So is what only said how weights that are now
+//! decoded were stored.
 
 use crate::catalog::{ArrayRef, Value};
+use crate::containers::writing::{Entries, Held, Holds, Writer};
 use crate::error::Result;
 use crate::model::Model;
 use crate::source::Source;
@@ -13,51 +16,65 @@ const SHORT_ARRAY: u64 = 64;
 
 /// Entries for the new file, and the keys that found no place there.
 pub struct Kept {
-    /// Keys and texts.
-    pub entries: Vec<(String, String)>,
+    /// Keys and values.
+    pub entries: Entries,
     /// Keys of what was left out.
     pub left_out: Vec<String>,
 }
 
-/// The metadata a safetensors file made from this model gets.
-pub fn kept_metadata(model: &Model) -> Result<Kept> {
+/// The metadata that a file made from this model gets, without the keys that are `done` with.
+pub fn kept_metadata(model: &Model, writer: &dyn Writer, done: &[&str]) -> Result<Kept> {
     let mut kept = Kept { entries: Vec::new(), left_out: Vec::new() };
     for (key, value, source) in model.metadata() {
-        let key = match source.container().name() {
-            "safetensors" => key.to_owned(),
-            format => format!("{format}.{key}"),
-        };
-        match text(value, source)? {
-            Text::Kept(text) => kept.entries.push((key, text)),
-            Text::TooLong => kept.left_out.push(key),
-            Text::Nothing => {}
+        let format = source.container().name();
+        let own = format == writer.format();
+        // What a safetensors file is for, or says of what it no longer holds.
+        let is_past = format == "safetensors" && (done.contains(&key) || key == "format" && !own);
+        if is_past || *value == Value::Null {
+            continue;
         }
-    }
-    // Loaders of the transformers library insist on this key; what is there already is kept.
-    if !kept.entries.iter().any(|(key, _)| key == "format") {
-        kept.entries.insert(0, ("format".to_owned(), "pt".to_owned()));
+        let key = if own { key.to_owned() } else { format!("{format}.{key}") };
+        let held = match (writer.holds(), own) {
+            (Holds::Nothing, _) => None,
+            (Holds::Values, true) => Some(as_it_is(value, source)?),
+            (Holds::Values, false) if is_single(value) => Some(Held::Value(value.clone())),
+            _ => text(value, source)?.map(|text| Held::Value(Value::text(text))),
+        };
+        match held {
+            Some(held) => kept.entries.push((key, held)),
+            None => kept.left_out.push(key),
+        }
     }
     Ok(kept)
 }
 
-enum Text {
-    Kept(String),
-    TooLong,
-    Nothing,
+fn is_single(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::List(_) | Value::Map(_) | Value::Array(_))
 }
 
-fn text(value: &Value, source: &Source) -> Result<Text> {
-    Ok(Text::Kept(match value {
-        Value::Null => return Ok(Text::Nothing),
+/// A value for a file of the format it comes from.
+fn as_it_is(value: &Value, source: &Source) -> Result<Held> {
+    match value {
+        Value::Array(array) if array.len > 0 => Ok(match source.raw_array(array)? {
+            Some(bytes) => Held::Raw(bytes),
+            None => Held::Value(Value::List(source.array(array)?)),
+        }),
+        other => Ok(Held::Value(other.clone())),
+    }
+}
+
+/// A value as text; nothing for what is too long.
+fn text(value: &Value, source: &Source) -> Result<Option<String>> {
+    Ok(Some(match value {
         Value::Text(text) => text.to_string(),
         Value::F32(number) => number.to_string(),
         Value::F64(number) => number.to_string(),
-        Value::Array(array) if !is_short(array) => return Ok(Text::TooLong),
+        Value::Array(array) if !is_short(array) => return Ok(None),
         Value::Array(array) => {
             let values = source.array(array)?;
             serde_json::Value::from_iter(values.iter().map(Value::to_json)).to_string()
         }
-        Value::List(values) if values.len() as u64 > SHORT_ARRAY => return Ok(Text::TooLong),
+        Value::List(values) if values.len() as u64 > SHORT_ARRAY => return Ok(None),
         other => other.to_json().to_string(),
     }))
 }

@@ -7,18 +7,26 @@
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
 mod cut;
+mod desk;
 mod engine;
+mod job;
+mod memory;
 mod metadata;
 mod output_type;
 mod plan;
 mod shards;
 mod sink;
-mod tile;
+mod sums;
+mod ties;
 
 pub use cut::Cut;
 pub use engine::{Work, run};
+pub use job::{Action, Job, Origin};
+pub use memory::Memory;
 pub use metadata::{Kept, kept_metadata};
-pub use output_type::{OutputType, Types};
-pub use plan::{Action, Job, Plan, PlannedFile, plan};
-pub use shards::{INDEX, Spread};
-pub use sink::{Sink, Stream};
+pub use output_type::{Cast, OutputType, Types};
+pub use plan::{Obstacle, Plan, PlannedFile, Wishes, jobs, plan};
+pub use shards::Spread;
+pub use sink::{Sink, Stream, Tile};
+pub use sums::{Summed, Sums};
+pub use ties::{Tie, kept_names};

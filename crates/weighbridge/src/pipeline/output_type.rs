@@ -5,6 +5,12 @@
 //! | `auto` | its native type if that has 16 bits, else BF16 | as stored | as stored |
 //! | a type | that type | that type | as stored |
 //! | a type, for what is decoded | that type | as stored | as stored |
+//! | `keep` | copied as the tensors it is stored in | as stored | as stored |
+//!
+//! A type for single weights (`--cast`) goes before all of this, except that what is no floating
+//! point stays as it is.
+
+use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::model::Weight;
@@ -22,23 +28,48 @@ pub enum OutputType {
     Bf16,
     /// IEEE half precision.
     F16,
+    /// Nothing is decoded: stored tensors are copied.
+    Keep,
+}
+
+/// A type for the weights whose names match.
+#[derive(Clone)]
+pub struct Cast {
+    /// Which weights, by their names in the source.
+    pub matches: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Their type: F32, BF16 or F16.
+    pub dtype: DType,
 }
 
 /// The types that are asked for, and of what.
-#[derive(Clone, Copy, Debug)]
-pub struct Types {
+#[derive(Clone, Copy)]
+pub struct Types<'a> {
     /// The types.
     pub of: OutputType,
     /// Whether they are for decoded weights only, and plain tensors stay as they are.
     pub only_decoded: bool,
+    /// Types for single weights; the first that matches counts.
+    pub casts: &'a [Cast],
+    /// With [`OutputType::Auto`], the type of decoded weights that have no 16-bit type of their
+    /// own, where that is not BF16: a repository is loaded in the type that its config names.
+    pub usual: Option<DType>,
 }
 
-impl Types {
+impl Types<'_> {
     /// The type a weight is written in; see [`OutputType::of`].
     pub fn of(self, weight: &Weight<'_>) -> Option<DType> {
-        match self.only_decoded && weight.scheme() == plain::NAME {
-            true => weight.native(),
-            false => self.of.of(weight),
+        let is_number =
+            weight.scheme() != plain::NAME || weight.native().is_some_and(DType::is_float);
+        let cast = self.casts.iter().find(|cast| is_number && (cast.matches)(weight.name()));
+        if let Some(cast) = cast {
+            return Some(cast.dtype);
+        }
+        let is_plain = weight.scheme() == plain::NAME;
+        let has_own = matches!(weight.native(), Some(DType::F16 | DType::BF16));
+        match self.of {
+            _ if self.only_decoded && is_plain => weight.native(),
+            OutputType::Auto if !is_plain && !has_own => self.usual.or_else(|| self.of.of(weight)),
+            of => of.of(weight),
         }
     }
 }
@@ -61,7 +92,7 @@ impl OutputType {
 
     fn named(self) -> Option<DType> {
         match self {
-            Self::Auto => None,
+            Self::Auto | Self::Keep => None,
             Self::F32 => Some(DType::F32),
             Self::Bf16 => Some(DType::BF16),
             Self::F16 => Some(DType::F16),

@@ -1,161 +1,225 @@
-//! Which weight goes where, in which type, and what stands against it.
+//! Which tensor goes where, in which type, and what stands against it.
 
-use super::Types;
 use super::cut::{Cut, check_memory};
-use super::shards::{Spread, index, shard_name};
-use crate::catalog::{Run, TensorInfo};
-use crate::containers::safetensors;
-use crate::dtype::DType;
+use super::job::{Action, Job, Origin};
+use super::memory::{self, Memory};
+use super::shards::Spread;
+use super::ties::{Tie, take_ties};
+use super::{OutputType, Types};
+use crate::catalog::{Run, TensorInfo, Value};
+use crate::containers::writing::{About, Entries, Held, Layout, Planned, Writer};
+use crate::dtype::StoredType;
 use crate::error::Result;
-use crate::model::Weight;
+use crate::model::{Model, Weight};
 use crate::schemes::plain;
 use crate::source::Source;
 use crate::text::escaped;
 
-/// How a weight becomes its output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Its bytes stay as they are.
-    Copy,
-    /// Plain numbers in another type.
-    Cast,
-    /// A scheme's recipe turns its parts into numbers.
-    Decode,
-}
-
-/// One weight on its way into the output.
-pub struct Job<'m> {
-    /// The weight.
-    pub weight: Weight<'m>,
-    /// The type it is written in.
-    pub dtype: DType,
-    /// How it gets there.
-    pub action: Action,
-    /// Where its first byte goes in the file.
-    pub offset: u64,
-    /// How many bytes it takes there.
-    pub bytes: u64,
-    /// How it is cut into tiles.
-    pub cut: Cut,
+/// What is asked for.
+pub struct Wishes<'a> {
+    /// The format.
+    pub writer: &'static dyn Writer,
+    /// The types of the numbers.
+    pub types: Types<'a>,
+    /// What a tensor is called in the output.
+    pub rename: &'a dyn Fn(&str) -> String,
+    /// Which tensors are wanted, by their names in the source.
+    pub select: &'a dyn Fn(&str) -> bool,
+    /// Into how many files they go.
+    pub spread: Spread,
+    /// What the files of a directory are called.
+    pub stem: String,
+    /// Whether the output can only be written front to back.
+    pub streamed: bool,
+    /// How many may work at once.
+    pub workers: usize,
+    /// The most memory that they may take together.
+    pub max_memory: Option<u64>,
 }
 
 /// One file to be written.
 pub struct PlannedFile<'m> {
     /// Its name, where it is one of several; otherwise the output has a name of its own.
     pub name: String,
-    /// Its weights, in the order of the source.
+    /// Its tensors, in the order of the source.
     pub jobs: Vec<Job<'m>>,
-    /// What comes before the data.
-    pub header: Vec<u8>,
-    /// Length of the whole file.
-    pub len: u64,
+    /// What stands around them.
+    pub layout: Layout,
 }
 
 /// The files to be written.
 pub struct Plan<'m> {
     /// At least one.
     pub files: Vec<PlannedFile<'m>>,
-    /// The index of several files.
-    pub index: Option<String>,
+    /// The index of several files: its name and its text.
+    pub index: Option<(String, String)>,
+    /// Names that are not written, because another name stands for the same numbers.
+    pub ties: Vec<Tie>,
+    /// How many work at it, and what they need.
+    pub memory: Memory,
 }
 
 impl<'m> Plan<'m> {
-    /// Every weight, in the order of the source.
+    /// Every tensor, in the order of the source.
     pub fn jobs(&self) -> impl Iterator<Item = &Job<'m>> {
         self.files.iter().flat_map(|file| &file.jobs)
     }
 
     /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.len).fold(0, u64::saturating_add)
+        self.files.iter().map(|file| file.layout.len).fold(0, u64::saturating_add)
     }
 }
 
-/// A weight that cannot be written, and why.
-pub type Obstacle<'m> = (Weight<'m>, String);
+/// A tensor that cannot be written, and why.
+pub struct Obstacle<'m> {
+    /// Its name in the source.
+    pub name: &'m str,
+    /// The kind within its scheme.
+    pub variant: &'m str,
+    /// What stands against it.
+    pub reason: String,
+}
 
-/// Plans safetensors files of these weights; the inner error lists all that cannot be written.
-pub fn plan<'m>(
-    weights: &[Weight<'m>],
-    types: Types,
-    metadata: &[(String, String)],
-    spread: Spread,
-) -> Result<Result<Plan<'m>, Vec<Obstacle<'m>>>> {
+/// The tensors that are wanted, without their places; the error lists all that cannot be written.
+pub fn jobs<'m>(model: &'m Model, wishes: &Wishes<'_>) -> Result<Vec<Job<'m>>, Vec<Obstacle<'m>>> {
+    let origins: Vec<Origin<'m>> = match wishes.types.of {
+        OutputType::Keep => stored(model).map(|(s, info)| Origin::Stored(s, info)).collect(),
+        _ => model.weights().map(Origin::Weight).collect(),
+    };
     let (mut jobs, mut obstacles) = (Vec::new(), Vec::new());
-    for weight in weights {
-        match job(weight, types) {
+    for origin in origins {
+        let (name, variant): (&'m str, &'m str) = match &origin {
+            Origin::Weight(weight) => (weight.name(), weight.variant()),
+            Origin::Stored(_, info) => (&info.name, info.stored.name()),
+        };
+        if !(wishes.select)(name) {
+            continue;
+        }
+        match job(origin, (wishes.rename)(name), wishes) {
             Ok(job) => jobs.push(job),
-            Err(reason) => obstacles.push((*weight, reason)),
+            Err(reason) => obstacles.push(Obstacle { name, variant, reason }),
         }
     }
-    if !obstacles.is_empty() {
-        return Ok(Err(obstacles));
-    }
+    if obstacles.is_empty() { Ok(jobs) } else { Err(obstacles) }
+}
+
+/// Every stored tensor with its file.
+fn stored(model: &Model) -> impl Iterator<Item = (&Source, &TensorInfo)> {
+    let of = |source| Source::catalog(source).tensors.iter().map(move |info| (source, info));
+    model.sources().iter().flat_map(of)
+}
+
+/// Places tensors in files, with this metadata.
+pub fn plan<'m>(
+    mut jobs: Vec<Job<'m>>,
+    mut metadata: Entries,
+    wishes: &Wishes<'_>,
+) -> Result<Plan<'m>> {
     for job in jobs.iter().filter(|job| job.action == Action::Decode) {
-        check_memory(&job.weight, &job.cut)?;
+        check_memory(job.weight()?, &job.cut)?;
     }
+    let memory = memory::fit(&mut jobs, wishes.workers, wishes.max_memory)?;
+    let ties = if wishes.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
+    let noted = ties.iter().map(|tie| (tie.name.clone(), Held::Value(Value::text(&*tie.to))));
+    metadata.extend(noted);
+    let planned: Vec<Planned<'_>> = jobs.iter().map(Job::planned).collect();
+    let metadata =
+        wishes.writer.metadata(metadata, &planned, wishes.types.of == OutputType::Keep)?;
+    let spread = if wishes.writer.splits() { wishes.spread } else { Spread::OneFile };
     let ranges = spread.files(&jobs.iter().map(|job| job.bytes).collect::<Vec<_>>());
-    let count = ranges.len();
+    let (count, tensors) = (ranges.len(), jobs.len());
     let mut jobs = jobs.into_iter();
-    let files = ranges
-        .into_iter()
-        .enumerate()
-        .map(|(at, range)| file(shard_name(at, count), jobs.by_ref().take(range.len()), metadata))
-        .collect::<Result<Vec<_>>>()?;
-    let index = (count > 1).then(|| {
-        let jobs = || files.iter().flat_map(|file| file.jobs.iter().map(move |job| (file, job)));
-        let bytes = jobs().map(|(_, job)| job.bytes).fold(0, u64::saturating_add);
-        let elements = jobs().map(|(_, job)| job.weight.elements()).fold(0, u64::saturating_add);
-        index(jobs().map(|(file, job)| (job.weight.name(), &*file.name)), bytes, elements)
-    });
-    Ok(Ok(Plan { files, index }))
+    let mut files = Vec::with_capacity(count);
+    for (index, range) in ranges.into_iter().enumerate() {
+        let part = (index, count);
+        let about = About { metadata: &metadata, part, tensors, streamed: wishes.streamed };
+        let jobs = jobs.by_ref().take(range.len()).collect();
+        files.push(file(wishes, jobs, &about)?);
+    }
+    let index = index(&files, wishes).filter(|_| count > 1);
+    Ok(Plan { files, index, ties, memory })
 }
 
 /// Lays out one file.
 fn file<'m>(
-    name: String,
-    jobs: impl Iterator<Item = Job<'m>>,
-    metadata: &[(String, String)],
+    wishes: &Wishes<'_>,
+    mut jobs: Vec<Job<'m>>,
+    about: &About<'_>,
 ) -> Result<PlannedFile<'m>> {
-    let mut jobs: Vec<Job<'m>> = jobs.collect();
-    let planned: Vec<_> = jobs
-        .iter()
-        .map(|job| safetensors::Planned {
-            name: job.weight.name().to_owned(),
-            dtype: job.dtype,
-            shape: job.weight.shape().into(),
-        })
-        .collect();
-    let file = safetensors::plan(&planned, metadata)?;
-    for (job, &(offset, bytes)) in jobs.iter_mut().zip(&file.places) {
-        (job.offset, job.bytes) = (offset, bytes);
+    let planned: Vec<_> = jobs.iter().map(Job::planned).collect();
+    let layout = wishes.writer.lay_out(&planned, about)?;
+    for (job, &offset) in jobs.iter_mut().zip(&layout.places) {
+        job.offset = offset;
     }
-    Ok(PlannedFile { name, jobs, header: file.header, len: file.len })
+    Ok(PlannedFile { name: wishes.writer.file_name(&wishes.stem, about.part), jobs, layout })
 }
 
-/// What is to be done with a weight, without its place; or why nothing can be.
-fn job<'m>(weight: &Weight<'m>, types: Types) -> Result<Job<'m>, String> {
-    if let Some(reason) = unreadable_part(weight) {
+fn index(files: &[PlannedFile<'_>], wishes: &Wishes<'_>) -> Option<(String, String)> {
+    let jobs = || files.iter().flat_map(|file| file.jobs.iter().map(move |job| (file, job)));
+    let bytes = jobs().map(|(_, job)| job.bytes).fold(0, u64::saturating_add);
+    let elements = jobs().map(|(_, job)| job.elements()).fold(0, u64::saturating_add);
+    let map = jobs().map(|(file, job)| (&*job.name, &*file.name)).collect();
+    wishes.writer.index(&wishes.stem, map, bytes, elements)
+}
+
+/// What is to be done with a tensor, without its place; or why nothing can be.
+fn job<'m>(origin: Origin<'m>, name: String, wishes: &Wishes<'_>) -> Result<Job<'m>, String> {
+    let job = match origin {
+        Origin::Stored(source, info) => stored_job(source, info, name)?,
+        Origin::Weight(weight) => weight_job(weight, name, wishes.types)?,
+    };
+    match wishes.writer.refuses(&job.planned()) {
+        Some(reason) => Err(reason),
+        None => Ok(job),
+    }
+}
+
+fn stored_job<'m>(
+    source: &'m Source,
+    info: &'m TensorInfo,
+    name: String,
+) -> Result<Job<'m>, String> {
+    if let Some(reason) = unreadable(source, info) {
+        return Err(reason);
+    }
+    Ok(Job {
+        name,
+        origin: Origin::Stored(source, info),
+        stored: info.stored.clone(),
+        action: Action::Copy,
+        offset: 0,
+        bytes: info.bytes,
+        cut: Cut::of_stored(info),
+    })
+}
+
+fn weight_job<'m>(weight: Weight<'m>, name: String, types: Types<'_>) -> Result<Job<'m>, String> {
+    if let Some(reason) = unreadable_part(&weight) {
         return Err(reason);
     }
     let not_a_number =
         || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
-    let dtype = types.of(weight).ok_or_else(not_a_number)?;
+    let dtype = types.of(&weight).ok_or_else(not_a_number)?;
     let action = match (weight.scheme() == plain::NAME, weight.native() == Some(dtype)) {
         (true, true) => Action::Copy,
         (true, false) => Action::Cast,
         (false, _) => Action::Decode,
     };
-    match weight.undecodable() {
-        Some(reason) if action != Action::Copy => Err(reason),
-        _ if !safetensors::can_express(dtype) => Err(format!("safetensors has no type {dtype}")),
-        _ => {
-            let cut = Cut::of(weight, action, dtype);
-            // What cannot be counted is refused with its name when the file is laid out.
-            let bytes = dtype.bytes_for(weight.elements()).unwrap_or(u64::MAX);
-            Ok(Job { weight: *weight, dtype, action, offset: 0, bytes, cut })
-        }
+    if let Some(reason) = weight.undecodable().filter(|_| action != Action::Copy) {
+        return Err(reason);
     }
+    let bytes =
+        dtype.bytes_for(weight.elements()).ok_or("its size is not a whole number of bytes")?;
+    Ok(Job {
+        name,
+        cut: Cut::of(&weight, action, dtype),
+        origin: Origin::Weight(weight),
+        stored: StoredType::Element(dtype),
+        action,
+        offset: 0,
+        bytes,
+    })
 }
 
 /// Why a weight has no bytes to give, naming the part that has none.

@@ -1,21 +1,19 @@
-//! One file or several: which weight goes into which, under which names, and the index of them.
+//! One file or several: which tensor goes into which.
 
 use std::ops::Range;
 
-use serde_json::{Map, Value, json};
-
-/// How the weights are spread over files.
+/// How the tensors are spread over files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Everything in one file.
     OneFile,
-    /// A directory of files with at most so many bytes of data each; a larger weight has a file of
+    /// A directory of files with at most so many bytes of data each; a larger tensor has a file of
     /// its own.
     Shards(u64),
 }
 
 impl Spread {
-    /// The weights of each file, given how many bytes each takes; at least one file.
+    /// The tensors of each file, given how many bytes each takes; at least one file.
     pub fn files(self, bytes: &[u64]) -> Vec<Range<usize>> {
         let most = match self {
             Self::OneFile => u64::MAX,
@@ -36,34 +34,6 @@ impl Spread {
     }
 }
 
-/// The name of a shard, as loaders of the transformers library know them.
-pub fn shard_name(index: usize, count: usize) -> String {
-    match count {
-        1 => "model.safetensors".to_owned(),
-        _ => format!("model-{:05}-of-{count:05}.safetensors", index + 1),
-    }
-}
-
-/// The name of the index of several shards.
-pub const INDEX: &str = "model.safetensors.index.json";
-
-/// The index: which file holds which weight, and how much there is in all.
-pub fn index<'a>(
-    weights: impl Iterator<Item = (&'a str, &'a str)>,
-    bytes: u64,
-    parameters: u64,
-) -> String {
-    let mut map: Vec<(&str, &str)> = weights.collect();
-    map.sort_unstable();
-    let map: Map<String, Value> =
-        map.into_iter().map(|(name, file)| (name.to_owned(), file.into())).collect();
-    let index = json!({
-        "metadata": { "total_parameters": parameters, "total_size": bytes },
-        "weight_map": map,
-    });
-    format!("{index:#}\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,12 +46,5 @@ mod tests {
         assert_eq!(files(10, &[]), vec![0..0; 1]);
         assert_eq!(files(0, &[0, 1, 1]), [0..1, 1..2, 2..3]);
         assert_eq!(Spread::OneFile.files(&[u64::MAX, u64::MAX]), vec![0..2; 1]);
-    }
-
-    #[test]
-    fn the_index_is_as_transformers_writes_it() {
-        let text = index([("b", "2"), ("a", "1")].into_iter(), 10, 5);
-        let expected = "{\n  \"metadata\": {\n    \"total_parameters\": 5,\n    \"total_size\": 10\n  },\n  \"weight_map\": {\n    \"a\": \"1\",\n    \"b\": \"2\"\n  }\n}\n";
-        assert_eq!(text, expected);
     }
 }

@@ -3,82 +3,113 @@
 use std::io::Write;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use super::sums::Sums;
+use crate::containers::writing::Fixed;
 use crate::error::{Error, Result};
 use crate::output::Output;
 
-/// Takes tiles from any thread. Turns count from 0 and rise with offsets.
+/// Which tile that is.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile {
+    /// Its turn in the order of the output, from 0.
+    pub turn: u64,
+    /// The tensor it is of: an index of the jobs.
+    pub job: usize,
+    /// Where it begins in the tensor.
+    pub at: u64,
+    /// Where it begins in the file.
+    pub offset: u64,
+}
+
+/// Takes tiles from any thread. Turns rise with offsets.
 pub trait Sink: Sync {
-    /// Writes the tile whose turn that is.
-    fn write(&self, turn: u64, offset: u64, bytes: &[u8]) -> Result<()>;
+    /// Takes a tile.
+    fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()>;
 
     /// Lets nobody wait any longer for a turn that will not come.
     fn give_up(&self) {}
 }
 
 impl Sink for Output {
-    fn write(&self, _: u64, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.write_at(offset, bytes)
+    fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
+        self.write_at(tile.offset, bytes)
     }
 }
 
 /// A stream: every tile waits for its turn.
-pub struct Stream<W> {
-    state: Mutex<State<W>>,
+pub struct Stream<'a, W> {
+    state: Mutex<State<'a, W>>,
     moved: Condvar,
+    sums: Option<&'a Sums>,
 }
 
-struct State<W> {
+struct State<'a, W> {
     writer: W,
     turn: u64,
     /// Bytes written so far.
     at: u64,
+    /// What stands around the tensors and has not been written yet.
+    fixed: &'a [Fixed],
     given_up: bool,
 }
 
 /// What lies between tiles.
 static ZEROS: [u8; 4096] = [0; 4096];
 
-impl<W: Write + Send> Stream<W> {
-    /// A stream that begins with `header`.
-    pub fn new(mut writer: W, header: &[u8]) -> Result<Self> {
-        writer.write_all(header).map_err(failed)?;
-        let state = State { writer, turn: 0, at: header.len() as u64, given_up: false };
-        Ok(Self { state: Mutex::new(state), moved: Condvar::new() })
+impl<'a, W: Write + Send> Stream<'a, W> {
+    /// A stream of tiles with these bytes around them, and their sums in those bytes.
+    pub fn new(writer: W, fixed: &'a [Fixed], sums: Option<&'a Sums>) -> Self {
+        let state = State { writer, turn: 0, at: 0, fixed, given_up: false };
+        Self { state: Mutex::new(state), moved: Condvar::new(), sums }
     }
 
-    /// Fills up to the planned length, and lets go of the writer.
+    /// Writes up to the planned length, and lets go of the writer.
     pub fn finish(self, len: u64) -> Result<()> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        state.pad(len)?;
+        state.go_to(len, self.sums)?;
         state.writer.flush().map_err(failed)
     }
 }
 
-impl<W: Write> State<W> {
+impl<W: Write> State<'_, W> {
+    /// Writes what lies before a place.
+    fn go_to(&mut self, to: u64, sums: Option<&Sums>) -> Result<()> {
+        while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
+            self.pad(next.at)?;
+            match sums {
+                Some(sums) => self.put(&sums.filled(next))?,
+                None => self.put(&next.bytes)?,
+            }
+            self.fixed = rest;
+        }
+        self.pad(to)
+    }
+
     fn pad(&mut self, to: u64) -> Result<()> {
         while self.at < to {
             let zeros = usize::try_from(to - self.at).unwrap_or(usize::MAX).min(ZEROS.len());
-            self.writer.write_all(&ZEROS[..zeros]).map_err(failed)?;
-            self.at += zeros as u64;
+            self.put(&ZEROS[..zeros])?;
         }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(failed)?;
+        self.at += bytes.len() as u64;
         Ok(())
     }
 }
 
-impl<W: Write + Send> Sink for Stream<W> {
-    fn write(&self, turn: u64, offset: u64, bytes: &[u8]) -> Result<()> {
+impl<W: Write + Send> Sink for Stream<'_, W> {
+    fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let not_yet = |state: &mut State<W>| state.turn != turn && !state.given_up;
+        let not_yet = |state: &mut State<'_, W>| state.turn != tile.turn && !state.given_up;
         let mut state =
             self.moved.wait_while(state, not_yet).unwrap_or_else(PoisonError::into_inner);
         if state.given_up {
             return Err(Error::usage("another tile could not be written"));
         }
-        let written = state.pad(offset).and_then(|()| {
-            state.writer.write_all(bytes).map_err(failed)?;
-            state.at += bytes.len() as u64;
-            Ok(())
-        });
+        let written = state.go_to(tile.offset, self.sums).and_then(|()| state.put(bytes));
         state.turn += 1;
         self.moved.notify_all();
         written

@@ -193,16 +193,10 @@ fn refuse(evidence: &Evidence<'_>, weight: TensorId, scales: &[TensorId], bids: 
         scale.stored.name(),
         scale.shape,
     );
-    bids.findings.push(Finding::of(&codes.name, "unknown-scheme", reason.clone()));
     let scales = scales.iter().map(|&tensor| Part { role: "scales", tensor });
-    bids.weights.push(Bid {
-        name: codes.name.to_string(),
-        shape: codes.shape.clone(),
-        variant: "undecided".into(),
-        native: None,
-        parts: std::iter::once(Part { role: "weight", tensor: weight }).chain(scales).collect(),
-        recipe: Err(reason.into()),
-    });
+    let parts = std::iter::once(Part { role: "weight", tensor: weight }).chain(scales).collect();
+    let bid = Bid::refused(&*codes.name, codes.shape.clone(), parts, &reason);
+    bids.refuse(codes, "unknown-scheme", bid);
 }
 
 #[cfg(test)]

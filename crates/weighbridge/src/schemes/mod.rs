@@ -25,6 +25,7 @@ mod bids;
 pub mod bnb;
 mod columns;
 pub mod compressed;
+mod effort;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
@@ -35,6 +36,7 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
+mod refused;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -43,6 +45,7 @@ mod unused;
 
 pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
+use effort::Effort;
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
 pub static SCHEMES: &[&dyn Scheme] = &[
@@ -66,6 +69,27 @@ pub trait Scheme: Sync {
 
     /// Bids for what it understands.
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
+
+    /// What says that weights are stored so, and is untrue once they are decoded.
+    fn traces(&self) -> Traces {
+        Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }
+    }
+}
+
+/// Where a scheme is spoken of, beside the weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces {
+    /// Keys of `config.json` and its like.
+    pub config_keys: &'static [&'static str],
+    /// Files of a repository that speak of nothing else.
+    pub files: &'static [&'static str],
+    /// Keys of a safetensors file's metadata.
+    pub metadata: &'static [&'static str],
+}
+
+/// The traces of the schemes of these names.
+pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
+    SCHEMES.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
 }
 
 /// Which stored tensor of which source.
@@ -98,6 +122,7 @@ pub struct Evidence<'a> {
     /// Reads the image of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
     answers: answers::Answers<'a>,
+    effort: Effort,
 }
 
 /// The longest tensor that is read before anything is asked for: descriptions of a scheme that
@@ -118,6 +143,7 @@ impl<'a> Evidence<'a> {
             metadata: Vec::new(),
             read: None,
             answers: answers::Answers::default(),
+            effort: Effort::default(),
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -165,6 +191,11 @@ impl<'a> Evidence<'a> {
             ));
         }
         read(id).map_err(|e| e.to_string())
+    }
+
+    /// The account of comparisons of names with what the configs list.
+    pub(crate) fn effort(&self) -> &Effort {
+        &self.effort
     }
 
     /// The quantization method that the configs name, in lower case: `gptq`, `fp8`, `modelopt`,
@@ -249,26 +280,31 @@ impl<'a> Evidence<'a> {
     /// The type that the config says the model was made in, where it says so.
     #[must_use]
     pub fn model_dtype(&self) -> Option<DType> {
-        let under = |json: &'a serde_json::Value| {
-            let named = |key| json.get(key).filter(|named: &&serde_json::Value| named.is_string());
-            named("dtype").or_else(|| named("torch_dtype"))
-        };
-        let of = |file| {
-            self.config(file).and_then(|c| under(c).or_else(|| under(c.get("text_config")?)))
-        };
-        let named = of("config.json").or_else(|| of("params.json"))?;
-        match named.as_str()?.trim_start_matches("torch.") {
-            "bfloat16" => Some(DType::BF16),
-            "float16" | "half" => Some(DType::F16),
-            "float32" | "float" => Some(DType::F32),
-            _ => None,
-        }
+        model_dtype(self.configs)
     }
 
     /// The metadata of each file.
     #[must_use]
     pub fn metadata(&self) -> &[&'a Metadata] {
         &self.metadata
+    }
+}
+
+/// The type that configs say a model was made in, where they say so.
+pub(crate) fn model_dtype(configs: &[Config]) -> Option<DType> {
+    let under = |json: &'_ serde_json::Value| {
+        let named = |key| json.get(key)?.as_str().map(str::to_owned);
+        named("dtype").or_else(|| named("torch_dtype"))
+    };
+    let of = |file| {
+        let config = &configs.iter().find(|config| config.name == file)?.json;
+        under(config).or_else(|| under(config.get("text_config")?))
+    };
+    match of("config.json").or_else(|| of("params.json"))?.trim_start_matches("torch.") {
+        "bfloat16" => Some(DType::BF16),
+        "float16" | "half" => Some(DType::F16),
+        "float32" | "float" => Some(DType::F32),
+        _ => None,
     }
 }
 
@@ -341,8 +377,28 @@ pub trait Elements: Send + Sync {
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
 }
 
+/// [`Elements`] that are all there is to a [`Recipe`]: rows are stretches of so many elements.
+pub trait ByElements: Elements {
+    /// Elements of one row of the outermost dimension.
+    fn row_elements(&self) -> u64;
+}
+
+impl<T: ByElements> Recipe for T {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        Elements::needs(self, elements_of(&rows, self.row_elements()), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.row_elements()), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
 /// The elements of some rows.
-pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
     rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
 }
 

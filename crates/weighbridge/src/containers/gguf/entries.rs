@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::catalog::{ArrayRef, Catalog, Finding, Value};
+use crate::cursor::Endian;
 use crate::error::{Error, Result};
 use crate::text::{escaped, shortened};
 
@@ -180,6 +181,27 @@ pub(super) fn elements(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Vec<
     let least = least_bytes(reader, kind);
     reader.expect_items(array.len, least, "a metadata array")?;
     list(reader, kind, array.len, 1)
+}
+
+/// The bytes of an array as a file of today has them: its kind, its length, its elements; nothing
+/// where an old or a big-endian file has them otherwise.
+pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
+    const WHAT: &str = "a metadata array";
+    let kind = Kind::from_name(&array.element);
+    let Some(kind) = kind.filter(|_| reader.endian() == Endian::Little && reader.version() > 1)
+    else {
+        return Ok(None);
+    };
+    reader.cursor.seek(array.offset);
+    skip(reader, kind, array.len, 1)?;
+    let len = reader.cursor.position().saturating_sub(array.offset);
+    reader.budget.charge(len, WHAT)?;
+    reader.cursor.seek(array.offset);
+    let mut out = kind.number().to_le_bytes().to_vec();
+    out.extend(array.len.to_le_bytes());
+    let len = usize::try_from(len).map_err(|_| Error::limit("an array beyond all memory"))?;
+    out.extend_from_slice(reader.cursor.take(len, WHAT)?);
+    Ok(Some(out))
 }
 
 fn list(reader: &mut Reader<'_>, kind: Kind, len: u64, depth: u32) -> Result<Vec<Value>> {

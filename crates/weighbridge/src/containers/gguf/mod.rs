@@ -40,6 +40,7 @@ mod entries;
 mod reader;
 mod tensors;
 mod types;
+mod write;
 
 /// The container.
 pub struct Gguf;
@@ -82,6 +83,16 @@ impl Container for Gguf {
     ) -> Result<Vec<Value>> {
         let budget = Budget::new(limits.clone());
         entries::elements(&mut Reader::new(input, &budget)?, array)
+    }
+
+    fn raw_array(
+        &self,
+        input: &Input,
+        array: &ArrayRef,
+        limits: &Limits,
+    ) -> Result<Option<Vec<u8>>> {
+        let budget = Budget::new(limits.clone());
+        entries::raw(&mut Reader::new(input, &budget)?, array)
     }
 }
 

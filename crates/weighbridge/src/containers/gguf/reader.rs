@@ -155,6 +155,11 @@ impl Kind {
         KINDS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
+    /// Its number in files.
+    pub(super) fn number(self) -> u32 {
+        KINDS.iter().zip(0..).find(|(row, _)| row.0 == self).map_or(0, |(_, number)| number)
+    }
+
     /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
         KINDS.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)

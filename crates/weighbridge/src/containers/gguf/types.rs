@@ -93,18 +93,25 @@ pub(super) fn resolve(id: u32, extent: Extent, dialect: Dialect, endian: Endian)
     }
 }
 
+/// Plain types and their numbers.
+const PLAIN: [(u32, DType); 8] = [
+    (0, DType::F32),
+    (1, DType::F16),
+    (24, DType::I8),
+    (25, DType::I16),
+    (26, DType::I32),
+    (27, DType::I64),
+    (28, DType::F64),
+    (30, DType::BF16),
+];
+
 fn plain(id: u32) -> Option<DType> {
-    Some(match id {
-        0 => DType::F32,
-        1 => DType::F16,
-        24 => DType::I8,
-        25 => DType::I16,
-        26 => DType::I32,
-        27 => DType::I64,
-        28 => DType::F64,
-        30 => DType::BF16,
-        _ => return None,
-    })
+    PLAIN.iter().find(|row| row.0 == id).map(|row| row.1)
+}
+
+/// The number of a plain type.
+pub(super) fn number(dtype: DType) -> Option<u32> {
+    PLAIN.iter().find(|row| row.1 == dtype).map(|row| row.0)
 }
 
 fn blocks(block: &'static Block, extent: Extent, endian: Endian) -> Resolved {

@@ -22,6 +22,7 @@ mod array;
 mod header;
 mod literal;
 mod types;
+mod write;
 
 use array::Room;
 use header::{Header, MAGIC, Parsed, USUAL};

@@ -15,6 +15,31 @@ pub(super) struct Type {
     pub(super) refused: Option<Box<str>>,
 }
 
+/// Types that have a name in numpy.
+const NAMES: [(DType, &str); 14] = [
+    (DType::Bool, "b1"),
+    (DType::I8, "i1"),
+    (DType::I16, "i2"),
+    (DType::I32, "i4"),
+    (DType::I64, "i8"),
+    (DType::U8, "u1"),
+    (DType::U16, "u2"),
+    (DType::U32, "u4"),
+    (DType::U64, "u8"),
+    (DType::F16, "f2"),
+    (DType::F32, "f4"),
+    (DType::F64, "f8"),
+    (DType::C64, "c8"),
+    (DType::C128, "c16"),
+];
+
+/// The string for a type, little-endian.
+pub(super) fn descr(dtype: DType) -> Option<String> {
+    let name = NAMES.iter().find(|row| row.0 == dtype)?.1;
+    let order = if dtype.bits() == 8 { '|' } else { '<' };
+    Some(format!("{order}{name}"))
+}
+
 /// The type behind a string such as `<f4`.
 pub(super) fn simple(descr: &str) -> Type {
     let (order, rest) = match descr.as_bytes().first() {
@@ -23,23 +48,11 @@ pub(super) fn simple(descr: &str) -> Type {
     };
     let kind = rest.chars().next().unwrap_or(' ');
     let width = rest.get(kind.len_utf8()..).unwrap_or_default();
-    let dtype = match (kind, width) {
-        ('b', "1") => DType::Bool,
-        ('i', "1") => DType::I8,
-        ('i', "2") => DType::I16,
-        ('i', "4") => DType::I32,
-        ('i', "8") => DType::I64,
-        ('u', "1") => DType::U8,
-        ('u', "2") => DType::U16,
-        ('u', "4") => DType::U32,
-        ('u', "8") => DType::U64,
-        ('f', "2") => DType::F16,
-        ('f', "4") => DType::F32,
-        ('f', "8") => DType::F64,
-        ('c', "8") => DType::C64,
-        ('c', "16") => DType::C128,
-        ('V', "2") => DType::BF16,
-        _ => return foreign(descr, kind, width),
+    let named = NAMES.iter().find(|row| rest == row.1).map(|row| row.0);
+    // Two bytes without a meaning, which is what bfloat16 becomes.
+    let dtype = match named.or((rest == "V2").then_some(DType::BF16)) {
+        Some(dtype) => dtype,
+        None => return foreign(descr, kind, width),
     };
     Type {
         stored: dtype.into(),

@@ -17,10 +17,9 @@ use crate::input::Input;
 use super::{Container, Opening, Probe, Recognition};
 
 mod header;
+mod index;
 mod json;
 mod write;
-
-pub use write::{Plan, Planned, can_express, plan};
 
 /// The format's own cap on the header.
 const MAX_HEADER: u64 = 100_000_000;

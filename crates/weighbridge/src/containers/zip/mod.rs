@@ -38,6 +38,7 @@ mod fields;
 mod local;
 mod method;
 mod recover;
+pub(crate) mod write;
 
 pub(crate) use local::{first_members, looks_like_zip};
 pub(crate) use method::Method;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::schemes::ggml::BlockRows;
-use crate::schemes::{Element, Elements, Out, Recipe, elements_of};
+use crate::schemes::{ByElements, Element, Elements, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
@@ -49,17 +49,9 @@ impl PaddedRows {
     }
 }
 
-impl Recipe for PaddedRows {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.row.columns), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.row.columns), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for PaddedRows {
+    fn row_elements(&self) -> u64 {
+        self.row.columns
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::schemes::{Elements, Out, Recipe, elements_of};
+use crate::schemes::{ByElements, Elements, Out};
 use crate::simd::{self, Level, Number};
 use crate::source::{Slab, Staged};
 
@@ -17,17 +17,9 @@ pub(super) struct ScaledBytes {
     pub(super) columns: u64,
 }
 
-impl Recipe for ScaledBytes {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.columns), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.columns), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for ScaledBytes {
+    fn row_elements(&self) -> u64 {
+        self.columns
     }
 }
 

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use super::columns::config::{Config, Layout, Packed, ROTATED};
 use super::columns::{self, Columns, Lay, Zeros, plain_codes};
-use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
-use crate::catalog::{Finding, TensorInfo};
+use super::{Bid, Bids, Evidence, Part, Scheme, TensorId, Traces};
+use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 
 /// The scheme.
@@ -26,6 +26,14 @@ type Found<'a> = (TensorId, &'a TensorInfo);
 impl Scheme for Awq {
     fn name(&self) -> &'static str {
         "awq"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config"],
+            files: &["quant_config.json", "quantize_config.json"],
+            metadata: &[],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -92,15 +100,8 @@ fn bid_for(
     match decided {
         Ok(sides) => bids.weights.push(bid_of(&sides, name, parts)),
         Err((kind, reason)) => {
-            bids.findings.push(Finding::of(&qweight.name, kind, reason.clone()));
-            bids.weights.push(Bid {
-                name,
-                shape: qweight.shape.clone(),
-                variant: "undecided".into(),
-                native: None,
-                parts,
-                recipe: Err(reason.into()),
-            });
+            let bid = Bid::refused(name, qweight.shape.clone(), parts, &reason);
+            bids.refuse(qweight, kind, bid);
         }
     }
 }

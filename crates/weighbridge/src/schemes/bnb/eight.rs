@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Found, orphan, other_method, undecodable};
+use super::{Found, orphan, other_method};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
@@ -44,7 +44,7 @@ pub(super) fn bid_for(
             parts,
             recipe: Ok(recipe(columns)),
         }),
-        Err(reason) => undecodable(weight, parts, reason, bids),
+        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::absmax::{Coded, MAP, Stored};
 use super::state::State;
-use super::{Found, Group, orphan, other_method, undecodable};
+use super::{Found, Group, orphan, other_method};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::schemes::matrix::{Arithmetic, BlockFactors, Codes, Flat, Packing, scale_of};
@@ -71,7 +71,7 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
     bids.dropped.extend(beside.map.map(|(id, _)| (id, reason(unused))));
     match layout_of(group, weight, &beside, evidence) {
         Ok(layout) => bids.weights.push(layout.bid(group.weight, parts)),
-        Err(reason) => undecodable(weight, parts, reason, bids),
+        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
     }
 }
 

@@ -29,7 +29,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
+use super::{Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
@@ -138,19 +138,6 @@ fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
-}
-
-/// A weight that is known to be one, but cannot be decoded.
-fn undecodable(weight: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids) {
-    bids.findings.push(Finding::of(&weight.name, "undecodable", reason.clone()));
-    bids.weights.push(Bid {
-        name: weight.name.to_string(),
-        shape: weight.shape.clone(),
-        variant: "undecided".into(),
-        native: None,
-        parts,
-        recipe: Err(reason.into()),
-    });
 }
 
 /// What is left of a weight that is gone.

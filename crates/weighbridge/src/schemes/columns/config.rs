@@ -20,6 +20,7 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use crate::schemes::Evidence;
+use crate::schemes::effort::Effort;
 use crate::text::shortened;
 
 /// A layout that a config names.
@@ -63,6 +64,8 @@ pub(crate) struct Config<'a> {
     named: HashMap<&'a str, Packed>,
     /// Those of modules whose names fit a pattern.
     rules: Vec<Rule<'a>>,
+    /// What comparing with them may cost.
+    effort: Effort,
 }
 
 /// A pattern of module names, and what it says of them.
@@ -139,23 +142,30 @@ impl<'a> Config<'a> {
             let there = |suffix: &str| evidence.find(&format!("{name}.{suffix}")).is_some();
             there("qweight") || there("weight")
         };
-        Ok(Some(Self::from_json(json, &is_module).ok_or(())?))
+        Ok(Some(Self::from_json(json, &is_module, evidence.effort()).ok_or(())?))
     }
 
-    fn from_json(json: &'a Json, is_module: &dyn Fn(&str) -> bool) -> Option<Self> {
+    fn from_json(
+        json: &'a Json,
+        is_module: &dyn Fn(&str) -> bool,
+        effort: &Effort,
+    ) -> Option<Self> {
         let usual = Packed::of(json);
         let members = |key: &str| {
             let members = json.get(key).and_then(Json::as_object).into_iter().flatten();
             members.map(|(name, rule)| (&**name, Packed::of(rule).or(usual)))
         };
         let dynamic = members("dynamic").map(|(text, packed)| match text.strip_prefix("-:") {
-            Some(text) => Rule::at_start(text, Says::Plain),
-            None => Rule::at_start(text.strip_prefix("+:").unwrap_or(text), Says::Packed(packed)),
+            Some(text) => Rule::at_start(text, Says::Plain, effort),
+            None => {
+                let text = text.strip_prefix("+:").unwrap_or(text);
+                Rule::at_start(text, Says::Packed(packed), effort)
+            }
         });
         let extra = members("extra_config").filter(|(name, _)| !is_module(name));
         let extra = extra.map(|(text, packed)| Rule {
             text,
-            pattern: Regex::new(text).ok(),
+            pattern: effort.pattern(text),
             says: Says::Perhaps(packed),
         });
         Some(Self {
@@ -164,6 +174,7 @@ impl<'a> Config<'a> {
             usual,
             named: members("extra_config").collect(),
             rules: dynamic.chain(extra).collect(),
+            effort: effort.clone(),
         })
     }
 
@@ -174,7 +185,9 @@ impl<'a> Config<'a> {
             return Ok(vec![packed]);
         }
         let mut possible = Vec::new();
-        for rule in &self.rules {
+        let rules =
+            if self.effort.compare(module, self.rules.len()) { &self.rules[..] } else { &[] };
+        for rule in rules {
             match (rule.fits(module), &rule.says) {
                 (Some(true), Says::Packed(packed)) => {
                     possible.push(*packed);
@@ -218,8 +231,8 @@ fn says(json: Option<&Json>) -> bool {
 
 impl<'a> Rule<'a> {
     /// A pattern that fits names from their start on, as Python's `match` has it.
-    fn at_start(text: &'a str, says: Says) -> Self {
-        Self { text, pattern: Regex::new(&format!("^(?:{text})")).ok(), says }
+    fn at_start(text: &'a str, says: Says, effort: &Effort) -> Self {
+        Self { text, pattern: effort.pattern_at_start(text), says }
     }
 
     /// Whether a module's name fits; `None` if that cannot be told.
@@ -331,7 +344,7 @@ mod tests {
             ".*gate.*": {"bits": 2},
             "+:.*\\.18\\..*proj.*": {"bits": 8, "group_size": 32},
         }});
-        let config = Config::from_json(&json, &|_| false).unwrap();
+        let config = Config::from_json(&json, &|_| false, &Effort::default()).unwrap();
         let of = |module: &str| config.of_module(module);
         assert!(of("model.layers.1.self_attn.o_proj").unwrap_err().contains("not quantized"));
         assert_eq!(of("model.layers.18.mlp.gate_proj").unwrap(), [packed(2, 128)]);
@@ -346,7 +359,7 @@ mod tests {
             "-:(?!x).*": {},
             "+:(?!y).*": {"bits": 8},
         }});
-        let config = Config::from_json(&json, &|_| false).unwrap();
+        let config = Config::from_json(&json, &|_| false, &Effort::default()).unwrap();
         assert_eq!(config.of_module("x").unwrap(), [packed(8, 128), packed(4, 128)]);
     }
 
@@ -358,7 +371,7 @@ mod tests {
             "shared_expert": {"bits": 8},
         }});
         let is_module = |name: &str| name == "layers.1.mlp.gate";
-        let config = Config::from_json(&json, &is_module).unwrap();
+        let config = Config::from_json(&json, &is_module, &Effort::default()).unwrap();
         let of = |module: &str| config.of_module(module).unwrap();
         assert_eq!(of("layers.1.mlp.gate_proj"), [packed(4, 128)]);
         assert_eq!(of("layers.1.mlp.gate"), [packed(16, 128)]);

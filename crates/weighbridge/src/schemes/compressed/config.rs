@@ -1,19 +1,23 @@
 //! What a compressed-tensors config says: groups of modules, each with its own arguments.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use regex::Regex;
 use serde_json::Value as Json;
 
 use crate::schemes::Evidence;
+use crate::schemes::effort::Effort;
 
 /// The config, as far as decoding depends on it.
 #[derive(Default)]
 pub(super) struct Settings {
     groups: Vec<Group>,
-    ignore: Vec<Target>,
+    ignore: Targets,
     /// Modules whose activations are transformed while the model runs, and exceptions.
-    transformed: Vec<(Vec<Target>, Vec<Target>)>,
+    transformed: Vec<(Targets, Targets)>,
+    /// What comparing names with all these may cost.
+    effort: Effort,
     /// Which packing the writer's version used for widths that do not divide a word.
     pub(super) writer: Writer,
 }
@@ -34,16 +38,20 @@ pub(super) enum Writer {
 
 /// Modules that are quantized alike.
 struct Group {
-    targets: Vec<Target>,
+    targets: Targets,
     args: Args,
 }
 
-/// A module's name, a pattern of names, or the name of a class.
-enum Target {
-    Pattern(Regex),
-    /// A pattern that cannot be read here (Python knows more kinds): it may match anything.
-    Unreadable,
-    Name(String),
+/// Names of modules, patterns of them, and names of classes.
+#[derive(Default)]
+struct Targets {
+    names: HashSet<String>,
+    patterns: Vec<Regex>,
+    /// Whether there is a pattern that cannot be read here (Python knows more kinds): it may
+    /// match anything.
+    unreadable: bool,
+    /// Whether there is the name of a class.
+    class: bool,
 }
 
 /// Which scale serves for which part of a weight.
@@ -105,21 +113,14 @@ pub(super) struct Args {
 }
 
 impl Settings {
-    /// No config at all.
-    pub(super) const NOTHING: Self = Self {
-        groups: Vec::new(),
-        ignore: Vec::new(),
-        transformed: Vec::new(),
-        writer: Writer::Unknown,
-    };
-
     /// The config of a model that says it is compressed-tensors.
     pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
         let (_, json) = evidence.quantization()?;
-        (evidence.method()? == "compressed-tensors").then(|| Self::from_json(json))
+        let ours = evidence.method()? == "compressed-tensors";
+        ours.then(|| Self::from_json(json, evidence.effort()))
     }
 
-    fn from_json(json: &Json) -> Self {
+    fn from_json(json: &Json, effort: &Effort) -> Self {
         // Early writers nest it once more.
         let json =
             json.get("quantization_config").filter(|inner| inner.is_object()).unwrap_or(json);
@@ -127,36 +128,39 @@ impl Settings {
         let groups = groups.into_iter().flat_map(|groups| groups.values());
         let format = json.get("format").and_then(Json::as_str);
         Self {
-            groups: groups.filter_map(|group| Group::from_json(group, format)).collect(),
-            ignore: targets(json.get("ignore")),
-            transformed: transformed(json),
+            groups: groups.filter_map(|group| Group::from_json(group, format, effort)).collect(),
+            ignore: Targets::of(json.get("ignore"), effort),
+            transformed: transformed(json, effort),
+            effort: effort.clone(),
             writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
         }
     }
 
     /// Whether a module is left as it is, by name.
     pub(super) fn ignores(&self, module: &str) -> bool {
-        self.ignore.iter().any(|target| target.matches(module))
+        self.ignore.matches(module, &self.effort)
     }
 
     /// Whether a module's activations are transformed while the model runs.
     pub(super) fn transforms(&self, module: &str) -> bool {
-        self.transformed.iter().any(|(targets, ignore)| {
-            let is_target = |target: &Target| match target {
-                // A quantized weight is one of a class.
-                Target::Name(name) if is_class(name) => true,
-                Target::Unreadable => true,
-                target => target.matches(module),
-            };
-            targets.iter().any(is_target) && !ignore.iter().any(|target| target.matches(module))
-        })
+        let is_transformed = |(targets, ignore): &(Targets, Targets)| {
+            // A quantized weight is one of a class.
+            let is_target =
+                targets.class || targets.unreadable || targets.matches(module, &self.effort);
+            is_target && !ignore.matches(module, &self.effort)
+        };
+        self.effort.compare(module, self.transformed.len())
+            && self.transformed.iter().any(is_transformed)
     }
 
     /// The arguments of every group; without any, those that leave all to the tensors.
     pub(super) fn all(&self) -> Vec<Args> {
         match &self.groups[..] {
-            [] => vec![Args::default()],
-            groups => groups.iter().map(|group| group.args.clone()).collect(),
+            // Each is tried, which takes longer than a comparison.
+            groups if !groups.is_empty() && self.effort.compare("", groups.len() * 16) => {
+                groups.iter().map(|group| group.args.clone()).collect()
+            }
+            _ => vec![Args::default()],
         }
     }
 
@@ -164,51 +168,64 @@ impl Settings {
     /// by its class, which for a weight that is quantized can only be guessed where there is but
     /// one such group.
     pub(super) fn named(&self, module: &str) -> Option<Args> {
-        let with = |test: &dyn Fn(&Target) -> bool| {
-            self.groups.iter().filter(|group| group.targets.iter().any(test)).collect::<Vec<_>>()
-        };
-        let exact = with(&|target| matches!(target, Target::Name(name) if name == module));
-        let pattern =
-            with(&|target| matches!(target, Target::Pattern(pattern) if pattern.is_match(module)));
-        let unreadable = with(&|target| matches!(target, Target::Unreadable));
-        let class = with(&|target| matches!(target, Target::Name(name) if is_class(name)));
-        match (&exact[..], &pattern[..], &unreadable[..], &class[..]) {
-            ([group, ..], ..) | ([], [group, ..], ..) | ([], [], [], [group]) => {
-                Some(group.args.clone())
-            }
-            _ => None,
+        if !self.effort.compare(module, self.groups.len()) {
+            return None;
         }
+        let first =
+            |test: &dyn Fn(&Targets) -> bool| self.groups.iter().find(|group| test(&group.targets));
+        let exact = first(&|targets| targets.names.contains(module));
+        let pattern = || first(&|targets| targets.fits_pattern(module, &self.effort));
+        let class = || {
+            let mut classes = self.groups.iter().filter(|group| group.targets.class);
+            let only = classes.next().filter(|_| classes.next().is_none());
+            only.filter(|_| !self.groups.iter().any(|group| group.targets.unreadable))
+        };
+        exact.or_else(pattern).or_else(class).map(|group| group.args.clone())
     }
 }
 
 impl Group {
     /// A group without weight arguments quantizes activations only. `format` is the model's.
-    fn from_json(json: &Json, format: Option<&str>) -> Option<Self> {
+    fn from_json(json: &Json, format: Option<&str>, effort: &Effort) -> Option<Self> {
         let weights = json.get("weights").filter(|weights| weights.is_object())?;
         let format = json.get("format").and_then(Json::as_str).or(format);
         let format = format.filter(|format| !FORMATS.contains(format)).map(Into::into);
         let args = Args { format, ..Args::from_json(weights) };
-        Some(Self { targets: targets(json.get("targets")), args })
+        Some(Self { targets: Targets::of(json.get("targets"), effort), args })
     }
 }
 
-impl Target {
-    fn new(text: &str) -> Self {
-        match text.strip_prefix("re:") {
+impl Targets {
+    /// Those of a list, or a single one.
+    fn of(json: Option<&Json>, effort: &Effort) -> Self {
+        let list = match json {
+            Some(Json::Array(list)) => &list[..],
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        let mut targets = Self::default();
+        for text in list.iter().filter_map(Json::as_str) {
             // The library matches from the start of the name, to anywhere.
-            Some(pattern) => {
-                Regex::new(&format!("^(?:{pattern})")).map_or(Self::Unreadable, Self::Pattern)
+            match text.strip_prefix("re:").map(|text| effort.pattern_at_start(text)) {
+                Some(Some(pattern)) => targets.patterns.push(pattern),
+                Some(None) => targets.unreadable = true,
+                None => {
+                    targets.class |= is_class(text);
+                    targets.names.insert(text.to_owned());
+                }
             }
-            None => Self::Name(text.to_owned()),
         }
+        targets
     }
 
-    fn matches(&self, module: &str) -> bool {
-        match self {
-            Self::Pattern(pattern) => pattern.is_match(module),
-            Self::Unreadable => false,
-            Self::Name(name) => name == module,
-        }
+    fn fits_pattern(&self, module: &str, effort: &Effort) -> bool {
+        effort.compare(module, self.patterns.len())
+            && self.patterns.iter().any(|pattern| pattern.is_match(module))
+    }
+
+    /// Whether a module is one of them for certain.
+    fn matches(&self, module: &str, effort: &Effort) -> bool {
+        self.names.contains(module) || self.fits_pattern(module, effort)
     }
 }
 
@@ -218,19 +235,9 @@ fn is_class(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase()) && !name.contains('.')
 }
 
-/// A list of targets, or a single one.
-fn targets(json: Option<&Json>) -> Vec<Target> {
-    let list = match json {
-        Some(Json::Array(list)) => &list[..],
-        Some(one) => std::slice::from_ref(one),
-        None => &[],
-    };
-    list.iter().filter_map(Json::as_str).map(Target::new).collect()
-}
-
 /// Targets and exceptions of every transform of activations that a weight has to do with: those
 /// of weights are done once and for all, those of the attention's cache are between activations.
-fn transformed(json: &Json) -> Vec<(Vec<Target>, Vec<Target>)> {
+fn transformed(json: &Json, effort: &Effort) -> Vec<(Targets, Targets)> {
     let groups =
         json.get("transform_config").and_then(|json| json.get("config_groups")?.as_object());
     let schemes = groups.into_iter().flat_map(|groups| groups.values());
@@ -238,9 +245,8 @@ fn transformed(json: &Json) -> Vec<(Vec<Target>, Vec<Target>)> {
     let online = |apply: &&Json| {
         ["input", "output"].map(Some).contains(&apply.get("location").and_then(Json::as_str))
     };
-    all.filter(online)
-        .map(|apply| (targets(apply.get("targets")), targets(apply.get("ignore"))))
-        .collect()
+    let of = |apply: &Json, key: &str| Targets::of(apply.get(key), effort);
+    all.filter(online).map(|apply| (of(apply, "targets"), of(apply, "ignore"))).collect()
 }
 
 impl Args {
@@ -330,7 +336,7 @@ mod tests {
         let json = serde_json::json!({ "config_groups": {
             "a": group("Linear", 2), "b": group("re:.*down_proj", 3),
             "c": group("model.down_proj", 4), "d": group("lm_head", 8) } });
-        let settings = Settings::from_json(&json);
+        let settings = Settings::from_json(&json, &Effort::default());
         let bits = |module| settings.named(module).and_then(|args| args.bits);
         assert_eq!(bits("model.down_proj"), Some(4));
         assert_eq!(bits("layer.down_proj.x"), Some(3));
@@ -344,7 +350,7 @@ mod tests {
         let json = serde_json::json!({ "ignore": ["re:(?!x).*", "lm_head"], "config_groups": {
             "a": { "targets": ["re:(?!x).*"], "weights": { "num_bits": 4 } },
             "b": { "targets": ["Linear"], "weights": { "num_bits": 8 } } } });
-        let settings = Settings::from_json(&json);
+        let settings = Settings::from_json(&json, &Effort::default());
         assert_eq!(settings.named("model.up_proj"), None);
         assert!(!settings.ignores("model.up_proj"));
         assert!(settings.ignores("lm_head"));
@@ -356,7 +362,7 @@ mod tests {
             let json = serde_json::json!({ "format": global, "config_groups": { "a": {
                 "targets": ["Linear"], "format": own,
                 "weights": { "num_bits": 4, "group_size": 32, "actorder": order } } } });
-            let args = Settings::from_json(&json).all().remove(0);
+            let args = Settings::from_json(&json, &Effort::default()).all().remove(0);
             (args.format.map(String::from), args.ordered)
         };
         let odd = Some("new-quantized");

@@ -28,7 +28,7 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::{Bids, Evidence, Scheme, TensorId};
+use super::{Bids, Evidence, Scheme, TensorId, Traces};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
@@ -77,14 +77,22 @@ impl Scheme for Compressed {
         "compressed"
     }
 
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "compression_config", "quantization"],
+            files: &[],
+            metadata: &[],
+        }
+    }
+
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let settings = Settings::of(evidence);
+        let (settings, nothing) = (Settings::of(evidence), Settings::default());
         for &(id, info) in evidence.tensors() {
             let Some((name, role)) = info.name.rsplit_once('.') else { continue };
             match (role, &settings) {
                 // No other scheme has tensors of this name, so it speaks for itself.
                 ("weight_packed", settings) => {
-                    let settings = settings.as_ref().unwrap_or(&NOTHING);
+                    let settings = settings.as_ref().unwrap_or(&nothing);
                     packed(&Module::new(name, (id, info), evidence), settings, evidence, bids);
                 }
                 ("bitmask", _) => sparse::bid_for(name, (id, info), evidence, bids),
@@ -98,9 +106,6 @@ impl Scheme for Compressed {
         }
     }
 }
-
-/// What is known without a config.
-static NOTHING: Settings = Settings::NOTHING;
 
 fn packed(module: &Module<'_, '_>, settings: &Settings, evidence: &Evidence<'_>, bids: &mut Bids) {
     let beside = |suffix: &str| evidence.find(&format!("{}.{suffix}", module.name));

@@ -6,7 +6,7 @@ use super::config::{Args, Settings, Writer};
 use super::factors::{Arranged, Order, PackedZeros, Zero};
 use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
-use crate::catalog::{Finding, Shape, TensorInfo};
+use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Cell, Codes, Factors, Grid, Matrix, Packing, Scales};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
@@ -148,15 +148,9 @@ impl<'e, 'a> Module<'e, 'a> {
 
     /// A finding, and a weight that is refused for the same reason.
     pub(super) fn refuse(&self, kind: &'static str, reason: &str, bids: &mut Bids) {
-        bids.findings.push(Finding::of(&self.codes.1.name, kind, reason));
-        bids.weights.push(Bid {
-            name: self.weight_name(),
-            shape: self.logical_shape().unwrap_or_else(|_| self.codes.1.shape.clone()),
-            variant: "undecided".into(),
-            native: None,
-            parts: self.parts(),
-            recipe: Err(reason.into()),
-        });
+        let shape = self.logical_shape().unwrap_or_else(|_| self.codes.1.shape.clone());
+        let bid = Bid::refused(self.weight_name(), shape, self.parts(), reason);
+        bids.refuse(self.codes.1, kind, bid);
     }
 
     /// The layout that the tensors and the config agree on. Groups that do not fit the tensors

@@ -29,15 +29,8 @@ pub(super) fn bid_for(name: &str, mask: Found<'_>, evidence: &Evidence<'_>, bids
     let others = others.into_iter().chain(COMPANIONS.map(|role| (role, find(role))));
     parts.extend(others.filter_map(|(role, found)| Some(Part { role, tensor: found?.0 })));
     let reason = format!("its format, {variant}, cannot be decoded by this version");
-    bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
-    bids.weights.push(Bid {
-        name: format!("{name}.weight"),
-        shape: info.shape.clone(),
-        variant: variant.into(),
-        native: None,
-        parts,
-        recipe: Err(reason.into()),
-    });
+    let bid = Bid::refused(format!("{name}.weight"), info.shape.clone(), parts, &reason);
+    bids.refuse(info, "undecodable", Bid { variant: variant.into(), ..bid });
 }
 
 /// Refuses a weight in the tiles of a GPU kernel, whose own library never decodes it.

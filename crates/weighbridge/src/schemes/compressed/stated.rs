@@ -7,7 +7,7 @@ use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::matrix::Matrix;
-use crate::schemes::{Elements, Out, Recipe, elements_of};
+use crate::schemes::{ByElements, Elements, Out};
 use crate::source::{Slab, Staged};
 
 /// The sides in a `weight_shape`.
@@ -31,17 +31,9 @@ pub(super) struct Stated {
     pub(super) shape: Shape,
 }
 
-impl Recipe for Stated {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.matrix.outer), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.matrix.outer), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for Stated {
+    fn row_elements(&self) -> u64 {
+        self.matrix.outer
     }
 }
 

@@ -28,8 +28,8 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
-use crate::catalog::{Finding, TensorInfo};
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, Traces, plain};
+use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 
 mod comfy;
@@ -52,6 +52,14 @@ pub struct Fp8;
 impl Scheme for Fp8 {
     fn name(&self) -> &'static str {
         "fp8"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "quantization"],
+            files: &["hf_quant_config.json"],
+            metadata: &["_quantization_metadata", "quantization_config"],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -111,11 +119,10 @@ impl<'a> Model<'_, 'a> {
         parts.extend(scales.iter().map(|(_, (id, _))| Part { role: "scales", tensor: *id }));
         let format = layer.as_ref().map(|layer| layer.format.clone()).transpose();
         let agreed = format.and_then(|format| self.agree(info, &scales, format.as_deref()));
-        let bid = match agreed {
-            Ok(agreed) => agreed.bid(info, parts),
-            Err(reason) => refusal(info, parts, reason, bids),
-        };
-        bids.weights.push(bid);
+        match agreed {
+            Ok(agreed) => bids.weights.push(agreed.bid(info, parts)),
+            Err(reason) => bids.refuse_tensor(info, parts, &reason),
+        }
         if let Some((id, _)) = layer.and_then(|layer| layer.tensor) {
             bids.dropped.push((id, "ComfyUI's description of a layer".to_owned()));
         }
@@ -249,18 +256,6 @@ fn scale_type(scale: &TensorInfo) -> Result<DType, String> {
             scale.name,
             scale.stored.name()
         )),
-    }
-}
-
-fn refusal(info: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids) -> Bid {
-    bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
-    Bid {
-        name: info.name.to_string(),
-        shape: info.shape.clone(),
-        variant: "undecided".into(),
-        native: None,
-        parts,
-        recipe: Err(reason.into()),
     }
 }
 

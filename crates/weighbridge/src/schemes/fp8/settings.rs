@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use crate::dtype::DType;
 use crate::schemes::Evidence;
+use crate::schemes::effort::Effort;
 
 /// The configs' say.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(super) struct Settings<'a> {
     pub scales_expected: bool,
     /// Modules that are left as they are, as names or patterns.
     excluded: Vec<&'a str>,
+    /// What looking at them may cost.
+    effort: Effort,
     /// The type the model was made in.
     pub model_dtype: Option<DType>,
     /// What kind of model it is.
@@ -39,6 +42,7 @@ impl<'a> Settings<'a> {
             scales_expected: method.as_deref().is_some_and(|m| SCALED.contains(&m)),
             model_dtype: evidence.model_dtype(),
             model_type: config.and_then(|c| c.get("model_type")?.as_str()).unwrap_or_default(),
+            effort: evidence.effort().clone(),
             method,
             ..Self::default()
         };
@@ -108,7 +112,7 @@ impl<'a> Settings<'a> {
             let core = entry.trim_start_matches("re:").trim_matches(['*', '.', '^', '$']);
             !core.is_empty() && module.contains(core)
         };
-        self.excluded.iter().any(matches)
+        self.effort.compare(module, self.excluded.len()) && self.excluded.iter().any(matches)
     }
 
     /// Whether a weight may be fused projections whose blocks restart in each shard.

@@ -19,7 +19,7 @@ use super::{BlockRows, kernel_of};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::schemes::{Bids, Elements, Evidence, Out, Part, Recipe, elements_of, plain};
+use crate::schemes::{Bids, ByElements, Elements, Evidence, Out, Part, Recipe, plain};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
@@ -98,17 +98,9 @@ impl Scaled {
     }
 }
 
-impl Recipe for Scaled {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.blocks.columns), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.blocks.columns), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for Scaled {
+    fn row_elements(&self) -> u64 {
+        self.blocks.columns
     }
 }
 

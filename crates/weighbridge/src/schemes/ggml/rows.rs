@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::kernel::{Kernel, MOST_ELEMENTS};
 use crate::blocks::Block;
 use crate::error::Result;
-use crate::schemes::{Element, Elements, Out, Recipe, elements_of};
+use crate::schemes::{ByElements, Element, Elements, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
@@ -75,17 +75,9 @@ impl BlockRows {
     }
 }
 
-impl Recipe for BlockRows {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.columns), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.columns), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for BlockRows {
+    fn row_elements(&self) -> u64 {
+        self.columns
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{Finding, TensorInfo};
+use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::schemes::columns::config::{Config, Layout, Packed, ROTATED};
 use crate::schemes::columns::{Columns, Lay, Zeros, plain_codes};
@@ -106,15 +106,8 @@ pub(super) fn bid_for(
     match readings.and_then(|readings| one_of(readings, why, &|| evidence.asked(&name))) {
         Ok(sides) => bids.weights.push(sides.bid(name, parts)),
         Err((kind, reason)) => {
-            bids.findings.push(Finding::of(&qweight.name, kind, reason.clone()));
-            bids.weights.push(Bid {
-                name,
-                shape: qweight.shape.clone(),
-                variant: "undecided".into(),
-                native: None,
-                parts,
-                recipe: Err(reason.into()),
-            });
+            let bid = Bid::refused(name, qweight.shape.clone(), parts, &reason);
+            bids.refuse(qweight, kind, bid);
         }
     }
 }

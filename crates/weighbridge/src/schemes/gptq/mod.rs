@@ -17,7 +17,7 @@
 //! back to the whole word is what restores them. Three-bit fields wrap each by itself.
 
 use super::columns::config::Config;
-use super::{Bids, Evidence, Scheme, columns};
+use super::{Bids, Evidence, Scheme, Traces, columns};
 
 mod layout;
 
@@ -27,6 +27,14 @@ pub struct Gptq;
 impl Scheme for Gptq {
     fn name(&self) -> &'static str {
         "gptq"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config"],
+            files: &["quantize_config.json"],
+            metadata: &[],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

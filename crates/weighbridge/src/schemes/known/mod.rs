@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
-use crate::catalog::{Finding, Shape, TensorInfo, element_count};
+use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 
 mod details;
@@ -163,20 +163,14 @@ impl<'g, 'a> Group<'g, 'a> {
         );
         let mut parts = vec![Part { role: role(self.kind.anchor), tensor: id }];
         parts.extend(self.companions.iter().map(|c| Part { role: role(c.0), tensor: c.1 }));
-        bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
         for suffix in self.kind.drops {
             if let Some((id, _)) = self.evidence.find(&format!("{}{suffix}", self.module)) {
                 bids.dropped.push((id, table::ACTIVATIONS.to_owned()));
             }
         }
-        bids.weights.push(Bid {
-            name: format!("{}{}", self.module, self.kind.weight),
-            shape,
-            variant: variant.into(),
-            native: None,
-            parts,
-            recipe: Err(reason.into()),
-        });
+        let name = format!("{}{}", self.module, self.kind.weight);
+        let bid = Bid::refused(name, shape, parts, &reason);
+        bids.refuse(info, "undecodable", Bid { variant: variant.into(), ..bid });
     }
 }
 

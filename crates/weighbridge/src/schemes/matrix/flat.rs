@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{Arithmetic, Codes, Factor, GROUPS, Run, apply, first_not_finite, length};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{Element, Elements, Out, Recipe, elements_of};
+use crate::schemes::{ByElements, Element, Elements, Out};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
@@ -86,17 +86,9 @@ fn check_finite(factors: &[Factor], first: u64) -> Result<()> {
     }
 }
 
-impl Recipe for Flat {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.outer), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.outer), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for Flat {
+    fn row_elements(&self) -> u64 {
+        self.outer
     }
 }
 

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::{Element, Elements, Out, Recipe, elements_of};
+use super::{ByElements, Element, Elements, Out};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::simd::{self, Level, Number};
@@ -237,17 +237,9 @@ fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-impl Recipe for Matrix {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&rows, self.outer), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.outer), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for Matrix {
+    fn row_elements(&self) -> u64 {
+        self.outer
     }
 }
 

@@ -128,28 +128,17 @@ pub(super) fn bid_for<'a>(
     }
     let says = settings.layer(prefix.trim_end_matches('.'));
     let parts = group.parts(id);
-    let name = weight.name.to_string();
-    bids.weights.push(match layout_of(&group, &says, &|| evidence.asked(&weight.name)) {
-        Ok(layout) => Bid {
-            name,
+    match layout_of(&group, &says, &|| evidence.asked(&weight.name)) {
+        Ok(layout) => bids.weights.push(Bid {
+            name: weight.name.to_string(),
             shape: shape_of(weight, layout.columns),
             variant: layout.variant().into(),
             native: Some(layout.native()),
             parts,
             recipe: Ok(recipe(&layout)),
-        },
-        Err(reason) => {
-            bids.findings.push(Finding::of(&weight.name, "undecodable", reason.clone()));
-            Bid {
-                name,
-                shape: weight.shape.clone(),
-                variant: "undecided".into(),
-                native: None,
-                parts,
-                recipe: Err(reason.into()),
-            }
-        }
-    });
+        }),
+        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
+    }
 }
 
 /// Scales or biases of a weight that is not there.

@@ -33,7 +33,7 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
-use super::{Bids, Evidence, Recipe, Scheme};
+use super::{Bids, Evidence, Recipe, Scheme, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
 
@@ -54,6 +54,10 @@ pub struct Mlx;
 impl Scheme for Mlx {
     fn name(&self) -> &'static str {
         "mlx"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -41,21 +41,13 @@ pub(super) fn bid_for(
     let mut parts = vec![Part { role: "blocks", tensor: id }];
     parts.extend(scales.map(|(tensor, _)| Part { role: "scales", tensor }));
     let native = evidence.model_dtype().unwrap_or(DType::BF16);
-    let bid = match understood(info, scales.map(|(_, info)| info)) {
-        Ok(sides) => bid_of(name, names, sides, native, parts),
+    match understood(info, scales.map(|(_, info)| info)) {
+        Ok(sides) => bids.weights.push(bid_of(name, names, sides, native, parts)),
         Err(reason) => {
-            bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
-            Bid {
-                name: name.to_owned(),
-                shape: unblocked(&info.shape),
-                variant: "undecided".into(),
-                native: None,
-                parts,
-                recipe: Err(reason.into()),
-            }
+            let bid = Bid::refused(name, unblocked(&info.shape), parts, &reason);
+            bids.refuse(info, "undecodable", bid);
         }
-    };
-    bids.weights.push(bid);
+    }
     true
 }
 

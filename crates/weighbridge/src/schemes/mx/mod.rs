@@ -24,7 +24,7 @@
 //! scale: torch's E8M0 reads NaN, `convert_moe_packed_tensors` and ModelOpt get infinity; here it
 //! is an error that names row and group.
 
-use super::{Bids, Evidence, Scheme};
+use super::{Bids, Evidence, Scheme, Traces};
 
 mod blocks;
 mod packed;
@@ -39,6 +39,14 @@ const GROUP: u64 = 32;
 impl Scheme for Mx {
     fn name(&self) -> &'static str {
         "mx"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "quantization"],
+            files: &["hf_quant_config.json"],
+            metadata: &["_quantization_metadata", "quantization_config"],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

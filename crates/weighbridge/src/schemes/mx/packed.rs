@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::GROUP;
-use crate::catalog::{Finding, Shape, TensorInfo, element_count};
+use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Codes, E2M1, Grid, Matrix, Packing, Scales};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
@@ -48,7 +48,7 @@ pub(super) fn bid_for(
                 recipe: Ok(Arc::new(matrix) as Arc<dyn Recipe>),
             }
         }
-        Err(reason) => refused(info, parts, reason, bids),
+        Err(reason) => return bids.refuse_tensor(info, parts, &reason),
     };
     bids.weights.push(bid);
 }
@@ -219,21 +219,7 @@ fn mentions(evidence: &Evidence<'_>, key: &str) -> Vec<String> {
 fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
     let reason = "Quark's dtype `mx`, whose scales stand between the codes, cannot be decoded by \
                   this version; export it with scale_format e8m0";
-    let parts = vec![Part { role: "weight", tensor: id }];
-    let bid = refused(info, parts, reason.to_owned(), bids);
-    bids.weights.push(bid);
-}
-
-fn refused(info: &TensorInfo, parts: Vec<Part>, reason: String, bids: &mut Bids) -> Bid {
-    bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
-    Bid {
-        name: info.name.to_string(),
-        shape: info.shape.clone(),
-        variant: "undecided".into(),
-        native: None,
-        parts,
-        recipe: Err(reason.into()),
-    }
+    bids.refuse_tensor(info, vec![Part { role: "weight", tensor: id }], reason);
 }
 
 /// Rows of codes with a scale for every 32; scales are part 1.

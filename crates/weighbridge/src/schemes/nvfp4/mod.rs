@@ -33,8 +33,8 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId};
-use crate::catalog::{Finding, Shape, TensorInfo};
+use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId, Traces};
+use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 
 mod layout;
@@ -53,6 +53,14 @@ const GROUP: u64 = 16;
 impl Scheme for Nvfp4 {
     fn name(&self) -> &'static str {
         "nvfp4"
+    }
+
+    fn traces(&self) -> Traces {
+        Traces {
+            config_keys: &["quantization_config", "quantization"],
+            files: &["hf_quant_config.json"],
+            metadata: &["_quantization_metadata", "quantization_config"],
+        }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -144,15 +152,8 @@ fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Found<'_>, bids: &mut
             recipe: Ok(Arc::new(matrix(layout, &sides, native)) as Arc<dyn Recipe>),
         },
         Err((kind, reason)) => {
-            bids.findings.push(Finding::of(&found.weight.name, kind, reason.clone()));
-            Bid {
-                name: found.weight.name.to_string(),
-                shape: unpacked_shape(&found.weight.shape),
-                variant: "undecided".into(),
-                native: None,
-                parts,
-                recipe: Err(reason.into()),
-            }
+            let (name, shape) = (&*found.weight.name, unpacked_shape(&found.weight.shape));
+            return bids.refuse(found.weight, kind, Bid::refused(name, shape, parts, &reason));
         }
     };
     bids.weights.push(bid);

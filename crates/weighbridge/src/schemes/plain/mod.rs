@@ -10,7 +10,7 @@ use half::{bf16, f16};
 
 use narrow::to_odd;
 
-use super::{Elements, Out, Recipe, elements_of};
+use super::{ByElements, Elements, Out};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -86,17 +86,9 @@ impl Plain {
 /// Elements that are widened before they are narrowed.
 const CHUNK: usize = 1024;
 
-impl Recipe for Plain {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        slabs.push(self.slab(&elements_of(&rows, self.columns)));
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&rows, self.columns), out)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+impl ByElements for Plain {
+    fn row_elements(&self) -> u64 {
+        self.columns
     }
 }
 

@@ -1,30 +1,19 @@
-//! One tile: fetched, decoded, written at its place.
+//! A worker's desk: a tile is fetched, decoded, handed on.
 
 use std::ops::Range;
 
 use half::{bf16, f16};
 
-use super::sink::Sink;
-use super::{Action, Job};
-use crate::catalog::TensorInfo;
+use super::job::{Action, Job};
+use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Scratch;
 use crate::schemes::{Element, Elements, plain};
-use crate::source::{Slab, Source};
+use crate::source::Slab;
 
-/// A tile's turn in the order of the output, and where it is written.
-pub struct Place<'a> {
-    pub sink: &'a dyn Sink,
-    pub turn: u64,
-    pub offset: u64,
-}
-
-impl Place<'_> {
-    fn write(&self, bytes: &[u8]) -> Result<()> {
-        self.sink.write(self.turn, self.offset, bytes)
-    }
-}
+/// Takes the bytes of a finished tile.
+type HandOn<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
 
 /// What a worker keeps from one tile to the next.
 #[derive(Default)]
@@ -39,22 +28,29 @@ pub struct Desk {
 
 impl Desk {
     /// Does one tile, and gives the number of finite values that became infinite.
-    pub fn work(&mut self, job: &Job<'_>, pieces: Range<u64>, place: &Place<'_>) -> Result<u64> {
-        match (job.action, job.dtype) {
-            (Action::Copy, _) => self.copy(job, &pieces, place),
-            (_, DType::F32) => self.convert::<f32>(job, pieces, place),
-            (_, DType::BF16) => self.convert::<bf16>(job, pieces, place),
-            (_, DType::F16) => self.convert::<f16>(job, pieces, place),
+    pub fn work(
+        &mut self,
+        job: &Job<'_>,
+        pieces: Range<u64>,
+        tile: &Tile,
+        sink: &dyn Sink,
+    ) -> Result<u64> {
+        let hand_on = &|bytes: &[u8]| sink.write(tile, bytes);
+        match (job.action, job.dtype()) {
+            (Action::Copy, _) => self.copy(job, &pieces, hand_on),
+            (_, DType::F32) => self.convert::<f32>(job, pieces, hand_on),
+            (_, DType::BF16) => self.convert::<bf16>(job, pieces, hand_on),
+            (_, DType::F16) => self.convert::<f16>(job, pieces, hand_on),
             (_, other) => Err(Error::unsupported(format!("nothing can be decoded to {other}"))
-                .in_tensor(job.weight.name())),
+                .in_tensor(job.source_name())),
         }
     }
 
     /// Bytes of a plain tensor as they are, or as they would be in row-major little-endian order.
-    fn copy(&mut self, job: &Job<'_>, bytes: &Range<u64>, place: &Place<'_>) -> Result<u64> {
-        let (source, info) = only_part(job)?;
+    fn copy(&mut self, job: &Job<'_>, bytes: &Range<u64>, hand_on: HandOn<'_>) -> Result<u64> {
+        let (source, info) = job.only_part()?;
         let slab = Slab::whole(0, bytes.start, bytes.end - bytes.start);
-        place.write(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
+        hand_on(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
         Ok(0)
     }
 
@@ -62,7 +58,7 @@ impl Desk {
         &mut self,
         job: &Job<'_>,
         pieces: Range<u64>,
-        place: &Place<'_>,
+        hand_on: HandOn<'_>,
     ) -> Result<u64> {
         // Out of the desk while it is in use.
         let mut tile = std::mem::take(T::kept(self));
@@ -72,7 +68,7 @@ impl Desk {
             _ => self.decode(job, &pieces, &mut tile),
         };
         let written = overflowed.and_then(|overflowed| {
-            place.write(T::to_bytes(&tile, &mut self.bytes))?;
+            hand_on(T::to_bytes(&tile, &mut self.bytes))?;
             Ok(overflowed)
         });
         *T::kept(self) = tile;
@@ -86,7 +82,7 @@ impl Desk {
         elements: &Range<u64>,
         tile: &mut [T],
     ) -> Result<u64> {
-        let (source, info) = only_part(job)?;
+        let (source, info) = job.only_part()?;
         let plain = plain::recipe(info).map_err(|e| Error::unsupported(e).in_tensor(&info.name))?;
         let staged = source.fetch(info, &plain.slab(elements), &mut self.staging)?;
         Elements::decode(&plain, &[staged], elements.clone(), T::out(tile))?;
@@ -104,21 +100,16 @@ impl Desk {
         pieces: &Range<u64>,
         tile: &mut [T],
     ) -> Result<u64> {
-        job.cut.decode(&job.weight, pieces.clone(), tile, &mut self.scratch)?;
+        job.cut.decode(job.weight()?, pieces.clone(), tile, &mut self.scratch)?;
         if T::DTYPE == DType::F32 || !any_infinite(tile) {
             return Ok(0);
         }
         // Rare enough to decode once more: what was it before it was rounded?
         self.f32.resize(tile.len(), 0.0);
-        job.cut.decode(&job.weight, pieces.clone(), &mut self.f32, &mut self.scratch)?;
+        job.cut.decode(job.weight()?, pieces.clone(), &mut self.f32, &mut self.scratch)?;
         let is_finite = |&index: &usize| self.f32[index].is_finite();
         Ok(infinities(tile).filter(is_finite).count() as u64)
     }
-}
-
-fn only_part<'m>(job: &Job<'m>) -> Result<(&'m Source, &'m TensorInfo)> {
-    let part = job.weight.parts().next().map(|(_, source, info)| (source, info));
-    part.ok_or_else(|| Error::usage("it is made of nothing").in_tensor(job.weight.name()))
 }
 
 /// Looks at all of them, without a branch for each.

@@ -1,0 +1,260 @@
+//! What can be typed to have a model written, or an output checked.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use regex::Regex;
+use weighbridge::DType;
+use weighbridge::catalog::Value;
+use weighbridge::ops::{ConvertOptions, OutputType};
+
+use super::{EXIT_CODES, Open, Select};
+use crate::size::parse_size;
+
+#[derive(ClapArgs)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Convert {
+    /// A file, a directory, an index of shards, a part of a split file, a name in a local store;
+    /// `-` is standard input
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// What to write: a file by its extension (.safetensors, .gguf, .npz, .npy), a directory (a
+    /// name without an extension), or `-` for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Replace an existing output, once the new one is complete
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Go on with what an interrupted run to the same directory has finished
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) resume: bool,
+
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Read the output again when it is complete, and compare it with the model bit for bit
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) verify: bool,
+
+    #[command(flatten)]
+    pub(crate) wishes: Wishes,
+}
+
+#[derive(ClapArgs)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Verify {
+    /// What was written: a file or a directory
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// The model it was made from
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) against: PathBuf,
+
+    /// It was made by `dequantize`: a type that was asked for is for what was decoded
+    #[arg(long)]
+    pub(crate) dequantized: bool,
+
+    #[command(flatten)]
+    pub(crate) wishes: Wishes,
+}
+
+// What an output is made with, and checked with. No doc comment: clap would take it for the help
+// of the whole command.
+#[derive(ClapArgs)]
+pub(crate) struct Wishes {
+    /// The format: safetensors, gguf, npz or npy [default: what the output's name says]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+
+    /// The type of the numbers. Integers always keep theirs
+    #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
+    dtype: Dtype,
+
+    /// A type (f32, bf16, f16) for weights whose name matches; may be repeated, the first match
+    /// counts
+    #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast)]
+    cast: Vec<(Regex, DType)>,
+
+    /// Call weights otherwise: what matches becomes TO, in which $1 is the first group; may be
+    /// repeated, one is applied after the other
+    #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
+    rename: Vec<(Regex, String)>,
+
+    /// Set a metadata entry of a GGUF output; TYPE is u8 to u64, i8 to i64, f32, f64, bool or str
+    #[arg(long, value_name = "KEY=TYPE:VALUE", value_parser = parse_entry)]
+    kv: Vec<(String, Value)>,
+
+    /// The most data in one file of a directory, like 2GB [default: 5GB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_shard_size: Option<u64>,
+
+    /// The most memory for pieces of weights, over all threads, like 64MiB; headers come on top
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_memory: Option<u64>,
+
+    /// How many threads work; the output is the same [default: as many as the machine has]
+    #[arg(short = 'j', long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Report nothing but errors
+    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
+    pub(crate) quiet: bool,
+
+    /// Show every note and dropped tensor
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) select: Select,
+
+    #[command(flatten)]
+    pub(crate) open: Open,
+}
+
+impl Wishes {
+    /// The options as the library takes them.
+    pub(crate) fn options(&self, output: &PathBuf) -> ConvertOptions {
+        let mut options = ConvertOptions::new(output).dtype(self.dtype.into());
+        if let Some(to) = &self.to {
+            options = options.to(to);
+        }
+        if let Some(select) = self.select.predicate() {
+            options = options.select(select);
+        }
+        if let Some(bytes) = self.max_shard_size {
+            options = options.max_shard_size(bytes);
+        }
+        if let Some(bytes) = self.max_memory {
+            options = options.max_memory(bytes);
+        }
+        if let Some(threads) = self.threads {
+            options = options.threads(threads);
+        }
+        for (matches, dtype) in self.cast.clone() {
+            options = options.cast(move |name| matches.is_match(name), dtype);
+        }
+        for (matches, to) in self.rename.clone() {
+            options = options.rename(move |name| matches.replace_all(name, &*to).into_owned());
+        }
+        for (key, value) in self.kv.clone() {
+            options = options.metadata(key, value);
+        }
+        options
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Dtype {
+    /// What is decoded in its own 16-bit type, or else bf16; plain tensors as they are
+    Auto,
+    /// Every floating-point tensor in single precision
+    F32,
+    /// Every floating-point tensor in bfloat16
+    Bf16,
+    /// Every floating-point tensor in half precision
+    F16,
+    /// Nothing is decoded: tensors as they are stored
+    Keep,
+}
+
+impl From<Dtype> for OutputType {
+    fn from(dtype: Dtype) -> Self {
+        match dtype {
+            Dtype::Auto => Self::Auto,
+            Dtype::F32 => Self::F32,
+            Dtype::Bf16 => Self::Bf16,
+            Dtype::F16 => Self::F16,
+            Dtype::Keep => Self::Keep,
+        }
+    }
+}
+
+/// `RE=type`, split at the last `=`: an expression may hold one.
+fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
+    let (expression, name) = text.rsplit_once('=').ok_or("there is no '='")?;
+    let dtype = match name.to_lowercase().as_str() {
+        "f32" => DType::F32,
+        "bf16" => DType::BF16,
+        "f16" => DType::F16,
+        _ => return Err(format!("{name} is not f32, bf16 or f16")),
+    };
+    Ok((Regex::new(expression).map_err(|e| e.to_string())?, dtype))
+}
+
+/// `RE=name`, split at the first `=` that is none of the expression's own (`(?=`, `(?<=`): those
+/// are not known here, so at the first.
+fn parse_rename(text: &str) -> Result<(Regex, String), String> {
+    let (expression, to) = text.split_once('=').ok_or("there is no '='")?;
+    Ok((Regex::new(expression).map_err(|e| e.to_string())?, to.to_owned()))
+}
+
+/// `key=type:value`.
+fn parse_entry(text: &str) -> Result<(String, Value), String> {
+    let (key, rest) = text.split_once('=').ok_or("there is no '='")?;
+    let (kind, value) = rest.split_once(':').ok_or("there is no ':' behind the type")?;
+    if key.is_empty() {
+        return Err("the key is empty".to_owned());
+    }
+    let value = match kind {
+        "u8" | "u16" | "u32" | "u64" => unsigned(kind, value)?,
+        "i8" | "i16" | "i32" | "i64" => signed(kind, value)?,
+        "f32" => Value::F32(value.parse().map_err(|_| no(value, kind))?),
+        "f64" => Value::F64(value.parse().map_err(|_| no(value, kind))?),
+        "bool" => Value::Bool(value.parse().map_err(|_| no(value, "true or false"))?),
+        "str" | "string" => Value::text(value),
+        _ => return Err(format!("{kind} is not u8 to u64, i8 to i64, f32, f64, bool or str")),
+    };
+    Ok((key.to_owned(), value))
+}
+
+fn unsigned(kind: &str, value: &str) -> Result<Value, String> {
+    let bits: u8 = kind[1..].parse().unwrap_or(64);
+    let number: u64 = value.parse().map_err(|_| no(value, kind))?;
+    match number.checked_shr(bits.into()).unwrap_or(0) {
+        0 => Ok(Value::Unsigned(bits, number)),
+        _ => Err(no(value, kind)),
+    }
+}
+
+fn signed(kind: &str, value: &str) -> Result<Value, String> {
+    let bits: u8 = kind[1..].parse().unwrap_or(64);
+    let number: i64 = value.parse().map_err(|_| no(value, kind))?;
+    match number >> (bits - 1) {
+        0 | -1 => Ok(Value::Signed(bits, number)),
+        _ => Err(no(value, kind)),
+    }
+}
+
+fn no(value: &str, kind: &str) -> String {
+    format!("{value} is not {kind}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_have_the_width_that_is_asked_for() {
+        let value = |text| parse_entry(text).map(|(_, value)| value);
+        assert_eq!(value("a=u8:255"), Ok(Value::Unsigned(8, 255)));
+        assert_eq!(value("a=u64:18446744073709551615"), Ok(Value::Unsigned(64, u64::MAX)));
+        assert_eq!(value("a=i8:-128"), Ok(Value::Signed(8, -128)));
+        assert_eq!(value("a=str:x=y:z"), Ok(Value::text("x=y:z")));
+        assert_eq!(value("a=bool:true"), Ok(Value::Bool(true)));
+        for text in
+            ["a=u8:256", "a=i8:128", "a=i8:-129", "a=u8", "u8:1", "=u8:1", "a=f32:x", "a=x:1"]
+        {
+            assert!(value(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What every format that can be written has in common: tensors go in, a layout comes out.
+//!
+//! A [`Layout`] says where each tensor's bytes go and what stands around them, before a byte of
+//! data exists. Formats that sum their data (the CRC of an archive's members) leave gaps for the
+//! sums, which are filled in when all tiles of a tensor have been seen.
+
+use crate::catalog::Value;
+use crate::dtype::StoredType;
+use crate::error::{Error, Result};
+
+/// Every format that can be written. A new one is a line here.
+pub static WRITERS: &[&dyn Writer] =
+    &[&super::safetensors::Safetensors, &super::gguf::Gguf, &super::npz::Npz, &super::npz::Npy];
+
+/// The writer of a format, by the format's name or by a file's extension.
+#[must_use]
+pub fn writer(name: &str) -> Option<&'static dyn Writer> {
+    WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
+}
+
+/// A tensor to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What its bytes are.
+    pub stored: &'a StoredType,
+    /// Its dimensions, outermost first.
+    pub shape: &'a [u64],
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// A metadata value on its way into a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Held {
+    /// A value.
+    Value(Value),
+    /// A long array of a file of the same format, as that format stores it.
+    Raw(Vec<u8>),
+}
+
+impl Held {
+    /// The value, unless it is raw.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Raw(_) => None,
+        }
+    }
+}
+
+/// Metadata, in order.
+pub type Entries = Vec<(String, Held)>;
+
+/// What else a file holds, and which file it is.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// Metadata, in order.
+    pub metadata: &'a [(String, Held)],
+    /// Which of how many files this is, counted from 0.
+    pub part: (usize, usize),
+    /// How many tensors all files together have.
+    pub tensors: usize,
+    /// Whether the bytes go out one after the other, so that nothing can be filled in later.
+    pub streamed: bool,
+}
+
+/// A file to be written.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// The bytes around the tensors, in the order of the file.
+    pub fixed: Vec<Fixed>,
+    /// File offset of each tensor, in the order they were given.
+    pub places: Vec<u64>,
+    /// Length of the whole file. What neither tensors nor fixed bytes cover is zero.
+    pub len: u64,
+    /// For a format with sums: of each tensor, the CRC-32 of what the sum covers before its data.
+    pub seeds: Option<Vec<u32>>,
+}
+
+/// Bytes that are known before the data, but for the sums in them.
+#[derive(Clone, Debug, Default)]
+pub struct Fixed {
+    /// Where they go in the file.
+    pub at: u64,
+    /// What they are.
+    pub bytes: Vec<u8>,
+    /// Which tensor's sum goes where in them, as four bytes, the lowest first.
+    pub sums: Vec<(usize, usize)>,
+}
+
+impl Fixed {
+    /// Bytes without sums.
+    #[must_use]
+    pub fn new(at: u64, bytes: Vec<u8>) -> Self {
+        Self { at, bytes, sums: Vec::new() }
+    }
+}
+
+/// What a format's metadata can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Values of any type, long arrays too.
+    Values,
+    /// Text.
+    Texts,
+    /// Nothing: there is no place for it.
+    Nothing,
+}
+
+/// A format that can be written.
+pub trait Writer: Sync {
+    /// Its name, which is that of its container and the extension of its files.
+    fn format(&self) -> &'static str;
+
+    /// Why a tensor cannot be written, if it cannot.
+    fn refuses(&self, tensor: &Planned<'_>) -> Option<String>;
+
+    /// What of a model's metadata it can keep.
+    fn holds(&self) -> Holds;
+
+    /// The metadata of a model of these tensors: what it is asked to hold, and what the format
+    /// itself wants to be said. Where all is `kept` as it was stored, that is said already.
+    fn metadata(&self, entries: Entries, _tensors: &[Planned<'_>], _kept: bool) -> Result<Entries> {
+        Ok(entries)
+    }
+
+    /// Places tensors in a file.
+    fn lay_out(&self, tensors: &[Planned<'_>], about: &About<'_>) -> Result<Layout>;
+
+    /// Whether a model may be spread over several files.
+    fn splits(&self) -> bool {
+        false
+    }
+
+    /// Whether two names for the same stored numbers are written once, and the other name noted
+    /// in the metadata.
+    fn ties(&self) -> bool {
+        false
+    }
+
+    /// What a file in a directory is called; `stem` is the model's own name for itself there.
+    fn file_name(&self, stem: &str, (index, count): (usize, usize)) -> String {
+        match count {
+            1 => format!("{stem}.{}", self.format()),
+            _ => format!("{stem}-{:05}-of-{count:05}.{}", index.saturating_add(1), self.format()),
+        }
+    }
+
+    /// The index of several files, its name and its text, where the format has one. `map` says
+    /// which tensor lies in which file.
+    fn index(
+        &self,
+        _stem: &str,
+        _map: Vec<(&str, &str)>,
+        _bytes: u64,
+        _parameters: u64,
+    ) -> Option<(String, String)> {
+        None
+    }
+
+    /// What files in a directory are called when the source says nothing.
+    fn stem(&self, _folder: &str) -> String {
+        "model".to_owned()
+    }
+}
+
+/// The element type of a tensor, or why the format has no word for its type.
+pub(super) fn no_type(tensor: &Planned<'_>, format: &str) -> String {
+    format!("{format} has no type {}", tensor.stored.name())
+}
+
+/// An error if two tensors have one name.
+pub(super) fn refuse_twins(tensors: &[Planned<'_>]) -> Result<()> {
+    let mut seen = std::collections::HashSet::with_hasher(foldhash::fast::RandomState::default());
+    match tensors.iter().find(|tensor| !seen.insert(tensor.name)) {
+        Some(twin) => {
+            Err(Error::usage("two tensors to be written have this name").in_tensor(twin.name))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The end of a stretch; an error where it cannot be counted.
+pub(super) fn end_of(start: u64, tensor: &Planned<'_>) -> Result<u64> {
+    start.checked_add(tensor.bytes).ok_or_else(|| {
+        Error::limit("the file would be longer than a file can be").in_tensor(tensor.name)
+    })
+}

@@ -1,0 +1,121 @@
+//! A sink that compares: each tile with what a file has in its place.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::catalog::TensorInfo;
+use crate::dtype::{DType, StoredType};
+use crate::error::Result;
+use crate::pipeline::{Action, Job, Sink, Tile};
+use crate::source::{Slab, Source};
+
+/// What was found of a tensor: how many elements differ, and the first of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Difference {
+    pub(super) count: u64,
+    /// Its index, what it should be, what it is.
+    pub(super) first: Option<(u64, Vec<u8>, Vec<u8>)>,
+}
+
+/// One tensor on both sides.
+struct Pair<'a> {
+    source: &'a Source,
+    info: &'a TensorInfo,
+    /// Bytes that are compared together: an element, or a block.
+    unit: usize,
+    /// The type, where a NaN is as good as another: the machine may make it differently.
+    any_nan: Option<DType>,
+    found: Mutex<Difference>,
+}
+
+/// Compares tiles with tensors that are there.
+pub(super) struct Compared<'a> {
+    pairs: Vec<Pair<'a>>,
+    /// Buffers that nobody uses just now.
+    buffers: Mutex<Vec<Vec<u8>>>,
+}
+
+impl<'a> Compared<'a> {
+    /// Compares jobs with what was found in their place.
+    pub(super) fn new<'j>(
+        pairs: impl Iterator<Item = (&'j Job<'j>, (&'a Source, &'a TensorInfo))>,
+    ) -> Self {
+        let pair = |(job, (source, info)): (&Job<'_>, (&'a Source, &'a TensorInfo))| Pair {
+            source,
+            info,
+            unit: unit(&job.stored),
+            any_nan: job.stored.element().filter(|_| job.action != Action::Copy),
+            found: Mutex::default(),
+        };
+        Self { pairs: pairs.map(pair).collect(), buffers: Mutex::default() }
+    }
+
+    /// What was found of each job.
+    pub(super) fn differences(self) -> impl Iterator<Item = Difference> {
+        let found =
+            |pair: Pair<'a>| pair.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.pairs.into_iter().map(found)
+    }
+
+    fn buffer(&self) -> Vec<u8> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.pop().unwrap_or_default()
+    }
+}
+
+impl Sink for Compared<'_> {
+    fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
+        let Some(pair) = self.pairs.get(tile.job) else { return Ok(()) };
+        let mut buffer = self.buffer();
+        let slab = Slab::whole(0, tile.at, bytes.len() as u64);
+        let there = pair.source.fetch(pair.info, &slab, &mut buffer)?.bytes();
+        if there != bytes {
+            pair.compare(tile.at, bytes, there);
+        }
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        Ok(())
+    }
+}
+
+impl Pair<'_> {
+    fn compare(&self, at: u64, wanted: &[u8], there: &[u8]) {
+        let first_index = at / self.unit as u64;
+        let both = wanted.chunks(self.unit).zip(there.chunks(self.unit));
+        let nan = |bytes: &[u8]| self.any_nan.is_some_and(|dtype| is_nan(dtype, bytes));
+        let is_other = |a: &[u8], b: &[u8]| a != b && !(nan(a) && nan(b));
+        let (mut count, mut first) = (0, None);
+        for (index, (a, b)) in (first_index..).zip(both).filter(|(_, (a, b))| is_other(a, b)) {
+            count += 1;
+            first.get_or_insert_with(|| (index, a.to_vec(), b.to_vec()));
+        }
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.count += count;
+        // Tiles come in any order.
+        let earlier = |old: &(u64, _, _)| first.as_ref().is_some_and(|new| new.0 < old.0);
+        if found.first.as_ref().is_none_or(earlier) {
+            found.first = first.or(found.first.take());
+        }
+    }
+}
+
+fn unit(stored: &StoredType) -> usize {
+    match stored {
+        StoredType::Element(dtype) => (dtype.bits() as usize).div_ceil(8),
+        StoredType::Block(block) => block.bytes as usize,
+        StoredType::Opaque(_) => 1,
+    }
+}
+
+fn is_nan(dtype: DType, bytes: &[u8]) -> bool {
+    number(dtype, bytes).is_some_and(f64::is_nan)
+}
+
+/// A number of one of the types that are written.
+pub(super) fn number(dtype: DType, bytes: &[u8]) -> Option<f64> {
+    match (dtype, bytes) {
+        (DType::F32, &[a, b, c, d]) => Some(f32::from_le_bytes([a, b, c, d]).into()),
+        (DType::F16, &[a, b]) => Some(half::f16::from_le_bytes([a, b]).into()),
+        (DType::BF16, &[a, b]) => Some(half::bf16::from_le_bytes([a, b]).into()),
+        (DType::F64, bytes) => bytes.try_into().ok().map(f64::from_le_bytes),
+        _ => None,
+    }
+}

@@ -1,0 +1,210 @@
+//! What is to be written, and how.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::Select;
+use crate::catalog::Value;
+use crate::dtype::DType;
+use crate::pipeline::{Cast, OutputType};
+
+/// The most bytes of data in one file of a directory, unless something else is asked for.
+const MAX_SHARD_SIZE: u64 = 5_000_000_000;
+
+/// What is to be written, and where.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// use weighbridge::ops::{ConvertOptions, OutputType};
+/// let model = Model::open("model.gguf")?;
+/// let options = ConvertOptions::new("model.safetensors").dtype(OutputType::Bf16);
+/// let report = ops::convert(&model, &options)?;
+/// println!("{} bytes written", report.write_bytes);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ConvertOptions {
+    pub(super) target: PathBuf,
+    pub(super) to: Option<String>,
+    pub(super) dtype: OutputType,
+    pub(super) casts: Vec<Cast>,
+    pub(super) renames: Vec<Rename>,
+    pub(super) metadata: Vec<(String, Value)>,
+    pub(super) select: Option<Select>,
+    pub(super) force: bool,
+    pub(super) dry_run: bool,
+    pub(super) resume: bool,
+    pub(super) only_decoded: bool,
+    pub(super) same_format: bool,
+    pub(super) max_shard_size: u64,
+    pub(super) max_memory: Option<u64>,
+    pub(super) threads: Option<NonZeroUsize>,
+    pub(super) progress: Option<Progress>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+}
+
+/// Hears how many bytes of data have been written so far; called from any thread.
+pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// Makes a new name of a name.
+pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+impl ConvertOptions {
+    /// Everything into this file or directory, which must not exist yet, by the rules of
+    /// [`OutputType::Auto`]. A name without an extension is a directory, `-` is standard output.
+    pub fn new(target: impl Into<PathBuf>) -> Self {
+        Self {
+            target: target.into(),
+            to: None,
+            dtype: OutputType::Auto,
+            casts: Vec::new(),
+            renames: Vec::new(),
+            metadata: Vec::new(),
+            select: None,
+            force: false,
+            dry_run: false,
+            resume: false,
+            only_decoded: false,
+            same_format: false,
+            max_shard_size: MAX_SHARD_SIZE,
+            max_memory: None,
+            threads: None,
+            progress: None,
+            cancel: None,
+        }
+    }
+
+    /// The place it is written to.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The format, by name: `safetensors`, `gguf`, `npz` or `npy`. Without this, what the name of
+    /// the output says.
+    #[must_use]
+    pub fn to(mut self, format: impl Into<String>) -> Self {
+        self.to = Some(format.into());
+        self
+    }
+
+    /// The type of the numbers.
+    #[must_use]
+    pub fn dtype(mut self, dtype: OutputType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// A type for the floating-point weights whose names in the source match: F32, BF16 or F16.
+    /// Of several rules for one weight the first counts.
+    #[must_use]
+    pub fn cast(
+        mut self,
+        matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        dtype: DType,
+    ) -> Self {
+        self.casts.push(Cast { matches: Arc::new(matches), dtype });
+        self
+    }
+
+    /// What weights are called in the output; several are applied one after the other.
+    #[must_use]
+    pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.renames.push(Arc::new(rename));
+        self
+    }
+
+    /// A metadata entry of the output, instead of one of the same key. GGUF only.
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: Value) -> Self {
+        self.metadata.push((key.into(), value));
+        self
+    }
+
+    /// A named type is for what is decoded, plain tensors stay as they are; and the format is the
+    /// model's own, where that can be written.
+    pub(super) fn dequantizing(mut self) -> Self {
+        self.only_decoded = true;
+        self.same_format = true;
+        self
+    }
+
+    /// Only the weights whose names in the source are wanted.
+    #[must_use]
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = Some(select);
+        self
+    }
+
+    /// Replace an existing output, once the new one is complete. The model's own files are never
+    /// replaced, nor is a directory that holds no weights.
+    #[must_use]
+    pub fn force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Plan and report, but write nothing.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Go on with what an interrupted conversion to the same directory has finished.
+    #[must_use]
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.resume = resume;
+        self
+    }
+
+    /// The most bytes of data in one file of a directory; 5 GB, otherwise.
+    #[must_use]
+    pub fn max_shard_size(mut self, bytes: u64) -> Self {
+        self.max_shard_size = bytes;
+        self
+    }
+
+    /// The most bytes of memory for tiles, over all threads; beside them there are the headers.
+    #[must_use]
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.max_memory = Some(bytes);
+        self
+    }
+
+    /// How many threads work; as many as the machine has, otherwise. The output is the same.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Tell how the work goes on.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Stop soon after this is set, with an error, leaving nothing half done under a final name.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    pub(super) fn is_selected(&self, name: &str) -> bool {
+        self.select.as_ref().is_none_or(|select| select(name))
+    }
+
+    pub(super) fn renamed(&self, name: &str) -> String {
+        self.renames.iter().fold(name.to_owned(), |name, rename| rename(&name))
+    }
+
+    pub(super) fn workers(&self) -> usize {
+        let usual = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(usual, NonZeroUsize::get)
+    }
+}

@@ -1,0 +1,141 @@
+//! What a conversion did, or would do.
+
+use serde::Serialize;
+
+use super::Dropped;
+use super::target::Target;
+use crate::model::Model;
+use crate::pipeline::{Job, Plan};
+
+/// What was written, or would be. The field names are the JSON contract.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+pub struct ConvertReport {
+    pub files: Vec<WrittenFile>,
+    pub conversions: Vec<ConversionReport>,
+    pub dropped: Vec<Dropped>,
+    pub tied: Vec<Tied>,
+    pub metadata_left_out: Vec<String>,
+    pub notes: Vec<String>,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    pub threads: u64,
+    pub tile_memory: u64,
+    pub seconds: Option<f64>,
+    pub peak_memory: Option<u64>,
+    pub overflowed: Option<u64>,
+}
+
+/// One file that was written.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct WrittenFile {
+    pub path: String,
+    pub bytes: u64,
+    pub tensors: u64,
+}
+
+/// All weights of one scheme and variant that were written in one type.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct ConversionReport {
+    pub scheme: &'static str,
+    pub variant: String,
+    pub dtype: String,
+    pub weights: u64,
+    pub parameters: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+}
+
+/// A weight that is written once under another weight's name.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Tied {
+    pub name: String,
+    pub to: String,
+}
+
+/// What the plan says about the outcome.
+pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan<'_>) -> ConvertReport {
+    let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
+    let all = match is_stored {
+        true => model.sources().iter().map(|source| source.catalog().tensors.len()).sum(),
+        false => model.weights().len(),
+    };
+    let taken = plan.jobs().count() + plan.ties.len();
+    let mut notes = model.notes().to_vec();
+    if taken < all {
+        let what = if is_stored { "stored tensors" } else { "weights" };
+        notes.push(format!("{taken} of {all} {what} are selected, the others are not written"));
+    }
+    let dropped = model.dropped().filter(|_| !is_stored);
+    ConvertReport {
+        files: plan
+            .files
+            .iter()
+            .map(|file| WrittenFile {
+                path: target.path_of(&file.name),
+                bytes: file.layout.len,
+                tensors: file.jobs.len() as u64,
+            })
+            .collect(),
+        conversions: conversions(plan.jobs()),
+        dropped: dropped
+            .map(|(info, reason)| Dropped {
+                name: info.name.to_string(),
+                reason: reason.to_owned(),
+            })
+            .collect(),
+        tied: plan
+            .ties
+            .iter()
+            .map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() })
+            .collect(),
+        metadata_left_out: Vec::new(),
+        notes,
+        read_bytes: plan.jobs().map(Job::stored_bytes).fold(0, u64::saturating_add),
+        write_bytes: plan.bytes(),
+        threads: plan.memory.workers as u64,
+        tile_memory: plan.memory.bytes,
+        seconds: None,
+        peak_memory: None,
+        overflowed: None,
+    }
+}
+
+fn conversions<'j, 'm: 'j>(jobs: impl Iterator<Item = &'j Job<'m>>) -> Vec<ConversionReport> {
+    let mut rows: Vec<ConversionReport> = Vec::new();
+    for job in jobs {
+        let (scheme, variant) = job.scheme();
+        let dtype = job.stored.name();
+        let key = (scheme, variant, dtype);
+        let known = rows.iter().position(|row| (row.scheme, &*row.variant, &*row.dtype) == key);
+        let index = known.unwrap_or_else(|| {
+            rows.push(ConversionReport {
+                scheme,
+                variant: variant.to_owned(),
+                dtype: dtype.to_owned(),
+                weights: 0,
+                parameters: 0,
+                read_bytes: 0,
+                write_bytes: 0,
+            });
+            rows.len() - 1
+        });
+        let row = &mut rows[index];
+        row.weights += 1;
+        row.parameters = row.parameters.saturating_add(job.elements());
+        row.read_bytes = row.read_bytes.saturating_add(job.stored_bytes());
+        row.write_bytes = row.write_bytes.saturating_add(job.bytes);
+    }
+    rows.sort_by(|a, b| b.write_bytes.cmp(&a.write_bytes).then_with(|| a.variant.cmp(&b.variant)));
+    rows
+}
+
+/// The most memory this process ever had, where the system says so.
+pub(super) fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}

@@ -1,0 +1,83 @@
+//! Names that stand for the same stored numbers.
+//!
+//! A checkpoint of torch may hold one storage under several names (an embedding and the head tied
+//! to it). A safetensors file must not: as its own library does it, the first name in order is
+//! written, and the metadata says of the others which one that is.
+
+use std::collections::HashMap;
+
+use super::job::{Action, Job};
+use crate::catalog::{Run, TensorInfo};
+use crate::schemes::plain;
+use crate::source::Source;
+
+/// A name that is not written, and the one that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tie {
+    /// The name.
+    pub name: String,
+    /// The name that stands for it.
+    pub to: String,
+}
+
+/// Takes out all but one of the names of the same numbers.
+pub fn take_ties<'m>(jobs: &mut Vec<Job<'m>>) -> Vec<Tie> {
+    let place = |job: &Job<'m>| {
+        let is_plain = job.scheme().0 == plain::NAME && job.action != Action::Decode;
+        is_plain.then(|| job.only_part().ok()).flatten()
+    };
+    let kept = kept_names(jobs, place, |job| &*job.name, |a, b| a.stored == b.stored);
+    let mut ties = Vec::new();
+    let names: Vec<String> =
+        kept.iter().map(|&at| jobs.get(at).map_or(String::new(), |job| job.name.clone())).collect();
+    let mut index = 0;
+    jobs.retain(|job| {
+        let (own, to) = (index, &names[index]);
+        index += 1;
+        if kept[own] != own {
+            ties.push(Tie { name: job.name.clone(), to: to.clone() });
+        }
+        kept[own] == own
+    });
+    ties
+}
+
+/// For each thing, which one stands for it: itself, or the first by name of those that have the
+/// same bytes of the same file.
+pub fn kept_names<'m, T>(
+    things: &[T],
+    place: impl Fn(&T) -> Option<(&'m Source, &'m TensorInfo)>,
+    name: impl Fn(&T) -> &str,
+    alike: impl Fn(&T, &T) -> bool,
+) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..things.len()).collect();
+    let mut groups: HashMap<_, Vec<usize>, foldhash::fast::RandomState> = HashMap::default();
+    for (index, thing) in things.iter().enumerate() {
+        let Some((source, info)) = place(thing).filter(|(_, info)| info.bytes > 0) else {
+            continue;
+        };
+        let run = match info.place.run {
+            Run::At(offset) => (0, 0, offset),
+            Run::Inside { member, offset } => (1, member, offset),
+            Run::Held { index, offset } => (2, index, offset),
+            Run::Nowhere => continue,
+        };
+        groups.entry((std::ptr::from_ref(source) as usize, run)).or_default().push(index);
+    }
+    for mut group in groups.into_values().filter(|group| group.len() > 1) {
+        group.sort_by(|&a, &b| name(&things[a]).cmp(name(&things[b])));
+        for (at, &index) in group.iter().enumerate() {
+            let same = |&&other: &&usize| {
+                let (a, b) = (&things[index], &things[other]);
+                let equal = |(_, a): (_, &TensorInfo), (_, b): (_, &TensorInfo)| {
+                    a.place == b.place && a.shape == b.shape && a.stored == b.stored
+                };
+                alike(a, b) && place(a).zip(place(b)).is_some_and(|(a, b)| equal(a, b))
+            };
+            if let Some(&first) = group[..at].iter().find(same) {
+                kept[index] = first;
+            }
+        }
+    }
+    kept
+}

@@ -1,0 +1,207 @@
+//! Conversions that do not come to their end: killed at any moment, interrupted, with a source that
+//! changes under them. Nothing half done ever has a final name, and what was done is not lost.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A folder in memory, where the system has such: nobody waits for a disk.
+fn place() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
+
+const TENSORS: usize = 24;
+const BYTES: usize = 1 << 20;
+
+/// A model of `TENSORS` F32 matrices of `BYTES` bytes.
+fn model(path: &Path) {
+    let mut header = String::from("{");
+    for index in 0..TENSORS {
+        let (start, end) = (index * BYTES, (index + 1) * BYTES);
+        let comma = if index == 0 { "" } else { "," };
+        let shape = format!("[{},256]", BYTES / 1024);
+        header += &format!(
+            r#"{comma}"t{index:02}":{{"dtype":"F32","shape":{shape},"data_offsets":[{start},{end}]}}"#
+        );
+    }
+    header += "}";
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    let mut state = 1u32;
+    for _ in 0..TENSORS * BYTES / 4 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // Numbers between 1 and 2: none of them is odd.
+        file.extend((0x3f80_0000 | state >> 9).to_le_bytes());
+    }
+    fs::write(path, file).unwrap();
+}
+
+fn weigh(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    command.current_dir(folder).args(args).stdin(Stdio::null());
+    command
+}
+
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    entries.filter(|p| p.is_file()).map(|path| (name(&path), fs::read(&path).unwrap())).collect()
+}
+
+/// Milliseconds to wait before the next blow: short and long, the same in every run.
+fn delays() -> impl Iterator<Item = Duration> {
+    (0..60u64).map(|turn| Duration::from_millis(turn * 7 % 43))
+}
+
+fn kill_after(mut child: Child, delay: Duration) {
+    std::thread::sleep(delay);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_killed_conversion_to_a_directory_goes_on() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    let args = ["convert", "in.safetensors", "--dtype", "bf16", "--max-shard-size", "1MB", "-q"];
+    let whole = [&args[..], &["-o", "whole"]].concat();
+    assert!(weigh(place.path(), &whole).status().unwrap().success());
+    let (whole, out) = (contents(&place.path().join("whole")), place.path().join("out"));
+    let go_on = [&args[..], &["-o", "out", "--resume"]].concat();
+    let (mut killed, mut taken_up) = (0, 0);
+    for delay in delays() {
+        let partial = place.path().join("out.weigh-partial");
+        taken_up += usize::from(partial.exists());
+        kill_after(weigh(place.path(), &go_on).spawn().unwrap(), delay);
+        if out.exists() {
+            assert!(contents(&out) == whole);
+            fs::remove_dir_all(&out).unwrap();
+        } else {
+            killed += 1;
+        }
+    }
+    assert!(killed > 0 && taken_up > 0, "{killed} were killed, {taken_up} taken up");
+    if !out.exists() {
+        assert!(weigh(place.path(), &go_on).status().unwrap().success());
+    }
+    assert!(contents(&out) == whole);
+}
+
+#[test]
+fn a_killed_conversion_to_a_file_leaves_no_half_file() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    for target in ["out.safetensors", "out.gguf", "out.npz"] {
+        let args = ["convert", "in.safetensors", "--dtype", "f16", "-q", "-o", target];
+        assert!(weigh(place.path(), &args).status().unwrap().success());
+        let target = place.path().join(target);
+        let whole = fs::read(&target).unwrap();
+        fs::remove_file(&target).unwrap();
+        for delay in delays().step_by(5) {
+            kill_after(weigh(place.path(), &args).spawn().unwrap(), delay);
+            if target.exists() {
+                assert!(fs::read(&target).unwrap() == whole);
+                fs::remove_file(&target).unwrap();
+            }
+        }
+        // What earlier ones have left is in nobody's way.
+        assert!(weigh(place.path(), &args).status().unwrap().success());
+        assert!(fs::read(&target).unwrap() == whole);
+    }
+}
+
+/// A conversion to standard output that waits, because nobody reads on.
+fn stalled(folder: &Path) -> Child {
+    let mut child = weigh(folder, &["convert", "in.safetensors", "--dtype", "f16", "-o", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut vec![0; 1 << 20]).unwrap();
+    child
+}
+
+/// What it says on standard error when the rest is read, having failed.
+fn complaint(mut child: Child) -> String {
+    let mut rest = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_source_that_becomes_shorter_is_an_error() {
+    let place = place();
+    let source = place.path().join("in.safetensors");
+    model(&source);
+    let child = stalled(place.path());
+    File::options().write(true).open(&source).unwrap().set_len(9 << 20).unwrap();
+    let said = complaint(child);
+    assert!(said.contains("in.safetensors") && said.contains("became shorter"), "{said}");
+}
+
+#[test]
+fn a_source_that_changes_is_an_error() {
+    let place = place();
+    let source = place.path().join("in.safetensors");
+    model(&source);
+    let child = stalled(place.path());
+    let mut file = File::options().append(true).open(&source).unwrap();
+    file.write_all(b"more").unwrap();
+    drop(file);
+    let said = complaint(child);
+    assert!(said.contains("in.safetensors: was changed while it was read"), "{said}");
+}
+
+#[test]
+fn being_interrupted_leaves_nothing() {
+    let place = place();
+    let mut child =
+        weigh(place.path(), &["convert", "-", "--dtype", "f16", "-o", "out.safetensors"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+    let source = place.path().join("in.safetensors");
+    model(&source);
+    // It has begun, and waits for the rest.
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(&fs::read(&source).unwrap()[..8 << 20]).unwrap();
+    let mut waited = 0;
+    while contents(place.path()).len() < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+        waited += 1;
+        assert!(waited < 3000, "no output was begun");
+    }
+    for _ in 0..2 {
+        let process = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(pipe);
+    assert_eq!(contents(place.path()).into_keys().collect::<Vec<_>>(), ["in.safetensors"]);
+}
+
+#[test]
+fn a_place_that_takes_nothing_is_an_error() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    // Nobody may create a file here, whoever he is.
+    for target in ["/proc/out.safetensors", "/proc/out"] {
+        let output = weigh(place.path(), &["convert", "in.safetensors", "-o", target]).output();
+        let output = output.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: /proc/out"), "{said}");
+    }
+}
