@@ -106,7 +106,8 @@ pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row>
     rows
 }
 
-fn summary(name: &str, mut times: Vec<f64>) -> Row {
+/// What the times of one contestant come to.
+pub fn summary(name: &str, mut times: Vec<f64>) -> Row {
     times.sort_by(f64::total_cmp);
     let at = |share: usize| times[(times.len() - 1) * share / 100];
     Row {

@@ -90,7 +90,7 @@ fn peak(
     flags: &[&str],
     gigabytes: u64,
 ) -> Result<f64, String> {
-    let numbers = (gigabytes as f64 * 1e9 / bytes_a_number(layout)) as u64;
+    let numbers = gigabytes * 1_000_000_000 * 100 / hundredths_of_a_byte(layout);
     // On the memory file system: a hole is none there, and others are not written to a disk.
     let source = Large::make(&setting.memory_data, layout, numbers, Payload::Zeros)?;
     let mut command = Command::new(weigh);
@@ -99,14 +99,14 @@ fn peak(
     if cost.ok { Ok(cost.peak as f64 / MIB) } else { Err(cost.output) }
 }
 
-/// About how many bytes of a source each number takes.
-fn bytes_a_number(layout: Layout) -> f64 {
+/// About how much of a source each number takes.
+fn hundredths_of_a_byte(layout: Layout) -> u64 {
     match layout {
-        Layout::Plain(DType::F32) | Layout::Python("numpy", ..) => 4.0,
-        Layout::Plain(_) | Layout::Python(..) => 2.0,
-        Layout::Gguf("Q4_K") => 144.0 / 256.0,
-        Layout::Scheme(name) if is_four_bit(name) => 0.55,
-        _ => 1.05,
+        Layout::Plain(DType::F32) | Layout::Python("numpy", ..) => 400,
+        Layout::Plain(_) | Layout::Python(..) => 200,
+        Layout::Gguf("Q4_K") => 56,
+        Layout::Scheme(name) if is_four_bit(name) => 55,
+        _ => 105,
     }
 }
 

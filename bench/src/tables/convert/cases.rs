@@ -65,6 +65,11 @@ pub const CASES: &[Case] = &[
         ..case("npz", Layout::Python("numpy", "npz", "npz"), REMEMBER)
     },
     Case {
+        output: "out.gguf",
+        ..case("bf16-gguf", Layout::Plain(DType::BF16), &["convert", "--to", "gguf"])
+    },
+    Case { output: "out.npz", ..case("f16-npz", Layout::Plain(DType::F16), &[]) },
+    Case {
         bound: 1.5,
         python: Some(("gptq", "torch")),
         ..case("gptq", Layout::Scheme("gptq-4bit"), REMEMBER_F16)

@@ -9,12 +9,15 @@ use super::cases::{Case, Place};
 use super::peers::Peers;
 use crate::child::{self, Cost};
 use crate::copy_loop::Copy;
-use crate::harness::{Contestant, Rounds, Row, contest};
+use crate::harness::{Contestant, Rounds, Row, contest, summary};
 use crate::large::Large;
 
 /// The contestants that are always there, and how many threads each has.
 pub const LIMITS: [(&str, usize); 2] = [("limit, 2 threads", 2), ("limit, 1 thread", 1)];
 pub const OURS: [(&str, usize); 2] = [("weigh -j 2", 2), ("weigh -j 1", 1)];
+
+/// Ours, comparing its output with the source.
+pub const VERIFY: &str = "weigh verify";
 
 /// What everyone achieved.
 pub struct Outcome {
@@ -54,11 +57,16 @@ impl Entry {
     }
 }
 
-/// Runs a child to a good end.
-fn run(command: &Command) -> Cost {
-    let cost = child::run_apart(command).expect("the child can be measured");
-    assert!(cost.ok, "{command:?}: {}", cost.output);
-    cost
+/// What a program said last.
+fn last_line(output: &str) -> &str {
+    let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.next_back().unwrap_or("it says nothing")
+}
+
+/// Runs ours to a good end, or says why that fails.
+fn run(command: &Command) -> Result<Cost, String> {
+    let cost = child::run_apart(command).map_err(|error| error.to_string())?;
+    if cost.ok { Ok(cost) } else { Err(cost.output) }
 }
 
 fn remove(output: &Path) {
@@ -69,14 +77,24 @@ fn remove(output: &Path) {
     let _ = fs::remove_dir_all(output);
 }
 
-/// Lets everyone convert `source`.
-pub fn run_all(case: &Case, source: &Large, folder: &Path, peers: &Peers, timed: usize) -> Outcome {
+/// Lets everyone convert `source`; the reason where ours cannot.
+pub fn run_all(
+    case: &Case,
+    source: &Large,
+    folder: &Path,
+    peers: &Peers,
+    timed: usize,
+) -> Result<Outcome, String> {
     let output = match case.output {
         "-" => PathBuf::from("-"),
         name => folder.join(name),
     };
     remove(&output);
-    run(&peers.ours(case, source, &output, 2));
+    run(&peers.ours(case, source, &output, 2))?;
+    let verified = match case.output {
+        "-" => vec![],
+        _ => (0..3).map(|_| run(&peers.verify(source, &output))).collect::<Result<_, _>>()?,
+    };
     let written = size(&output).unwrap_or_else(|| peers.stdout_bytes(case, source));
     let copied = match case.output {
         "-" => PathBuf::from("/dev/null"),
@@ -93,7 +111,7 @@ pub fn run_all(case: &Case, source: &Large, folder: &Path, peers: &Peers, timed:
         entries.push((Entry::new(name, command, usize::MAX), output.clone()));
     }
     for (name, command) in peers.others(case, source, &output) {
-        entries.push((Entry::new(name, command, 3), output.clone()));
+        entries.push((Entry::new(name, command, 4), output.clone()));
     }
     let turns = entries.iter().map(|(entry, place)| {
         Contestant::reporting(&entry.name, || entry.turn(place)).turns(entry.turns)
@@ -104,8 +122,7 @@ pub fn run_all(case: &Case, source: &Large, folder: &Path, peers: &Peers, timed:
         Outcome { rows: vec![], costs: vec![], bytes: source.bytes + written, failed: vec![] };
     for (row, costs) in rows.into_iter().zip(costs) {
         if let Some(failure) = costs.iter().find(|cost| !cost.ok) {
-            let said = failure.output.lines().map(str::trim).filter(|line| !line.is_empty());
-            let said = said.last().unwrap_or("it says nothing");
+            let said = last_line(&failure.output);
             assert!(!row.contestant.starts_with("weigh"), "{}: {}", case.name, failure.output);
             outcome.failed.push(format!("{}: {} fails: {said}", case.name, row.contestant));
         } else {
@@ -113,7 +130,11 @@ pub fn run_all(case: &Case, source: &Large, folder: &Path, peers: &Peers, timed:
             outcome.costs.push(costs);
         }
     }
-    outcome
+    if !verified.is_empty() {
+        outcome.rows.push(summary(VERIFY, verified.iter().map(|cost| cost.wall).collect()));
+        outcome.costs.push(verified);
+    }
+    Ok(outcome)
 }
 
 /// Bytes of what was written.

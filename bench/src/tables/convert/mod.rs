@@ -44,10 +44,11 @@ pub fn measure(setting: &Setting) -> Table {
             Place::Memory => &setting.memory_data,
             Place::Disk => &setting.data,
         };
-        match Large::make(folder, case.layout, NUMBERS, Payload::Random) {
-            Ok(source) => {
-                let timed = if setting.quick { 3 } else { 5 };
-                let outcome = contest::run_all(case, &source, folder, &peers, timed);
+        let timed = if setting.quick { 3 } else { 5 };
+        let outcome = Large::make(folder, case.layout, NUMBERS, Payload::Random)
+            .and_then(|source| contest::run_all(case, &source, folder, &peers, timed));
+        match outcome {
+            Ok(outcome) => {
                 for index in 0..outcome.rows.len() {
                     eprintln!("    {}", cells::line(case, &outcome, index)[1..].join(" | "));
                 }

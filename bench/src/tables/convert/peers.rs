@@ -44,6 +44,14 @@ impl Peers {
         command
     }
 
+    /// Ours, comparing an output with its source.
+    pub fn verify(&self, source: &Large, output: &Path) -> Command {
+        let mut command = Command::new(&self.weigh);
+        command.arg("verify").arg(output).arg("--against").arg(&source.model);
+        command.args(["-q", "--no-mmap", "-j", "2"]);
+        command
+    }
+
     /// Bytes of an output that goes to the standard output.
     pub fn stdout_bytes(&self, case: &Case, source: &Large) -> u64 {
         let mut command = Command::new(&self.weigh);
