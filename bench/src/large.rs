@@ -14,13 +14,12 @@ use std::process::Command;
 use serde_json::Value;
 use weighbridge::DType;
 use weighbridge::blocks::{BLOCKS, Block};
-use weighbridge::containers::safetensors::{Planned, plan};
 
-use crate::child;
 use crate::decoding::{COLUMNS, ROWS};
 use crate::random_blocks::{BlockFile, Random, Scales};
 use crate::tables::scheme_decode::cases::{CASES, Case};
 use crate::tables::scheme_decode::stored::{Fill, Stored, stored};
+use crate::{child, fixtures};
 
 /// Random bytes that are made for a tensor; a larger one repeats them.
 const PATTERN: usize = 48 << 20;
@@ -167,22 +166,18 @@ fn safetensors(
     format: &str,
     payload: Payload,
 ) -> std::io::Result<()> {
-    let planned: Vec<Planned> = tensors
+    let planned: Vec<_> = tensors
         .iter()
-        .map(|tensor| Planned {
-            name: tensor.name.clone(),
-            dtype: tensor.dtype,
-            shape: tensor.shape.iter().copied().collect(),
-        })
+        .map(|tensor| (tensor.name.clone(), tensor.dtype, tensor.shape.clone()))
         .collect();
-    let plan =
-        plan(&planned, &[("format".into(), format.into())]).map_err(std::io::Error::other)?;
+    let layout = fixtures::safetensors_layout(&planned, format)?;
     let file = File::create(path)?;
-    file.set_len(plan.len)?;
-    file.write_all_at(&plan.header, 0)?;
+    file.set_len(layout.len)?;
+    file.write_all_at(&layout.fixed[0].bytes, 0)?;
     // Layers are alike: what was made for the first serves all.
     let mut made: Vec<(&Stored, Vec<u8>)> = Vec::new();
-    for (tensor, &(at, len)) in tensors.iter().zip(&plan.places) {
+    for (tensor, &at) in tensors.iter().zip(&layout.places) {
+        let len = tensor.dtype.bytes_for(tensor.shape.iter().product()).unwrap_or(0);
         if payload == Payload::Zeros && !matches!(tensor.fill, Fill::Bytes(_)) {
             continue;
         }
