@@ -34,12 +34,12 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     if let Some(mut stdout) = child.stdout.take() {
         stdout.read_to_string(&mut output)?;
     }
-    let cost = reap(&child, start);
+    let cost = reap(&child, start, 1);
     Ok(Cost { output, ..cost })
 }
 
-/// Waits for a child and asks what it cost.
-fn reap(child: &Child, start: Instant) -> Cost {
+/// Waits for a child and asks what it cost; exit codes up to `well` are a good end.
+fn reap(child: &Child, start: Instant, well: i32) -> Cost {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value of that plain C struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -52,7 +52,7 @@ fn reap(child: &Child, start: Instant) -> Cost {
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         peak: usage.ru_maxrss.cast_unsigned() * 1024,
         output: String::new(),
-        ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1,
+        ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= well,
     }
 }
 
@@ -82,7 +82,7 @@ pub fn apart(arguments: &[String]) -> std::io::Result<()> {
         stderr.read_to_end(&mut said)?;
     }
     let output = String::from_utf8_lossy(&said).into_owned();
-    let cost = Cost { output, ..reap(&child, start) };
+    let cost = Cost { output, ..reap(&child, start, 0) };
     println!("{}", serde_json::to_string(&cost)?);
     Ok(())
 }
