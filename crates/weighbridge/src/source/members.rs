@@ -58,7 +58,7 @@ impl Slot {
 }
 
 enum Reading {
-    Forward(Forward),
+    Forward(Box<Forward>),
     Spooled(Arc<Spool>),
 }
 
@@ -100,7 +100,7 @@ impl Members {
             None => {
                 self.count();
                 let forward = Forward { inflater: Inflater::new(member), aside: Vec::new() };
-                let reading = Arc::new(Mutex::new(Reading::Forward(forward)));
+                let reading = Arc::new(Mutex::new(Reading::Forward(Box::new(forward))));
                 Slot { member: member.clone(), reading }
             }
         };
@@ -161,7 +161,7 @@ impl Forward {
     fn read_at(&mut self, input: &Input, offset: u64, out: &mut [u8]) -> Result<bool> {
         let position = self.inflater.position();
         if offset < position {
-            return Ok(self.from_aside(offset, out));
+            return Ok(self.take_aside(offset, out));
         }
         let held = self.aside.iter().map(|aside| aside.bytes.len()).sum::<usize>();
         match usize::try_from(offset - position) {
@@ -177,7 +177,7 @@ impl Forward {
         Ok(true)
     }
 
-    fn from_aside(&mut self, offset: u64, out: &mut [u8]) -> bool {
+    fn take_aside(&mut self, offset: u64, out: &mut [u8]) -> bool {
         for (index, aside) in self.aside.iter_mut().enumerate() {
             let start = offset.checked_sub(aside.offset).and_then(|at| usize::try_from(at).ok());
             let bytes = start.and_then(|at| aside.bytes.get(at..at.checked_add(out.len())?));

@@ -10,7 +10,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::ErrorKind;
 
 fn contents(len: usize) -> Vec<u8> {
-    (0..len as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect()
+    (0u32..).take(len).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect()
 }
 
 /// A source of one byte tensor for each member; `size` is what the archive says of it.
