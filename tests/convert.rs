@@ -564,3 +564,76 @@ fn what_is_kept_is_the_same_file() {
     }
     assert_eq!(same, 6);
 }
+
+/// What was opened from bytes and written to bytes never touches a disk.
+#[test]
+fn a_small_model_is_converted_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::open(root().join("tests/files/pth/old_1_10_shared.pt")).unwrap();
+    for format in ["safetensors", "gguf", "npz"] {
+        let options = ConvertOptions::new("-").to(format);
+        let mut bytes = Vec::new();
+        let report = ops::convert_to(&model, &options, &mut bytes).unwrap();
+        assert_eq!(report.write_bytes, bytes.len() as u64, "{format}");
+        let target = folder.path().join(format!("out.{format}"));
+        ops::convert(&model, &ConvertOptions::new(&target)).unwrap();
+        // An archive has its sums in other places when it goes out front to back.
+        assert!(format == "npz" || bytes == std::fs::read(&target).unwrap(), "{format}");
+        for written in [Model::open_bytes(bytes, "bytes").unwrap(), Model::open(&target).unwrap()] {
+            let report = ops::verify(&written, &model, &options).unwrap();
+            assert!(report.ok && written.findings().is_empty(), "{format}: {report:?}");
+            assert_eq!(report.tied > 0, format == "safetensors");
+        }
+    }
+}
+
+/// A name that another one stands for must be noted; without the note it is missing.
+#[test]
+fn verifying_knows_tied_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::open(root().join("tests/files/pth/old_1_10_shared.pt")).unwrap();
+    let target = folder.path().join("out.safetensors");
+    let options = ConvertOptions::new(&target);
+    let report = ops::convert(&model, &options).unwrap();
+    assert!(!report.tied.is_empty());
+    let text = std::fs::read(&target).unwrap();
+    let note = format!("\"{}\":\"{}\"", report.tied[0].name, report.tied[0].to);
+    let at = text.windows(note.len()).position(|part| part == note.as_bytes()).unwrap();
+    let mut without = text;
+    without[at + 1] ^= 1;
+    std::fs::write(&target, without).unwrap();
+    let report = ops::verify(&Model::open(&target).unwrap(), &model, &options).unwrap();
+    assert_eq!((report.ok, report.missing.len()), (false, 1));
+}
+
+#[test]
+fn what_said_how_weights_were_stored_goes_with_it() {
+    let source = root().join("tests/files/fp8/comfy-metadata/qwen-image-fp8.safetensors");
+    let model = Model::open(source).unwrap();
+    for (dtype, is_kept) in [(OutputType::Auto, false), (OutputType::Keep, true)] {
+        let mut bytes = Vec::new();
+        ops::convert_to(&model, &ConvertOptions::new("-").dtype(dtype), &mut bytes).unwrap();
+        let written = Model::open_bytes(bytes, "out").unwrap();
+        let said = written.metadata().iter().any(|(key, ..)| *key == "_quantization_metadata");
+        assert_eq!(said, is_kept);
+        assert_eq!(written.findings(), []);
+    }
+}
+
+#[test]
+fn memory_is_held_to_what_is_allowed() {
+    let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();
+    let whole = ConvertOptions::new("-").threads(2.try_into().unwrap());
+    let (mut wanted, mut bytes) = (Vec::new(), Vec::new());
+    let usual = ops::convert_to(&model, &whole, &mut wanted).unwrap();
+    for most in [usual.tile_memory, 40_000, 10_000, 1_000] {
+        let options = whole.clone().max_memory(most);
+        bytes.clear();
+        let report = ops::convert_to(&model, &options, &mut bytes).unwrap();
+        assert!(report.tile_memory <= most, "{most}: {}", report.tile_memory);
+        assert!(bytes == wanted, "{most}");
+    }
+    let error = ops::convert_to(&model, &whole.max_memory(10), &mut bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.hint_text().unwrap().contains("--max-memory"), "{error}");
+}

@@ -190,6 +190,13 @@ impl<'m> Weight<'m> {
         self.with_recipe(|recipe| Ok(recipe.is_turned())).unwrap_or(false)
     }
 
+    /// How many elements are best decoded at a time, at most `most`, where any stretch of them
+    /// can be.
+    pub(crate) fn panel(&self, most: u64) -> Option<u64> {
+        self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.panel(most))))
+            .unwrap_or(None)
+    }
+
     /// Decodes some elements, counted through the whole weight, where that is
     /// [possible](Self::has_element_access). The memory it takes is bounded by their number, not
     /// by the length of a row.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Action;
 use crate::catalog::{Order, TensorInfo};
-use crate::dtype::DType;
+use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::schemes::Element;
@@ -17,16 +17,16 @@ use crate::schemes::Element;
 /// Elements of a tile: 256 KiB of f32. Whole blocks of every type, so that none is decoded twice.
 const TILE_ELEMENTS: u64 = 64 << 10;
 
-/// Elements of a tile that is decoded from a panel of columns: 16 MiB of f32. A panel is read in
-/// as many pieces whatever its width, so the pieces should not be small.
+/// Elements of a tile that is decoded from a panel of columns: at most 16 MiB of f32. A panel is
+/// read in as many pieces whatever its width, so the pieces should not be small.
 const PANEL_ELEMENTS: u64 = 4 << 20;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Elements of a tile whose elements lie scattered over the file: each tile may have to read all
-/// of the tensor, so there must be few.
-const SCATTERED_ELEMENTS: u64 = 2 << 20;
+/// Bytes of a tile whose elements lie scattered over the file: the larger it is, the longer are
+/// the stretches that it is read in.
+const SCATTERED_BYTES: u64 = 8 << 20;
 
 /// What a weight is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +54,7 @@ pub struct Cut {
 impl Cut {
     /// A stored tensor that is copied.
     pub fn of_stored(info: &TensorInfo) -> Self {
-        let step = match is_scattered(info) {
-            true => {
-                let bits = info.stored.element().map_or(8, DType::bits);
-                SCATTERED_ELEMENTS * u64::from(bits.div_ceil(8))
-            }
-            false => COPY_BYTES,
-        };
+        let step = if is_scattered(info) { SCATTERED_BYTES } else { COPY_BYTES };
         Self { of: Pieces::Bytes, piece: 1, pieces: info.bytes, step }
     }
 
@@ -68,15 +62,16 @@ impl Cut {
     pub fn of(weight: &Weight<'_>, action: Action, dtype: DType) -> Self {
         let first = weight.parts().next().map(|(_, _, info)| info);
         let scattered = first.is_some_and(is_scattered);
-        let width = u64::from(dtype.bits().div_ceil(8));
+        let bits = |stored: &StoredType| stored.element().map_or(8, DType::bits);
+        let stored = first.map_or(8, |info| bits(&info.stored).max(8));
         match action {
-            Action::Copy => {
-                let step = if scattered { SCATTERED_ELEMENTS * width } else { COPY_BYTES };
-                let pieces = first.map_or(0, |info| info.bytes);
-                Self { of: Pieces::Bytes, piece: 1, pieces, step }
-            }
+            Action::Copy => match first {
+                Some(info) => Self::of_stored(info),
+                None => Self { of: Pieces::Bytes, piece: 1, pieces: 0, step: COPY_BYTES },
+            },
             Action::Cast => {
-                let step = if scattered { SCATTERED_ELEMENTS } else { TILE_ELEMENTS };
+                let widest = u64::from(stored.max(dtype.bits()) / 8);
+                let step = if scattered { SCATTERED_BYTES / widest } else { TILE_ELEMENTS };
                 Self { of: Pieces::Elements, piece: 1, pieces: weight.elements(), step }
             }
             Action::Decode => Self::of_decoded(weight),
@@ -84,15 +79,14 @@ impl Cut {
     }
 
     fn of_decoded(weight: &Weight<'_>) -> Self {
-        if weight.has_element_access() {
-            let pieces = weight.elements();
-            return Self { of: Pieces::Elements, piece: 1, pieces, step: TILE_ELEMENTS };
-        }
-        let (pieces, piece) = weight.rows_and_columns();
         let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
         // A tile is f32 at its widest, whatever it is written as.
         let allowed = limits.min().unwrap_or(u64::MAX) / 4;
         let most = if weight.is_turned() { PANEL_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
+        if let Some(step) = weight.panel(most.max(1)) {
+            return Self { of: Pieces::Elements, piece: 1, pieces: weight.elements(), step };
+        }
+        let (pieces, piece) = weight.rows_and_columns();
         Self { of: Pieces::Rows, piece, pieces, step: (most / piece.max(1)).max(1) }
     }
 
