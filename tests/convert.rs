@@ -637,3 +637,63 @@ fn memory_is_held_to_what_is_allowed() {
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.hint_text().unwrap().contains("--max-memory"), "{error}");
 }
+
+/// Weights that are read in wide panels come out as they do when they are decoded whole, however
+/// the panels are cut.
+#[test]
+fn panels_are_cut_from_the_whole() {
+    let (inputs, outputs, groups) = (256u64, 98_304u64, 2u64);
+    let config = r#"{"quantization_config":{"quant_method":"gptq","bits":4,"group_size":128,"checkpoint_format":"gptq_v2","desc_act":false}}"#;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let sizes = [inputs / 8 * outputs * 4, groups * outputs / 2, groups * outputs * 2];
+    let ends: Vec<u64> = sizes
+        .iter()
+        .scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        })
+        .collect();
+    let header = format!(
+        r#"{{"a.qweight":{{"dtype":"I32","shape":[{},{outputs}],"data_offsets":[0,{}]}},"a.qzeros":{{"dtype":"I32","shape":[{groups},{}],"data_offsets":[{},{}]}},"a.scales":{{"dtype":"F16","shape":[{groups},{outputs}],"data_offsets":[{},{}]}}}}"#,
+        inputs / 8,
+        ends[0],
+        outputs / 8,
+        ends[0],
+        ends[1],
+        ends[1],
+        ends[2],
+    );
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    let mut state = 1u32;
+    for at in (0..ends[2]).step_by(4) {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // Scales between 1 and 2, and of a few outputs so large that values overflow.
+        let scale = if at % 65_536 == 0 { 0x7bff_7bff } else { 0x3c00_3c00 | state & 0x03ff_03ff };
+        file.extend((if at < ends[1] { state } else { scale }).to_le_bytes());
+    }
+    std::fs::write(folder.path().join("model.safetensors"), file).unwrap();
+    let model = OpenOptions::new().access(FileAccess::Read).open(folder.path()).unwrap();
+    let weight = model.weight("a.weight").unwrap();
+    assert_eq!(weight.shape(), [outputs, inputs]);
+    let mut overflowed = Vec::new();
+    for (name, dtype) in [("f16", OutputType::F16), ("f32", OutputType::F32)] {
+        let wanted = match dtype {
+            OutputType::F32 => wanted_bytes(&weight, DType::F32),
+            _ => wanted_bytes(&weight, DType::F16),
+        };
+        for (threads, memory) in [(1, u64::MAX), (2, u64::MAX), (2, 3 << 20), (1, 300_000)] {
+            let target = folder.path().join(format!("{name}.safetensors"));
+            let options = ConvertOptions::new(&target).dtype(dtype).max_memory(memory).force(true);
+            let report =
+                ops::convert(&model, &options.threads(threads.try_into().unwrap())).unwrap();
+            let written = Model::open(&target).unwrap();
+            let bytes = written.weight("a.weight").unwrap().bytes().unwrap().to_vec();
+            assert!(bytes == wanted, "{name} {threads} {memory}");
+            overflowed.push(report.overflowed.unwrap());
+        }
+    }
+    assert!(overflowed[0] > 0 && overflowed[..4].iter().all(|n| *n == overflowed[0]));
+    assert_eq!(overflowed[4..], [0; 4]);
+}

@@ -68,6 +68,13 @@ impl<'a> Staged<'a> {
         self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
     }
 
+    /// `row_bytes` bytes of every piece, from `offset` on.
+    #[must_use]
+    pub(crate) fn columns(&self, offset: usize, row_bytes: usize) -> Self {
+        let bytes = self.bytes.get(offset..).unwrap_or_default();
+        Self { bytes, row_bytes, stride: self.stride }
+    }
+
     /// Everything, for a slab of one piece.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
