@@ -18,7 +18,7 @@ pub struct Contestant<'a> {
 }
 
 /// Whoever takes longer than this many seconds takes no further turn.
-const PATIENCE: f64 = 60.0;
+const PATIENCE: f64 = 10.0;
 
 impl<'a> Contestant<'a> {
     /// One whose call is timed here.

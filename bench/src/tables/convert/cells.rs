@@ -11,7 +11,7 @@ pub const LEGEND: &str = "Seconds are of the whole child program, median with th
      CPU is user and system time of the median turn, peak the largest resident set of all turns; \
      `x ours` is times `weigh -j 2`. The limit reads every byte of the input and writes as many bytes as the \
      output has, in pieces of 1 MiB. amn and Python have fewer turns, whoever takes \
-     over a minute has one. amn writes one file and nothing to the standard output, so it cannot reshard.";
+     over ten seconds has one. amn writes one file and nothing to the standard output, so it cannot reshard.";
 
 /// The columns.
 pub fn head() -> Vec<String> {
