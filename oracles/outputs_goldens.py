@@ -20,6 +20,9 @@ from outputs_read import NUMPY, Tensor, numpy_archive, rounded, safetensors_file
 
 OURS = {"expected.safetensors", "expected-f32.safetensors", "findings.json"}
 FLOATS = {name for name, kind in NUMPY.items() if kind.kind in "fV" or name.startswith("F8")} | {"BF16"}
+APR_BLOCKS = {"APR_Q4", "APR_Q8"}
+# Stored in packed bits, and no numbers to a cast.
+PACKED = {"F4", "F6_E2M3", "F6_E3M2"}
 bank = {}
 
 
@@ -58,15 +61,15 @@ class Sample:
         self.name, self.path, self.stored, self.decoded = name, path, stored, decoded
         self.expect = expect or {}
         # Filled by `learn`.
-        self.plain, self.gone, self.inspected = set(), set(), {}
+        self.plain, self.gone, self.problems = set(), set(), {}
 
     def learn(self, inspected):
         """Takes from the command's own listing which stored tensors are parts of what weight."""
-        self.inspected = inspected
-        weights = {t["name"]: t for t in inspected.get("tensors", [])}
+        self.problems = {problem["tensor"]: problem["kind"] for problem in inspected["problems"]}
+        weights = {t["name"]: t for t in inspected["tensors"]}
         self.plain = {name for name, t in weights.items() if t["scheme"] == "plain"}
         parts = {part["name"] for t in weights.values() for part in t["parts"]}
-        self.gone = (parts | {t["name"] for t in inspected.get("dropped", [])}) - set(weights)
+        self.gone = (parts | {t["name"] for t in inspected["dropped"]}) - set(weights)
 
     def wanted(self, dtype, ggml):
         """{name: Want} of the whole sample, written with `--dtype`."""
@@ -86,10 +89,10 @@ class Sample:
     def stored_as(self, stored, dtype, ggml):
         kind = next((t for t in ggml.types if t.name == stored.dtype and t.is_block), None)
         data = bank.get(stored.sum)
-        if kind:
+        if kind or stored.dtype in APR_BLOCKS:
             wanted = {"auto": "BF16"}.get(dtype, dtype.upper())
             # ggml never decodes Q8_1.
-            if data is None or not kind.to_float and kind.name != "Q8_K":
+            if data is None or kind is None or not kind.to_float and kind.name != "Q8_K":
                 return Want(wanted, stored.shape)
             return Want(wanted, stored.shape, data=rounded(ggml.decode(kind, data), wanted))
         wanted = dtype.upper()
