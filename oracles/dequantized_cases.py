@@ -5,8 +5,6 @@ makes of that directory when asked to dequantize it. Weights are random and seed
 """
 
 import contextlib
-import copy
-import gc
 import json
 import os
 from pathlib import Path
@@ -45,6 +43,20 @@ def tiny(architecture, dtype, tied):
             else:
                 weight.add_(0.1 * torch.randn(weight.shape))
     return model.to(dtype).eval()
+
+
+def plain_model(folder, state, dtype):
+    """A model without quantization, with exactly these weights."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder)
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", **{DTYPE: dtype})
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    tied = {"lm_head.weight"} if config.tie_word_embeddings else set()
+    assert set(missing) <= tied and not unexpected, (missing, unexpected)
+    return model
 
 
 class Case:
@@ -249,9 +261,13 @@ def mxfp4(folder):
 
 
 def compressed_dequantized(folder):
+    """The decompressed weights in a plain model: the library's own would go on to round activations."""
     from transformers import CompressedTensorsConfig
 
-    return load(folder, quantization_config=CompressedTensorsConfig(run_compressed=False))
+    loaded = load(folder, quantization_config=CompressedTensorsConfig(run_compressed=False))
+    parts = ("scale", "zero_point", "weight_shape")
+    state = {name: value for name, value in loaded.state_dict().items() if not name.endswith(parts)}
+    return plain_model(folder, state, loaded.dtype)
 
 
 def save_compressed(model, folder, scheme, **options):
@@ -298,20 +314,6 @@ def compressed_int8(folder):
 
 
 # ---- GPTQModel
-
-
-def plain_model(folder, state, dtype):
-    """A model without quantization, with exactly these weights."""
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(folder)
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", **{DTYPE: dtype})
-    missing, unexpected = model.load_state_dict(state, strict=False)
-    tied = {"lm_head.weight"} if config.tie_word_embeddings else set()
-    assert set(missing) <= tied and not unexpected, (missing, unexpected)
-    return model
 
 
 def gptq_dequantized(folder):

@@ -63,10 +63,19 @@ def safetensors_metadata(path):
 
 def safetensors_folder(path):
     """One file, or shards by the rules of transformers: what the index maps, from where it says."""
-    index = os.path.join(path, "model.safetensors.index.json")
-    if not os.path.exists(index):
-        return safetensors_file(os.path.join(path, "model.safetensors"))
-    document = json.load(open(index, encoding="utf-8"))
+    files = {name for name in os.listdir(path) if name.endswith(".safetensors")}
+    index = [name for name in os.listdir(path) if name.endswith(".safetensors.index.json")]
+    if not index:
+        if len(files) != 1:
+            raise Unreadable(f"{sorted(files)} without an index")
+        return safetensors_file(os.path.join(path, *files))
+    # The stem is that of the source's file, where it had one.
+    stem = index[0].removesuffix(".safetensors.index.json")
+    document = json.load(open(os.path.join(path, index[0]), encoding="utf-8"))
+    total = len(set(document["weight_map"].values()))
+    wanted = {f"{stem}-{i + 1:05}-of-{total:05}.safetensors" for i in range(total)}
+    if files != wanted or len(index) != 1:
+        raise Unreadable(f"{sorted(files)} and {index} instead of {sorted(wanted)}")
     found, shards = {}, {}
     for name, shard in document["weight_map"].items():
         if shard not in shards:
@@ -75,9 +84,8 @@ def safetensors_folder(path):
             raise Unreadable(f"the index puts {name} into {shard}, which lacks it")
         found[name] = shards[shard][name]
     held = sum(len(shard) for shard in shards.values())
-    files = {name for name in os.listdir(path) if name.endswith(".safetensors")}
-    if held != len(found) or files != set(shards):
-        raise Unreadable(f"the index lists {len(found)} tensors of {held}, {len(shards)} files of {sorted(files)}")
+    if held != len(found):
+        raise Unreadable(f"the index lists {len(found)} tensors of {held}")
     size = sum(len(tensor.data) for tensor in found.values())
     if document["metadata"]["total_size"] != size:
         raise Unreadable(f"total_size is {document['metadata']['total_size']}, the tensors have {size} bytes")
@@ -120,6 +128,12 @@ def gguf_fields(path):
         for name, field in fields.items()
         if not name.startswith("GGUF.")
     }
+
+
+def is_newer_type(error):
+    """Raises it again, unless gguf-py met a type that is newer than itself."""
+    if "is not a valid GGMLQuantizationType" not in str(error):
+        raise error
 
 
 def gguf_c(path, ggml):
