@@ -418,7 +418,7 @@ def save_awq(model, folder, group_size, **options):
     model.save_pretrained(folder, **options)
 
 
-AWQ = (["awq"], "requirements-gptq-auto.txt with autoawq==0.2.9 and transformers==4.51.3", awq_dequantized)
+AWQ = (["awq"], "requirements-awq.txt", awq_dequantized)
 
 
 @case("awq, llama, sharded", *AWQ)

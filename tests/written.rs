@@ -129,7 +129,9 @@ fn known() -> Vec<Known> {
         let listed = sample.expect["tensors"].as_array().unwrap().iter();
         let name = sample.name();
         let beside = name.replace("-big-endian", "").replace(".gguf", ".expected.safetensors");
-        let native = values(&root().join("tests/files").join(beside.replace(".apr", ".expected.safetensors")));
+        let native = values(
+            &root().join("tests/files").join(beside.replace(".apr", ".expected.safetensors")),
+        );
         let stored = listed.filter_map(golden).collect();
         all.push(Known { name, model, stored, native, single: Goldens::new() });
     }
@@ -194,7 +196,8 @@ fn same(found: &[u8], wanted: &[u8], dtype: DType) -> bool {
 }
 
 fn compare(written: &Model, name: &str, golden: &Golden) -> Result<(), String> {
-    let (source, info) = stored(written).find(|(_, info)| &*info.name == name).ok_or("is missing")?;
+    let (source, info) =
+        stored(written).find(|(_, info)| &*info.name == name).ok_or("is missing")?;
     let bytes = image(source, info).map_err(|error| error.to_string())?;
     let right = match golden {
         Golden::Values(dtype, wanted) => {
@@ -212,7 +215,8 @@ fn check(known: &Known, format: &str, asked: OutputType) -> Result<usize, String
     // Findings keep a weight from being written too.
     let found: HashSet<_> =
         known.model.findings().iter().filter_map(|finding| finding.tensor.clone()).collect();
-    let good = |weight: &&Weight<'_>| !weight.parts().any(|(_, _, i)| found.contains(&i.name.to_string()));
+    let good =
+        |weight: &&Weight<'_>| !weight.parts().any(|(_, _, i)| found.contains(&i.name.to_string()));
     let can: Vec<_> = can.into_iter().filter(|weight| good(&weight)).collect();
     if !cannot.is_empty() && convert(&known.model, format, asked, &HashSet::new()).is_ok() {
         return Err(format!("{} was written", cannot[0].name()));
@@ -247,11 +251,18 @@ fn every_sample_is_the_same_in_every_container() {
     let (tally, failures) = (Mutex::new(Tally::new()), Mutex::new(Vec::new()));
     let kinds = [("keep", OutputType::Keep), ("auto", OutputType::Auto), ("f32", OutputType::F32)];
     in_parallel(&all, |known| {
-        for (format, (kind, asked)) in FORMATS.iter().flat_map(|f| kinds.iter().map(move |k| (*f, *k))) {
+        for (format, (kind, asked)) in
+            FORMATS.iter().flat_map(|f| kinds.iter().map(move |k| (*f, *k)))
+        {
             match check(known, format, asked) {
-                Ok(compared) => *tally.lock().unwrap().entry((format, kind)).or_default() += compared,
+                Ok(compared) => {
+                    *tally.lock().unwrap().entry((format, kind)).or_default() += compared
+                }
                 Err(failure) => {
-                    failures.lock().unwrap().push(format!("{} as {format}, {kind}: {failure}", known.name));
+                    failures
+                        .lock()
+                        .unwrap()
+                        .push(format!("{} as {format}, {kind}: {failure}", known.name));
                 }
             }
         }
