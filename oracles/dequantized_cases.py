@@ -12,6 +12,8 @@ from pathlib import Path
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("GPTQMODEL_CPU_WORKERS", "2")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# GPTQModel would have its decoder compiled, which takes minutes.
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 
 import torch
 import transformers

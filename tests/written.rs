@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{image, in_parallel, root, samples, sha256, stored};
+use common::{image, in_parallel, samples, sha256, stored};
 use fixtures::fixtures;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Stores, Weight, bf16};
@@ -128,10 +128,9 @@ fn known() -> Vec<Known> {
         };
         let listed = sample.expect["tensors"].as_array().unwrap().iter();
         let name = sample.name();
-        let beside = name.replace("-big-endian", "").replace(".gguf", ".expected.safetensors");
-        let native = values(
-            &root().join("tests/files").join(beside.replace(".apr", ".expected.safetensors")),
-        );
+        let stem = sample.path.with_extension("");
+        let stem = stem.display().to_string().replace("-big-endian", "");
+        let native = values(Path::new(&format!("{stem}.expected.safetensors")));
         let stored = listed.filter_map(golden).collect();
         all.push(Known { name, model, stored, native, single: Goldens::new() });
     }
