@@ -129,7 +129,10 @@ def main():
     parser.add_argument("--keep", help="leave the models in this folder")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    failures = 0
+    weigh, failures = os.path.abspath(args.weigh), 0
+    keep = args.keep and os.path.abspath(args.keep)
+    # Some libraries leave logs where they are run.
+    os.chdir(tempfile.gettempdir())
     for case in CASES:
         if not re.search(args.cases, case.name):
             continue
@@ -138,11 +141,11 @@ def main():
             print(f"{case.name:40} not run: {missing}", flush=True)
             continue
         with tempfile.TemporaryDirectory() as place:
-            if args.keep:
-                place = os.path.join(args.keep, re.sub(r"[^a-z0-9]+", "-", case.name))
+            if keep:
+                place = os.path.join(keep, re.sub(r"[^a-z0-9]+", "-", case.name))
                 os.makedirs(place)
             try:
-                print(f"{case.name:40} {run(case, os.path.abspath(args.weigh), place)}", flush=True)
+                print(f"{case.name:40} {run(case, weigh, place)}", flush=True)
             except Wrong as wrong:
                 failures += 1
                 print(f"{case.name:40} WRONG: {wrong}", flush=True)
