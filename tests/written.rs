@@ -302,7 +302,7 @@ fn every_sample_is_the_same_in_every_container() {
         {
             match check(known, format, asked) {
                 Ok(compared) => {
-                    *tally.lock().unwrap().entry((format, kind)).or_default() += compared
+                    *tally.lock().unwrap().entry((format, kind)).or_default() += compared;
                 }
                 Err(failure) => {
                     failures
