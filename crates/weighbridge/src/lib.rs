@@ -24,6 +24,7 @@ pub mod inflate;
 pub mod input;
 mod limits;
 mod model;
+pub mod names;
 pub mod ops;
 pub mod output;
 mod output_folder;

@@ -1,0 +1,165 @@
+//! What a side says about itself: whose names it has, which family it is of, how many heads.
+
+use serde_json::Value as Json;
+
+use super::Side;
+use super::pieces::is_head;
+use super::table::{FAMILIES, Family};
+use crate::catalog::Value;
+
+/// Whose names a side has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Hugging Face's, which most libraries keep.
+    HuggingFace,
+    /// GGUF's.
+    Gguf,
+    /// Those of the checkpoints that Meta and Mistral publish.
+    Consolidated,
+    /// None of these.
+    Other,
+}
+
+impl Dialect {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HuggingFace => "Hugging Face's",
+            Self::Gguf => "GGUF's",
+            Self::Consolidated => "those of a consolidated checkpoint",
+            Self::Other => "of no known kind",
+        }
+    }
+}
+
+/// What a side says.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    /// Whose names it has.
+    pub dialect: Dialect,
+    /// What precedes Hugging Face's `layers` and `embed_tokens`.
+    pub prefix: String,
+    /// The family's name as the side has it.
+    pub family_name: Option<String>,
+    /// The family, where it is known.
+    pub family: Option<&'static Family>,
+    /// Query heads.
+    pub heads: Option<u64>,
+    /// Key heads.
+    pub kv_heads: Option<u64>,
+    /// Whether the head is the embedding.
+    pub tied: Option<bool>,
+}
+
+impl Facts {
+    /// Reads names, configs and metadata.
+    pub fn of(side: &Side<'_>, names: &[String]) -> Self {
+        let (dialect, prefix) = dialect(names);
+        let candidates = family_names(side);
+        let known = |name: &&String| family(name).is_some();
+        let family_name = candidates.iter().find(known).or(candidates.first()).cloned();
+        Self {
+            dialect,
+            prefix,
+            family: family_name.as_deref().and_then(family),
+            family_name,
+            heads: number(side, &["num_attention_heads", "n_heads"], ".attention.head_count"),
+            kv_heads: number(
+                side,
+                &["num_key_value_heads", "n_kv_heads"],
+                ".attention.head_count_kv",
+            ),
+            tied: tied(side),
+        }
+    }
+}
+
+fn dialect(names: &[String]) -> (Dialect, String) {
+    let ends = |end: &str| names.iter().find_map(|name| name.strip_suffix(end));
+    if names.iter().any(|name| name.starts_with("blk.")) || ends("token_embd.weight").is_some() {
+        return (Dialect::Gguf, String::new());
+    }
+    if names.iter().any(|name| name.contains("layers.") && name.contains(".attention.wq.")) {
+        let prefix = ends("tok_embeddings.weight").unwrap_or_default();
+        return (Dialect::Consolidated, prefix.to_owned());
+    }
+    match ends("embed_tokens.weight").or_else(|| names.iter().find_map(|name| before_layers(name)))
+    {
+        Some(prefix) => (Dialect::HuggingFace, prefix.to_owned()),
+        None if names.iter().any(|name| is_head(name)) => (Dialect::HuggingFace, "model.".into()),
+        None => (Dialect::Other, String::new()),
+    }
+}
+
+/// What precedes the layers of a language model in Hugging Face's name of a weight.
+fn before_layers(name: &str) -> Option<&str> {
+    let (prefix, rest) = name.split_once("layers.")?;
+    let (_, module) = rest.split_once('.')?;
+    let known = ["self_attn.", "mlp.", "block_sparse_moe.", "input_layernorm."];
+    let is_language = !prefix.contains("vision") && !prefix.contains("visual");
+    (is_language && known.iter().any(|start| module.starts_with(start))).then_some(prefix)
+}
+
+/// The family of a name in a config or a GGUF file.
+fn family(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.names.contains(&name))
+}
+
+/// What the side calls its family, the surest first.
+fn family_names(side: &Side<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for key in ["general.architecture", "hf_model_type", "model_type", "architecture"] {
+        names.extend(text(side, key));
+    }
+    for config in documents(side) {
+        names.extend(config["model_type"].as_str().map(str::to_lowercase));
+        let class = config["architectures"][0].as_str().unwrap_or_default();
+        // `Qwen3MoeForCausalLM` is of the family `qwen3moe`.
+        let class = class.split("For").next().unwrap_or_default();
+        names.push(class.strip_suffix("Model").unwrap_or(class).to_lowercase());
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+fn text(side: &Side<'_>, key: &str) -> Option<String> {
+    value(side, key).and_then(Value::as_str).map(str::to_lowercase)
+}
+
+fn value<'a>(side: &Side<'a>, key: &str) -> Option<&'a Value> {
+    side.metadata.iter().find(|(name, _)| *name == key).map(|&(_, value)| value)
+}
+
+/// The configs that describe the language model: the parts of a multimodal one first.
+fn documents<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Json> {
+    let named = |name: &'static str| side.configs.iter().filter(move |config| config.name == name);
+    let configs: Vec<&Json> =
+        ["config.json", "params.json"].into_iter().flat_map(named).map(|c| &c.json).collect();
+    let inner = configs
+        .clone()
+        .into_iter()
+        .flat_map(|json| ["text_config", "llm_config"].into_iter().filter_map(|key| json.get(key)));
+    inner.chain(configs).collect::<Vec<_>>().into_iter()
+}
+
+/// A number from the configs, from a GGUF key of the architecture, or from an APR key.
+fn number(side: &Side<'_>, keys: &[&str], gguf: &str) -> Option<u64> {
+    let architecture = text(side, "general.architecture").unwrap_or_default();
+    let apr = if gguf.ends_with("_kv") { "num_kv_heads" } else { "num_heads" };
+    value(side, &format!("{architecture}{gguf}"))
+        .or_else(|| value(side, apr))
+        .and_then(Value::as_u64)
+        .or_else(|| {
+            documents(side).find_map(|json| keys.iter().find_map(|key| json[*key].as_u64()))
+        })
+}
+
+fn tied(side: &Side<'_>) -> Option<bool> {
+    let said = documents(side).find_map(|json| {
+        ["tie_word_embeddings", "tied_embeddings"].iter().find_map(|key| json[*key].as_bool())
+    });
+    said.or_else(|| match value(side, "tied_embeddings") {
+        Some(Value::Bool(tied)) => Some(*tied),
+        _ => None,
+    })
+}

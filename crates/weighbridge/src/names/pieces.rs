@@ -1,0 +1,233 @@
+//! A weight in the common names: as one piece, or as the several that are in it.
+
+use std::collections::HashMap;
+
+use super::facts::{Dialect, Facts};
+use super::table::{CONSOLIDATED, Family, GGUF, How, Row};
+use super::view::{Rows, View};
+
+/// What a piece is, whatever it is called: GGUF's name of it, and which of the stacked experts.
+pub(super) type Key = (String, Option<u64>);
+
+/// A part of a weight under its common name.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Which weight.
+    pub weight: usize,
+    /// What it is.
+    pub key: Key,
+    /// How it is seen where it is compared.
+    pub view: View,
+    /// What lies between the weight and what is seen, in words.
+    pub words: Vec<String>,
+    /// Whether it is an embedding or a head.
+    pub by_token: bool,
+}
+
+/// Translates the names of one side.
+pub(super) struct Translator<'t> {
+    rows: HashMap<&'static str, &'t Row>,
+    facts: &'t Facts,
+    family: &'t Family,
+    heads: Option<u64>,
+    kv_heads: Option<u64>,
+    /// Whether the values are to be seen as GGUF has them.
+    changes: bool,
+}
+
+impl<'t> Translator<'t> {
+    /// For a side, with what the other side knows where this one does not.
+    pub fn new(own: &'t Facts, other: &'t Facts, family: &'t Family) -> Self {
+        let tables: &[&[Row]] = match own.dialect {
+            Dialect::HuggingFace => family.rows,
+            Dialect::Gguf => &[GGUF],
+            Dialect::Consolidated => &[CONSOLIDATED],
+            Dialect::Other => &[],
+        };
+        let heads = own.heads.or(other.heads);
+        Self {
+            rows: tables.iter().copied().flatten().map(|row| (row.0, row)).collect(),
+            facts: own,
+            family,
+            heads,
+            kv_heads: own.kv_heads.or(other.kv_heads).or(heads),
+            changes: own.dialect == Dialect::HuggingFace && other.dialect != own.dialect,
+        }
+    }
+
+    /// Whether the order of query and key rows matters, and cannot be known.
+    pub fn lacks_heads(&self) -> bool {
+        self.changes && self.family.pairs && self.heads.is_none()
+    }
+
+    /// A weight as one piece, where it can be one.
+    pub fn whole(&self, weight: usize, name: &str, shape: &[u64]) -> Option<Piece> {
+        if self.facts.dialect == Dialect::Gguf && self.row(name).is_none() {
+            let by_token = ["token_embd.weight", "output.weight"].contains(&name);
+            let (key, view) = ((name.to_owned(), None), View::whole(shape));
+            return Some(Piece { weight, key, view, words: Vec::new(), by_token });
+        }
+        let (row, suffix, numbers) = self.row(name)?;
+        let expert = (row.2 == How::Expert).then(|| numbers.get(1).copied()).flatten();
+        let single = row.1.len() == 1;
+        let key = (put(row.1[0], &numbers) + suffix, expert);
+        let piece = Piece {
+            weight,
+            key,
+            view: View::whole(shape),
+            words: Vec::new(),
+            by_token: row.2 == How::Embedding,
+        };
+        single.then(|| self.changed(piece, row.2))
+    }
+
+    /// The pieces that are in a weight, where there are several.
+    pub fn parts(&self, weight: usize, name: &str, shape: &[u64]) -> Vec<Piece> {
+        let Some((row, suffix, numbers)) = self.row(name) else {
+            return Vec::new();
+        };
+        let names: Vec<String> = row.1.iter().map(|name| put(name, &numbers) + suffix).collect();
+        match (row.2, shape) {
+            (How::Experts | How::Stacked, &[experts, rows, columns]) => {
+                stacked(weight, &names, [experts, rows, columns])
+            }
+            (How::Qkv, _) => self.query_key_value(weight, &names, shape).unwrap_or_default(),
+            (How::Plain, &[rows, ref inner @ ..]) if names.len() > 1 => {
+                let each = rows / names.len() as u64;
+                let sizes = vec![each; names.len()];
+                one_after_the_other(weight, &names, &sizes, rows, inner).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn query_key_value(
+        &self,
+        weight: usize,
+        names: &[String],
+        shape: &[u64],
+    ) -> Option<Vec<Piece>> {
+        let (heads, kv_heads) = (self.heads?, self.kv_heads?);
+        let (&rows, inner) = shape.split_first()?;
+        let all = heads.checked_add(kv_heads.checked_mul(2)?)?;
+        let head_rows = rows.checked_div(all)?;
+        let sizes = [heads, kv_heads, kv_heads].map(|heads| heads * head_rows);
+        let pieces = one_after_the_other(weight, names, &sizes, rows, inner)?;
+        let how = [How::Query, How::Key, How::Plain];
+        Some(pieces.into_iter().zip(how).map(|(piece, how)| self.changed(piece, how)).collect())
+    }
+
+    /// The piece with GGUF's values, where the weight has others.
+    fn changed(&self, mut piece: Piece, how: How) -> Piece {
+        let heads = match how {
+            _ if !self.changes => None,
+            How::Query if self.family.pairs => self.heads,
+            How::Key if self.family.pairs => self.kv_heads,
+            _ => None,
+        };
+        if let Some(view) = heads.and_then(|heads| in_pairs(&piece.view, heads)) {
+            piece.view = view;
+            piece.words.push(format!("permute heads={}", heads.unwrap_or(0)));
+        }
+        if how == How::Norm && self.changes && self.family.norm_add != 0.0 {
+            piece.view.add = self.family.norm_add;
+            piece.words.push(format!("norm + {}", self.family.norm_add));
+        }
+        piece
+    }
+
+    /// The row of a name, with its ending and the numbers in it.
+    fn row(&self, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
+        let rest = match name.strip_prefix(&self.facts.prefix) {
+            // A head stands beside the model, not in it.
+            Some(rest) if !is_head(name) => rest,
+            _ if is_head(name) => &name[name.rfind("lm_head")?..],
+            _ => return None,
+        };
+        let end = [".weight", ".bias"].into_iter().find(|end| rest.ends_with(end));
+        let module = end.map_or(rest, |end| &rest[..rest.len() - end.len()]);
+        let suffix = end.unwrap_or(".weight");
+        let mut numbers = Vec::new();
+        let pattern: Vec<&str> = module
+            .split('.')
+            .map(|part| match part.parse::<u64>() {
+                Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    numbers.push(number);
+                    "#"
+                }
+                _ => part,
+            })
+            .collect();
+        Some((self.rows.get(pattern.join(".").as_str())?, suffix, numbers))
+    }
+}
+
+/// Whether a name is Hugging Face's of the head.
+pub(super) fn is_head(name: &str) -> bool {
+    name == "lm_head.weight" || name.ends_with(".lm_head.weight")
+}
+
+/// Puts the layer's number into a common name.
+fn put(name: &str, numbers: &[u64]) -> String {
+    match (name.split_once('#'), numbers.first()) {
+        (Some((before, after)), Some(number)) => format!("{before}{number}{after}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The same rows with the two halves of each head interleaved.
+fn in_pairs(view: &View, heads: u64) -> Option<View> {
+    let Rows::From(start) = view.rows else { return None };
+    // A vector whose order changes is a column.
+    let shape = match view.shape[..] {
+        [length] => [length, 1],
+        [rows, columns] => [rows, columns],
+        _ => return None,
+    };
+    let head_rows = shape[0].checked_div(heads)?;
+    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
+    let rows = Rows::Heads { start, heads, head_rows, to_halves: false };
+    fits.then(|| View { rows, ..View::whole(&shape) })
+}
+
+/// Pieces of the same weight with these many rows each; of a vector, with these many numbers.
+fn one_after_the_other(
+    weight: usize,
+    names: &[String],
+    sizes: &[u64],
+    rows: u64,
+    inner: &[u64],
+) -> Option<Vec<Piece>> {
+    let fits = sizes.iter().sum::<u64>() == rows && inner.len() <= 1 && !sizes.contains(&0);
+    let columns = inner.first().copied().unwrap_or(1);
+    let mut start = 0;
+    let pieces = names.iter().zip(sizes).map(|(name, &size)| {
+        let view = View::part(&[size, columns], start);
+        let words = vec![format!("rows {start}..{} of {rows}", start + size)];
+        start += size;
+        Piece { weight, key: (name.clone(), None), view, words, by_token: false }
+    });
+    fits.then(|| pieces.collect())
+}
+
+/// The matrices of each expert; `names` are those that each holds one after the other.
+fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) -> Vec<Piece> {
+    let each = rows / names.len() as u64;
+    if rows == 0 || each * names.len() as u64 != rows || experts > MOST_EXPERTS {
+        return Vec::new();
+    }
+    let piece = |expert: u64, at: usize| {
+        let start = expert * rows + at as u64 * each;
+        let mut words = vec![format!("expert {expert} of {experts}")];
+        if names.len() > 1 {
+            let first = at as u64 * each;
+            words.push(format!("rows {first}..{} of {rows}", first + each));
+        }
+        let view = View::part(&[each, columns], start);
+        Piece { weight, key: (names[at].clone(), Some(expert)), view, words, by_token: false }
+    };
+    (0..experts).flat_map(|expert| (0..names.len()).map(move |at| piece(expert, at))).collect()
+}
+
+/// No model has this many; a file may claim any number.
+const MOST_EXPERTS: u64 = 1 << 16;

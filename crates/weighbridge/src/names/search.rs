@@ -1,0 +1,150 @@
+//! What belongs to what, found step by step: each step looks at what the steps before have left.
+
+use std::collections::HashMap;
+
+use super::facts::Facts;
+use super::prefix;
+use super::view::View;
+use super::{Named, Pair, Pairing, Rules, Side, Which};
+
+/// A search under way.
+pub(super) struct Search<'s> {
+    pub sides: [&'s Side<'s>; 2],
+    /// The names that are looked for: those of A after the user's renames.
+    pub names: [Vec<String>; 2],
+    pub facts: [Facts; 2],
+    /// Which weights need no counterpart any more.
+    pub done: [Vec<bool>; 2],
+    /// Which weights have one for a part of them.
+    pub partly: [Vec<bool>; 2],
+    pub found: Pairing,
+}
+
+impl<'s> Search<'s> {
+    /// Before anything is paired.
+    pub fn new(a: &'s Side<'s>, b: &'s Side<'s>, rules: &Rules) -> Self {
+        let renamed = |weight: &Named<'_>| {
+            rules.renames.iter().fold(weight.name.to_owned(), |name, rename| rename(&name))
+        };
+        let names_a: Vec<String> = a.weights.iter().map(renamed).collect();
+        let names_b: Vec<String> = b.weights.iter().map(|weight| weight.name.to_owned()).collect();
+        let open = || [vec![false; a.weights.len()], vec![false; b.weights.len()]];
+        Self {
+            facts: [Facts::of(a, &names_a), Facts::of(b, &names_b)],
+            sides: [a, b],
+            names: [names_a, names_b],
+            done: open(),
+            partly: open(),
+            found: Pairing::default(),
+        }
+    }
+
+    /// The user's map, then equal names.
+    pub fn same_names(&mut self, rules: &Rules) {
+        let theirs = index(self.sides[1].weights.iter().map(|weight| weight.name));
+        let ours = index(self.sides[0].weights.iter().map(|weight| weight.name));
+        for (from, to) in &rules.map {
+            match (ours.get(from.as_str()), theirs.get(to.as_str())) {
+                (Some(&a), Some(&b)) => self.pair_whole(a, b, None),
+                (None, _) => self.note(format!("the map names `{from}`, which A has not")),
+                (_, None) => self.note(format!("the map names `{to}`, which B has not")),
+            }
+        }
+        for a in 0..self.names[0].len() {
+            let b = theirs.get(self.names[0][a].as_str()).copied();
+            if let Some(b) = b.filter(|&b| !self.done[0][a] && !self.done[1][b]) {
+                self.pair_whole(a, b, None);
+            }
+        }
+    }
+
+    /// Names that differ by what stands before them.
+    pub fn prefixes(&mut self) {
+        loop {
+            let names = self.names.clone();
+            let (a, b) = (self.open(&names, 0), self.open(&names, 1));
+            let on_a = prefix::longer(&a, &b).map(|(prefix, pairs)| (Which::A, prefix, pairs));
+            let on_b = prefix::longer(&b, &a).map(|(prefix, pairs)| (Which::B, prefix, pairs));
+            let found = [on_a, on_b].into_iter().flatten();
+            let Some((which, prefix, mut pairs)) = found.max_by_key(|(_, _, pairs)| pairs.len())
+            else {
+                break;
+            };
+            if which == Which::B {
+                pairs.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));
+            }
+            self.note(format!("prefix `{prefix}` of {which:?}"));
+            self.pair_all(pairs);
+        }
+        let names = self.names.clone();
+        let pairs = prefix::unwrapped(&self.open(&names, 0), &self.open(&names, 1));
+        if let Some(&(a, b)) = pairs.first() {
+            let (a, b) = (&names[0][a], &names[1][b]);
+            self.note(format!("names that differ in what is before them: `{a}` is `{b}`"));
+        }
+        self.pair_all(pairs);
+    }
+
+    /// What is still without a counterpart on a side.
+    pub fn open<'n>(&self, names: &'n [Vec<String>; 2], side: usize) -> Vec<(usize, &'n str)> {
+        let open = |&(index, _): &(usize, &str)| !self.done[side][index];
+        names[side].iter().map(String::as_str).enumerate().filter(open).collect()
+    }
+
+    fn pair_all(&mut self, pairs: Vec<(usize, usize)>) {
+        for (a, b) in pairs {
+            if !self.done[0][a] && !self.done[1][b] {
+                self.pair_whole(a, b, None);
+            }
+        }
+    }
+
+    /// Two weights as they are.
+    pub fn pair_whole(&mut self, a: usize, b: usize, transform: Option<String>) {
+        let [view_a, view_b] = [(0, a), (1, b)].map(|(side, index): (usize, usize)| {
+            View::whole(self.sides[side].weights[index].shape)
+        });
+        self.found.pairs.push(Pair { a, b, view_a, view_b, transform });
+        self.done[0][a] = true;
+        self.done[1][b] = true;
+    }
+
+    pub fn note(&mut self, note: String) {
+        self.found.notes.push(note);
+    }
+
+    /// What was found, and what was not.
+    pub fn finish(mut self, rules: &Rules) -> Pairing {
+        if let Some(select) = &rules.transpose {
+            for pair in &mut self.found.pairs {
+                let names =
+                    [self.sides[0].weights[pair.a].name, self.sides[1].weights[pair.b].name];
+                if names.iter().any(|name| select(name)) {
+                    transpose(pair);
+                }
+            }
+        }
+        let open = |side: usize| {
+            let done = &self.done[side];
+            (0..done.len()).filter(|&index| !done[index]).collect()
+        };
+        (self.found.only_a, self.found.only_b) = (open(0), open(1));
+        self.found.pairs.sort_by_key(|pair| pair.a);
+        self.found
+    }
+}
+
+/// Where each name is.
+fn index<'n>(names: impl Iterator<Item = &'n str>) -> HashMap<&'n str, usize> {
+    names.enumerate().map(|(index, name)| (name, index)).collect()
+}
+
+/// Lets one of two matrices be seen transposed: the one that is otherwise seen as it is.
+fn transpose(pair: &mut Pair) {
+    let whole = |view: &&mut View| view.is_plain() && view.shape.len() == 2;
+    let Some(view) = [&mut pair.view_b, &mut pair.view_a].into_iter().find(whole) else { return };
+    view.shape.reverse();
+    view.transposed = true;
+    let words = pair.transform.take().map_or(String::new(), |words| words + ", ");
+    pair.transform = Some(words + "transpose");
+}

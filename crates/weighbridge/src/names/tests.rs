@@ -1,0 +1,220 @@
+//! Names alone: rules, prefixes, ties and what is left over.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+
+/// A side of named shapes.
+fn side<'a>(weights: &'a [(&'a str, &'a [u64])], configs: &'a [Config]) -> Side<'a> {
+    let weights = weights.iter().map(|&(name, shape)| Named { name, shape }).collect();
+    Side { weights, configs, metadata: Vec::new() }
+}
+
+fn config(json: serde_json::Value) -> [Config; 1] {
+    [Config { name: "config.json".into(), json }]
+}
+
+/// The pairs by name, with what lies between.
+fn pairs(a: &Side<'_>, b: &Side<'_>, found: &Pairing) -> Vec<(String, String, String)> {
+    let name = |side: &Side<'_>, index: usize| side.weights[index].name.to_owned();
+    let words = |pair: &Pair| pair.transform.clone().unwrap_or_default();
+    found.pairs.iter().map(|p| (name(a, p.a), name(b, p.b), words(p))).collect()
+}
+
+fn triple(a: &str, b: &str, words: &str) -> (String, String, String) {
+    (a.into(), b.into(), words.into())
+}
+
+#[test]
+fn what_the_user_says_comes_before_equal_names() {
+    let a = side(&[("x", &[2]), ("y", &[2]), ("old.z", &[2])], &[]);
+    let b = side(&[("x", &[2]), ("y", &[2]), ("new.z", &[2])], &[]);
+    let rules = Rules {
+        map: vec![("x".into(), "y".into()), ("y".into(), "x".into()), ("q".into(), "x".into())],
+        renames: vec![Arc::new(|name| name.replace("old", "new"))],
+        ..Rules::default()
+    };
+    let found = pair(&a, &b, &rules);
+    let expected = [triple("x", "y", ""), triple("y", "x", ""), triple("old.z", "new.z", "")];
+    assert_eq!(pairs(&a, &b, &found), expected);
+    assert_eq!(found.notes, ["the map names `q`, which A has not"]);
+}
+
+#[test]
+fn equal_names_of_other_shapes_pair_as_they_are() {
+    let a = side(&[("x.weight", &[2, 3])], &[]);
+    let b = side(&[("x.weight", &[3, 2])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert_eq!(
+        (&found.pairs[0].view_a.shape[..], &found.pairs[0].view_b.shape[..]),
+        (&[2, 3][..], &[3, 2][..])
+    );
+    let rules = Rules { transpose: Some(Arc::new(|name| name == "x.weight")), ..Rules::default() };
+    let found = pair(&a, &b, &rules);
+    let view = &found.pairs[0].view_b;
+    assert!(view.transposed && view.shape[..] == [2, 3] && !view.is_plain());
+    assert_eq!(found.pairs[0].transform.as_deref(), Some("transpose"));
+}
+
+#[test]
+fn a_prefix_of_either_side_is_found() {
+    let long: [(&str, &[u64]); 3] =
+        [("model.a.weight", &[2]), ("model.b.weight", &[2]), ("head", &[1])];
+    let short: [(&str, &[u64]); 3] = [("a.weight", &[2]), ("b.weight", &[2]), ("head", &[1])];
+    for (a, b, which) in [(&long, &short, "A"), (&short, &long, "B")] {
+        let found = pair(&side(a, &[]), &side(b, &[]), &Rules::default());
+        assert_eq!((found.pairs.len(), found.only_a.len(), found.only_b.len()), (3, 0, 0));
+        assert_eq!(found.notes, [format!("prefix `model.` of {which}")]);
+    }
+}
+
+#[test]
+fn other_wrappers_on_both_sides_come_off() {
+    let a = side(&[("model.language_model.norm.weight", &[2])], &[]);
+    let b = side(&[("language_model.model.norm.weight", &[2])], &[]);
+    assert_eq!(pair(&a, &b, &Rules::default()).pairs.len(), 1);
+}
+
+#[test]
+fn a_tied_head_is_compared_with_the_embedding() {
+    let with: [(&str, &[u64]); 2] =
+        [("model.embed_tokens.weight", &[8, 2]), ("lm_head.weight", &[8, 2])];
+    let without: [(&str, &[u64]); 1] = [("model.embed_tokens.weight", &[8, 2])];
+    let (tied, untied) = (
+        config(json!({"model_type": "llama", "tie_word_embeddings": true})),
+        config(json!({"model_type": "llama", "tie_word_embeddings": false})),
+    );
+    let (a, b) = (side(&with, &[]), side(&without, &tied));
+    let found = pair(&a, &b, &Rules::default());
+    let words = "tied to `model.embed_tokens.weight` of B";
+    assert_eq!(
+        pairs(&a, &b, &found)[1],
+        triple("lm_head.weight", "model.embed_tokens.weight", words)
+    );
+    let found = pair(&b, &a, &Rules::default());
+    assert_eq!((found.pairs.len(), found.only_b.len()), (2, 0));
+    // A side that says it is not tied has lost its head.
+    assert_eq!(pair(&a, &side(&without, &untied), &Rules::default()).only_a, [1]);
+    assert_eq!(pair(&a, &side(&without, &[]), &Rules::default()).only_a, [1]);
+}
+
+#[test]
+fn a_gguf_without_a_head_runs_with_its_embedding() {
+    let a = side(&[("model.embed_tokens.weight", &[8, 2]), ("lm_head.weight", &[8, 2])], &[]);
+    let architecture = Value::text("llama");
+    let mut b = side(&[("token_embd.weight", &[8, 2])], &[]);
+    b.metadata.push(("general.architecture", &architecture));
+    let found = pair(&a, &b, &Rules::default());
+    assert_eq!((found.pairs.len(), found.only_a.len()), (2, 0));
+    let untied = config(json!({"tie_word_embeddings": false}));
+    let a = Side { configs: &untied, ..a };
+    assert_eq!(pair(&a, &b, &Rules::default()).only_a, [1]);
+}
+
+#[test]
+fn metadata_tells_what_stands_for_a_dropped_name() {
+    let a = side(&[("decoder.weight", &[8, 2]), ("encoder.weight", &[8, 2])], &[]);
+    let kept = Value::text("decoder.weight");
+    let mut b = side(&[("decoder.weight", &[8, 2])], &[]);
+    b.metadata.push(("encoder.weight", &kept));
+    let found = pair(&a, &b, &Rules::default());
+    let words = "tied to `decoder.weight` of B";
+    assert_eq!(pairs(&a, &b, &found)[1], triple("encoder.weight", "decoder.weight", words));
+    assert_eq!(pair(&b, &a, &Rules::default()).only_b, [0; 0]);
+}
+
+#[test]
+fn a_missing_expert_is_missing() {
+    let experts = "model.layers.0.mlp.experts";
+    let names = [0, 1, 3].map(|n| format!("{experts}.{n}.up_proj.weight"));
+    let weights: Vec<(&str, &[u64])> = names.iter().map(|name| (&**name, &[2, 4][..])).collect();
+    let model = config(json!({"model_type": "qwen3_moe"}));
+    let a = side(&weights, &model);
+    let b = side(&[("blk.0.ffn_up_exps.weight", &[4, 2, 4])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert_eq!((found.pairs.len(), &found.only_a[..], &found.only_b[..]), (3, &[][..], &[0][..]));
+    let rows: Vec<Rows> = found.pairs.iter().map(|pair| pair.view_b.rows).collect();
+    assert_eq!(rows, [0, 2, 6].map(Rows::From));
+    let note = "of the 4 parts of `blk.0.ffn_up_exps.weight` of B, 3 have a counterpart";
+    assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
+}
+
+#[test]
+fn fused_projections_of_a_checkpoint_are_taken_apart() {
+    let weights: [(&str, &[u64]); 2] = [
+        ("model.layers.0.self_attn.qkv_proj.weight", &[16, 8]),
+        ("model.layers.0.mlp.gate_up_proj.weight", &[12, 8]),
+    ];
+    let model = config(json!({
+        "model_type": "llama", "num_attention_heads": 2, "num_key_value_heads": 1,
+    }));
+    let (a, b) = (
+        side(&weights, &model),
+        side(
+            &[
+                ("blk.0.attn_q.weight", &[8, 8]),
+                ("blk.0.attn_k.weight", &[4, 8]),
+                ("blk.0.attn_v.weight", &[4, 8]),
+                ("blk.0.ffn_gate.weight", &[6, 8]),
+                ("blk.0.ffn_up.weight", &[6, 8]),
+            ],
+            &[],
+        ),
+    );
+    let found = pair(&a, &b, &Rules::default());
+    assert_eq!((found.pairs.len(), found.only_a.len(), found.only_b.len()), (5, 0, 0));
+    let heads = Rows::Heads { start: 8, heads: 1, head_rows: 4, to_halves: false };
+    let rows: Vec<Rows> = found.pairs.iter().map(|pair| pair.view_a.rows).collect();
+    assert_eq!(rows[1..], [heads, Rows::From(12), Rows::From(0), Rows::From(6)]);
+    assert_eq!(found.pairs[1].transform.as_deref(), Some("rows 8..12 of 16, permute heads=1"));
+}
+
+#[test]
+fn published_checkpoints_have_the_order_of_gguf() {
+    let published: [(&str, &[u64]); 3] = [
+        ("tok_embeddings.weight", &[8, 8]),
+        ("layers.0.attention.wq.weight", &[8, 8]),
+        ("layers.0.feed_forward.w3.weight", &[6, 8]),
+    ];
+    let model = config(json!({"model_type": "llama", "num_attention_heads": 2}));
+    let a = side(&published, &model);
+    let b = side(
+        &[
+            ("token_embd.weight", &[8, 8]),
+            ("blk.0.attn_q.weight", &[8, 8]),
+            ("blk.0.ffn_up.weight", &[6, 8]),
+        ],
+        &[],
+    );
+    let found = pair(&a, &b, &Rules::default());
+    assert!(found.pairs.len() == 3 && found.pairs.iter().all(|p| p.transform.is_none()));
+    let c = side(&[("model.layers.0.self_attn.q_proj.weight", &[8, 8])], &[]);
+    let found = pair(&a, &c, &Rules::default());
+    assert_eq!(found.pairs[0].transform.as_deref(), Some("permute heads=2"));
+    assert!(found.pairs[0].view_a.is_plain() && !found.pairs[0].view_b.is_plain());
+}
+
+#[test]
+fn an_unknown_family_is_named() {
+    let model = config(json!({"model_type": "phi3"}));
+    let a = side(&[("model.embed_tokens.weight", &[8, 8])], &model);
+    let b = side(&[("token_embd.weight", &[8, 8])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert!(
+        found.pairs.is_empty() && found.notes[0].contains("`phi3` is not known"),
+        "{:?}",
+        found.notes
+    );
+}
+
+#[test]
+fn without_head_counts_rows_stay_and_that_is_said() {
+    let model = config(json!({"model_type": "llama"}));
+    let a = side(&[("model.layers.0.self_attn.q_proj.weight", &[8, 8])], &model);
+    let b = side(&[("blk.0.attn_q.weight", &[8, 8])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert!(found.pairs[0].view_a.is_plain());
+    assert!(found.notes.iter().any(|note| note.contains("how many heads")), "{:?}", found.notes);
+}

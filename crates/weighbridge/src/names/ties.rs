@@ -1,0 +1,121 @@
+//! The last steps: what is left out because another weight stands for it, or because it can be
+//! computed.
+
+use super::Which;
+use super::facts::Dialect;
+use super::pieces::{Piece, is_head};
+use super::search::Search;
+use super::table::{COMPUTED, FAMILIES, VISION};
+use super::translate::joined;
+use super::view::View;
+
+impl Search<'_> {
+    /// Pairs what one side has left out with what stands for it there.
+    pub fn ties(&mut self) {
+        for side in [0, 1] {
+            let names = self.names.clone();
+            for (index, name) in self.open(&names, side) {
+                if self.partly[side][index] {
+                    continue;
+                }
+                let kept = self.recorded(1 - side, name, self.sides[side].weights[index].name);
+                if let Some(other) = kept.or_else(|| self.embedding_for(side, name)) {
+                    self.pair_tied(side, index, other);
+                }
+            }
+        }
+    }
+
+    /// The weight that a side's metadata gives for a name it has not: what torch's and our own
+    /// writing of tied tensors leaves behind.
+    fn recorded(&self, side: usize, name: &str, own_name: &str) -> Option<usize> {
+        let names = [name, own_name];
+        let metadata = &self.sides[side].metadata;
+        let (_, kept) = metadata.iter().find(|(dropped, _)| names.contains(dropped))?;
+        let kept = kept.as_str()?;
+        self.sides[side].weights.iter().position(|weight| weight.name == kept)
+    }
+
+    /// The other side's embedding, if `name` is a head and the other side has none of its own.
+    fn embedding_for(&self, side: usize, name: &str) -> Option<usize> {
+        let other = 1 - side;
+        if !self.is_head(side, name) || !self.is_tied(side) {
+            return None;
+        }
+        let has_head = self.names[other].iter().any(|name| self.is_head(other, name));
+        (!has_head).then(|| self.embedding(other)).flatten()
+    }
+
+    fn is_head(&self, side: usize, name: &str) -> bool {
+        match self.facts[side].dialect {
+            Dialect::Gguf | Dialect::Consolidated => name == "output.weight",
+            _ => is_head(name),
+        }
+    }
+
+    fn embedding(&self, side: usize) -> Option<usize> {
+        let facts = &self.facts[side];
+        let name = match facts.dialect {
+            Dialect::Gguf => "token_embd.weight".to_owned(),
+            Dialect::Consolidated => format!("{}tok_embeddings.weight", facts.prefix),
+            _ => format!("{}embed_tokens.weight", facts.prefix),
+        };
+        self.names[side].iter().position(|own| *own == name)
+    }
+
+    /// Whether the head that this side has is, on the other side, the embedding. A GGUF without a
+    /// head is run with its embedding.
+    fn is_tied(&self, side: usize) -> bool {
+        let (own, other) = (&self.facts[side], &self.facts[1 - side]);
+        let by_family = || self.family().is_some_and(|family| family.tied);
+        match (other.tied, own.tied) {
+            (Some(tied), _) | (None, Some(tied)) => tied,
+            (None, None) => other.dialect == Dialect::Gguf || by_family(),
+        }
+    }
+
+    fn pair_tied(&mut self, side: usize, index: usize, kept: usize) {
+        let piece = |side: usize, weight: usize| Piece {
+            weight,
+            key: (String::new(), None),
+            view: View::whole(self.sides[side].weights[weight].shape),
+            words: Vec::new(),
+            by_token: true,
+        };
+        let (mut own, other) = (piece(side, index), piece(1 - side, kept));
+        let name = self.sides[1 - side].weights[kept].name;
+        own.words.push(format!("tied to `{name}` of {}", ["A", "B"][1 - side]));
+        let (a, b) = if side == 0 { (&own, &other) } else { (&other, &own) };
+        let family = self.family().unwrap_or(&FAMILIES[0]);
+        self.found.pairs.push(joined(a, b, family));
+        self.done[side][index] = true;
+    }
+
+    /// Says of what is left why it needs no counterpart, where that is known.
+    pub fn explain(&mut self) {
+        for (side, which) in [(0, Which::A), (1, Which::B)] {
+            let other_is_gguf = self.facts[1 - side].dialect == Dialect::Gguf;
+            for index in 0..self.names[side].len() {
+                let name = self.names[side][index].as_str();
+                let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
+                let reason = match computed {
+                    _ if self.done[side][index] || self.partly[side][index] => continue,
+                    Some((_, what)) => (*what).to_owned(),
+                    None if other_is_gguf && is_vision(name) => {
+                        "of the part that reads images, which GGUF has in a file of its own".into()
+                    }
+                    None => continue,
+                };
+                self.done[side][index] = true;
+                self.found.explained.push((which, index, reason));
+            }
+        }
+    }
+}
+
+fn is_vision(name: &str) -> bool {
+    let at_a_dot = |start: &&'static str| {
+        name.match_indices(*start).any(|(at, _)| at == 0 || name.as_bytes()[at - 1] == b'.')
+    };
+    VISION.iter().any(at_a_dot)
+}

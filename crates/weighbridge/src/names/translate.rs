@@ -1,0 +1,149 @@
+//! The step that knows families: names are translated, and weights taken apart where one side
+//! has in one what the other has in several.
+
+use std::collections::HashMap;
+
+use super::Pair;
+use super::facts::{Dialect, Facts};
+use super::pieces::{Key, Piece, Translator};
+use super::search::Search;
+use super::table::Family;
+use super::view::{Rows, View};
+
+impl Search<'_> {
+    /// Pairs what has the same name in the common language.
+    pub fn translate(&mut self) {
+        let facts = self.facts.clone();
+        let [a, b] = &facts;
+        if self.is_all_done() || [a, b].iter().any(|side| side.dialect == Dialect::Other) {
+            return;
+        }
+        let Some(family) = self.family() else {
+            self.note_unknown(a, b);
+            return;
+        };
+        if a.dialect != b.dialect {
+            let (name, ours, theirs) = (family.names[0], a.dialect.name(), b.dialect.name());
+            self.note(format!("names of A are {ours}, of B {theirs} (family {name})"));
+        }
+        let translators = [Translator::new(a, b, family), Translator::new(b, a, family)];
+        if translators.iter().any(Translator::lacks_heads) {
+            let words = "neither side says how many heads there are";
+            self.note(format!("{words}: query and key rows are compared in the order they have"));
+        }
+        for in_parts in [false, true] {
+            let pieces = [0, 1].map(|side| self.pieces(&translators[side], side, in_parts));
+            self.match_pieces(&pieces, family);
+        }
+    }
+
+    /// The family: what a GGUF says it is tells what its converter did.
+    pub fn family(&self) -> Option<&'static Family> {
+        let [a, b] = &self.facts;
+        let (first, second) = if b.dialect == Dialect::Gguf { (b, a) } else { (a, b) };
+        first.family.or(second.family)
+    }
+
+    fn is_all_done(&self) -> bool {
+        self.done.iter().any(|side| side.iter().all(|done| *done))
+    }
+
+    fn note_unknown(&mut self, a: &Facts, b: &Facts) {
+        if a.dialect != b.dialect {
+            let name = [a, b].into_iter().find_map(|side| side.family_name.clone());
+            let name = name.map_or("the family".to_owned(), |name| format!("family `{name}`"));
+            let (ours, theirs) = (a.dialect.name(), b.dialect.name());
+            self.note(format!(
+                "names of A are {ours}, of B {theirs}; {name} is not known, so they are not translated"
+            ));
+        }
+    }
+
+    /// What a side still has, in the common language.
+    fn pieces(&self, translator: &Translator<'_>, side: usize, in_parts: bool) -> Vec<Piece> {
+        let weights = &self.sides[side].weights;
+        let open = self.open(&self.names, side).into_iter();
+        open.flat_map(|(index, name)| {
+            let shape = weights[index].shape;
+            let parts = if in_parts { translator.parts(index, name, shape) } else { Vec::new() };
+            let whole = if parts.is_empty() { translator.whole(index, name, shape) } else { None };
+            parts.into_iter().chain(whole)
+        })
+        .collect()
+    }
+
+    fn match_pieces(&mut self, [ours, theirs]: &[Vec<Piece>; 2], family: &Family) {
+        let mut index: HashMap<&Key, &Piece> = HashMap::new();
+        for piece in theirs {
+            index.entry(&piece.key).or_insert(piece);
+        }
+        let mut matched = [HashMap::new(), HashMap::new()];
+        for a in ours {
+            if let Some(b) = index.remove(&a.key) {
+                self.found.pairs.push(joined(a, b, family));
+                *matched[0].entry(a.weight).or_insert(0) += 1;
+                *matched[1].entry(b.weight).or_insert(0) += 1;
+            }
+        }
+        for (side, pieces) in [ours, theirs].into_iter().enumerate() {
+            self.settle(side, pieces, &matched[side]);
+        }
+    }
+
+    /// A weight is done when all of its pieces are.
+    fn settle(&mut self, side: usize, pieces: &[Piece], matched: &HashMap<usize, usize>) {
+        let mut all: HashMap<usize, usize> = HashMap::new();
+        for piece in pieces {
+            *all.entry(piece.weight).or_insert(0) += 1;
+        }
+        let mut matched: Vec<(usize, usize)> = matched.iter().map(|(&a, &b)| (a, b)).collect();
+        matched.sort_unstable();
+        for (weight, count) in matched {
+            if count == all[&weight] {
+                self.done[side][weight] = true;
+            } else {
+                self.partly[side][weight] = true;
+                let (name, which) = (self.sides[side].weights[weight].name, ["A", "B"][side]);
+                let all = all[&weight];
+                self.note(format!(
+                    "of the {all} parts of `{name}` of {which}, {count} have a counterpart"
+                ));
+            }
+        }
+    }
+}
+
+/// Two pieces as a pair.
+pub(super) fn joined(a: &Piece, b: &Piece, family: &Family) -> Pair {
+    let (mut view_a, mut view_b) = (a.view.clone(), b.view.clone());
+    let mut words = a.words.clone();
+    words.extend(b.words.iter().filter(|word| !a.words.contains(word)).cloned());
+    as_column(&mut view_a, &view_b);
+    as_column(&mut view_b, &view_a);
+    if family.cuts_embedding && a.by_token && b.by_token {
+        words.extend(cut(&mut view_a, &mut view_b));
+    }
+    let transform = (!words.is_empty()).then(|| words.join(", "));
+    Pair { a: a.weight, b: b.weight, view_a, view_b, transform }
+}
+
+/// A vector beside a column is a column too.
+fn as_column(view: &mut View, other: &View) {
+    if view.shape.len() == 1 && other.shape.len() == 2 && other.shape[1] == 1 {
+        view.shape.push(1);
+    }
+}
+
+/// The rows of the longer that the shorter has too: its first ones.
+fn cut(a: &mut View, b: &mut View) -> Option<String> {
+    let (longer, shorter) = if a.shape.first() > b.shape.first() { (a, b) } else { (b, a) };
+    let plain = longer.rows == Rows::From(0) && longer.shape.len() == 2;
+    if !plain || shorter.shape.len() != 2 || longer.shape == shorter.shape {
+        return None;
+    }
+    let words = format!("rows 0..{} of {}", shorter.shape[0], longer.shape[0]);
+    (longer.shape[1] == shorter.shape[1]).then(|| {
+        longer.shape[0] = shorter.shape[0];
+        words
+    })
+}
