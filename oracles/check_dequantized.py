@@ -30,7 +30,7 @@ EXTRAS = {
     "notes/method.txt": "How it was made.\n",
 }
 # What is about quantization and does not outlive it.
-GONE = ("quantize_config.json", "quant_config.json", "hf_quant_config.json")
+GONE = ("quantize_config.json", "quant_config.json", "quant_log.csv", "hf_quant_config.json")
 
 
 class Wrong(Exception):
