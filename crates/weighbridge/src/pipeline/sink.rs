@@ -217,13 +217,13 @@ mod tests {
                         }
                         let at = turn * 3;
                         let tile = Tile { turn, job: 0, at, offset: 4 + at };
-                        stream.write(&tile, &[turn as u8, 1, 2]).unwrap();
+                        stream.write(&tile, &[turn.to_le_bytes()[0], 1, 2]).unwrap();
                     }
                 });
             }
         });
         stream.finish(4 + tiles * 3 + 4).unwrap();
-        let body: Vec<u8> = (0..tiles).flat_map(|turn| [turn as u8, 1, 2]).collect();
+        let body: Vec<u8> = (0..tiles).flat_map(|turn| [turn.to_le_bytes()[0], 1, 2]).collect();
         assert!(out == [b"head", &body[..], b"tail"].concat());
     }
 
