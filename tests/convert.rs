@@ -564,3 +564,136 @@ fn what_is_kept_is_the_same_file() {
     }
     assert_eq!(same, 6);
 }
+
+/// What was opened from bytes and written to bytes never touches a disk.
+#[test]
+fn a_small_model_is_converted_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::open(root().join("tests/files/pth/old_1_10_shared.pt")).unwrap();
+    for format in ["safetensors", "gguf", "npz"] {
+        let options = ConvertOptions::new("-").to(format);
+        let mut bytes = Vec::new();
+        let report = ops::convert_to(&model, &options, &mut bytes).unwrap();
+        assert_eq!(report.write_bytes, bytes.len() as u64, "{format}");
+        let target = folder.path().join(format!("out.{format}"));
+        ops::convert(&model, &ConvertOptions::new(&target)).unwrap();
+        // An archive has its sums in other places when it goes out front to back.
+        assert!(format == "npz" || bytes == std::fs::read(&target).unwrap(), "{format}");
+        for written in [Model::open_bytes(bytes, "bytes").unwrap(), Model::open(&target).unwrap()] {
+            let report = ops::verify(&written, &model, &options).unwrap();
+            assert!(report.ok && written.findings().is_empty(), "{format}: {report:?}");
+            assert_eq!(report.tied > 0, format == "safetensors");
+        }
+    }
+}
+
+/// A name that another one stands for must be noted; without the note it is missing.
+#[test]
+fn verifying_knows_tied_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::open(root().join("tests/files/pth/old_1_10_shared.pt")).unwrap();
+    let target = folder.path().join("out.safetensors");
+    let options = ConvertOptions::new(&target);
+    let report = ops::convert(&model, &options).unwrap();
+    assert!(!report.tied.is_empty());
+    let text = std::fs::read(&target).unwrap();
+    let note = format!("\"{}\":\"{}\"", report.tied[0].name, report.tied[0].to);
+    let at = text.windows(note.len()).position(|part| part == note.as_bytes()).unwrap();
+    let mut without = text;
+    without[at + 1] ^= 1;
+    std::fs::write(&target, without).unwrap();
+    let report = ops::verify(&Model::open(&target).unwrap(), &model, &options).unwrap();
+    assert_eq!((report.ok, report.missing.len()), (false, 1));
+}
+
+#[test]
+fn what_said_how_weights_were_stored_goes_with_it() {
+    let source = root().join("tests/files/fp8/comfy-metadata/qwen-image-fp8.safetensors");
+    let model = Model::open(source).unwrap();
+    for (dtype, is_kept) in [(OutputType::Auto, false), (OutputType::Keep, true)] {
+        let mut bytes = Vec::new();
+        ops::convert_to(&model, &ConvertOptions::new("-").dtype(dtype), &mut bytes).unwrap();
+        let written = Model::open_bytes(bytes, "out").unwrap();
+        let said = written.metadata().iter().any(|(key, ..)| *key == "_quantization_metadata");
+        assert_eq!(said, is_kept);
+        assert_eq!(written.findings(), []);
+    }
+}
+
+#[test]
+fn memory_is_held_to_what_is_allowed() {
+    let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();
+    let whole = ConvertOptions::new("-").threads(2.try_into().unwrap());
+    let (mut wanted, mut bytes) = (Vec::new(), Vec::new());
+    let usual = ops::convert_to(&model, &whole, &mut wanted).unwrap();
+    for most in [usual.tile_memory, 40_000, 10_000, 1_000] {
+        let options = whole.clone().max_memory(most);
+        bytes.clear();
+        let report = ops::convert_to(&model, &options, &mut bytes).unwrap();
+        assert!(report.tile_memory <= most, "{most}: {}", report.tile_memory);
+        assert!(bytes == wanted, "{most}");
+    }
+    let error = ops::convert_to(&model, &whole.max_memory(10), &mut bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.hint_text().unwrap().contains("--max-memory"), "{error}");
+}
+
+/// Weights that are read in wide panels come out as they do when they are decoded whole, however
+/// the panels are cut.
+#[test]
+fn panels_are_cut_from_the_whole() {
+    let (inputs, outputs, groups) = (256u64, 98_304u64, 2u64);
+    let config = r#"{"quantization_config":{"quant_method":"gptq","bits":4,"group_size":128,"checkpoint_format":"gptq_v2","desc_act":false}}"#;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let sizes = [inputs / 8 * outputs * 4, groups * outputs / 2, groups * outputs * 2];
+    let ends: Vec<u64> = sizes
+        .iter()
+        .scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        })
+        .collect();
+    let header = format!(
+        r#"{{"a.qweight":{{"dtype":"I32","shape":[{},{outputs}],"data_offsets":[0,{}]}},"a.qzeros":{{"dtype":"I32","shape":[{groups},{}],"data_offsets":[{},{}]}},"a.scales":{{"dtype":"F16","shape":[{groups},{outputs}],"data_offsets":[{},{}]}}}}"#,
+        inputs / 8,
+        ends[0],
+        outputs / 8,
+        ends[0],
+        ends[1],
+        ends[1],
+        ends[2],
+    );
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    let mut state = 1u32;
+    for at in (0..ends[2]).step_by(4) {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // Scales between 1 and 2, and of a few outputs so large that values overflow.
+        let scale = if at % 65_536 == 0 { 0x7bff_7bff } else { 0x3c00_3c00 | state & 0x03ff_03ff };
+        file.extend((if at < ends[1] { state } else { scale }).to_le_bytes());
+    }
+    std::fs::write(folder.path().join("model.safetensors"), file).unwrap();
+    let model = OpenOptions::new().access(FileAccess::Read).open(folder.path()).unwrap();
+    let weight = model.weight("a.weight").unwrap();
+    assert_eq!(weight.shape(), [outputs, inputs]);
+    let mut overflowed = Vec::new();
+    for (name, dtype) in [("f16", OutputType::F16), ("f32", OutputType::F32)] {
+        let wanted = match dtype {
+            OutputType::F32 => wanted_bytes(&weight, DType::F32),
+            _ => wanted_bytes(&weight, DType::F16),
+        };
+        for (threads, memory) in [(1, u64::MAX), (2, u64::MAX), (2, 3 << 20), (1, 300_000)] {
+            let target = folder.path().join(format!("{name}.safetensors"));
+            let options = ConvertOptions::new(&target).dtype(dtype).max_memory(memory).force(true);
+            let report =
+                ops::convert(&model, &options.threads(threads.try_into().unwrap())).unwrap();
+            let written = Model::open(&target).unwrap();
+            let bytes = written.weight("a.weight").unwrap().bytes().unwrap().to_vec();
+            assert!(bytes == wanted, "{name} {threads} {memory}");
+            overflowed.push(report.overflowed.unwrap());
+        }
+    }
+    assert!(overflowed[0] > 0 && overflowed[..4].iter().all(|n| *n == overflowed[0]));
+    assert_eq!(overflowed[4..], [0; 4]);
+}

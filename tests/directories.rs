@@ -204,3 +204,29 @@ fn nothing_is_written_over_the_model_or_into_a_cache() {
     assert!(contents(&source) == before && names_in(&source).len() == before.len());
     assert_eq!(names_in(place.path()), ["models--a--b"]);
 }
+
+/// What is wrong with the set of files stops a conversion, whether anything is decoded or not.
+#[test]
+fn a_set_that_is_not_whole_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let source = place.path().join("in");
+    std::fs::create_dir(&source).unwrap();
+    for (name, bytes) in contents(&root().join("samples/tiny-llama-gptq")) {
+        std::fs::write(source.join(name), bytes).unwrap();
+    }
+    let [first, second] =
+        [1, 2].map(|n| source.join(format!("model-0000{n}-of-00002.safetensors")));
+    let refused = |problem: &str| {
+        let model = Model::open(&source).unwrap();
+        for dtype in [OutputType::Auto, OutputType::Keep] {
+            let options = ConvertOptions::new(place.path().join("out")).dtype(dtype);
+            let error = ops::convert(&model, &options).unwrap_err().to_string();
+            assert!(error.contains(problem), "{dtype:?}: {error}");
+            assert_eq!(names_in(place.path()), ["in"]);
+        }
+    };
+    std::fs::remove_file(&second).unwrap();
+    refused("model-00002-of-00002.safetensors is missing");
+    std::fs::copy(&first, &second).unwrap();
+    refused("which one counts cannot be told");
+}

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Setting;
 use crate::child::worker;
 use crate::harness::Contestant;
+use crate::{Setting, program};
 
 /// Default build as shipped and warm, native build as shipped and warm.
 pub const ANAMNESIS: [&str; 4] =
@@ -48,18 +48,7 @@ impl Builds {
     }
 }
 
-/// Builds the program, like this one or, in a folder of its own, for this machine.
+/// Builds its program, like this one or, in a folder of its own, for this machine.
 fn build(native: Option<&Path>) -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok()?;
-    let folder = native.or_else(|| beside.parent()?.parent())?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--release", "-p", "anamnesis-decode"]);
-    command.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
-    command.arg("--target-dir").arg(folder);
-    if native.is_some() {
-        command.env("RUSTFLAGS", "-C target-cpu=native");
-    }
-    let built = command.status().ok()?.success();
-    built.then(|| folder.join("release/anamnesis-decode"))
+    program::release("anamnesis-decode", native)
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::harness::Contestant;
 
 /// What a child cost.
-#[derive(Clone, Debug, Default)]
-#[allow(dead_code)] // Later tables read what this one does not.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// Wall time in seconds.
     pub wall: f64,
@@ -33,6 +34,12 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     if let Some(mut stdout) = child.stdout.take() {
         stdout.read_to_string(&mut output)?;
     }
+    let cost = reap(&child, start, 1);
+    Ok(Cost { output, ..cost })
+}
+
+/// Waits for a child and asks what it cost; exit codes up to `well` are a good end.
+fn reap(child: &Child, start: Instant, well: i32) -> Cost {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value of that plain C struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -40,13 +47,44 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     let reaped =
         unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
     let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    Ok(Cost {
+    Cost {
         wall: start.elapsed().as_secs_f64(),
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         peak: usage.ru_maxrss.cast_unsigned() * 1024,
-        output,
-        ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1,
-    })
+        output: String::new(),
+        ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= well,
+    }
+}
+
+/// What this program is called with to be the small parent of a child.
+pub const APART: &str = "measured-apart";
+
+/// Runs a program to its end, its standard output thrown away, as the child of a small parent:
+/// its peak is then its own, however much this program has held. The output is what it said on
+/// standard error; an exit code other than 0 is not well.
+pub fn run_apart(command: &Command) -> std::io::Result<Cost> {
+    let mut parent = Command::new(std::env::current_exe()?);
+    parent.arg(APART).arg(command.get_program()).args(command.get_args());
+    parent.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let Cost { output, .. } = run(&mut parent)?;
+    serde_json::from_str(&output).map_err(std::io::Error::other)
+}
+
+/// The small parent: runs what the arguments say and prints the cost.
+pub fn apart(arguments: &[String]) -> std::io::Result<()> {
+    let (program, rest) = arguments.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(rest).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let mut said = Vec::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_end(&mut said)?;
+    }
+    let output = String::from_utf8_lossy(&said).into_owned();
+    let cost = Cost { output, ..reap(&child, start, 0) };
+    println!("{}", serde_json::to_string(&cost)?);
+    Ok(())
 }
 
 /// A child that does its job once for every line it is given, and answers with the seconds.

@@ -13,7 +13,12 @@ use serde::Serialize;
 pub struct Contestant<'a> {
     name: String,
     run: Box<dyn FnMut() -> f64 + 'a>,
+    /// Turns it still takes.
+    turns: usize,
 }
+
+/// Whoever takes longer than this many seconds takes no further turn.
+const PATIENCE: f64 = 10.0;
 
 impl<'a> Contestant<'a> {
     /// One whose call is timed here.
@@ -25,18 +30,23 @@ impl<'a> Contestant<'a> {
             drop(std::hint::black_box(result));
             seconds
         };
-        Self { name: name.into(), run: Box::new(run) }
+        Self { name: name.into(), run: Box::new(run), turns: usize::MAX }
     }
 
     /// One that times itself: a child process, for example.
     pub fn reporting(name: &str, run: impl FnMut() -> f64 + 'a) -> Self {
-        Self { name: name.into(), run: Box::new(run) }
+        Self { name: name.into(), run: Box::new(run), turns: usize::MAX }
+    }
+
+    /// The same with no more than so many turns, the warming ones included.
+    pub fn turns(self, turns: usize) -> Self {
+        Self { turns, ..self }
     }
 
     /// The same, each turn inside something else, which is not timed.
     pub fn around(self, turn: impl Fn(&mut dyn FnMut() -> f64) -> f64 + 'a) -> Self {
         let mut run = self.run;
-        Self { name: self.name, run: Box::new(move || turn(&mut *run)) }
+        Self { run: Box::new(move || turn(&mut *run)), ..self }
     }
 }
 
@@ -75,8 +85,13 @@ pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row>
         for turn in 0..contestants.len() {
             let turn = if round % 2 == 0 { turn } else { contestants.len() - 1 - turn };
             let index = (turn + round) % contestants.len();
-            let seconds = (contestants[index].run)();
-            if round >= rounds.warm_up {
+            let contestant = &mut contestants[index];
+            if contestant.turns == 0 {
+                continue;
+            }
+            let seconds = (contestant.run)();
+            contestant.turns = if seconds > PATIENCE { 0 } else { contestant.turns - 1 };
+            if round >= rounds.warm_up || contestant.turns == 0 {
                 times[index].push(seconds);
             }
         }
@@ -91,7 +106,8 @@ pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row>
     rows
 }
 
-fn summary(name: &str, mut times: Vec<f64>) -> Row {
+/// What the times of one contestant come to.
+pub fn summary(name: &str, mut times: Vec<f64>) -> Row {
     times.sort_by(f64::total_cmp);
     let at = |share: usize| times[(times.len() - 1) * share / 100];
     Row {

@@ -3,8 +3,11 @@
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
 //! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
 //! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
+//! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
+//! default `/dev/shm/weigh-bench`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
-//! each block type or scheme. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
+//! each block type or scheme. `.. -- make-source LINE DIR` leaves the source of a line of `convert`
+//! in a folder, for a profiler. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
@@ -14,13 +17,16 @@ mod anamnesis;
 mod buffer;
 mod cache;
 mod child;
+mod copy_loop;
 mod decoding;
 mod exact;
 mod fixtures;
 mod ggml;
 mod harness;
+mod large;
 mod limit;
 mod machine;
+mod program;
 mod random_blocks;
 mod table;
 mod tables;
@@ -32,6 +38,8 @@ use table::Table;
 pub struct Setting {
     /// Where inputs are built.
     pub data: PathBuf,
+    /// Where inputs and outputs of whole conversions lie: on a memory file system.
+    pub memory_data: PathBuf,
     /// The lines to look at, by name; all if empty.
     pub only: Vec<String>,
     /// Whether a first impression is enough.
@@ -61,13 +69,26 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("npz-read", tables::npz_read::measure, Vec::new),
     ("gguf-decode", tables::gguf_decode::measure, tables::gguf_decode::names),
     ("scheme-decode", tables::scheme_decode::measure, tables::scheme_decode::names),
+    ("convert", tables::convert::measure, tables::convert::names),
+    ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
 ];
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(done) = child_program(&arguments) {
+        done.expect("what was asked for can be done");
+        return;
+    }
     let [json, record, quick] = ["--json", "--record", "--quick"].map(|f| flag(&mut arguments, f));
     let data = value(&mut arguments, "--data").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-data"),
+        PathBuf::from,
+    );
+    let memory_data = value(&mut arguments, "--memory-data").map_or_else(
+        || match Path::new(MEMORY).is_dir() {
+            true => Path::new(MEMORY).join("weigh-bench"),
+            false => data.clone(),
+        },
         PathBuf::from,
     );
     let only: Vec<String> = value(&mut arguments, "--only")
@@ -91,7 +112,8 @@ fn main() {
         std::process::exit(2);
     }
     std::fs::create_dir_all(&data).expect("the data folder can be made");
-    let setting = Setting { data, only, quick, blocks };
+    std::fs::create_dir_all(&memory_data).expect("the folder in memory can be made");
+    let setting = Setting { data, memory_data, only, quick, blocks };
     if exact {
         std::process::exit(exact::run(&setting));
     }
@@ -112,6 +134,22 @@ fn main() {
     }
 }
 
+/// Where a memory file system usually is.
+const MEMORY: &str = "/dev/shm";
+
+const MAKE_SOURCE: &str = "make-source";
+
+/// What this program does when it is started by itself, or for a closer look.
+fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
+    let (what, rest) = arguments.split_first()?;
+    match what.as_str() {
+        child::APART => Some(child::apart(rest)),
+        copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
+        MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
+        _ => None,
+    }
+}
+
 /// Takes a flag out of the arguments.
 fn flag(arguments: &mut Vec<String>, name: &str) -> bool {
     let before = arguments.len();
@@ -128,8 +166,9 @@ fn value(arguments: &mut Vec<String>, name: &str) -> Option<String> {
 fn usage() -> ! {
     let names: Vec<_> = TABLES.iter().map(|(name, ..)| *name).collect();
     eprintln!(
-        "usage: bench [--json] [--record] [--data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
-         \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\ntables: {}",
+        "usage: bench [--json] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
+         \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\n\
+         \x20      bench make-source LINE DIR\ntables: {}",
         names.join(", ")
     );
     std::process::exit(2);

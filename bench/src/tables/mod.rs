@@ -1,5 +1,7 @@
 //! One file a table.
 
+pub mod convert;
+pub mod convert_memory;
 pub mod gguf_decode;
 pub mod gguf_open;
 pub mod header_cost;

@@ -1,7 +1,6 @@
 //! Reading inside a deflated archive member.
 //!
-//! Deflate can only be read from its start. [`Inflater`] remembers how far it got, so reading a
-//! member front to back costs one pass; going back starts over.
+//! Deflate can only be read from its start: an [`Inflater`] goes forward and never back.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -35,56 +34,72 @@ impl Inflater {
         }
     }
 
-    /// Fills `out` with the contents from `offset` on, starting over if that lies behind.
-    pub fn read_at(&mut self, input: &Input, offset: u64, out: &mut [u8]) -> Result<()> {
-        let end = offset.checked_add(out.len() as u64);
-        if end.is_none_or(|end| end > self.member.size) {
-            return Err(self.damaged("more is wanted than the archive says is in it"));
-        }
-        if offset < self.produced {
-            *self = Self::new(&self.member);
-        }
-        let mut waste = [0u8; 4096];
-        while self.produced < offset {
-            let step =
-                usize::try_from(offset - self.produced).unwrap_or(waste.len()).min(waste.len());
-            self.fill(input, &mut waste[..step])?;
-        }
-        self.fill(input, out)
-    }
-
-    /// Whether this reads that member.
+    /// The place in the contents that is read next.
     #[must_use]
-    pub fn is_for(&self, member: &Member) -> bool {
-        self.member == *member
+    pub fn position(&self) -> u64 {
+        self.produced
     }
 
-    fn fill(&mut self, input: &Input, out: &mut [u8]) -> Result<()> {
+    /// Reads on. At the end of the contents, there must be no more of them than was stated.
+    pub fn fill(&mut self, input: &Input, out: &mut [u8]) -> Result<()> {
+        check_room(&self.member, self.produced, out.len())?;
         let mut filled = 0;
         while filled < out.len() {
-            if self.buffer_used == self.buffer.len() {
-                self.refill(input)?;
-            }
-            let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
-            let status = self
-                .state
-                .decompress(
-                    &self.buffer[self.buffer_used..],
-                    &mut out[filled..],
-                    FlushDecompress::None,
-                )
-                .map_err(|_| self.damaged("its deflate stream is damaged"))?;
-            let taken = usize::try_from(self.state.total_in() - before_in).unwrap_or(0);
-            let given = usize::try_from(self.state.total_out() - before_out).unwrap_or(0);
-            self.buffer_used += taken;
+            let (given, ended) = self.step(input, &mut out[filled..])?;
             filled += given;
-            self.produced += given as u64;
-            let stuck = taken == 0 && given == 0 && self.consumed == self.member.compressed;
-            if filled < out.len() && (status == Status::StreamEnd || stuck) {
-                return Err(self.damaged("its deflate stream ends before its stated size"));
+            if filled < out.len() && ended {
+                return Err(damaged(
+                    &self.member,
+                    "its deflate stream ends before its stated size",
+                ));
             }
         }
+        match !out.is_empty() && self.produced == self.member.size {
+            true => self.check_end(input),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads on to a place, and past what lies before it.
+    pub fn skip_to(&mut self, input: &Input, offset: u64) -> Result<()> {
+        let mut waste = [0u8; 4096];
+        while self.produced < offset {
+            let rest = usize::try_from(offset - self.produced).unwrap_or(waste.len());
+            let step = rest.min(waste.len());
+            self.fill(input, &mut waste[..step])?;
+        }
         Ok(())
+    }
+
+    /// Inflates some bytes: how many, and whether there are no more.
+    fn step(&mut self, input: &Input, out: &mut [u8]) -> Result<(usize, bool)> {
+        if self.buffer_used == self.buffer.len() {
+            self.refill(input)?;
+        }
+        let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
+        let status = self
+            .state
+            .decompress(&self.buffer[self.buffer_used..], out, FlushDecompress::None)
+            .map_err(|_| damaged(&self.member, "its deflate stream is damaged"))?;
+        let taken = usize::try_from(self.state.total_in() - before_in).unwrap_or(0);
+        let given = usize::try_from(self.state.total_out() - before_out).unwrap_or(0);
+        self.buffer_used += taken;
+        self.produced += given as u64;
+        let stuck = taken == 0 && given == 0 && self.consumed == self.member.compressed;
+        Ok((given, status == Status::StreamEnd || stuck))
+    }
+
+    fn check_end(&mut self, input: &Input) -> Result<()> {
+        loop {
+            match self.step(input, &mut [0])? {
+                (0, true) => return Ok(()),
+                (0, false) => {}
+                _ => {
+                    let why = "its deflate stream goes on after its stated size";
+                    return Err(damaged(&self.member, why));
+                }
+            }
+        }
     }
 
     fn refill(&mut self, input: &Input) -> Result<()> {
@@ -96,8 +111,16 @@ impl Inflater {
         self.consumed += size as u64;
         Ok(())
     }
+}
 
-    fn damaged(&self, why: &str) -> Error {
-        Error::malformed(format!("compressed member: {why}")).at(self.member.offset)
+/// An error unless a member says that it has so many bytes.
+pub(crate) fn check_room(member: &Member, offset: u64, len: usize) -> Result<()> {
+    match offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
+        true => Ok(()),
+        false => Err(damaged(member, "more is wanted than the archive says is in it")),
     }
+}
+
+fn damaged(member: &Member, why: &str) -> Error {
+    Error::malformed(format!("compressed member: {why}")).at(member.offset)
 }

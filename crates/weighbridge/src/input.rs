@@ -274,6 +274,17 @@ impl Input {
         }
     }
 
+    /// The same without anything around them: for stretches that nothing near will follow, read
+    /// by several threads at once.
+    pub(crate) fn read_only_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        match &self.kind {
+            Kind::File { file, .. } => {
+                read_file_at(file, out, offset).map_err(|error| self.failed(error, offset))
+            }
+            _ => self.read_at(offset, out),
+        }
+    }
+
     /// Says that a stretch is about to be read: maps are set to fault single pages, and only
     /// whoever reads front to back knows that more will be wanted.
     pub fn will_need(&self, offset: u64, len: usize) {
@@ -472,14 +483,16 @@ fn advise_random(_file: &File) {}
 #[cfg(not(target_os = "linux"))]
 fn advise_sequential(_file: &File) {}
 
+/// Fills `out` from a place of a file.
 #[cfg(unix)]
-fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
+pub(crate) fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
     file.read_exact_at(out, offset)
 }
 
+/// Fills `out` from a place of a file.
 #[cfg(windows)]
-fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
+pub(crate) fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
     use std::os::windows::fs::FileExt;
     while !out.is_empty() {
         match file.seek_read(out, offset)? {

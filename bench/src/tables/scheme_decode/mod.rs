@@ -6,13 +6,13 @@
 //! in memory.
 
 mod canonical;
-mod cases;
+pub mod cases;
 mod cells;
 mod checkpoint;
 mod four_bit;
 mod packed;
 mod peers;
-mod stored;
+pub mod stored;
 mod targets;
 
 use std::cell::RefCell;

@@ -5,6 +5,7 @@ use weighbridge::DType;
 use crate::random_blocks::Random;
 
 /// A stored tensor.
+#[derive(Clone)]
 pub struct Stored {
     pub name: String,
     pub dtype: DType,
@@ -13,6 +14,7 @@ pub struct Stored {
 }
 
 /// What is in it.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Fill {
     /// Any bytes.
     Codes,
@@ -49,6 +51,11 @@ impl Fill {
 }
 
 impl Stored {
+    /// Whether the bytes of one serve for the other.
+    pub fn is_filled_as(&self, other: &Self) -> bool {
+        (self.dtype, &self.shape, &self.fill) == (other.dtype, &other.shape, &other.fill)
+    }
+
     /// Fills its bytes.
     pub fn fill(&self, bytes: &mut [u8], random: &mut Random) {
         match &self.fill {

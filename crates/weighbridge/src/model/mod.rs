@@ -14,6 +14,7 @@ use crate::schemes::{self, Answer, Config, Evidence, Ledger, TensorId};
 use crate::source::{Slab, Source};
 
 mod locate;
+mod panel;
 mod weight;
 
 pub use locate::Stores;

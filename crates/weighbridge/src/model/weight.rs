@@ -19,9 +19,12 @@ pub struct Weight<'m> {
 /// Buffers that decoding needs, kept from one call to the next.
 #[derive(Default)]
 pub struct Scratch {
-    slabs: Vec<Slab>,
+    pub(super) slabs: Vec<Slab>,
     buffers: Vec<Vec<u8>>,
 }
+
+/// The bytes of some slabs.
+type StagedParts<'a> = smallvec::SmallVec<[Staged<'a>; 8]>;
 
 impl<'m> Weight<'m> {
     pub(super) fn new(model: &'m Model, entry: &'m Entry) -> Self {
@@ -190,6 +193,13 @@ impl<'m> Weight<'m> {
         self.with_recipe(|recipe| Ok(recipe.is_turned())).unwrap_or(false)
     }
 
+    /// How many elements are best decoded at a time, at most `most`, where any stretch of them
+    /// can be.
+    pub(crate) fn panel(&self, most: u64) -> Option<u64> {
+        self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.panel(most))))
+            .unwrap_or(None)
+    }
+
     /// Decodes some elements, counted through the whole weight, where that is
     /// [possible](Self::has_element_access). The memory it takes is bounded by their number, not
     /// by the length of a row.
@@ -248,7 +258,10 @@ impl<'m> Weight<'m> {
     }
 
     /// Calls `use_it` with how this weight is decoded, unless it cannot be.
-    fn with_recipe<R>(&self, use_it: impl FnOnce(&dyn Recipe) -> Result<R>) -> Result<R> {
+    pub(super) fn with_recipe<R>(
+        &self,
+        use_it: impl FnOnce(&dyn Recipe) -> Result<R>,
+    ) -> Result<R> {
         // What was refused may have a shape that its bytes do not bear out: no place in it counts.
         for (_, source, info) in self.parts() {
             source.check_readable(info)?;
@@ -265,8 +278,24 @@ impl<'m> Weight<'m> {
         }
     }
 
+    /// The place of its model.
+    pub(super) fn model_path(&self) -> &'m std::path::Path {
+        self.model.path()
+    }
+
     /// Fetches the slabs that `scratch` lists, into its buffers where they cannot be lent.
-    fn stage<'a>(&self, scratch: &'a mut Scratch) -> Result<smallvec::SmallVec<[Staged<'a>; 8]>>
+    fn stage<'a>(&self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>>
+    where
+        'm: 'a,
+    {
+        self.stage_listed(scratch).map(|(_, staged)| staged)
+    }
+
+    /// The same with the slabs.
+    pub(super) fn stage_listed<'a>(
+        &self,
+        scratch: &'a mut Scratch,
+    ) -> Result<(&'a [Slab], StagedParts<'a>)>
     where
         'm: 'a,
     {
@@ -279,7 +308,7 @@ impl<'m> Weight<'m> {
             let (source, info) = self.model.stored(part.tensor);
             staged.push(source.fetch(info, slab, buffer)?);
         }
-        Ok(staged)
+        Ok((&scratch.slabs, staged))
     }
 
     fn check_buffer(&self, rows: &Range<u64>, len: usize) -> Result<()> {

@@ -64,12 +64,15 @@ impl<'s> Search<'s> {
             let names = self.names.clone();
             let (a, b) = (self.open(&names, 0), self.open(&names, 1));
             let on_a = prefix::longer(&a, &b).map(|(prefix, pairs)| (Which::A, prefix, pairs));
-            let on_b = prefix::longer(&b, &a).map(|(prefix, pairs)| {
-                (Which::B, prefix, pairs.into_iter().map(|(b, a)| (a, b)).collect())
-            });
-            let best: Option<(Which, &str, Vec<(usize, usize)>)> =
-                [on_a, on_b].into_iter().flatten().max_by_key(|(_, _, pairs)| pairs.len());
-            let Some((which, prefix, pairs)) = best else { break };
+            let on_b = prefix::longer(&b, &a).map(|(prefix, pairs)| (Which::B, prefix, pairs));
+            let found = [on_a, on_b].into_iter().flatten();
+            let Some((which, prefix, mut pairs)) = found.max_by_key(|(_, _, pairs)| pairs.len())
+            else {
+                break;
+            };
+            if which == Which::B {
+                pairs.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));
+            }
             self.note(format!("prefix `{prefix}` of {which:?}"));
             self.pair_all(pairs);
         }

@@ -114,8 +114,8 @@ impl Search<'_> {
 }
 
 fn is_vision(name: &str) -> bool {
-    let at_a_dot = |start: &&str| {
+    let at_a_dot = |start: &&'static str| {
         name.match_indices(*start).any(|(at, _)| at == 0 || name.as_bytes()[at - 1] == b'.')
     };
-    VISION.iter().any(|start| at_a_dot(&start))
+    VISION.iter().any(at_a_dot)
 }

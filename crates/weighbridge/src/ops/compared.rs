@@ -78,8 +78,11 @@ impl Sink for Compared<'_> {
 
 impl Pair<'_> {
     fn compare(&self, at: u64, wanted: &[u8], there: &[u8]) {
+        // A tile of bytes may begin in the middle of a block.
         let first_index = at / self.unit as u64;
-        let both = wanted.chunks(self.unit).zip(there.chunks(self.unit));
+        let begun = usize::try_from(at % self.unit as u64).unwrap_or(0);
+        let lead = (self.unit - begun).min(wanted.len());
+        let both = units(wanted, lead, self.unit).zip(units(there, lead, self.unit));
         let nan = |bytes: &[u8]| self.any_nan.is_some_and(|dtype| is_nan(dtype, bytes));
         let is_other = |a: &[u8], b: &[u8]| a != b && !(nan(a) && nan(b));
         let (mut count, mut first) = (0, None);
@@ -95,6 +98,12 @@ impl Pair<'_> {
             found.first = first.or(found.first.take());
         }
     }
+}
+
+/// The first `lead` bytes, then all others in units.
+fn units(bytes: &[u8], lead: usize, unit: usize) -> impl Iterator<Item = &[u8]> {
+    let (first, rest) = bytes.split_at(lead);
+    std::iter::once(first).chain(rest.chunks(unit))
 }
 
 fn unit(stored: &StoredType) -> usize {

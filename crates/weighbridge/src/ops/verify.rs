@@ -48,7 +48,8 @@ pub struct Mismatch {
 /// Compares `output` with what converting `model` with these options gives. The name of the
 /// output in the options counts for its format only.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
-    let target = Target::of(&options.target, options.to.as_deref(), Some(output.format()))?;
+    let to = options.to.as_deref().or(Some(output.format()));
+    let target = Target::of(&options.target, to, None)?;
     if target.writer.format() != output.format() {
         return Err(Error::usage(format!(
             "is a {} file, {} was to be compared",

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Action;
 use crate::catalog::{Order, TensorInfo};
-use crate::dtype::DType;
+use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::schemes::Element;
@@ -17,16 +17,22 @@ use crate::schemes::Element;
 /// Elements of a tile: 256 KiB of f32. Whole blocks of every type, so that none is decoded twice.
 const TILE_ELEMENTS: u64 = 64 << 10;
 
-/// Elements of a tile that is decoded from a panel of columns: 16 MiB of f32. A panel is read in
-/// as many pieces whatever its width, so the pieces should not be small.
+/// Elements of a tile that is decoded from a panel of columns: at most 16 MiB of f32. A panel is
+/// read in as many pieces whatever its width, so the pieces should not be small.
 const PANEL_ELEMENTS: u64 = 4 << 20;
+
+/// Stored bytes of a panel of columns, and elements that are decoded of it at a time: 2 MiB in 16
+/// bits. Rows of a part come in whole words and lanes.
+const PANEL_BYTES: u64 = 12 << 20;
+const PART_ELEMENTS: u64 = 1 << 20;
+const PART_ROWS: u64 = 32;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Elements of a tile whose elements lie scattered over the file: each tile may have to read all
-/// of the tensor, so there must be few.
-const SCATTERED_ELEMENTS: u64 = 2 << 20;
+/// Bytes of a tile whose elements lie scattered over the file: the larger it is, the longer are
+/// the stretches that it is read in.
+const SCATTERED_BYTES: u64 = 8 << 20;
 
 /// What a weight is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,53 +53,78 @@ pub struct Cut {
     pub piece: u64,
     /// How many pieces there are.
     pub pieces: u64,
-    /// How many of them are a tile.
+    /// How many of them a worker takes at once: a tile.
     pub step: u64,
+    /// How many of those are decoded and handed on at a time.
+    pub part: u64,
 }
 
 impl Cut {
     /// A stored tensor that is copied.
     pub fn of_stored(info: &TensorInfo) -> Self {
-        let step = match is_scattered(info) {
-            true => {
-                let bits = info.stored.element().map_or(8, DType::bits);
-                SCATTERED_ELEMENTS * u64::from(bits.div_ceil(8))
-            }
-            false => COPY_BYTES,
-        };
-        Self { of: Pieces::Bytes, piece: 1, pieces: info.bytes, step }
+        let step = if is_scattered(info) { SCATTERED_BYTES } else { COPY_BYTES };
+        Self::even(Pieces::Bytes, info.bytes, step)
     }
 
     /// The smallest pieces that the action allows.
     pub fn of(weight: &Weight<'_>, action: Action, dtype: DType) -> Self {
         let first = weight.parts().next().map(|(_, _, info)| info);
         let scattered = first.is_some_and(is_scattered);
-        let width = u64::from(dtype.bits().div_ceil(8));
+        let bits = |stored: &StoredType| stored.element().map_or(8, DType::bits);
+        let stored = first.map_or(8, |info| bits(&info.stored).max(8));
         match action {
-            Action::Copy => {
-                let step = if scattered { SCATTERED_ELEMENTS * width } else { COPY_BYTES };
-                let pieces = first.map_or(0, |info| info.bytes);
-                Self { of: Pieces::Bytes, piece: 1, pieces, step }
-            }
+            Action::Copy => match first {
+                Some(info) => Self::of_stored(info),
+                None => Self::even(Pieces::Bytes, 0, COPY_BYTES),
+            },
             Action::Cast => {
-                let step = if scattered { SCATTERED_ELEMENTS } else { TILE_ELEMENTS };
-                Self { of: Pieces::Elements, piece: 1, pieces: weight.elements(), step }
+                let widest = u64::from(stored.max(dtype.bits()) / 8);
+                let step = if scattered { SCATTERED_BYTES / widest } else { TILE_ELEMENTS };
+                Self::even(Pieces::Elements, weight.elements(), step)
             }
             Action::Decode => Self::of_decoded(weight),
         }
     }
 
     fn of_decoded(weight: &Weight<'_>) -> Self {
-        if weight.has_element_access() {
-            let pieces = weight.elements();
-            return Self { of: Pieces::Elements, piece: 1, pieces, step: TILE_ELEMENTS };
-        }
-        let (pieces, piece) = weight.rows_and_columns();
         let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
         // A tile is f32 at its widest, whatever it is written as.
         let allowed = limits.min().unwrap_or(u64::MAX) / 4;
         let most = if weight.is_turned() { PANEL_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
-        Self { of: Pieces::Rows, piece, pieces, step: (most / piece.max(1)).max(1) }
+        if let Some(step) = weight.panel(most.max(1)) {
+            return Self::even(Pieces::Elements, weight.elements(), step);
+        }
+        let (pieces, piece) = weight.rows_and_columns();
+        let step = (most / piece.max(1)).max(1);
+        let cut = Self { of: Pieces::Rows, piece, pieces, step, part: step };
+        if weight.is_turned() { cut.widened(weight, allowed) } else { cut }
+    }
+
+    /// Pieces of one element or byte, which are decoded as they are taken.
+    fn even(of: Pieces, pieces: u64, step: u64) -> Self {
+        Self { of, piece: 1, pieces, step, part: step }
+    }
+
+    /// The same with more rows in a tile, so that they are read in longer pieces, and fewer of
+    /// them decoded at a time.
+    fn widened(self, weight: &Weight<'_>, allowed: u64) -> Self {
+        let part = (PART_ELEMENTS / self.piece.max(1)).next_multiple_of(PART_ROWS).min(self.step);
+        let stored = (weight.stored_bytes() / self.pieces.max(1)).max(1);
+        let step = (PANEL_BYTES.min(allowed) / stored) / part.max(1) * part.max(1);
+        match step > self.step {
+            true => Self { step, part: part.max(1), ..self },
+            false => self,
+        }
+    }
+
+    /// The same for an output that takes whole tiles in their turn: what is decoded together is
+    /// handed on together.
+    pub fn undivided(self) -> Self {
+        let step = (PANEL_ELEMENTS / self.piece.max(1)).clamp(1, self.step.max(1));
+        match self.part < self.step {
+            true => Self { step, part: step, ..self },
+            false => self,
+        }
     }
 
     /// The tile that begins at a piece.
@@ -152,8 +183,8 @@ pub fn check_memory(weight: &Weight<'_>, cut: &Cut) -> Result<()> {
         return Ok(());
     }
     let rows = cut.step.min(cut.pieces);
-    // A tile is f32 at its widest, whatever it is written as.
-    let decoded = rows.saturating_mul(cut.piece).saturating_mul(4);
+    // A part is f32 at its widest, whatever it is written as.
+    let decoded = cut.part.min(rows).saturating_mul(cut.piece).saturating_mul(4);
     let needed = decoded.max(weight.largest_slab(0..rows)?);
     for (_, source, _) in weight.parts() {
         let limit = source.limits().max_allocation;

@@ -35,6 +35,13 @@ impl Desk {
         tile: &Tile,
         sink: &dyn Sink,
     ) -> Result<u64> {
+        if job.cut.part < pieces.end - pieces.start {
+            return match job.dtype() {
+                DType::F32 => self.panel::<f32>(job, pieces, tile, sink),
+                DType::BF16 => self.panel::<bf16>(job, pieces, tile, sink),
+                _ => self.panel::<f16>(job, pieces, tile, sink),
+            };
+        }
         let hand_on = &|bytes: &[u8]| sink.write(tile, bytes);
         match (job.action, job.dtype()) {
             (Action::Copy, _) => self.copy(job, &pieces, hand_on),
@@ -73,6 +80,35 @@ impl Desk {
         });
         *T::kept(self) = tile;
         written
+    }
+
+    /// A tile that is read at once, and decoded and handed on part by part.
+    fn panel<T: Number>(
+        &mut self,
+        job: &Job<'_>,
+        rows: Range<u64>,
+        tile: &Tile,
+        sink: &dyn Sink,
+    ) -> Result<u64> {
+        let weight = *job.weight()?;
+        let mut part = std::mem::take(T::kept(self));
+        let (mut overflowed, first) = (0, job.cut.offset(rows.start, job.dtype()));
+        let (f32, bytes) = (&mut self.f32, &mut self.bytes);
+        let mut each = |rows: Range<u64>, part: &[T]| {
+            if T::DTYPE != DType::F32 && any_infinite(part) {
+                f32.resize(part.len(), 0.0);
+                weight.decode_rows(rows.clone(), f32)?;
+                let is_finite = |&index: &usize| f32[index].is_finite();
+                overflowed += infinities(part).filter(is_finite).count() as u64;
+            }
+            let more = job.cut.offset(rows.start, job.dtype()) - first;
+            let place = Tile { at: tile.at + more, offset: tile.offset + more, ..*tile };
+            sink.write(&place, T::to_bytes(part, bytes))
+        };
+        let (step, scratch) = (job.cut.part, &mut self.scratch);
+        let done = weight.decode_panel(rows, step, &mut part, scratch, &mut each);
+        *T::kept(self) = part;
+        done.map(|()| overflowed)
     }
 
     /// Plain numbers in another type.

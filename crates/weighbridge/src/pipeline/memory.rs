@@ -12,7 +12,7 @@ const LEAST_BYTES: u64 = 16 << 10;
 /// Bytes that a worker needs for a tile of a job.
 fn of_job(job: &Job<'_>) -> Result<u64> {
     let tile = job.cut.tile(0);
-    let bytes = job.cut.offset(tile.end, job.dtype());
+    let bytes = job.cut.offset(tile.end.min(job.cut.part), job.dtype());
     match job.action {
         Action::Copy => Ok(bytes),
         // The stored number may be wider than the written one.
@@ -65,6 +65,7 @@ fn halve_further(job: &mut Job<'_>) -> bool {
     job.cut.step = job.cut.step.min(job.cut.pieces) / 2;
     let is_possible = job.cut.step > 0;
     job.cut.step = job.cut.step.max(1);
+    job.cut.part = job.cut.part.min(job.cut.step);
     is_possible
 }
 

@@ -169,6 +169,8 @@ fn job<'m>(origin: Origin<'m>, name: String, wishes: &Wishes<'_>) -> Result<Job<
         Origin::Stored(source, info) => stored_job(source, info, name)?,
         Origin::Weight(weight) => weight_job(weight, name, wishes.types)?,
     };
+    let cut = if wishes.streamed { job.cut.undivided() } else { job.cut };
+    let job = Job { cut, ..job };
     match wishes.writer.refuses(&job.planned()) {
         Some(reason) => Err(reason),
         None => Ok(job),

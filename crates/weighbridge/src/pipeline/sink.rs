@@ -1,7 +1,8 @@
 //! Where finished tiles go: to their places in a file, or one behind the other into a stream.
 
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sums::Sums;
 use crate::containers::writing::Fixed;
@@ -36,21 +37,40 @@ impl Sink for Output {
     }
 }
 
-/// A stream: every tile waits for its turn.
+/// A stream: tiles go out in their turn. One that comes early is put aside, so that its worker need
+/// not wait; only when too much lies there does it.
 pub struct Stream<'a, W> {
-    state: Mutex<State<'a, W>>,
+    queue: Mutex<Queue>,
     moved: Condvar,
+    /// Only ever taken by whoever made the queue busy.
+    end: Mutex<End<'a, W>>,
     sums: Option<&'a Sums>,
 }
 
-struct State<'a, W> {
-    writer: W,
+/// Who is next.
+#[derive(Default)]
+struct Queue {
     turn: u64,
+    /// Somebody is writing.
+    is_busy: bool,
+    /// Tiles that came early, by their turns: where they go, and what they are.
+    early: BTreeMap<u64, (u64, Vec<u8>)>,
+    early_bytes: usize,
+    /// Buffers that nobody uses just now.
+    spare: Vec<Vec<u8>>,
+    given_up: bool,
+}
+
+/// Bytes that may lie aside.
+const MOST_EARLY: usize = 4 << 20;
+
+/// Where the stream ends so far.
+struct End<'a, W> {
+    writer: W,
     /// Bytes written so far.
     at: u64,
     /// What stands around the tensors and has not been written yet.
     fixed: &'a [Fixed],
-    given_up: bool,
 }
 
 /// What lies between tiles.
@@ -59,19 +79,61 @@ static ZEROS: [u8; 4096] = [0; 4096];
 impl<'a, W: Write + Send> Stream<'a, W> {
     /// A stream of tiles with these bytes around them, and their sums in those bytes.
     pub fn new(writer: W, fixed: &'a [Fixed], sums: Option<&'a Sums>) -> Self {
-        let state = State { writer, turn: 0, at: 0, fixed, given_up: false };
-        Self { state: Mutex::new(state), moved: Condvar::new(), sums }
+        let end = Mutex::new(End { writer, at: 0, fixed });
+        Self { queue: Mutex::default(), moved: Condvar::new(), end, sums }
     }
 
     /// Writes up to the planned length, and lets go of the writer.
     pub fn finish(self, len: u64) -> Result<()> {
-        let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        state.go_to(len, self.sums)?;
-        state.writer.flush().map_err(failed)
+        let mut end = self.end.into_inner().unwrap_or_else(PoisonError::into_inner);
+        end.go_to(len, self.sums)?;
+        end.writer.flush().map_err(failed)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        end.go_to(offset, self.sums)?;
+        end.put(bytes)
+    }
+
+    /// Writes early tiles whose turn has come, until one is missing.
+    fn go_on(&self) -> Result<()> {
+        loop {
+            let mut queue = self.queue();
+            queue.turn += 1;
+            let turn = queue.turn;
+            let Some((offset, bytes)) = queue.early.remove(&turn) else {
+                queue.is_busy = false;
+                self.moved.notify_all();
+                return Ok(());
+            };
+            drop(queue);
+            let put = self.put(offset, &bytes);
+            let mut queue = self.queue();
+            queue.early_bytes -= bytes.len();
+            queue.spare.push(bytes);
+            drop(queue);
+            put?;
+        }
     }
 }
 
-impl<W: Write> State<'_, W> {
+impl Queue {
+    /// Puts a tile aside.
+    fn keep(&mut self, tile: &Tile, bytes: &[u8]) {
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(bytes);
+        self.early_bytes += bytes.len();
+        self.early.insert(tile.turn, (tile.offset, kept));
+    }
+}
+
+impl<W: Write> End<'_, W> {
     /// Writes what lies before a place.
     fn go_to(&mut self, to: u64, sums: Option<&Sums>) -> Result<()> {
         while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
@@ -102,25 +164,97 @@ impl<W: Write> State<'_, W> {
 
 impl<W: Write + Send> Sink for Stream<'_, W> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let not_yet = |state: &mut State<'_, W>| state.turn != tile.turn && !state.given_up;
-        let mut state =
-            self.moved.wait_while(state, not_yet).unwrap_or_else(PoisonError::into_inner);
-        if state.given_up {
-            return Err(Error::usage("another tile could not be written"));
+        let mut queue = self.queue();
+        loop {
+            if queue.given_up {
+                return Err(Error::usage("another tile could not be written"));
+            }
+            if queue.turn == tile.turn && !queue.is_busy {
+                queue.is_busy = true;
+                drop(queue);
+                return self.put(tile.offset, bytes).and_then(|()| self.go_on());
+            }
+            if queue.early_bytes + bytes.len() <= MOST_EARLY {
+                queue.keep(tile, bytes);
+                return Ok(());
+            }
+            queue = self.moved.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        let written = state.go_to(tile.offset, self.sums).and_then(|()| state.put(bytes));
-        state.turn += 1;
-        self.moved.notify_all();
-        written
     }
 
     fn give_up(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).given_up = true;
+        self.queue().given_up = true;
         self.moved.notify_all();
     }
 }
 
 fn failed(error: std::io::Error) -> Error {
     Error::io(error, "cannot write to the stream")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_that_come_early_wait_for_their_turn() {
+        let (mut out, tiles) = (Vec::new(), 400u64);
+        let fixed = [Fixed::new(0, b"head".to_vec()), Fixed::new(4 + tiles * 3, b"tail".to_vec())];
+        let stream = Stream::new(&mut out, &fixed, None);
+        let next = std::sync::atomic::AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for worker in 0..4u64 {
+                let (stream, next) = (&stream, &next);
+                scope.spawn(move || {
+                    loop {
+                        let turn = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        if turn >= tiles {
+                            return;
+                        }
+                        // Somebody is always late.
+                        if (turn + worker) % 7 == 0 {
+                            std::thread::yield_now();
+                        }
+                        let at = turn * 3;
+                        let tile = Tile { turn, job: 0, at, offset: 4 + at };
+                        stream.write(&tile, &[turn.to_le_bytes()[0], 1, 2]).unwrap();
+                    }
+                });
+            }
+        });
+        stream.finish(4 + tiles * 3 + 4).unwrap();
+        let body: Vec<u8> = (0..tiles).flat_map(|turn| [turn.to_le_bytes()[0], 1, 2]).collect();
+        assert!(out == [b"head", &body[..], b"tail"].concat());
+    }
+
+    #[test]
+    fn what_is_too_much_to_put_aside_waits() {
+        let mut out = Vec::new();
+        let stream = Stream::new(&mut out, &[], None);
+        let large = vec![7; MOST_EARLY];
+        let tile = |turn: u64, offset: u64| Tile { turn, job: 0, at: 0, offset };
+        std::thread::scope(|scope| {
+            let (first, second) = (large.len() as u64 + 1, 2 * large.len() as u64 + 1);
+            let (stream, large) = (&stream, &large);
+            scope.spawn(move || stream.write(&tile(1, 1), large).unwrap());
+            scope.spawn(move || stream.write(&tile(2, first), large).unwrap());
+            scope.spawn(move || stream.write(&tile(3, second), &[1]).unwrap());
+            std::thread::yield_now();
+            stream.write(&tile(0, 0), &[9]).unwrap();
+        });
+        assert_eq!(out.len(), 2 * large.len() + 2);
+        assert_eq!((out[0], out[out.len() - 1]), (9, 1));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_turn_that_will_not_come() {
+        let stream = Stream::new(std::io::sink(), &[], None);
+        let large = vec![0; MOST_EARLY + 1];
+        std::thread::scope(|scope| {
+            let waiting =
+                scope.spawn(|| stream.write(&Tile { turn: 1, job: 0, at: 0, offset: 0 }, &large));
+            stream.give_up();
+            assert!(waiting.join().unwrap().is_err());
+        });
+    }
 }

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use super::job::{Action, Job};
 use crate::catalog::{Run, TensorInfo};
-use crate::schemes::plain;
 use crate::source::Source;
 
 /// A name that is not written, and the one that is.
@@ -22,10 +21,7 @@ pub struct Tie {
 
 /// Takes out all but one of the names of the same numbers.
 pub fn take_ties<'m>(jobs: &mut Vec<Job<'m>>) -> Vec<Tie> {
-    let place = |job: &Job<'m>| {
-        let is_plain = job.scheme().0 == plain::NAME && job.action != Action::Decode;
-        is_plain.then(|| job.only_part().ok()).flatten()
-    };
+    let place = |job: &Job<'m>| job.only_part().ok().filter(|_| job.action != Action::Decode);
     let kept = kept_names(jobs, place, |job| &*job.name, |a, b| a.stored == b.stored);
     let mut ties = Vec::new();
     let names: Vec<String> =

@@ -375,6 +375,12 @@ pub trait Elements: Send + Sync {
     /// Decodes `elements` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// How many elements are best decoded at a time, counted from the first of the weight on; at
+    /// most `most`.
+    fn panel(&self, most: u64) -> u64 {
+        most
+    }
 }
 
 /// [`Elements`] that are all there is to a [`Recipe`]: rows are stretches of so many elements.

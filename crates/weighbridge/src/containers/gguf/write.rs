@@ -200,7 +200,7 @@ fn header(tensors: &[Planned<'_>], places: &[u64], about: &About<'_>) -> Result<
     out.extend(3u32.to_le_bytes());
     out.extend((tensors.len() as u64).to_le_bytes());
     let (own, split) = (own_entries(about), split_entries(about)?);
-    out.extend(((own.len() + split.len()) as u64).to_le_bytes());
+    out.extend((own.len().saturating_add(split.len()) as u64).to_le_bytes());
     for (key, held) in own.iter().chain(&split) {
         text(&mut out, key);
         match held {
@@ -216,7 +216,7 @@ fn header(tensors: &[Planned<'_>], places: &[u64], about: &About<'_>) -> Result<
         // Some readers stumble over no dimensions at all, so a scalar has one of one element, as
         // ggml itself writes it.
         let shape = if tensor.shape.is_empty() { &[1] } else { tensor.shape };
-        out.extend((shape.len() as u32).to_le_bytes());
+        out.extend(u32::try_from(shape.len()).unwrap_or(u32::MAX).to_le_bytes());
         for dim in shape.iter().rev() {
             out.extend(dim.to_le_bytes());
         }

@@ -271,7 +271,7 @@ impl<'a> Archive<'a> {
         budget.charge(member.size, what)?;
         let size = usize::try_from(member.size).map_err(|_| Error::limit(what))?;
         let mut contents = vec![0; size];
-        Inflater::new(&self.compressed(member, start)).read_at(self.input, 0, &mut contents)?;
+        Inflater::new(&self.compressed(member, start)).fill(self.input, &mut contents)?;
         Ok(Cow::Owned(contents))
     }
 
@@ -293,7 +293,7 @@ impl<'a> Archive<'a> {
         let mut len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
         loop {
             scratch.resize(len, 0);
-            match Inflater::new(&inside).read_at(self.input, 0, scratch) {
+            match Inflater::new(&inside).fill(self.input, scratch) {
                 Ok(()) => return Ok(scratch),
                 // How much of a half-downloaded member can be had is found out by trying.
                 Err(_) if member.is_incomplete() && len > 16 => len = len.saturating_sub(len / 16),

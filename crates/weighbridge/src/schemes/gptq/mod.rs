@@ -32,7 +32,7 @@ impl Scheme for Gptq {
     fn traces(&self) -> Traces {
         Traces {
             config_keys: &["quantization_config"],
-            files: &["quantize_config.json"],
+            files: &["quantize_config.json", "quant_log.csv"],
             metadata: &[],
         }
     }

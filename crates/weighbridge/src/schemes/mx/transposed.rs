@@ -5,13 +5,15 @@
 //! part 1   scales  [E, rows, columns / 32]       E8M0
 //! result           [E, columns, rows]
 //! ```
+//!
+//! A matrix is decoded in panels: some blocks of each of its rows are some rows of the result.
 
 use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::schemes::matrix::{self, Arithmetic, Codes, E2M1, Factor, Packing, Run};
 use crate::schemes::plain::power_of_two;
-use crate::schemes::{Out, Recipe};
+use crate::schemes::{Elements, Out, Recipe, elements_of};
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
 
@@ -39,79 +41,184 @@ impl Transposed {
 
 impl Recipe for Transposed {
     fn needs(&self, experts: Range<u64>, slabs: &mut Vec<Slab>) {
-        let elements = self.rows * self.columns;
-        let count = experts.end - experts.start;
-        slabs.push(Slab::whole(0, experts.start * elements / 2, count * elements / 2));
-        let scales = elements / BLOCK as u64;
-        slabs.push(Slab::whole(1, experts.start * scales, count * scales));
+        Elements::needs(self, elements_of(&experts, self.matrix()), slabs);
     }
 
     fn decode(&self, staged: &[Staged<'_>], experts: Range<u64>, out: Out<'_>) -> Result<()> {
-        let [blocks, scales] = staged else {
-            return Err(Error::usage("MXFP4 needs its blocks and scales"));
-        };
-        let (blocks, scales) = (blocks.bytes(), scales.bytes());
+        Elements::decode(self, staged, elements_of(&experts, self.matrix()), out)
+    }
+
+    fn is_turned(&self) -> bool {
+        true
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+impl Elements for Transposed {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        let groups = self.columns / BLOCK as u64;
+        for panel in self.panels(elements) {
+            let row = panel.matrix * self.rows + panel.rows.start;
+            let count = panel.rows.end - panel.rows.start;
+            let across = panel.groups.end - panel.groups.start;
+            for (part, width) in [(0, BYTES as u64), (1, 1)] {
+                let offset = (row * groups + panel.groups.start) * width;
+                let (row_bytes, stride) = (across * width, groups * width);
+                slabs.push(Slab { part, offset, row_bytes, count, stride });
+            }
+        }
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         match out {
-            Out::F32(out) => self.turn_all(blocks, scales, experts.start, out),
-            Out::Bf16(out) => self.turn_all(blocks, scales, experts.start, out),
-            Out::F16(out) => self.turn_all(blocks, scales, experts.start, out),
+            Out::F32(out) => self.decode_as(staged, elements, out),
+            Out::Bf16(out) => self.decode_as(staged, elements, out),
+            Out::F16(out) => self.decode_as(staged, elements, out),
+        }
+    }
+
+    /// Whole blocks of all rows, as many as make equal parts of a matrix.
+    fn panel(&self, most: u64) -> u64 {
+        let (blocks, block) = (self.columns / BLOCK as u64, self.rows * BLOCK as u64);
+        match most / block.max(1) {
+            0 => (most / self.rows.max(1) * self.rows).max(most.min(self.rows)),
+            at_once => blocks.div_ceil(blocks.div_ceil(at_once).max(1)) * block,
         }
     }
 }
 
-#[allow(clippy::cast_possible_truncation)] // What is staged is in memory: its sides fit.
+/// Some elements of one turned matrix, and the stored blocks that hold them.
+struct Panel {
+    matrix: u64,
+    /// Counted from the first of the matrix.
+    elements: Range<u64>,
+    /// Stored rows.
+    rows: Range<u64>,
+    /// Blocks of each of them.
+    groups: Range<u64>,
+}
+
 impl Transposed {
-    fn turn_all<T: Number>(
+    /// Elements of a matrix.
+    fn matrix(&self) -> u64 {
+        self.rows * self.columns
+    }
+
+    fn panels(&self, elements: Range<u64>) -> impl Iterator<Item = Panel> {
+        let (size, rows, block) = (self.matrix().max(1), self.rows.max(1), BLOCK as u64);
+        let matrices = elements.start / size..elements.end.div_ceil(size);
+        matrices.map(move |matrix| {
+            let first = matrix * size;
+            let elements =
+                elements.start.max(first) - first..elements.end.min(first + size) - first;
+            let columns = elements.start / rows..elements.end.div_ceil(rows);
+            let rows = match columns.end - columns.start {
+                1 => elements.start - columns.start * rows..elements.end - columns.start * rows,
+                _ => 0..rows,
+            };
+            let groups = columns.start / block..columns.end.div_ceil(block);
+            Panel { matrix, elements, rows, groups }
+        })
+    }
+
+    fn decode_as<T: Number>(
         &self,
-        blocks: &[u8],
-        scales: &[u8],
-        first: u64,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
         out: &mut [T],
     ) -> Result<()> {
-        let elements = (self.rows * self.columns) as usize;
-        if elements == 0 {
-            return Ok(());
-        }
-        let parts = blocks.chunks(elements / 2).zip(scales.chunks(elements / BLOCK));
-        for (expert, (out, (blocks, scales))) in out.chunks_mut(elements).zip(parts).enumerate() {
-            self.turn(blocks, scales, out)
-                .map_err(|(row, group)| odd_scale(first + expert as u64, row, group))?;
+        let mut out = out;
+        let mut staged = staged.chunks_exact(2);
+        for panel in self.panels(elements) {
+            let Some(&[blocks, scales]) = staged.next() else {
+                return Err(Error::usage("MXFP4 needs its blocks and scales"));
+            };
+            let (now, rest) = out.split_at_mut(length(panel.elements.end - panel.elements.start));
+            out = rest;
+            let matrix = panel.matrix;
+            Turned { of: self, panel, blocks, scales }
+                .decode(now)
+                .map_err(|(row, group)| odd_scale(matrix, row, group))?;
         }
         Ok(())
     }
+}
 
-    /// One matrix; row and group of a scale that is none, where there is one.
-    fn turn<T: Number>(
-        &self,
-        blocks: &[u8],
-        scales: &[u8],
-        out: &mut [T],
-    ) -> Result<(), (usize, usize)> {
-        let (level, rows) = (simd::level(), self.rows as usize);
-        let groups = self.columns as usize / BLOCK;
+/// A panel with its bytes. Errors are the row and the group of a scale that is none.
+struct Turned<'a> {
+    of: &'a Transposed,
+    panel: Panel,
+    blocks: Staged<'a>,
+    scales: Staged<'a>,
+}
+
+impl Turned<'_> {
+    fn decode<T: Number>(&self, out: &mut [T]) -> Result<(), (u64, u64)> {
+        let (rows, elements) = (self.of.rows, &self.panel.elements);
+        // Whole rows of the result; before and after them there may be parts of one.
+        let whole = elements.start.div_ceil(rows)..elements.end / rows;
+        if whole.is_empty() {
+            return self.each(elements.clone(), out);
+        }
+        let (before, out) = out.split_at_mut(length(whole.start * rows - elements.start));
+        let (out, after) = out.split_at_mut(length((whole.end - whole.start) * rows));
+        self.each(elements.start..whole.start * rows, before)?;
+        self.turn(&whole, out)?;
+        self.each(whole.end * rows..elements.end, after)
+    }
+
+    /// Some columns of all rows.
+    fn turn<T: Number>(&self, wanted: &Range<u64>, out: &mut [T]) -> Result<(), (u64, u64)> {
+        let (level, rows) = (simd::level(), length(self.of.rows));
+        let first = self.panel.groups.start;
+        let wanted =
+            length(wanted.start - first * BLOCK as u64)..length(wanted.end - first * BLOCK as u64);
         let mut tile = [T::default(); ROWS * BLOCKS * BLOCK];
         for start in (0..rows).step_by(ROWS) {
             let count = ROWS.min(rows - start);
-            for group in (0..groups).step_by(BLOCKS) {
-                let across = BLOCKS.min(groups - group);
+            for group in (wanted.start / BLOCK..wanted.end.div_ceil(BLOCK)).step_by(BLOCKS) {
+                let across = BLOCKS.min(wanted.end.div_ceil(BLOCK) - group);
                 let columns = across * BLOCK;
-                let out = &mut out[group * BLOCK * rows + start..];
                 for (row, tile) in (start..start + count).zip(tile.chunks_mut(columns)) {
-                    let first = row * groups + group;
-                    let codes = &blocks[first * BYTES..(first + across) * BYTES];
+                    let codes = &self.blocks.row(row)[group * BYTES..(group + across) * BYTES];
                     let mut factors = [Factor::default(); BLOCKS];
                     let factors = &mut factors[..across];
-                    powers(&scales[first..first + across], factors)
-                        .map_err(|odd| (row, group + odd))?;
+                    powers(&self.scales.row(row)[group..group + across], factors)
+                        .map_err(|odd| (row as u64, first + (group + odd) as u64))?;
                     let run = Run { codes, start: 0, factors, group: BLOCK, into: 0 };
-                    matrix::decode_run(level, &self.codes, Arithmetic::Times, &run, tile);
+                    matrix::decode_run(level, &self.of.codes, Arithmetic::Times, &run, tile);
                 }
-                let sides = Sides { rows: count, columns, from: columns, to: rows };
-                simd::transpose(level, sides, &tile, out);
+                let here = wanted.start.max(group * BLOCK)..wanted.end.min(group * BLOCK + columns);
+                let out = &mut out[(here.start - wanted.start) * rows + start..];
+                let sides = Sides { rows: count, columns: here.len(), from: columns, to: rows };
+                simd::transpose(level, sides, &tile[here.start - group * BLOCK..], out);
             }
         }
         Ok(())
     }
+
+    /// The definition, an element at a time.
+    fn each<T: Number>(&self, elements: Range<u64>, out: &mut [T]) -> Result<(), (u64, u64)> {
+        for (element, out) in elements.zip(out) {
+            let (column, row) = (element / self.of.rows, element % self.of.rows);
+            let at = length(row - self.panel.rows.start);
+            let inside = length(column - self.panel.groups.start * BLOCK as u64);
+            let mut factor = [Factor::default()];
+            powers(&self.scales.row(at)[inside / BLOCK..][..1], &mut factor)
+                .map_err(|_| (row, column / BLOCK as u64))?;
+            let code = self.of.codes.packing.code(self.blocks.row(at), inside);
+            *out = T::narrow(self.of.codes.numbers[usize::from(code)] * factor[0].scale);
+        }
+        Ok(())
+    }
+}
+
+/// What is staged is in memory: its length fits.
+fn length(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// Scales of some blocks; the index of one that is none.
@@ -122,7 +229,79 @@ fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
     scales.iter().position(|scale| *scale == u8::MAX).map_or(Ok(()), Err)
 }
 
-fn odd_scale(expert: u64, row: usize, group: usize) -> Error {
+fn odd_scale(expert: u64, row: u64, group: u64) -> Error {
     Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255"))
         .hint("a scale must be a finite number; the file is damaged, or its scheme is another")
+}
+
+#[cfg(test)]
+mod tests {
+    use half::bf16;
+
+    use super::*;
+
+    /// The bytes of a slab, as a source hands them out.
+    fn stage(slab: &Slab, all: &[u8]) -> Vec<u8> {
+        (0..slab.count)
+            .flat_map(|row| {
+                let start = length(slab.offset + row * slab.stride);
+                all[start..start + length(slab.row_bytes)].iter().copied()
+            })
+            .collect()
+    }
+
+    fn decoded<T: Number>(of: &Transposed, parts: [&[u8]; 2], elements: Range<u64>) -> Vec<T> {
+        let mut slabs = Vec::new();
+        Elements::needs(of, elements.clone(), &mut slabs);
+        let bytes: Vec<_> = slabs.iter().map(|slab| stage(slab, parts[slab.part])).collect();
+        let staged: Vec<_> = bytes
+            .iter()
+            .zip(&slabs)
+            .map(|(bytes, slab)| Staged::of_rows(bytes, length(slab.row_bytes)))
+            .collect();
+        let mut out = vec![T::default(); length(elements.end - elements.start)];
+        Elements::decode(of, &staged, elements, T::out(&mut out)).unwrap();
+        out
+    }
+
+    /// Any stretch is the same part of the whole, which is what the definition says.
+    #[test]
+    fn stretches_are_parts_of_the_whole() {
+        let (matrices, rows, columns) = (3u64, 70u64, 96u64);
+        let of = Transposed::new(rows, columns);
+        let all = matrices * rows * columns;
+        let noise = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()[5];
+        let blocks: Vec<u8> = (0..all / 2).map(noise).collect();
+        let scales: Vec<u8> = (0..all / 32).map(|at| 100 + noise(at) % 50).collect();
+        let defined = |element: u64| {
+            let (matrix, inside) = (element / (rows * columns), element % (rows * columns));
+            let stored = (matrix * rows + inside % rows) * columns + inside / rows;
+            let byte = blocks[length(stored / 2)];
+            let code = if stored % 2 == 0 { byte & 15 } else { byte >> 4 };
+            E2M1[usize::from(code)] * power_of_two(scales[length(stored / 32)])
+        };
+        let wanted: Vec<f32> = (0..all).map(defined).collect();
+        let parts = [&blocks[..], &scales[..]];
+        let places =
+            [0, 1, 69, 70, 71, 140, 32 * 70, 45 * 70 + 3, 96 * 70, 97 * 70 + 1, all - 5, all];
+        for (index, &start) in places.iter().enumerate() {
+            for &end in &places[index + 1..] {
+                let range = length(start)..length(end);
+                assert_eq!(decoded::<f32>(&of, parts, start..end), wanted[range.clone()]);
+                let narrow: Vec<_> = wanted[range].iter().map(|x| bf16::from_f32(*x)).collect();
+                assert_eq!(decoded::<bf16>(&of, parts, start..end), narrow);
+            }
+        }
+    }
+
+    #[test]
+    fn panels_are_equal_parts_of_a_matrix() {
+        let panel = |rows, columns, most| Transposed::new(rows, columns).panel(most);
+        // gpt-oss: 90 blocks are 5 times 18.
+        assert_eq!(panel(5760, 2880, 4 << 20), 18 * 32 * 5760);
+        assert_eq!(panel(64, 64, 4 << 20), 64 * 64);
+        // A block of all rows may be too much, and so may one row.
+        assert_eq!(panel(200_000, 64, 1 << 20), 5 * 200_000);
+        assert_eq!(panel(3 << 20, 64, 1 << 20), 1 << 20);
+    }
 }

@@ -1,0 +1,21 @@
+//! Programs of this workspace, built on demand.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Builds a package's program of the same name, like this one or, in a folder of its own, for
+/// this machine.
+pub fn release(package: &str, native: Option<&Path>) -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok()?;
+    let folder = native.or_else(|| beside.parent()?.parent())?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--release", "-p", package]);
+    command.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    command.arg("--target-dir").arg(folder);
+    if native.is_some() {
+        command.env("RUSTFLAGS", "-C target-cpu=native");
+    }
+    let built = command.status().ok()?.success();
+    built.then(|| folder.join("release").join(package))
+}

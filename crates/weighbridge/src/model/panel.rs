@@ -1,0 +1,72 @@
+//! Weights that lie across their stored rows, decoded from a wide panel.
+//!
+//! A few rows of such a weight are a few columns of what is stored: short pieces, a read each. So
+//! many rows are staged at once, and decoded a few at a time.
+
+use std::ops::Range;
+
+use super::{Scratch, Weight};
+use crate::error::{Error, Result};
+use crate::schemes::Element;
+use crate::source::{Slab, Staged};
+
+/// Hears of some rows that were decoded.
+pub(crate) type Each<'a, T> = &'a mut dyn FnMut(Range<u64>, &[T]) -> Result<()>;
+
+impl Weight<'_> {
+    /// Stages some rows together, decodes `step` of them at a time into `out`, and hands them on.
+    pub(crate) fn decode_panel<T: Element>(
+        &self,
+        rows: Range<u64>,
+        step: u64,
+        out: &mut Vec<T>,
+        scratch: &mut Scratch,
+        each: Each<'_, T>,
+    ) -> Result<()> {
+        let columns = self.rows_and_columns().1;
+        let len = |rows: &Range<u64>| usize::try_from((rows.end - rows.start) * columns);
+        let too_large = |_| Error::limit("rows are larger than this machine can address");
+        let mut work = |scratch: &mut Scratch| {
+            self.with_recipe(|recipe| {
+                scratch.slabs.clear();
+                recipe.needs(rows.clone(), &mut scratch.slabs);
+                let (panel, staged) = self.stage_listed(scratch)?;
+                let (mut slabs, mut at) = (Vec::new(), rows.start);
+                while at < rows.end {
+                    let some = at..at.saturating_add(step.max(1)).min(rows.end);
+                    slabs.clear();
+                    recipe.needs(some.clone(), &mut slabs);
+                    let parts = parts_of(panel, &staged, &slabs)
+                        .ok_or_else(|| Error::usage("its rows are not part of its panel"))?;
+                    out.resize(len(&some).map_err(too_large)?, T::default());
+                    recipe.decode(&parts, some.clone(), T::out(out))?;
+                    each(some.clone(), out)?;
+                    at = some.end;
+                }
+                Ok(())
+            })
+        };
+        work(scratch).map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+    }
+}
+
+/// The slabs of some rows, as parts of those of a panel; nothing if they are not.
+fn parts_of<'a>(
+    panel: &[Slab],
+    staged: &[Staged<'a>],
+    slabs: &[Slab],
+) -> Option<smallvec::SmallVec<[Staged<'a>; 8]>> {
+    if panel.len() != slabs.len() {
+        return None;
+    }
+    let part = |((whole, staged), slab): ((&Slab, &Staged<'a>), &Slab)| {
+        let delta = slab.offset.checked_sub(whole.offset)?;
+        let inside = delta.checked_add(slab.row_bytes)? <= whole.row_bytes;
+        let alike = slab.part == whole.part && slab.count == whole.count;
+        let same_stride = slab.stride == whole.stride || slab.count < 2;
+        let delta = usize::try_from(delta).ok()?;
+        let row_bytes = usize::try_from(slab.row_bytes).ok()?;
+        (inside && alike && same_stride).then(|| staged.columns(delta, row_bytes))
+    };
+    panel.iter().zip(staged).zip(slabs).map(part).collect()
+}

@@ -1,0 +1,325 @@
+//! Elements that do not lie in the order they are wanted in.
+//!
+//! Some elements of a tensor, counted through its image, are a few boxes: of each dimension a
+//! range. A box is read in the order of the file and written in the order of the image, a *room*
+//! of stored bytes at a time:
+//!
+//! ```text
+//! dimensions by stored step    1          R              R * C
+//!                              [ one read ][ several reads ][ one room after the other ]
+//! ```
+//!
+//! One read takes in as many dimensions as leave no large gaps. Those that follow take a read for
+//! each index, into the same room while there is space. Within a room, squares of two dimensions
+//! are turned at a time: the one that lies closest in the room, and the one that lies closest in
+//! the image. Dimensions whose step is nought (expanded tensors) are read once and written often.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::strides::{Side, copy};
+use crate::catalog::element_count;
+use crate::error::Result;
+
+/// What is read at a time.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    /// Bytes that are read though nobody wants them, if that saves a read.
+    gap: u64,
+    /// Bytes of a room.
+    room: usize,
+}
+
+/// A gap costs about as much as the read that it saves; a room stays in the second cache.
+const USUAL: Reach = Reach { gap: 4 << 10, room: 256 << 10 };
+
+thread_local! {
+    /// Kept from one tile to the next.
+    static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A dimension of what is copied; steps are counted in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dimension {
+    pub(super) count: usize,
+    /// From one index to the next where it is stored.
+    pub(super) from: u64,
+    /// From one index to the next where it is written.
+    pub(super) to: usize,
+}
+
+pub(super) type Dimensions = SmallVec<[Dimension; 6]>;
+
+/// Elements of each dimension's range.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Where the first element is stored.
+    pub(super) base: u64,
+    /// Where it is written, counted from the first element that is wanted.
+    pub(super) at: usize,
+    /// Where the last in the file's order is stored.
+    pub(super) last: u64,
+    pub(super) sides: Dimensions,
+}
+
+/// The boxes that make up some elements of a tensor; `None` if a number does not fit.
+pub(super) fn blocks(
+    shape: &[u64],
+    strides: &[u64],
+    wanted: &Range<u64>,
+) -> Option<SmallVec<[Block; 4]>> {
+    let mut blocks = SmallVec::new();
+    let all = element_count(shape)?;
+    if shape.is_empty() && !wanted.is_empty() {
+        blocks.push(Block { base: 0, at: 0, last: 0, sides: SmallVec::new() });
+        return Some(blocks);
+    }
+    let mut at = wanted.start;
+    while at < wanted.end {
+        // The outermost dimension of which whole indexes are wanted from here on.
+        let mut inner = all;
+        let (mut outer, mut base) = (0, 0u64);
+        let mut place = at;
+        for (dimension, (&side, &stride)) in shape.iter().zip(strides).enumerate() {
+            inner /= side;
+            let index = place / inner;
+            place %= inner;
+            base = base.checked_add(index.checked_mul(stride)?)?;
+            outer = dimension;
+            if place == 0 && inner <= wanted.end - at {
+                break;
+            }
+        }
+        let index = at / inner % shape[outer];
+        let count = (shape[outer] - index).min((wanted.end - at) / inner);
+        let mut block = Block {
+            base,
+            at: usize::try_from(at - wanted.start).ok()?,
+            last: base.checked_add((count - 1).checked_mul(strides[outer])?)?,
+            sides: SmallVec::new(),
+        };
+        block.push(count, strides[outer], inner)?;
+        let mut step = inner;
+        for (&side, &stride) in shape.iter().zip(strides).skip(outer + 1) {
+            step /= side;
+            block.last = block.last.checked_add((side - 1).checked_mul(stride)?)?;
+            block.push(side, stride, step)?;
+        }
+        at += count * inner;
+        blocks.push(block);
+    }
+    Some(blocks)
+}
+
+impl Block {
+    /// Copies the elements out of memory that holds all of the storage.
+    pub(super) fn copy(&self, unit: usize, stored: &[u8], out: &mut [u8]) {
+        // What is in memory has places that fit.
+        let fits = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
+        let side =
+            |side: &Dimension| Side { count: side.count, from: fits(side.from), to: side.to };
+        let sides: SmallVec<[Side; 8]> = self.sides.iter().map(side).collect();
+        copy(&sides, unit, &stored[fits(self.base) * unit..], &mut out[self.at * unit..]);
+    }
+
+    /// Adds a dimension inside those that are there.
+    fn push(&mut self, count: u64, from: u64, to: u64) -> Option<()> {
+        let (steps, count, to) = (count, usize::try_from(count).ok()?, usize::try_from(to).ok()?);
+        match self.sides.last_mut() {
+            _ if count == 1 => {}
+            // The one before goes on where this one ends.
+            Some(outer) if steps.checked_mul(from) == Some(outer.from) => {
+                *outer = Dimension { count: outer.count.checked_mul(count)?, from, to };
+            }
+            _ => self.sides.push(Dimension { count, from, to }),
+        }
+        Some(())
+    }
+}
+
+/// Copies a box out of stored bytes, of which `read` copies some: where, counted in bytes from
+/// the tensor's first, and into what.
+pub(super) fn gather(
+    block: &Block,
+    unit: usize,
+    out: &mut [u8],
+    read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    gather_with(USUAL, block, unit, out, read)
+}
+
+fn gather_with(
+    reach: Reach,
+    block: &Block,
+    unit: usize,
+    out: &mut [u8],
+    read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let mut room = KEPT.take();
+    let plan = Plan::of(reach, &block.sides, unit);
+    room.resize(room.len().max(plan.bytes), 0);
+    let done = plan.run(block, &mut room, out, read);
+    KEPT.set(room);
+    done
+}
+
+/// How a box is read.
+#[derive(Debug)]
+struct Plan {
+    unit: usize,
+    /// Bytes of the room it takes.
+    bytes: usize,
+    /// Dimensions of a room, the repeated ones last; the cut one is not among them.
+    inside: SmallVec<[Placed; 6]>,
+    /// The dimension of which a room holds some indexes.
+    cut: Placed,
+    /// How many.
+    step: usize,
+    /// Dimensions outside, the largest step first.
+    outside: Dimensions,
+    /// Elements of one read, without the cut dimension.
+    stretch: u64,
+}
+
+/// A dimension with its step in the room; `apart` says that each index takes reads of its own.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    side: Dimension,
+    pitch: usize,
+    apart: bool,
+}
+
+impl Plan {
+    fn of(reach: Reach, sides: &[Dimension], unit: usize) -> Self {
+        let (mut stored, repeated): (Dimensions, Dimensions) =
+            sides.iter().copied().partition(|side| side.from > 0);
+        stored.sort_by_key(|side| side.from);
+        let room = (reach.room / unit).max(1);
+        let alone = Dimension { count: 1, from: 1, to: 1 };
+        let mut plan = Self {
+            unit,
+            bytes: 0,
+            inside: SmallVec::new(),
+            cut: Placed { side: alone, pitch: 1, apart: false },
+            step: 1,
+            outside: SmallVec::new(),
+            stretch: 1,
+        };
+        // Elements of the room that are taken.
+        let mut taken = 1usize;
+        let mut rest = stored.iter();
+        for &side in rest.by_ref() {
+            let gap = side.from.saturating_sub(plan.stretch).saturating_mul(unit as u64);
+            let apart = plan.inside.last().is_some_and(|last| last.apart) || gap > reach.gap;
+            let pitch = if apart { taken } else { usize::try_from(side.from).unwrap_or(room) };
+            let most = match apart {
+                true => room / taken,
+                false => (room - taken) / pitch + 1,
+            };
+            let placed = Placed { side, pitch, apart };
+            if most < side.count {
+                (plan.cut, plan.step) = (placed, most.max(1));
+                taken = plan.cut.end(plan.step, taken);
+                break;
+            }
+            taken = placed.end(side.count, taken);
+            if !apart {
+                plan.stretch = taken as u64;
+            }
+            plan.inside.push(placed);
+        }
+        plan.outside.extend(rest.rev().copied());
+        let twice = |&side: &Dimension| Placed { side, pitch: 0, apart: false };
+        plan.inside.extend(repeated.iter().map(twice));
+        plan.bytes = taken * unit;
+        plan
+    }
+
+    fn run(
+        &self,
+        block: &Block,
+        room: &mut [u8],
+        out: &mut [u8],
+        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let outside: SmallVec<[usize; 6]> = self.outside.iter().map(|side| side.count).collect();
+        each_index(&outside, |index| {
+            let mut base = block.base;
+            let mut at = block.at;
+            for (&index, side) in index.iter().zip(&self.outside) {
+                base += index as u64 * side.from;
+                at += index * side.to;
+            }
+            for first in (0..self.cut.side.count).step_by(self.step) {
+                let count = self.step.min(self.cut.side.count - first);
+                let base = base + first as u64 * self.cut.side.from;
+                let at = at + first * self.cut.side.to;
+                self.fill(base, count, room, read)?;
+                let cut = Placed { side: Dimension { count, ..self.cut.side }, ..self.cut };
+                let all = self.inside.iter().chain([&cut]);
+                let sides: SmallVec<[Side; 8]> = all.map(Placed::side).collect();
+                copy(&sides, self.unit, room, &mut out[at * self.unit..]);
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads what a room holds; of the cut dimension so many indexes.
+    fn fill(
+        &self,
+        base: u64,
+        count: usize,
+        room: &mut [u8],
+        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut stretch = usize::try_from(self.stretch).unwrap_or(usize::MAX);
+        let mut apart: SmallVec<[Placed; 6]> =
+            self.inside.iter().filter(|placed| placed.apart).copied().collect();
+        let cut = Placed { side: Dimension { count, ..self.cut.side }, ..self.cut };
+        match cut.apart {
+            true => apart.push(cut),
+            false => stretch = cut.end(count, stretch),
+        }
+        // In the order of the file.
+        apart.reverse();
+        let counts: SmallVec<[usize; 6]> = apart.iter().map(|placed| placed.side.count).collect();
+        each_index(&counts, |index| {
+            let (mut from, mut to) = (base, 0);
+            for (&index, placed) in index.iter().zip(&apart) {
+                from += index as u64 * placed.side.from;
+                to += index * placed.pitch;
+            }
+            let bytes = &mut room[to * self.unit..(to + stretch) * self.unit];
+            read(from * self.unit as u64, bytes)
+        })
+    }
+}
+
+impl Placed {
+    /// Elements that some indexes take, if one takes so many.
+    fn end(&self, count: usize, one: usize) -> usize {
+        (count - 1) * self.pitch + one
+    }
+
+    fn side(&self) -> Side {
+        Side { count: self.side.count, from: self.pitch, to: self.side.to }
+    }
+}
+
+/// Calls `each` with every combination of indexes, the last one fastest.
+fn each_index(counts: &[usize], mut each: impl FnMut(&[usize]) -> Result<()>) -> Result<()> {
+    let mut index: SmallVec<[usize; 6]> = counts.iter().map(|_| 0).collect();
+    loop {
+        each(&index)?;
+        let Some(raised) = (0..counts.len()).rev().find(|&d| index[d] + 1 < counts[d]) else {
+            return Ok(());
+        };
+        index[raised] += 1;
+        index[raised + 1..].fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

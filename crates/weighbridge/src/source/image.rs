@@ -1,0 +1,176 @@
+//! From stored bytes to a tensor's image: row-major, little-endian.
+
+use smallvec::smallvec;
+
+use super::gather::{Block, Dimension, blocks, gather};
+use super::{Slab, Source, to_usize};
+use crate::catalog::{Order, Run, Swap, TensorInfo};
+use crate::dtype::StoredType;
+use crate::error::{Error, Result};
+
+/// Pieces of a slab from this length on are read one by one, into their place.
+const LONG: u64 = 16 << 10;
+
+impl Source {
+    /// Copies the pieces of a slab one behind the other. They lie inside the tensor.
+    pub(super) fn read_slab(&self, tensor: &TensorInfo, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if slab.stride == slab.row_bytes || slab.count == 1 {
+            return self.read_image(tensor, slab.offset, out);
+        }
+        let unit = unit_bytes(tensor);
+        let whole = [slab.offset, slab.row_bytes, slab.stride].iter().all(|at| at % unit == 0);
+        let short = slab.row_bytes < LONG && tensor.place.order == Order::RowMajor;
+        if short && whole && slab.row_bytes > 0 {
+            let row_bytes = to_usize(slab.row_bytes)?;
+            let rows = Dimension { count: to_usize(slab.count)?, from: slab.stride, to: row_bytes };
+            let bytes = Dimension { count: row_bytes, from: 1, to: 1 };
+            let last = slab.offset + (slab.count - 1) * slab.stride + slab.row_bytes - 1;
+            let block = Block { base: slab.offset, at: 0, last, sides: smallvec![rows, bytes] };
+            gather(&block, 1, out, &mut |at, bytes| self.read_raw(tensor, at, bytes))?;
+            swap(tensor.place.swap, out);
+            return Ok(());
+        }
+        let rows = out.chunks_exact_mut(to_usize(slab.row_bytes)?.max(1));
+        for (row, out) in (0..slab.count).zip(rows) {
+            self.read_image(tensor, slab.offset + row * slab.stride, out)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a stretch of a tensor's image.
+    fn read_image(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<()> {
+        let unit = unit_bytes(tensor);
+        let start = offset / unit * unit;
+        let end = (offset + out.len() as u64).div_ceil(unit) * unit;
+        if start == offset && end == offset + out.len() as u64 {
+            return self.read_units(tensor, start, out);
+        }
+        let mut units = vec![0; to_usize(end - start)?];
+        self.read_units(tensor, start, &mut units)?;
+        let skip = to_usize(offset - start)?;
+        out.copy_from_slice(&units[skip..skip + out.len()]);
+        Ok(())
+    }
+
+    /// Copies whole elements or blocks and turns them into image form.
+    fn read_units(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<()> {
+        match &tensor.place.order {
+            Order::RowMajor => self.read_raw(tensor, offset, out)?,
+            Order::Strided(strides) => self.read_strided(tensor, strides, offset, out)?,
+        }
+        swap(tensor.place.swap, out);
+        Ok(())
+    }
+
+    /// Copies elements that are not in row-major order.
+    fn read_strided(
+        &self,
+        tensor: &TensorInfo,
+        strides: &[u64],
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let outside = || Error::malformed("its strides lead outside its storage");
+        let unit = unit_bytes(tensor);
+        let wanted = offset / unit..(offset + out.len() as u64) / unit;
+        let stored = self.lent_storage(tensor);
+        let length = to_usize(unit)?;
+        for block in blocks(&tensor.shape, strides, &wanted).ok_or_else(outside)? {
+            let end = block.last.checked_add(1).and_then(|end| end.checked_mul(unit));
+            let end = end.ok_or_else(outside)?;
+            match stored {
+                Some(stored) => {
+                    let stored = stored.get(..to_usize(end)?).ok_or_else(|| self.missing(tensor));
+                    block.copy(length, stored?, out);
+                }
+                None => {
+                    gather(&block, length, out, &mut |at, bytes| self.read_raw(tensor, at, bytes))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What lies from a tensor's first byte on, where it is in memory.
+    fn lent_storage(&self, tensor: &TensorInfo) -> Option<&[u8]> {
+        match tensor.place.run {
+            Run::At(base) => self.input.lent()?.get(usize::try_from(base).ok()?..),
+            Run::Held { index, offset } => {
+                self.catalog.held.get(index as usize)?.get(usize::try_from(offset).ok()?..)
+            }
+            _ => None,
+        }
+    }
+
+    /// Copies bytes as they are stored, `offset` counted from the tensor's first byte.
+    fn read_raw(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<()> {
+        match tensor.place.run {
+            _ if out.is_empty() => Ok(()),
+            Run::At(base) => {
+                let at = base.checked_add(offset).ok_or_else(|| self.missing(tensor))?;
+                let end = at.checked_add(out.len() as u64);
+                if self.input.len().is_some_and(|len| end.is_none_or(|end| end > len)) {
+                    return Err(self.missing(tensor));
+                }
+                self.input.read_only_at(at, out)
+            }
+            Run::Inside { member, offset: base } => {
+                let Some(member) = self.catalog.members.get(member as usize) else {
+                    return Err(Error::malformed("its archive member does not exist"));
+                };
+                let at = base.saturating_add(offset);
+                self.members.read_at(&self.input, member, &self.limits, at, out)
+            }
+            Run::Held { index, offset: base } => {
+                let held = self.catalog.held.get(index as usize);
+                let start = usize::try_from(base.saturating_add(offset)).ok();
+                let bytes = held.and_then(|all| all.get(start?..start?.checked_add(out.len())?));
+                out.copy_from_slice(bytes.ok_or_else(|| self.missing(tensor))?);
+                Ok(())
+            }
+            Run::Nowhere => Err(Error::unsupported("the file holds no data for it")),
+        }
+    }
+}
+
+/// Turns the bytes inside elements or blocks.
+fn swap(swap: Swap, out: &mut [u8]) {
+    match swap {
+        Swap::None => {}
+        Swap::Elements(width) => {
+            out.chunks_exact_mut(usize::from(width)).for_each(<[u8]>::reverse);
+        }
+        Swap::Signs { width, imaginary } => {
+            let step = usize::from(width).max(1) << u8::from(imaginary);
+            for number in out.chunks_exact_mut(step) {
+                number[step - 1] ^= 0x80;
+            }
+        }
+        Swap::Blocks(block) => {
+            for bytes in out.chunks_exact_mut(block.bytes as usize) {
+                for &(at, width, count) in block.words {
+                    let end = usize::from(at) + usize::from(width) * usize::from(count);
+                    bytes[usize::from(at)..end]
+                        .chunks_exact_mut(usize::from(width))
+                        .for_each(<[u8]>::reverse);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes that can only be read together: an element when elements are moved, a block or a swap
+/// width when bytes are.
+fn unit_bytes(tensor: &TensorInfo) -> u64 {
+    let element = || match &tensor.stored {
+        StoredType::Element(dtype) => u64::from(dtype.bits() / 8).max(1),
+        _ => 1,
+    };
+    match (&tensor.place.order, tensor.place.swap) {
+        (Order::Strided(_), _) => element(),
+        (_, Swap::Blocks(block)) => block.bytes.into(),
+        (_, Swap::Elements(width)) => u64::from(width).max(1),
+        (_, Swap::Signs { width, imaginary }) => u64::from(width).max(1) << u8::from(imaginary),
+        (_, Swap::None) => 1,
+    }
+}

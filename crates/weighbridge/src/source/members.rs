@@ -1,0 +1,250 @@
+//! The contents of deflated archive members, read at any place and by several threads.
+//!
+//! ```text
+//! reading on          one inflater, which goes forward
+//! a little behind     out of what was passed over and set aside: tiles come nearly in order
+//! further behind      the member is inflated whole, once: up to 1 MiB into memory, more into a
+//!                     temporary file without a name, and served from there
+//! ```
+
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::catalog::Member;
+use crate::error::{Error, Result};
+use crate::inflate::{Inflater, check_room};
+use crate::input::{Input, read_file_at};
+use crate::limits::{Budget, Limits};
+
+/// Members whose state is kept: where one ends and the next begins, workers are in both.
+const MEMBERS: usize = 4;
+
+/// Members of which a temporary file is kept.
+const FILES: usize = 2;
+
+/// Bytes of a member that are set aside: some tiles.
+const ASIDE: usize = 4 << 20;
+
+/// Members up to this size are held in memory.
+const HELD: u64 = 1 << 20;
+
+/// Bytes inflated at a time on the way to a temporary file.
+const CHUNK: usize = 128 << 10;
+
+/// The members that were read last.
+#[derive(Default)]
+pub(super) struct Members {
+    /// The most recent one last.
+    recent: Mutex<Vec<Slot>>,
+    /// How often a member was begun.
+    #[cfg(test)]
+    begun: std::sync::atomic::AtomicUsize,
+}
+
+struct Slot {
+    member: Member,
+    reading: Arc<Mutex<Reading>>,
+}
+
+impl Slot {
+    /// Whether it has a temporary file, and nobody is just about to get one.
+    fn is_file(&self) -> bool {
+        match self.reading.try_lock().as_deref() {
+            Ok(Reading::Spooled(spool)) => matches!(**spool, Spool::File(_)),
+            _ => false,
+        }
+    }
+}
+
+enum Reading {
+    Forward(Box<Forward>),
+    Spooled(Arc<Spool>),
+}
+
+impl Members {
+    /// Fills `out` with the contents of a member from `offset` on.
+    pub(super) fn read_at(
+        &self,
+        input: &Input,
+        member: &Member,
+        limits: &Limits,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<()> {
+        check_room(member, offset, out.len())?;
+        let reading = self.reading(member);
+        let mut state = lock(&reading);
+        let spool = match &mut *state {
+            Reading::Spooled(spool) => spool.clone(),
+            Reading::Forward(forward) => {
+                if forward.read_at(input, offset, out)? {
+                    return Ok(());
+                }
+                self.count();
+                let spool = Arc::new(Spool::of(input, member, limits)?);
+                *state = Reading::Spooled(spool.clone());
+                spool
+            }
+        };
+        drop(state);
+        self.let_go();
+        spool.read_at(offset, out)
+    }
+
+    /// The state of a member, which is the most recent one from now on.
+    fn reading(&self, member: &Member) -> Arc<Mutex<Reading>> {
+        let mut recent = lock(&self.recent);
+        let slot = match recent.iter().position(|slot| slot.member == *member) {
+            Some(at) => recent.remove(at),
+            None => {
+                self.count();
+                let forward = Forward { inflater: Inflater::new(member), aside: Vec::new() };
+                let reading = Arc::new(Mutex::new(Reading::Forward(Box::new(forward))));
+                Slot { member: member.clone(), reading }
+            }
+        };
+        let reading = slot.reading.clone();
+        if recent.len() == MEMBERS {
+            recent.remove(0);
+        }
+        recent.push(slot);
+        reading
+    }
+
+    /// Lets go of all temporary files but the most recent ones.
+    fn let_go(&self) {
+        let mut recent = lock(&self.recent);
+        let mut files: Vec<usize> = (0..recent.len()).filter(|&at| recent[at].is_file()).collect();
+        files.truncate(files.len().saturating_sub(FILES));
+        files.into_iter().rev().for_each(|at| drop(recent.remove(at)));
+    }
+
+    #[cfg(test)]
+    fn count(&self) {
+        self.begun.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// How often a member was begun.
+    #[cfg(test)]
+    pub(super) fn begun(&self) -> usize {
+        self.begun.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// How many members lie in temporary files.
+    #[cfg(test)]
+    pub(super) fn spooled(&self) -> usize {
+        lock(&self.recent).iter().filter(|slot| slot.is_file()).count()
+    }
+
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self)]
+    fn count(&self) {}
+}
+
+/// A member that has been read forward only.
+struct Forward {
+    inflater: Inflater,
+    aside: Vec<Aside>,
+}
+
+/// Contents that were passed over.
+struct Aside {
+    offset: u64,
+    bytes: Vec<u8>,
+    /// How many of them nobody has asked for yet.
+    left: usize,
+}
+
+impl Forward {
+    /// Fills `out`, unless that would mean to go back further than what is set aside.
+    fn read_at(&mut self, input: &Input, offset: u64, out: &mut [u8]) -> Result<bool> {
+        let position = self.inflater.position();
+        if offset < position {
+            return Ok(self.take_aside(offset, out));
+        }
+        let held = self.aside.iter().map(|aside| aside.bytes.len()).sum::<usize>();
+        match usize::try_from(offset - position) {
+            Ok(0) => {}
+            Ok(len) if held.saturating_add(len) <= ASIDE => {
+                let mut bytes = vec![0; len];
+                self.inflater.fill(input, &mut bytes)?;
+                self.aside.push(Aside { offset: position, bytes, left: len });
+            }
+            _ => self.inflater.skip_to(input, offset)?,
+        }
+        self.inflater.fill(input, out)?;
+        Ok(true)
+    }
+
+    fn take_aside(&mut self, offset: u64, out: &mut [u8]) -> bool {
+        for (index, aside) in self.aside.iter_mut().enumerate() {
+            let start = offset.checked_sub(aside.offset).and_then(|at| usize::try_from(at).ok());
+            let bytes = start.and_then(|at| aside.bytes.get(at..at.checked_add(out.len())?));
+            let Some(bytes) = bytes else { continue };
+            out.copy_from_slice(bytes);
+            aside.left = aside.left.saturating_sub(out.len());
+            if aside.left == 0 {
+                self.aside.swap_remove(index);
+            }
+            return true;
+        }
+        false
+    }
+}
+
+/// All contents of a member.
+enum Spool {
+    Memory(Vec<u8>),
+    File(File),
+}
+
+impl Spool {
+    fn of(input: &Input, member: &Member, limits: &Limits) -> Result<Self> {
+        let what = "its archive member";
+        Budget::new(limits.clone()).ratio(member.compressed, member.size, what)?;
+        let mut inflater = Inflater::new(member);
+        if let Some(size) = usize::try_from(member.size).ok().filter(|_| member.size <= HELD) {
+            let mut bytes = vec![0; size];
+            inflater.fill(input, &mut bytes)?;
+            return Ok(Self::Memory(bytes));
+        }
+        let mut file = tempfile::tempfile().map_err(|error| no_room(error, member))?;
+        let mut chunk = vec![0; CHUNK];
+        while inflater.position() < member.size {
+            let rest = usize::try_from(member.size - inflater.position()).unwrap_or(CHUNK);
+            let chunk = &mut chunk[..rest.min(CHUNK)];
+            inflater.fill(input, chunk)?;
+            file.write_all(chunk).map_err(|error| no_room(error, member))?;
+        }
+        Ok(Self::File(file))
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        match self {
+            Self::Memory(bytes) => {
+                let start = usize::try_from(offset).ok();
+                let wanted = start.and_then(|at| bytes.get(at..at.checked_add(out.len())?));
+                let outside = || Error::usage("more is wanted than the member has");
+                out.copy_from_slice(wanted.ok_or_else(outside)?);
+                Ok(())
+            }
+            Self::File(file) => read_file_at(file, out, offset).map_err(|error| {
+                Error::io(error, "cannot read the temporary file that it was inflated into")
+            }),
+        }
+    }
+}
+
+fn no_room(error: std::io::Error, member: &Member) -> Error {
+    let doing = format!("cannot inflate its {} bytes into a temporary file", member.size);
+    Error::io(error, &doing).hint(
+        "compressed members that are not read front to back are inflated there; TMPDIR says in \
+         which directory",
+    )
+}
+
+/// A panic in another thread leaves at worst an inflater that fails again.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

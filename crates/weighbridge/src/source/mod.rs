@@ -1,0 +1,257 @@
+//! One opened container: its bytes and its catalog, and the way from the one to the other.
+//!
+//! Every tensor is handed out as a *row-major, little-endian image*, outermost dimension first,
+//! whatever the file does. Where the file's bytes already are that image and can be lent, they
+//! are lent; otherwise they are gathered into the caller's scratch buffer.
+
+use crate::catalog::{ArrayRef, Catalog, Run, TensorInfo, Value};
+use crate::containers::Container;
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::Limits;
+
+mod gather;
+mod image;
+mod members;
+mod strides;
+
+use members::Members;
+
+/// Equally long, equally spaced pieces of one tensor's image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slab {
+    /// Which part of the weight.
+    pub part: usize,
+    /// Where the first piece starts in the image.
+    pub offset: u64,
+    /// Length of a piece.
+    pub row_bytes: u64,
+    /// How many pieces.
+    pub count: u64,
+    /// From the start of one piece to the start of the next.
+    pub stride: u64,
+}
+
+impl Slab {
+    /// One piece.
+    #[must_use]
+    pub fn whole(part: usize, offset: u64, bytes: u64) -> Self {
+        Self { part, offset, row_bytes: bytes, count: 1, stride: bytes }
+    }
+}
+
+/// The bytes of a slab, ready to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Staged<'a> {
+    bytes: &'a [u8],
+    row_bytes: usize,
+    stride: usize,
+}
+
+impl<'a> Staged<'a> {
+    /// Bytes that need no staging, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
+        Self { bytes, row_bytes: bytes.len(), stride: bytes.len() }
+    }
+
+    /// Pieces that lie one behind the other, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn of_rows(bytes: &'a [u8], row_bytes: usize) -> Self {
+        Self { bytes, row_bytes, stride: row_bytes }
+    }
+
+    /// Piece `index`; empty if there is no such piece.
+    #[must_use]
+    pub fn row(&self, index: usize) -> &'a [u8] {
+        let start = index.saturating_mul(self.stride);
+        self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
+    }
+
+    /// `row_bytes` bytes of every piece, from `offset` on.
+    #[must_use]
+    pub(crate) fn columns(&self, offset: usize, row_bytes: usize) -> Self {
+        let bytes = self.bytes.get(offset..).unwrap_or_default();
+        Self { bytes, row_bytes, stride: self.stride }
+    }
+
+    /// Everything, for a slab of one piece.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+/// Whether tensors can be read in any order at the same cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Any part, any time.
+    Random,
+    /// Front to back; going back costs as much as all of it, once.
+    Sequential,
+}
+
+/// One opened container.
+pub struct Source {
+    input: Input,
+    catalog: Catalog,
+    container: &'static dyn Container,
+    limits: Limits,
+    members: Members,
+}
+
+impl Source {
+    /// Binds a catalog to the input it was read from.
+    #[must_use]
+    pub fn new(
+        input: Input,
+        catalog: Catalog,
+        container: &'static dyn Container,
+        limits: Limits,
+    ) -> Self {
+        Self { input, catalog, container, limits, members: Members::default() }
+    }
+
+    /// Where the bytes come from.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// What the header says.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn container(&self) -> &'static dyn Container {
+        self.container
+    }
+
+    /// What reading may cost.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The file's length; for a stream that was not read to its end, what its header says.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.input.len().or(self.catalog.declared_len).unwrap_or(0)
+    }
+
+    /// How a tensor can be read.
+    #[must_use]
+    pub fn access(&self, tensor: &TensorInfo) -> Access {
+        match tensor.place.run {
+            Run::Inside { .. } => Access::Sequential,
+            _ => Access::Random,
+        }
+    }
+
+    /// The elements of a metadata array that was left in the file.
+    pub fn array(&self, array: &ArrayRef) -> Result<Vec<Value>> {
+        self.container
+            .array(&self.input, &self.catalog, array, &self.limits)
+            .map_err(|e| e.in_file(self.input.name()))
+    }
+
+    /// The same as a file of this format has it; nothing where a new one would have it otherwise.
+    pub fn raw_array(&self, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
+        self.container
+            .raw_array(&self.input, array, &self.limits)
+            .map_err(|e| e.in_file(self.input.name()))
+    }
+
+    /// The image of a tensor, where the file's own bytes can be lent as such.
+    #[must_use]
+    pub fn image(&self, tensor: &TensorInfo) -> Option<&[u8]> {
+        self.check_readable(tensor).ok()?;
+        if tensor.bytes == 0 {
+            return Some(&[]);
+        }
+        let start = usize::try_from(tensor.file_offset()?).ok()?;
+        let len = usize::try_from(tensor.bytes).ok()?;
+        self.input.lent()?.get(start..start.checked_add(len)?)
+    }
+
+    /// The bytes of a slab of a tensor's image: lent where possible, otherwise in `scratch`.
+    pub fn fetch<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<Staged<'a>> {
+        self.fetch_inner(tensor, slab, scratch)
+            .map_err(|e| e.in_tensor(&tensor.name).in_file(self.input.name()))
+    }
+
+    fn fetch_inner<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<Staged<'a>> {
+        self.check_readable(tensor)?;
+        let span = span_of(slab)
+            .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes));
+        let Some(span) = span else {
+            return Err(Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes)));
+        };
+        let row_bytes = to_usize(slab.row_bytes)?;
+        if span == 0 {
+            // Nothing is wanted, so it does not matter where it would be.
+            return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
+        }
+        if let (Some(base), Some(all)) = (tensor.file_offset(), self.input.lent()) {
+            let start = to_usize(base.saturating_add(slab.offset))?;
+            let end = start.saturating_add(to_usize(span)?);
+            let bytes = all.get(start..end).ok_or_else(|| self.missing(tensor))?;
+            return Ok(Staged { bytes, row_bytes, stride: to_usize(slab.stride)? });
+        }
+        let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
+        let more = total.saturating_sub(scratch.len());
+        if scratch.try_reserve_exact(more).is_err() {
+            return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+        }
+        scratch.resize(total, 0);
+        self.read_slab(tensor, slab, scratch)?;
+        Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
+    }
+
+    /// An error for a tensor that is not to be read.
+    pub(crate) fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
+        if let Some(reason) = &self.catalog.unsafe_to_read {
+            return Err(Error::unsupported(reason.clone()).in_file(self.input.name()));
+        }
+        match &tensor.refused {
+            Some(reason) => Err(Error::unsupported(reason.to_string()).in_tensor(&tensor.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn missing(&self, tensor: &TensorInfo) -> Error {
+        Error::malformed(format!(
+            "its {} bytes are not all in the file, which has {}",
+            tensor.bytes,
+            self.file_bytes()
+        ))
+        .hint("the file was cut short; fetch it again")
+    }
+}
+
+fn to_usize(value: u64) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::limit("more bytes than this machine can address"))
+}
+
+fn span_of(slab: &Slab) -> Option<u64> {
+    match slab.count {
+        0 => Some(0),
+        count => (count - 1).checked_mul(slab.stride)?.checked_add(slab.row_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! Every sample written into every container, opened again, and compared with what the sample's own
+//! library reads in it: its stored bytes, and its weights as that library decodes them.
+//!
+//! `oracles/check_outputs.py` does the same with the canonical reader of each container.
+
+mod common;
+#[path = "common/fixtures.rs"]
+mod fixtures;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use common::{image, in_parallel, root, samples, sha256, stored};
+use fixtures::fixtures;
+use weighbridge::blocks::Standing;
+use weighbridge::catalog::TensorInfo;
+use weighbridge::dtype::StoredType;
+use weighbridge::ops::{self, ConvertOptions, OutputType};
+use weighbridge::{DType, Model, OpenOptions, Stores, Weight, bf16};
+
+const FORMATS: [&str; 3] = ["safetensors", "gguf", "npz"];
+
+/// What a tensor must be, by the canonical library.
+#[derive(Clone)]
+enum Golden {
+    /// Its bytes in a type; one NaN is as good as another.
+    Values(DType, Vec<u8>),
+    /// Its type's name, and the sum over its bytes.
+    Sum(String, String),
+}
+
+type Goldens = HashMap<String, Golden>;
+
+/// A sample as it is stored, and as it is decoded to its native type and to f32.
+struct Known {
+    name: String,
+    model: Model,
+    stored: Goldens,
+    native: Goldens,
+    single: Goldens,
+}
+
+/// How many tensors were compared, by format and type.
+type Tally = BTreeMap<(&'static str, &'static str), usize>;
+
+/// Whether a container has a place for it.
+fn holds(format: &str, name: &str, dtype: DType, rank: usize) -> bool {
+    use DType::{BF16, Bool, C32, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    let terminated = !name.contains('\0');
+    match format {
+        "safetensors" => !matches!(dtype, C32 | C128),
+        "gguf" => {
+            let typed = matches!(dtype, F32 | F16 | BF16 | F64 | I8 | I16 | I32 | I64);
+            typed && terminated && name.len() < 64 && rank <= 4
+        }
+        _ => {
+            let whole = matches!(dtype, Bool | U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64);
+            (whole || matches!(dtype, F16 | F32 | F64 | C64 | C128)) && terminated
+        }
+    }
+}
+
+/// What is written, by name: whether it can be, and what it must be where a library has said so.
+struct Wanted {
+    name: String,
+    can_be_written: bool,
+    golden: Option<Golden>,
+}
+
+/// Stored tensors, which `keep` copies.
+fn kept(known: &Known, format: &str) -> Vec<Wanted> {
+    let wanted = |info: &TensorInfo| {
+        let last = info.shape.last().copied().unwrap_or(1);
+        let held = match &info.stored {
+            StoredType::Element(dtype) => holds(format, &info.name, *dtype, info.shape.len()),
+            StoredType::Block(block) => {
+                let rows = last.is_multiple_of(block.elements.into());
+                format == "gguf"
+                    && matches!(block.standing, Standing::Current | Standing::IkLlama)
+                    && rows
+            }
+            StoredType::Opaque(_) => false,
+        };
+        Wanted {
+            name: info.name.to_string(),
+            can_be_written: held && info.refused.is_none(),
+            golden: known.stored.get(&*info.name).cloned(),
+        }
+    };
+    stored(&known.model).map(|(_, info)| wanted(info)).collect()
+}
+
+/// Weights, as numbers of a type.
+fn decoded(known: &Known, format: &str, asked: OutputType) -> Vec<Wanted> {
+    let wanted = |weight: Weight<'_>| {
+        let dtype = asked.of(&weight);
+        let held = dtype.is_some_and(|d| holds(format, weight.name(), d, weight.shape().len()));
+        let is_copied = weight.scheme() == "plain" && dtype == weight.native();
+        let readable = match is_copied {
+            true => weight.parts().all(|(_, _, info)| info.refused.is_none()),
+            false => weight.undecodable().is_none(),
+        };
+        Wanted {
+            name: weight.name().to_owned(),
+            can_be_written: held && readable,
+            golden: golden(known, &weight, asked),
+        }
+    };
+    known.model.weights().map(wanted).collect()
+}
+
+fn options() -> OpenOptions {
+    OpenOptions::new().stores(Stores::none())
+}
+
+/// A file of expected values.
+fn values(path: &Path) -> Goldens {
+    let Ok(model) = options().open(path) else {
+        return Goldens::new();
+    };
+    let golden = |weight: Weight<'_>| {
+        let bytes = weight.bytes().unwrap().to_vec();
+        (weight.name().to_owned(), Golden::Values(weight.native().unwrap(), bytes))
+    };
+    model.weights().map(golden).collect()
+}
+
+/// The layers of the demo model, as GPTQModel decodes them.
+fn demo_values() -> Goldens {
+    let folder = root().join("tests/files/gptq");
+    let list: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.join("golden.json")).unwrap()).unwrap();
+    let golden = |entry: &serde_json::Value| {
+        let bytes = std::fs::read(folder.join(entry["file"].as_str().unwrap())).unwrap();
+        (entry["name"].as_str().unwrap().to_owned(), Golden::Values(DType::F16, bytes))
+    };
+    list.as_array().unwrap().iter().map(golden).collect()
+}
+
+/// Tensors as they lie in the model.
+fn as_stored(model: &Model) -> Goldens {
+    let golden = |(source, info): (&_, &TensorInfo)| {
+        let bytes = image(source, info).ok()?;
+        Some((info.name.to_string(), Golden::Sum(info.stored.name().to_owned(), sha256(&bytes))))
+    };
+    stored(model).filter_map(golden).collect()
+}
+
+fn known() -> Vec<Known> {
+    let mut all = Vec::new();
+    for fixture in fixtures() {
+        let folder = fixture.model();
+        // The copy may go: on Unix an open file stays readable.
+        let model = options().open(folder.path()).unwrap();
+        let native = values(&fixture.path.join("expected.safetensors"));
+        let single = values(&fixture.path.join("expected-f32.safetensors"));
+        all.push(Known { name: fixture.name, stored: as_stored(&model), model, native, single });
+    }
+    let homes: HashSet<_> = fixtures().into_iter().map(|fixture| fixture.path).collect();
+    for sample in samples() {
+        if homes.contains(sample.path.parent().unwrap()) {
+            continue;
+        }
+        let Ok(model) = options().open(&sample.path) else {
+            continue;
+        };
+        if model.findings().iter().any(|finding| finding.kind == "dangerous-global") {
+            let error = convert(&model, "safetensors", OutputType::Auto, &HashSet::new());
+            assert!(error.is_err(), "{} was converted", sample.name());
+            continue;
+        }
+        let golden = |tensor: &serde_json::Value| {
+            let text = |key: &str| tensor[key].as_str().map(str::to_owned);
+            Some((text("name")?, Golden::Sum(text("dtype")?, text("sha256")?)))
+        };
+        let listed = sample.expect["tensors"].as_array().unwrap().iter();
+        let name = sample.name();
+        let stem = sample.path.with_extension("");
+        let stem = stem.display().to_string().replace("-big-endian", "");
+        let mut native = values(Path::new(&format!("{stem}.expected.safetensors")));
+        if sample.path.ends_with("tiny-llama-gptq") {
+            native = demo_values();
+        }
+        let stored = listed.filter_map(golden).collect();
+        all.push(Known { name, model, stored, native, single: Goldens::new() });
+    }
+    all
+}
+
+/// A model's chosen weights as a file in memory; nothing chosen is everything.
+fn convert(
+    model: &Model,
+    format: &str,
+    asked: OutputType,
+    chosen: &HashSet<String>,
+) -> Result<(Model, HashMap<String, String>), String> {
+    let mut options = ConvertOptions::new("-").to(format).dtype(asked);
+    if !chosen.is_empty() {
+        let chosen = chosen.clone();
+        options = options.select(Arc::new(move |name| chosen.contains(name)));
+    }
+    let mut bytes = Vec::new();
+    let report = ops::convert_to(model, &options, &mut bytes).map_err(|error| error.to_string())?;
+    let ties = report.tied.into_iter().map(|tie| (tie.name, tie.to)).collect();
+    let written = Model::open_bytes(bytes, &format!("out.{format}")).map_err(|e| e.to_string())?;
+    let verified = ops::verify(&written, model, &options).map_err(|error| error.to_string())?;
+    match verified.ok {
+        true => Ok((written, ties)),
+        false => Err(format!("verify: {verified:?}")),
+    }
+}
+
+/// What a tensor of the output must be; none where no library has said it.
+fn golden(known: &Known, weight: &Weight<'_>, asked: OutputType) -> Option<Golden> {
+    let name = weight.name();
+    if weight.scheme() == "plain" {
+        let same = asked.of(weight) == weight.native();
+        return known.stored.get(name).filter(|_| same).cloned();
+    }
+    let wanted = asked.of(weight)?;
+    let native = known.native.get(name)?;
+    match (native, known.single.get(name)) {
+        (Golden::Values(dtype, _), _) if *dtype == wanted => Some(native.clone()),
+        (Golden::Values(DType::F32, bytes), _) if wanted == DType::BF16 => {
+            let numbers = bytes.as_chunks().0.iter().map(|chunk| f32::from_le_bytes(*chunk));
+            let bytes = numbers.flat_map(|v| bf16::from_f32(v).to_le_bytes()).collect();
+            Some(Golden::Values(DType::BF16, bytes))
+        }
+        (_, Some(single)) if wanted == DType::F32 => Some(single.clone()),
+        _ => None,
+    }
+}
+
+/// The same bytes, or in the same places no numbers.
+fn same(found: &[u8], wanted: &[u8], dtype: DType) -> bool {
+    let is_nan = |bytes: &[u8]| match dtype {
+        DType::F32 => f32::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
+        DType::BF16 => bf16::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
+        DType::F16 => weighbridge::f16::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
+        _ => false,
+    };
+    let width = dtype.bits() as usize / 8;
+    let pairs = found.chunks_exact(width).zip(wanted.chunks_exact(width));
+    found.len() == wanted.len() && pairs.into_iter().all(|(a, b)| a == b || is_nan(a) && is_nan(b))
+}
+
+fn compare(written: &Model, name: &str, golden: &Golden) -> Result<(), String> {
+    let (source, info) =
+        stored(written).find(|(_, info)| &*info.name == name).ok_or("is missing")?;
+    let bytes = image(source, info).map_err(|error| error.to_string())?;
+    let right = match golden {
+        Golden::Values(dtype, wanted) => {
+            info.stored.element() == Some(*dtype) && same(&bytes, wanted, *dtype)
+        }
+        Golden::Sum(dtype, sum) => info.stored.name() == dtype && sha256(&bytes) == *sum,
+    };
+    if right { Ok(()) } else { Err(format!("as {} differs from the golden", info.stored.name())) }
+}
+
+/// One sample into one container; how many tensors were compared.
+fn check(known: &Known, format: &str, asked: OutputType) -> Result<usize, String> {
+    let wanted = match asked {
+        OutputType::Keep => kept(known, format),
+        _ => decoded(known, format, asked),
+    };
+    // Findings, such as two tensors of one name, keep a weight from being written too.
+    let found = known.model.findings().iter().filter_map(|finding| finding.tensor.as_deref());
+    let found: HashSet<&str> = found.collect();
+    let (can, cannot): (Vec<_>, Vec<_>) =
+        wanted.iter().partition(|wanted| wanted.can_be_written && !found.contains(&*wanted.name));
+    let refused = cannot.iter().find(|wanted| !wanted.can_be_written);
+    if let Some(refused) = refused
+        && convert(&known.model, format, asked, &HashSet::new()).is_ok()
+    {
+        return Err(format!("{} was written", refused.name));
+    }
+    if can.is_empty() {
+        return Ok(0);
+    }
+    let chosen = can.iter().map(|wanted| wanted.name.clone()).collect();
+    let (written, ties) = convert(&known.model, format, asked, &chosen)?;
+    let mut compared = 0;
+    for wanted in can {
+        if let Some(golden) = &wanted.golden {
+            let name = ties.get(&wanted.name).unwrap_or(&wanted.name);
+            compare(&written, name, golden).map_err(|failure| format!("{name}: {failure}"))?;
+            compared += 1;
+        }
+    }
+    Ok(compared)
+}
+
+#[test]
+fn every_sample_is_the_same_in_every_container() {
+    let all = known();
+    let (tally, failures) = (Mutex::new(Tally::new()), Mutex::new(Vec::new()));
+    let kinds = [("keep", OutputType::Keep), ("auto", OutputType::Auto), ("f32", OutputType::F32)];
+    in_parallel(&all, |known| {
+        for (format, (kind, asked)) in
+            FORMATS.iter().flat_map(|f| kinds.iter().map(move |k| (*f, *k)))
+        {
+            match check(known, format, asked) {
+                Ok(compared) => {
+                    *tally.lock().unwrap().entry((format, kind)).or_default() += compared;
+                }
+                Err(failure) => {
+                    failures
+                        .lock()
+                        .unwrap()
+                        .push(format!("{} as {format}, {kind}: {failure}", known.name));
+                }
+            }
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+    // Nothing compared would be no difference either.
+    for (kind, compared) in tally.into_inner().unwrap() {
+        assert!(compared > 900, "{kind:?}: only {compared} tensors were compared");
+    }
+}
