@@ -143,17 +143,19 @@ pub fn worker<'a>(name: &str, command: &mut Command, factor: f64) -> Option<Cont
 
 /// The variable that names a Python for one library alone: `BENCH_PYTHON_BITSANDBYTES`.
 fn variable(module: &str) -> String {
-    format!("BENCH_PYTHON_{}", module.to_uppercase().replace('.', "_"))
+    let first = module.split(',').next().unwrap_or(module);
+    format!("BENCH_PYTHON_{}", first.to_uppercase().replace('.', "_"))
 }
 
-/// A Python that has `module`: the library's own variable, `$BENCH_PYTHON`, or the one on the path.
+/// A Python that has `module`, or all of `first,second`: the (first) library's own variable, `$BENCH_PYTHON`, or the one on the path.
 pub fn python_with(module: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable(module)).or_else(|| std::env::var_os("BENCH_PYTHON"));
     let python = set.map_or_else(|| "python3".into(), PathBuf::from);
     let mut probe = Command::new(&python);
     // Without importing it, which takes some libraries many seconds.
-    let code =
-        format!("from importlib.util import find_spec as f; exit(0 if f('{module}') else 2)");
+    let code = format!(
+        "from importlib.util import find_spec as f; exit(0 if all(map(f, '{module}'.split(','))) else 2)"
+    );
     probe.args(["-c", &code]).stderr(Stdio::null());
     run(&mut probe).is_ok_and(|cost| cost.ok).then_some(python)
 }

@@ -18,6 +18,7 @@ mod buffer;
 mod cache;
 mod child;
 mod copy_loop;
+mod decode_both;
 mod decoding;
 mod exact;
 mod fixtures;
@@ -71,6 +72,7 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("scheme-decode", tables::scheme_decode::measure, tables::scheme_decode::names),
     ("convert", tables::convert::measure, tables::convert::names),
     ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
+    ("diff", tables::diff::measure, tables::diff::names),
 ];
 
 fn main() {
@@ -145,6 +147,7 @@ fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     match what.as_str() {
         child::APART => Some(child::apart(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
+        decode_both::DECODE_BOTH => Some(decode_both::child(rest)),
         MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
         _ => None,
     }

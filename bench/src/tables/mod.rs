@@ -2,6 +2,7 @@
 
 pub mod convert;
 pub mod convert_memory;
+pub mod diff;
 pub mod gguf_decode;
 pub mod gguf_open;
 pub mod header_cost;

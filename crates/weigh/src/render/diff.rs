@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric, Status};
 use weighbridge::text::escaped;
 
+use super::diff_cost as cost;
 use super::table::{Side, Table};
 use super::units::{grouped, plural};
 use super::{ALARM, Page};
@@ -32,6 +33,9 @@ pub(crate) fn write(
     lines.names(out, &report.only_a, "in A only")?;
     lines.names(out, &report.only_b, "in B only")?;
     explained(out, &lines, report)?;
+    not_finite(out, &lines, report)?;
+    cost::write(out, report)?;
+    transforms(out, report)?;
     figures(out, &report.summary)?;
     metadata(out, &lines, &report.metadata)?;
     for note in &report.notes {
@@ -158,7 +162,7 @@ fn table(out: &mut dyn Write, page: &Page, tensors: &[&DiffTensor]) -> io::Resul
 }
 
 /// `Q4_K`, `gptq 4bit-g128`.
-fn kind(scheme: &str, variant: &str) -> String {
+pub(super) fn kind(scheme: &str, variant: &str) -> String {
     match scheme {
         "plain" | "ggml" => escaped(variant).into_owned(),
         _ => format!("{scheme} {}", escaped(variant)),
@@ -233,6 +237,37 @@ fn explained(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Res
         writeln!(out, "  {}: in {side} only, {}", escaped(&one.name), escaped(&one.reason))?;
     }
     lines.rest(out, report.explained.len(), " of that kind")
+}
+
+/// Numbers that are none, or infinite: where both sides have them, nothing else tells.
+fn not_finite(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Result<()> {
+    let counts = |tensor: &DiffTensor| [tensor.nan_a, tensor.nan_b, tensor.inf_a, tensor.inf_b];
+    let odd = |tensor: &&DiffTensor| counts(tensor).iter().any(|count| count.unwrap_or(0) > 0);
+    let all: Vec<&DiffTensor> = report.tensors.iter().filter(odd).collect();
+    for tensor in all.iter().take(lines.limit) {
+        let [nan_a, nan_b, inf_a, inf_b] = counts(tensor).map(|count| grouped(count.unwrap_or(0)));
+        let name = escaped(&tensor.name_a);
+        writeln!(
+            out,
+            "  {name}: {nan_a} NaN and {inf_a} infinite in A, {nan_b} NaN and {inf_b} infinite in B"
+        )?;
+    }
+    lines.rest(out, all.len(), " with numbers that are not finite")
+}
+
+/// What was done to see both sides alike, and to how many weights.
+fn transforms(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
+    let mut all: Vec<(&str, u64)> = Vec::new();
+    for transform in report.tensors.iter().filter_map(|tensor| tensor.transform.as_deref()) {
+        match all.iter_mut().find(|(known, _)| *known == transform) {
+            Some((_, count)) => *count += 1,
+            None => all.push((transform, 1)),
+        }
+    }
+    for (transform, count) in all {
+        writeln!(out, "  transform: {} ({})", escaped(transform), plural(count, "weight"))?;
+    }
+    Ok(())
 }
 
 /// The whole model in a few numbers.

@@ -13,6 +13,7 @@ use weighbridge::text::escaped;
 
 mod convert;
 mod diff;
+mod diff_cost;
 mod json;
 mod metadata;
 mod problems;

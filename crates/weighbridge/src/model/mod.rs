@@ -13,10 +13,12 @@ use crate::limits::{Budget, Limits};
 use crate::schemes::{self, Answer, Config, Evidence, Ledger, TensorId};
 use crate::source::{Slab, Source};
 
+mod ahead;
 mod locate;
 mod panel;
 mod weight;
 
+pub(crate) use ahead::Ahead;
 pub use locate::Stores;
 pub use weight::{Scratch, Weight};
 

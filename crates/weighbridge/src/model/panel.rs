@@ -50,8 +50,8 @@ impl Weight<'_> {
     }
 }
 
-/// The slabs of some rows, as parts of those of a panel; nothing if they are not.
-fn parts_of<'a>(
+/// The slabs of a part, as parts of those of the whole; nothing if they are not.
+pub(super) fn parts_of<'a>(
     panel: &[Slab],
     staged: &[Staged<'a>],
     slabs: &[Slab],
@@ -60,13 +60,18 @@ fn parts_of<'a>(
         return None;
     }
     let part = |((whole, staged), slab): ((&Slab, &Staged<'a>), &Slab)| {
-        let delta = slab.offset.checked_sub(whole.offset)?;
-        let inside = delta.checked_add(slab.row_bytes)? <= whole.row_bytes;
-        let alike = slab.part == whole.part && slab.count == whole.count;
-        let same_stride = slab.stride == whole.stride || slab.count < 2;
-        let delta = usize::try_from(delta).ok()?;
-        let row_bytes = usize::try_from(slab.row_bytes).ok()?;
-        (inside && alike && same_stride).then(|| staged.columns(delta, row_bytes))
+        let delta = slab.offset.checked_sub(whole.offset).filter(|_| slab.part == whole.part)?;
+        // Pieces of one piece, or of as many that lie as far apart.
+        let (piece, within, end) = match whole.count < 2 {
+            true => (0, delta, slab.stride.checked_mul(slab.count.saturating_sub(1))?),
+            false => (delta / whole.stride.max(1), delta % whole.stride.max(1), 0),
+        };
+        let inside = within.checked_add(end)?.checked_add(slab.row_bytes)? <= whole.row_bytes;
+        let among = whole.count < 2
+            || slab.stride == whole.stride && piece.checked_add(slab.count)? <= whole.count
+            || slab.count < 2 && piece < whole.count;
+        let stride = (whole.count < 2).then_some(slab.stride);
+        (inside && among).then(|| staged.cut([piece, within], slab.row_bytes, stride))?
     };
     panel.iter().zip(staged).zip(slabs).map(part).collect()
 }

@@ -311,6 +311,26 @@ impl<'m> Weight<'m> {
         Ok((&scratch.slabs, staged))
     }
 
+    /// What was staged before, with its slabs.
+    pub(super) fn staged_already<'a>(
+        &self,
+        scratch: &'a Scratch,
+    ) -> Result<(&'a [Slab], StagedParts<'a>)>
+    where
+        'm: 'a,
+    {
+        let staged = |(slab, buffer): (&Slab, &'a Vec<u8>)| {
+            let part = self.part(slab.part);
+            let part =
+                part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
+            let (source, info) = self.model.stored(part.tensor);
+            source.fetched(info, slab, buffer)
+        };
+        let all: Result<StagedParts<'a>> =
+            scratch.slabs.iter().zip(&scratch.buffers).map(staged).collect();
+        Ok((&scratch.slabs, all?))
+    }
+
     fn check_buffer(&self, rows: &Range<u64>, len: usize) -> Result<()> {
         let (all, columns) = self.rows_and_columns();
         check_range("rows", rows, all, columns, len)

@@ -2,8 +2,9 @@
 //!
 //! A kernel's scalar function is its definition. It is compiled once for each [`Level`], and
 //! written with intrinsics where a benchmark asks for it; which one runs is decided at run time,
-//! so a plain `cargo install` is as fast as a build for this very CPU. No level uses fused
-//! multiply-add: it would round once where the definition rounds twice.
+//! so a plain `cargo install` is as fast as a build for this very CPU. Multiply-add
+//! is fused only where the product is exact: elsewhere it would round once where the definition
+//! rounds twice.
 //!
 //! **Not a number.** Where the definition gives NaN, every level and every output type gives NaN.
 //! Which NaN (its sign and its payload) is not part of the promise, as it is not in IEEE 754's
@@ -33,7 +34,7 @@ pub(crate) use transpose::{Sides, transpose};
 pub enum Level {
     /// What every CPU of the architecture has; the scalar definition.
     Baseline,
-    /// x86-64 with AVX2 and F16C.
+    /// x86-64 with AVX2, F16C and FMA.
     Avx2,
 }
 
@@ -43,7 +44,10 @@ impl Level {
     pub fn available() -> &'static [Self] {
         static AVAILABLE: LazyLock<&[Level]> = LazyLock::new(|| {
             #[cfg(target_arch = "x86_64")]
-            if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("f16c") {
+            if std::is_x86_feature_detected!("avx2")
+                && std::is_x86_feature_detected!("f16c")
+                && std::is_x86_feature_detected!("fma")
+            {
                 return &[Level::Baseline, Level::Avx2];
             }
             &[Level::Baseline]

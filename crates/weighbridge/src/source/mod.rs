@@ -68,11 +68,19 @@ impl<'a> Staged<'a> {
         self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
     }
 
-    /// `row_bytes` bytes of every piece, from `offset` on.
+    /// `row_bytes` bytes of each piece, from the given one and the given byte of it on; the pieces
+    /// lie as far apart as these do unless `stride` says otherwise.
     #[must_use]
-    pub(crate) fn columns(&self, offset: usize, row_bytes: usize) -> Self {
-        let bytes = self.bytes.get(offset..).unwrap_or_default();
-        Self { bytes, row_bytes, stride: self.stride }
+    pub(crate) fn cut(
+        &self,
+        [piece, offset]: [u64; 2],
+        row_bytes: u64,
+        stride: Option<u64>,
+    ) -> Option<Self> {
+        let start = to_usize(piece).ok()?.checked_mul(self.stride)?;
+        let bytes = self.bytes.get(start.checked_add(to_usize(offset).ok()?)?..)?;
+        let stride = stride.map_or(Some(self.stride), |stride| to_usize(stride).ok())?;
+        Some(Self { bytes, row_bytes: to_usize(row_bytes).ok()?, stride })
     }
 
     /// Everything, for a slab of one piece.
@@ -205,11 +213,8 @@ impl Source {
             // Nothing is wanted, so it does not matter where it would be.
             return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
         }
-        if let (Some(base), Some(all)) = (tensor.file_offset(), self.input.lent()) {
-            let start = to_usize(base.saturating_add(slab.offset))?;
-            let end = start.saturating_add(to_usize(span)?);
-            let bytes = all.get(start..end).ok_or_else(|| self.missing(tensor))?;
-            return Ok(Staged { bytes, row_bytes, stride: to_usize(slab.stride)? });
+        if let Some(lent) = self.lent(tensor, slab, span) {
+            return lent;
         }
         let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
         let more = total.saturating_sub(scratch.len());
@@ -219,6 +224,42 @@ impl Source {
         scratch.resize(total, 0);
         self.read_slab(tensor, slab, scratch)?;
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
+    }
+
+    /// The slab as it lies in memory, where the whole file does.
+    fn lent<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        span: u64,
+    ) -> Option<Result<Staged<'a>>> {
+        let (base, all) = tensor.file_offset().zip(self.input.lent())?;
+        let bytes = || {
+            let start = to_usize(base.saturating_add(slab.offset))?;
+            let end = start.saturating_add(to_usize(span)?);
+            let bytes = all.get(start..end).ok_or_else(|| self.missing(tensor))?;
+            let (row_bytes, stride) = (to_usize(slab.row_bytes)?, to_usize(slab.stride)?);
+            Ok(Staged { bytes, row_bytes, stride })
+        };
+        Some(bytes())
+    }
+
+    /// A slab that was [fetched](Self::fetch) into `scratch` before.
+    pub(crate) fn fetched<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        scratch: &'a [u8],
+    ) -> Result<Staged<'a>> {
+        let row_bytes = to_usize(slab.row_bytes)?;
+        match span_of(slab) {
+            None | Some(0) => Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? }),
+            Some(span) => self.lent(tensor, slab, span).unwrap_or(Ok(Staged {
+                bytes: scratch,
+                row_bytes,
+                stride: row_bytes,
+            })),
+        }
     }
 
     /// An error for a tensor that is not to be read.

@@ -10,12 +10,12 @@ use std::ops::Range;
 use super::side::{Seen, lcm};
 use crate::error::{Error, Result};
 
-/// Elements of both sides that are decoded and compared before the next ones are: both stay in
-/// the second cache. Whole blocks of every type.
-const CHUNK: u64 = 32 << 10;
+/// Elements of both sides that are decoded and compared before the next ones are: they hardly
+/// leave the first cache. Whole blocks of every type.
+const CHUNK: u64 = 16 << 10;
 
 /// Elements of a tile that needs no whole rows.
-const TILE: u64 = 128 << 10;
+const TILE: u64 = 256 << 10;
 
 /// Elements of a tile that is made of rows that lie across the stored ones: read in as many pieces
 /// whatever its height.

@@ -1,8 +1,10 @@
 //! Compares the stored bytes of two weights, as far as the first that differs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::odd::{self, Odd};
 use crate::catalog::{Order, TensorInfo};
+use crate::dtype::DType;
 use crate::model::{Model, Weight};
 use crate::pipeline::Lockstep;
 use crate::schemes::plain;
@@ -20,6 +22,10 @@ type Stored<'m> = (&'m Source, &'m TensorInfo);
 pub(super) struct Bytes<'m> {
     parts: Vec<(Stored<'m>, Stored<'m>)>,
     differ: AtomicBool,
+    /// The type of elements that stand alone: of those, which are not finite is counted.
+    element: Option<DType>,
+    nan: AtomicU64,
+    infinite: AtomicU64,
 }
 
 impl<'m> Bytes<'m> {
@@ -45,7 +51,26 @@ impl<'m> Bytes<'m> {
         (all && can).then(|| Self {
             parts: parts.into_iter().map(stored).collect(),
             differ: AtomicBool::new(false),
+            element: a.native().filter(|_| a.scheme() == plain::NAME),
+            nan: AtomicU64::new(0),
+            infinite: AtomicU64::new(0),
         })
+    }
+
+    fn count(&self, bytes: &[u8]) {
+        if let Some(Odd { nan, infinite }) = self.element.and_then(|dtype| odd::count(dtype, bytes))
+        {
+            self.nan.fetch_add(nan, Ordering::Relaxed);
+            self.infinite.fetch_add(infinite, Ordering::Relaxed);
+        }
+    }
+
+    /// How many are not finite, where bytes alone tell.
+    pub(super) fn odd(&self) -> Option<Odd> {
+        self.element.and_then(|dtype| odd::count(dtype, &[]))?;
+        let (nan, infinite) =
+            (self.nan.load(Ordering::Relaxed), self.infinite.load(Ordering::Relaxed));
+        Some(Odd { nan, infinite })
     }
 
     /// Whether all bytes are the same, once all tiles were looked at.
@@ -110,9 +135,10 @@ impl Lockstep for Bytes<'_> {
             let a = source_a.fetch(info_a, &slab, buffer_a);
             let b = source_b.fetch(info_b, &slab, buffer_b);
             // What cannot be read is looked at again, and reported, where it is decoded.
-            let is_same = a.is_ok_and(|a| b.is_ok_and(|b| a.bytes() == b.bytes()));
-            if !is_same {
-                self.differ.store(true, Ordering::Relaxed);
+            let same = a.ok().zip(b.ok()).filter(|(a, b)| a.bytes() == b.bytes());
+            match same {
+                Some((a, _)) => self.count(a.bytes()),
+                None => self.differ.store(true, Ordering::Relaxed),
             }
             return 2 * slab.row_bytes;
         }

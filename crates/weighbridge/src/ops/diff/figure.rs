@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::model::{Scratch, Weight};
+use crate::model::{Ahead, Scratch, Weight};
 use crate::schemes::{Element, plain};
 use crate::simd::{self, Sides};
 use crate::source::Slab;
@@ -18,8 +18,16 @@ use crate::source::Slab;
 #[derive(Default)]
 pub(super) struct Kept {
     scratch: Scratch,
+    ahead: Ahead,
     staging: Vec<u8>,
     singles: Vec<f32>,
+}
+
+impl Kept {
+    /// Forgets what is held: it may be of another weight.
+    pub(super) fn clear(&mut self) {
+        self.ahead.forget();
+    }
 }
 
 /// A stretch of a weight.
@@ -27,6 +35,8 @@ pub(super) struct Kept {
 pub(super) enum Stretch {
     /// Any elements.
     Elements(Range<u64>),
+    /// The same, to be followed by those up to another one.
+    Ahead(Range<u64>, u64),
     /// Whole rows of the outermost dimension.
     Rows(Range<u64>),
 }
@@ -50,10 +60,13 @@ fn decode<T: Element>(
     weight: &Weight<'_>,
     from: Stretch,
     out: &mut [T],
-    scratch: &mut Scratch,
+    (scratch, ahead): (&mut Scratch, &mut Ahead),
 ) -> Result<()> {
     match from {
         Stretch::Elements(elements) => weight.decode_elements_with(elements, out, scratch),
+        Stretch::Ahead(elements, until) => {
+            weight.decode_elements_ahead(elements, until, out, ahead)
+        }
         Stretch::Rows(rows) => weight.decode_rows_with(rows, out, scratch),
     }
 }
@@ -67,7 +80,7 @@ macro_rules! figure {
                 out: &mut [Self],
                 kept: &mut Kept,
             ) -> Result<()> {
-                decode(weight, from, out, &mut kept.scratch)
+                decode(weight, from, out, (&mut kept.scratch, &mut kept.ahead))
             }
             fn plus(self, more: f32) -> Self {
                 $plus(self, more)
@@ -149,14 +162,15 @@ impl Figure for Wide {
         });
         let Some((source, info, dtype)) = part else {
             kept.singles.resize(out.len(), 0.0);
-            decode(weight, from, &mut kept.singles, &mut kept.scratch)?;
+            let Kept { scratch, ahead, singles, .. } = kept;
+            decode(weight, from, singles, (scratch, ahead))?;
             for (out, &value) in out.iter_mut().zip(&kept.singles) {
                 *out = f64::from(value).into();
             }
             return Ok(());
         };
         let elements = match from {
-            Stretch::Elements(elements) => elements,
+            Stretch::Elements(elements) | Stretch::Ahead(elements, _) => elements,
             Stretch::Rows(rows) => {
                 let columns = weight.rows_and_columns().1;
                 rows.start * columns..rows.end * columns

@@ -1,68 +1,75 @@
 //! The sums over two short pieces of numbers, compiled for each level.
 //!
-//! A piece stays in the first cache, so it is gone over several times: once for its bits, once
-//! for its means, once for everything about them. Each sum has eight lanes, added up in one fixed
-//! order: no level and no number of workers changes a digit.
+//! A piece stays in the first cache, so that it may be gone over more than once. Each sum has four lanes, added up in one fixed order: no level and no number of workers
+//! changes a digit. What is searched for one by one (where the largest difference is, how many
+//! steps lie between two numbers) is looked for only in pieces that can have it.
 #![allow(unsafe_code)] // The same functions compiled for a CPU that has more registers.
 
+use super::lanes::{self, LANES, One};
 use super::sums::{Moments, Sums};
 use crate::simd::Level;
 
-/// Numbers that are looked at together: 8 KiB of both sides.
-pub(super) const PIECE: usize = 1024;
+/// Numbers that are looked at together: 32 KiB of both sides.
+pub(super) const PIECE: usize = 4096;
 
-const LANES: usize = 8;
-
-/// Sums over a piece; places are counted from its start. Rounding is not looked at here.
-pub(super) fn measure(level: Level, a: &[f32], b: &[f32]) -> Sums {
+/// Sums over a piece; places are counted from its start. The largest difference is placed if
+/// it is no smaller than one that is known. Rounding is not looked at here.
+///
+/// Beside them, how many steps of f32 lie between two numbers at most, give or take one.
+pub(super) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
     match level {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { measure_avx2(a, b) },
-        _ => measure_baseline(a, b),
+        Level::Avx2 => unsafe { measure_avx2(a, b, known) },
+        _ => measure_baseline(a, b, known),
     }
 }
 
 #[inline(never)]
-fn measure_baseline(a: &[f32], b: &[f32]) -> Sums {
-    measure_here(a, b)
+fn measure_baseline(a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+    measure_here(Level::Baseline, a, b, known)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn measure_avx2(a: &[f32], b: &[f32]) -> Sums {
-    measure_here(a, b)
+#[target_feature(enable = "avx2,f16c,fma")]
+unsafe fn measure_avx2(a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+    measure_here(Level::Avx2, a, b, known)
 }
 
 #[inline(always)]
-fn measure_here(a: &[f32], b: &[f32]) -> Sums {
-    let (identical, is_finite) = bits(a, b);
-    match (is_finite, identical == a.len() as u64) {
-        (false, _) => with_odd_ones(a, b),
-        (true, true) => of_same(a),
-        (true, false) => of_different(a, b, identical),
+fn measure_here(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+    let (sums, apart) = match are_same(a, b) {
+        true => (of_same(level, a), 0),
+        false => of_different(level, a, b, known),
+    };
+    // What is not finite makes its square so, and squares of finite numbers always have room.
+    match (sums.squares_a + sums.squares_b).is_finite() {
+        true => (sums, apart),
+        false => (with_odd_ones(a, b), apart),
     }
 }
 
-/// How many are the same to the bit, and whether all are finite.
+/// Whether all are the same to the bit.
 #[inline(always)]
-fn bits(a: &[f32], b: &[f32]) -> (u64, bool) {
-    const INFINITY: u32 = f32::INFINITY.to_bits();
-    let (mut same, mut odd) = (0u32, 0u32);
-    for (a, b) in a.iter().zip(b) {
-        let (a, b) = (a.to_bits(), b.to_bits());
-        same += u32::from(a == b);
-        odd |= u32::from(a & INFINITY == INFINITY) | u32::from(b & INFINITY == INFINITY);
-    }
-    (same.into(), odd == 0)
+fn are_same(a: &[f32], b: &[f32]) -> bool {
+    let differ = |(a, b): (&[f32], &[f32])| {
+        let other = |other, (a, b): (&f32, &f32)| other | (a.to_bits() ^ b.to_bits());
+        a.iter().zip(b).fold(0, other) != 0
+    };
+    !a.chunks(64).zip(b.chunks(64)).any(differ)
 }
 
 /// Both sides are the same: one will do.
 #[inline(always)]
-fn of_same(a: &[f32]) -> Sums {
-    let moments = moments(a);
-    let (count, squares) = (a.len() as u64, moments.squares());
+fn of_same(level: Level, a: &[f32]) -> Sums {
+    let (eights, rest) = a.as_chunks();
+    let mut all = lanes::one(level, eights);
+    for (index, &a) in rest.iter().enumerate() {
+        all.add(index % LANES, a.into());
+    }
+    let (count, squares) = (a.len() as u64, total(&all.squares));
+    let moments = moments(&all, a);
     Sums {
         elements: count,
         identical: count,
@@ -77,98 +84,71 @@ fn of_same(a: &[f32]) -> Sums {
     }
 }
 
+/// The squares about the mean follow from those about zero, unless the numbers lie close
+/// together far from it: then they are taken once more.
 #[inline(always)]
 #[allow(clippy::cast_precision_loss)] // A piece is short.
-fn moments(values: &[f32]) -> Moments {
-    let sum = lanes(values, values, |x, _| x);
+fn moments(one: &One, values: &[f32]) -> Moments {
+    let (sum, squares) = (total(&one.sum), total(&one.squares));
     let mean = sum / values.len().max(1) as f64;
-    let about_mean = lanes(values, values, |x, _| (x - mean) * (x - mean));
+    let about_mean = squares - sum * mean;
+    let about_mean = match about_mean < squares * FAR_FROM_ZERO {
+        true => about(values, mean),
+        false => about_mean,
+    };
     Moments { count: values.len() as u64, sum, about_mean }
 }
 
-/// The sum of `f` of each two numbers.
-#[inline(always)]
-fn lanes(a: &[f32], b: &[f32], f: impl Fn(f64, f64) -> f64) -> f64 {
+/// The share of the squares about the mean in those about zero from which three digits are lost.
+const FAR_FROM_ZERO: f64 = 1e-3;
+
+#[inline(never)]
+fn about(values: &[f32], mean: f64) -> f64 {
     let mut sums = [0.0; LANES];
-    let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            sums[lane] += f(a[lane].into(), b[lane].into());
-        }
-    }
-    for ((sum, &a), &b) in sums.iter_mut().zip(rest_a).zip(rest_b) {
-        *sum += f(a.into(), b.into());
+    for (index, &x) in values.iter().enumerate() {
+        let apart = f64::from(x) - mean;
+        sums[index % LANES] += apart * apart;
     }
     total(&sums)
 }
 
 #[inline(always)]
 fn total(sums: &[f64; LANES]) -> f64 {
-    let [a, b, c, d, e, f, g, h] = *sums;
-    ((a + e) + (c + g)) + ((b + f) + (d + h))
-}
-
-/// What is summed in one go over two pieces: eight lanes of each.
-#[derive(Default)]
-struct Together {
-    about_a: [f64; LANES],
-    about_b: [f64; LANES],
-    products: [f64; LANES],
-    squares: [f64; LANES],
-    absolute: [f64; LANES],
-    largest: [f64; LANES],
-}
-
-impl Together {
-    #[inline(always)]
-    fn add(&mut self, lane: usize, [a, b]: [f64; 2], [mean_a, mean_b]: [f64; 2]) {
-        let (from_a, from_b, apart) = (a - mean_a, b - mean_b, a - b);
-        let size = apart.abs();
-        self.about_a[lane] += from_a * from_a;
-        self.about_b[lane] += from_b * from_b;
-        self.products[lane] += a * b;
-        self.squares[lane] += apart * apart;
-        self.absolute[lane] += size;
-        self.largest[lane] = if size > self.largest[lane] { size } else { self.largest[lane] };
-    }
+    let [a, b, c, d] = *sums;
+    (a + c) + (b + d)
 }
 
 #[inline(always)]
-#[allow(clippy::cast_precision_loss)] // A piece is short.
-fn of_different(a: &[f32], b: &[f32], identical: u64) -> Sums {
-    let count = a.len();
-    let sums = [lanes(a, b, |a, _| a), lanes(a, b, |_, b| b)];
-    let means = sums.map(|sum| sum / count as f64);
-    let mut all = Together::default();
-    let ((heads_a, rest_a), (heads_b, rest_b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in heads_a.iter().zip(heads_b) {
-        for lane in 0..LANES {
-            all.add(lane, [a[lane].into(), b[lane].into()], means);
-        }
-    }
-    for (lane, (&a, &b)) in rest_a.iter().zip(rest_b).enumerate() {
-        all.add(lane, [a.into(), b.into()], means);
+fn of_different(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+    let count = a.len() as u64;
+    let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks(), b.as_chunks());
+    let mut all = lanes::two(level, eights_a, eights_b);
+    for (index, (&a, &b)) in rest_a.iter().zip(rest_b).enumerate() {
+        all.add(index % LANES, a, b);
     }
     let largest = all.largest.iter().fold(0.0, |most: f64, &one| most.max(one));
-    let is_it = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).abs() == largest;
-    let place = a.iter().zip(b).position(is_it);
-    let moments =
-        |sum, about: &[f64; LANES]| Moments { count: count as u64, sum, about_mean: total(about) };
-    let (of_a, of_b) = (moments(sums[0], &all.about_a), moments(sums[1], &all.about_b));
-    Sums {
-        elements: count as u64,
-        identical,
-        a: of_a,
-        b: of_b,
-        both: count as u64,
-        squares_a: of_a.squares(),
-        squares_b: of_b.squares(),
+    let sums = Sums {
+        elements: count,
+        identical: all.identical.into(),
+        a: moments(&all.a, a),
+        b: moments(&all.b, b),
+        both: count,
+        squares_a: total(&all.a.squares),
+        squares_b: total(&all.b.squares),
         products: total(&all.products),
         squares: total(&all.squares),
         absolute: total(&all.absolute),
-        largest: place.map(|place| (largest, place as u64)),
+        largest: (largest >= known).then(|| (largest, place_of(largest, a, b))),
         ..Sums::default()
-    }
+    };
+    (sums, all.apart)
+}
+
+/// The first place where two numbers are so far apart.
+#[inline(never)]
+fn place_of(largest: f64, a: &[f32], b: &[f32]) -> u64 {
+    let is_it = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).abs() == largest;
+    a.iter().zip(b).position(is_it).unwrap_or(0) as u64
 }
 
 /// The same with numbers among them that are not finite, one by one.
@@ -234,9 +214,9 @@ mod tests {
     fn every_level_gives_the_same_sums_for_every_length() {
         for count in (0..70).chain([1000, PIECE]) {
             let (a, b) = (numbers(1, count), numbers(2, count));
-            let wanted = measure(Level::Baseline, &a, &b);
+            let wanted = measure(Level::Baseline, &a, &b, -1.0);
             for &level in Level::available() {
-                assert_eq!(measure(level, &a, &b), wanted, "{level:?} {count}");
+                assert_eq!(measure(level, &a, &b, -1.0), wanted, "{level:?} {count}");
             }
         }
     }
@@ -245,7 +225,7 @@ mod tests {
     fn the_quick_way_and_the_slow_one_agree() {
         let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} {b}");
         let (a, b) = (numbers(3, 777), numbers(4, 777));
-        let (quick, slow) = (measure(Level::Baseline, &a, &b), with_odd_ones(&a, &b));
+        let (quick, slow) = (measure(Level::Baseline, &a, &b, -1.0).0, with_odd_ones(&a, &b));
         assert_eq!((quick.identical, quick.both), (slow.identical, slow.both));
         assert_eq!(quick.largest, slow.largest);
         near(quick.products, slow.products);
@@ -254,7 +234,7 @@ mod tests {
         near(quick.squares_a, slow.squares_a);
         near(quick.a.about_mean, slow.a.about_mean);
         near(quick.b.sum, slow.b.sum);
-        assert_eq!(measure(Level::Baseline, &a, &a).identical, 777);
+        assert_eq!(measure(Level::Baseline, &a, &a, -1.0).0.identical, 777);
     }
 
     #[test]
@@ -262,7 +242,7 @@ mod tests {
         let a = [1.0, f32::NAN, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2.0, 3.0];
         let b = [1.5, f32::NAN, 0.0, f32::INFINITY, f32::INFINITY, f32::NAN, 3.0];
         for &level in Level::available() {
-            let sums = measure(level, &a, &b);
+            let sums = measure(level, &a, &b, -1.0).0;
             assert_eq!((sums.elements, sums.identical, sums.both), (7, 3, 2));
             assert_eq!((sums.nan, sums.infinite), ([2, 2], [2, 2]));
             assert_eq!((sums.unlike, sums.first_unlike), (3, Some(2)));
@@ -272,8 +252,39 @@ mod tests {
     }
 
     #[test]
+    fn numbers_far_from_zero_keep_their_digits() {
+        let a: Vec<f32> = numbers(5, 1000).iter().map(|x| 4000.0 + x).collect();
+        let b: Vec<f32> = a.iter().map(|x| x + 0.5).collect();
+        let (quick, slow) = (measure(Level::Baseline, &a, &b, -1.0).0, with_odd_ones(&a, &b));
+        for (quick, slow) in [(quick.a, slow.a), (quick.b, slow.b)] {
+            let error = (quick.about_mean - slow.about_mean).abs();
+            assert!(error <= 1e-11 * slow.about_mean, "{quick:?} {slow:?}");
+        }
+    }
+
+    #[test]
+    fn a_difference_below_the_known_one_is_not_placed() {
+        let (a, b) = (numbers(6, 300), numbers(7, 300));
+        let (value, at) = measure(Level::Baseline, &a, &b, -1.0).0.largest.unwrap();
+        assert!(at > 0 && value > 1.0, "{value} {at}");
+        for (known, wanted) in [(value + 0.01, None), (value, Some((value, at)))] {
+            assert_eq!(measure(Level::Baseline, &a, &b, known).0.largest, wanted);
+        }
+    }
+
+    #[test]
+    fn steps_are_counted_but_for_one() {
+        let next = |x: f32, steps: i32| f32::from_bits(x.to_bits().wrapping_add_signed(steps));
+        let steps = |a: f32, b: f32| measure(Level::Baseline, &[a], &[b], -1.0).1;
+        assert_eq!(steps(1.0, next(1.0, 3)), 3);
+        assert_eq!(steps(next(-1.0, 7), -1.0), 7);
+        assert_eq!(steps(next(0.0, 2), -next(0.0, 3)), 6);
+        assert_eq!(steps(f32::MAX, f32::MIN), 2 * f32::MAX.to_bits() + 1);
+    }
+
+    #[test]
     fn zeros_of_either_sign_are_not_the_same_to_the_bit() {
-        let sums = measure(Level::Baseline, &[0.0, 1.0], &[-0.0, 1.0]);
+        let sums = measure(Level::Baseline, &[0.0, 1.0], &[-0.0, 1.0], -1.0).0;
         assert_eq!((sums.identical, sums.squares, sums.largest), (1, 0.0, Some((0.0, 0))));
     }
 }

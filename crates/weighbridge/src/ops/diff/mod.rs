@@ -16,7 +16,9 @@ mod area;
 mod bytes;
 mod figure;
 mod kernel;
+mod lanes;
 mod metadata;
+mod odd;
 mod options;
 mod order;
 mod precision;
@@ -132,7 +134,7 @@ impl<'m> Comparison<'m> {
             if job.are_same() {
                 let pair = &self.pairing.pairs[index];
                 done += 2 * self.weights[0][pair.a].stored_bytes();
-                self.tensors[index].set_same();
+                self.tensors[index].set_same(job.odd());
                 self.tensors[index].message = None;
                 self.same_bytes.push(index);
             }

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::odd::Odd;
 use super::precision::Precision;
 use super::rules::{FailOver, Metric};
 use super::sums::Sums;
@@ -216,8 +217,10 @@ impl DiffTensor {
     }
 
     /// The bytes of both sides are the same, so that all distances are known.
-    pub(super) fn set_same(&mut self) {
+    pub(super) fn set_same(&mut self, odd: Option<Odd>) {
         self.status = Status::Identical;
+        (self.nan_a, self.inf_a) = (odd.map(|odd| odd.nan), odd.map(|odd| odd.infinite));
+        (self.nan_b, self.inf_b) = (self.nan_a, self.inf_a);
         self.identical = Some(self.elements);
         let nothing = Some(0.0);
         (self.max_abs, self.mean_abs, self.rmse, self.relative) =

@@ -10,6 +10,9 @@ use crate::model::Weight;
 use crate::names::{Rows, View};
 use crate::simd::Sides;
 
+/// Elements whose stored bytes are read at once, where they lie together.
+const READ_AHEAD: u64 = 64 << 10;
+
 /// A weight and how it is seen.
 pub(super) struct Seen<'m> {
     pub(super) weight: Weight<'m>,
@@ -126,7 +129,7 @@ impl<'m> Seen<'m> {
             at += from.end - from.start;
             out = rest;
             match self.row {
-                None => T::decode(&self.weight, Stretch::Elements(from), first, kept)?,
+                None => T::decode(&self.weight, self.stretch(from, tile), first, kept)?,
                 Some(_) => {
                     let start = to_len(from.start - held.start)?;
                     first.copy_from_slice(&panel[start..start + first.len()]);
@@ -134,6 +137,18 @@ impl<'m> Seen<'m> {
             }
         }
         Ok(())
+    }
+
+    /// Some elements of the weight, read with those that follow in the tile if they lie together.
+    fn stretch(&self, elements: Range<u64>, tile: &Range<u64>) -> Stretch {
+        match self.view.rows {
+            Rows::From(start) => {
+                let end = tile.end + start * self.view.row_len().max(1);
+                let until = end.min(elements.start + READ_AHEAD);
+                Stretch::Ahead(elements, until)
+            }
+            Rows::Heads { .. } => Stretch::Elements(elements),
+        }
     }
 
     /// The elements of the weight that are seen from `at` on, as far as they lie together.
@@ -241,7 +256,8 @@ impl<'m> Seen<'m> {
                 Ok(seen.saturating_add(self.weight.staged_for_rows(rows.clone())?))
             }
             (_, None) => {
-                let elements = 0..chunk.min(self.weight.elements());
+                let read = chunk.max(READ_AHEAD);
+                let elements = 0..read.min(self.weight.elements());
                 Ok(seen.saturating_add(self.weight.staged_for_elements(elements)?))
             }
         }

@@ -5,8 +5,10 @@
 
 use half::{bf16, f16};
 
-use super::kernel::PIECE;
 use crate::simd::{self, Level, Number};
+
+/// Numbers that are rounded together.
+const PIECE: usize = 1024;
 
 /// A type of 16 or 32 bits that numbers are rounded to.
 pub(super) trait Coarse: Number {

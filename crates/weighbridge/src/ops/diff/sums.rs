@@ -38,14 +38,6 @@ impl Moments {
     pub(super) fn deviation(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.about_mean / self.count as f64).sqrt())
     }
-
-    /// The sum of the squares themselves.
-    pub(super) fn squares(&self) -> f64 {
-        match self.count {
-            0 => 0.0,
-            count => self.about_mean + self.sum * (self.sum / count as f64),
-        }
-    }
 }
 
 /// Sums over the elements of a pair. Differences count where both sides are finite.

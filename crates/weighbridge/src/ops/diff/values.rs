@@ -1,6 +1,6 @@
 //! Compares the numbers of two weights, tile by tile.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use half::{bf16, f16};
@@ -28,6 +28,10 @@ pub(super) struct Values<'m> {
     elements: u64,
     /// Whether each rounding may still be what lies between the sides.
     hope: [AtomicBool; 2],
+    /// The most steps found so far.
+    most: AtomicU64,
+    /// The bits of the largest difference found so far, which are in the order of the differences.
+    largest: AtomicU64,
     found: Mutex<InOrder<Sums>>,
     error: Mutex<Option<Error>>,
     failed: AtomicBool,
@@ -36,7 +40,7 @@ pub(super) struct Values<'m> {
 /// What a worker keeps of both sides.
 #[derive(Default)]
 pub(super) struct Desk {
-    kept: Kept,
+    kept: [Kept; 2],
     singles: [Shelf<f32>; 2],
     wide: [Shelf<Wide>; 2],
     bf16: [Shelf<bf16>; 2],
@@ -45,6 +49,7 @@ pub(super) struct Desk {
 
 impl Desk {
     fn clear(&mut self) {
+        self.kept.iter_mut().for_each(Kept::clear);
         self.singles.iter_mut().for_each(Shelf::clear);
         self.wide.iter_mut().for_each(Shelf::clear);
         self.bf16.iter_mut().for_each(Shelf::clear);
@@ -86,6 +91,8 @@ impl<'m> Values<'m> {
             elements: sides.iter().flatten().map(Seen::elements).max().unwrap_or(0),
             sides,
             hope: [(); 2].map(|()| AtomicBool::new(true)),
+            most: AtomicU64::new(0),
+            largest: AtomicU64::new(0),
             found: Mutex::default(),
             error: Mutex::default(),
             failed: AtomicBool::new(false),
@@ -140,32 +147,42 @@ impl<'m> Values<'m> {
     }
 
     fn compare_singles(&self, desk: &mut Desk, tile: &Area, area: &Area) -> Result<Sums> {
-        let Desk { kept, singles: [shelf_a, shelf_b], .. } = desk;
-        let a = read(&self.sides[0], tile, area, shelf_a, kept)?;
+        let Desk { kept: [kept_a, kept_b], singles: [shelf_a, shelf_b], .. } = desk;
+        let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
-            side => read(side, tile, area, shelf_b, kept)?,
+            side => read(side, tile, area, shelf_b, kept_b)?,
         };
         let (mut sums, level) = (Sums::default(), simd::level());
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
-            let mut piece = measure(level, a, b);
+            let known = f64::from_bits(self.largest.load(Ordering::Relaxed));
+            let (mut piece, apart) = measure(level, a, b, known);
+            if let Some((value, _)) = piece.largest {
+                self.largest.fetch_max(value.to_bits(), Ordering::Relaxed);
+            }
             if piece.identical < piece.elements {
-                self.look_at_steps(&mut piece, a, b);
+                self.look_at_steps(&mut piece, a, b, apart);
             }
             sums.plus(&placed(piece, area, index * PIECE as u64));
         }
         Ok(sums)
     }
 
-    /// Counts steps and checks roundings, in f32.
-    fn look_at_steps(&self, piece: &mut Sums, a: &[f32], b: &[f32]) {
+    /// Counts steps and checks roundings, in f32, where that can still change anything.
+    fn look_at_steps(&self, piece: &mut Sums, a: &[f32], b: &[f32], apart: u32) {
         let in_type = |dtype| match dtype {
             DType::BF16 => steps::<bf16>(simd::level(), a, b),
             DType::F16 => steps::<f16>(simd::level(), a, b),
             _ => steps::<f32>(simd::level(), a, b),
         };
-        let counted = self.precision.steps.map(|dtype| (dtype, in_type(dtype)));
-        piece.ulps = counted.map_or(0, |(_, (steps, _))| steps);
+        let can_be_more = |dtype: &DType| {
+            apart > 0 && most_steps(*dtype, apart) > self.most.load(Ordering::Relaxed)
+        };
+        let counted = self.precision.steps.filter(can_be_more).map(|dtype| (dtype, in_type(dtype)));
+        if let Some((_, (steps, _))) = counted {
+            piece.ulps = steps;
+            self.most.fetch_max(steps, Ordering::Relaxed);
+        }
         for (index, rounding) in self.precision.roundings.into_iter().enumerate() {
             let Some(Rounding { to, .. }) = rounding else { continue };
             piece.rounded[index] = match counted {
@@ -177,11 +194,11 @@ impl<'m> Values<'m> {
     }
 
     fn compare_wide(&self, desk: &mut Desk, tile: &Area, area: &Area) -> Result<Sums> {
-        let Desk { kept, wide: [shelf_a, shelf_b], .. } = desk;
-        let a = read(&self.sides[0], tile, area, shelf_a, kept)?;
+        let Desk { kept: [kept_a, kept_b], wide: [shelf_a, shelf_b], .. } = desk;
+        let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
-            side => read(side, tile, area, shelf_b, kept)?,
+            side => read(side, tile, area, shelf_b, kept_b)?,
         };
         let mut sums = Sums::default();
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
@@ -238,10 +255,10 @@ impl<'m> Values<'m> {
         [shelf_a, shelf_b]: &mut [Shelf<T>; 2],
         tile: &Area,
         area: &Area,
-        kept: &mut Kept,
+        [kept_a, kept_b]: &mut [Kept; 2],
     ) -> Result<(u64, bool)> {
-        let a = read(&self.sides[0], tile, area, shelf_a, kept)?;
-        let b = read(&self.sides[1], tile, area, shelf_b, kept)?;
+        let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
+        let b = read(&self.sides[1], tile, area, shelf_b, kept_b)?;
         Ok(steps_in(a, b))
     }
 }
@@ -264,6 +281,17 @@ fn placed(mut sums: Sums, area: &Area, before: u64) -> Sums {
     sums.largest = sums.largest.map(|(value, at)| (value, area.index(before + at)));
     sums.first_unlike = sums.first_unlike.map(|at| area.index(before + at));
     sums
+}
+
+/// How many steps of a type can lie between two numbers, by those of f32. A type has no shorter
+/// steps than f32 with the digits that it lacks, and rounds both numbers.
+fn most_steps(dtype: DType, apart: u32) -> u64 {
+    let lacking = match dtype {
+        DType::BF16 => 16,
+        DType::F16 => 13,
+        _ => 0,
+    };
+    u64::from(apart >> lacking) + 3
 }
 
 fn double_steps(a: f64, b: f64) -> u64 {

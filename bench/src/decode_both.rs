@@ -1,0 +1,62 @@
+//! The limit of a comparison: both sides read and decoded on all workers, and nothing done with
+//! the numbers.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weighbridge::{FileAccess, Model, OpenOptions, Scratch};
+
+/// What this program is called with to be it.
+pub const DECODE_BOTH: &str = "decode-both";
+
+/// Numbers that are decoded at once.
+const TILE: u64 = 64 << 10;
+
+/// This program, decoding two models with so many threads.
+pub fn command(a: &Path, b: &Path, threads: usize) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    command.arg(DECODE_BOTH).arg(a).arg(b).arg(threads.to_string());
+    command
+}
+
+/// Decodes them: the paths of two models and the number of threads.
+pub fn child(arguments: &[String]) -> std::io::Result<()> {
+    let [a, b, threads] = arguments else { return Err(std::io::ErrorKind::InvalidInput.into()) };
+    let open = |path: &String| OpenOptions::new().access(FileAccess::Read).open(path);
+    let models = [a, b].map(|path| open(path).expect("it opens"));
+    decode(&models, threads.parse().map_err(std::io::Error::other)?);
+    Ok(())
+}
+
+fn decode(models: &[Model; 2], threads: usize) {
+    let weights: Vec<_> = models.iter().flat_map(Model::weights).collect();
+    let ends: Vec<u64> = weights
+        .iter()
+        .scan(0, |end, weight| {
+            *end += weight.elements().div_ceil(TILE);
+            Some(*end)
+        })
+        .collect();
+    let next = AtomicU64::new(0);
+    let work = || {
+        let (mut scratch, mut out) = (Scratch::default(), Vec::new());
+        loop {
+            let tile = next.fetch_add(1, Ordering::Relaxed);
+            let index = ends.partition_point(|&end| end <= tile);
+            let Some(weight) = weights.get(index) else { break };
+            let before = if index > 0 { ends[index - 1] } else { 0 };
+            let start = (tile - before) * TILE;
+            let elements = start..(start + TILE).min(weight.elements());
+            out.resize((elements.end - elements.start) as usize, 0f32);
+            weight.decode_elements_with(elements, &mut out, &mut scratch).expect("it decodes");
+            std::hint::black_box(&out);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+}

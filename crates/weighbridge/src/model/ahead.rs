@@ -1,0 +1,127 @@
+//! Elements that are decoded a few at a time, while what they are stored as is read in one go.
+//!
+//! A few thousand numbers stay in the first cache while they are worked on; reads of so few bytes
+//! would cost more than their decoding.
+
+use std::ops::Range;
+
+use super::panel::parts_of;
+use super::{Scratch, Weight};
+use crate::error::{Error, Result};
+use crate::schemes::Element;
+use crate::source::Slab;
+
+/// The stored bytes of some elements of one weight.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    scratch: Scratch,
+    /// Which elements they are for.
+    held: Range<u64>,
+    slabs: Vec<Slab>,
+    /// Whether parts of it cannot be told apart, so that each is read for itself.
+    is_whole: bool,
+}
+
+impl Ahead {
+    /// Forgets what is held: the next elements may be another weight's.
+    pub(crate) fn forget(&mut self) {
+        self.held = 0..0;
+        self.is_whole = false;
+    }
+
+    fn has(&self, elements: &Range<u64>) -> bool {
+        self.held.start <= elements.start && elements.end <= self.held.end
+    }
+}
+
+impl Weight<'_> {
+    /// Decodes some elements, as [`Weight::decode_elements_with`] does, and reads those up to
+    /// `until` with them, unless they are at hand.
+    pub(crate) fn decode_elements_ahead<T: Element>(
+        &self,
+        elements: Range<u64>,
+        until: u64,
+        out: &mut [T],
+        ahead: &mut Ahead,
+    ) -> Result<()> {
+        let until = until.min(self.elements());
+        let is_good = elements.start <= elements.end && elements.end <= until;
+        if ahead.is_whole
+            || !is_good
+            || usize::try_from(elements.end - elements.start) != Ok(out.len())
+        {
+            return self.decode_elements_with(elements, out, &mut ahead.scratch);
+        }
+        let mut decode = || {
+            self.with_recipe(|recipe| {
+                let recipe = recipe
+                    .elements()
+                    .ok_or_else(|| Error::usage("it can be decoded by whole rows only"))?;
+                if !ahead.has(&elements) {
+                    ahead.held = 0..0;
+                    ahead.scratch.slabs.clear();
+                    recipe.needs(elements.start..until, &mut ahead.scratch.slabs);
+                    self.stage_listed(&mut ahead.scratch)?;
+                    ahead.held = elements.start..until;
+                }
+                ahead.slabs.clear();
+                recipe.needs(elements.clone(), &mut ahead.slabs);
+                let (slabs, staged) = self.staged_already(&ahead.scratch)?;
+                match parts_of(slabs, &staged, &ahead.slabs) {
+                    Some(parts) => {
+                        recipe.decode(&parts, elements.clone(), T::out(out)).map(|()| true)
+                    }
+                    None => Ok(false),
+                }
+            })
+        };
+        let is_done = decode().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))?;
+        if is_done {
+            return Ok(());
+        }
+        ahead.is_whole = true;
+        self.decode_elements_with(elements, out, &mut ahead.scratch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+
+    /// Every weight of a model, in short stretches, read ahead in longer ones.
+    #[test]
+    fn what_is_read_ahead_is_what_is_read() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut checked = 0;
+        for path in ["tests/files/names/qwen3-q8/model.gguf", "tests/files/names/llama/hf"] {
+            let access = [crate::FileAccess::Read, crate::FileAccess::Map];
+            for access in access {
+                let model = crate::OpenOptions::new().access(access).open(root.join(path)).unwrap();
+                checked += compare(&model);
+            }
+        }
+        assert!(checked > 40);
+    }
+
+    fn compare(model: &Model) -> usize {
+        let mut ahead = Ahead::default();
+        let weights = model.weights().filter(Weight::has_element_access);
+        weights
+            .inspect(|weight| {
+                let mut wanted = vec![0f32; weight.len()];
+                weight.decode_into(&mut wanted).unwrap();
+                let mut found = vec![0f32; weight.len()];
+                ahead.forget();
+                let mut at = 0;
+                for out in found.chunks_mut(96) {
+                    let end = at + out.len() as u64;
+                    weight.decode_elements_ahead(at..end, at + 1000, out, &mut ahead).unwrap();
+                    at = end;
+                }
+                assert_eq!(found, wanted, "{}", weight.name());
+                assert!(!ahead.is_whole, "{}", weight.name());
+            })
+            .count()
+    }
+}
