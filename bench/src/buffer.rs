@@ -1,6 +1,8 @@
 //! An output buffer that begins on a cache line and is reused for every element type.
 #![allow(unsafe_code)]
 
+use std::alloc::{Layout, alloc, alloc_zeroed};
+
 use weighbridge::schemes::Element;
 
 /// A cache line; its bytes are seen through the views only.
@@ -31,4 +33,33 @@ impl Buffer {
         // SAFETY: as above, for bytes.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), len) }
     }
+}
+
+/// New memory for `len` numbers, handed to `write` as it comes from the allocator: not zeroed, not
+/// touched. What is handed over may only be written, and all of it must be.
+pub fn unzeroed<T: Copy>(len: usize, write: impl FnOnce(&mut [T])) -> Vec<T> {
+    // SAFETY: the layout that `taken` asks for is not empty. The numbers are plain bits, and who
+    // gets them writes each before anyone reads it.
+    let mut numbers = unsafe { taken(len, |layout| alloc(layout)) };
+    write(&mut numbers);
+    numbers
+}
+
+/// New memory for `len` numbers that the system zeroes.
+pub fn zeroed<T: Element>(len: usize) -> Vec<T> {
+    // SAFETY: the layout that `taken` asks for is not empty. Zero bits are a number of each type.
+    unsafe { taken(len, |layout| alloc_zeroed(layout)) }
+}
+
+/// A vector in memory that `take` takes from the global allocator.
+///
+/// # Safety
+/// The memory must be the allocator's, of that layout, and hold numbers before they are read.
+unsafe fn taken<T>(len: usize, take: impl FnOnce(Layout) -> *mut u8) -> Vec<T> {
+    let layout = Layout::array::<T>(len).expect("it fits the address space");
+    assert!(layout.size() > 0);
+    let memory = take(layout).cast::<T>();
+    assert!(!memory.is_null(), "there is memory");
+    // SAFETY: the caller's promise; the layout is that of `len` numbers.
+    unsafe { Vec::from_raw_parts(memory, len, len) }
 }

@@ -33,6 +33,7 @@ mod tables;
 mod verdict;
 
 use table::Table;
+use tables::questions;
 
 /// What a table needs to know.
 pub struct Setting {
@@ -71,6 +72,13 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("scheme-decode", tables::scheme_decode::measure, tables::scheme_decode::names),
     ("convert", tables::convert::measure, tables::convert::names),
     ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
+    ("question-zeroing", questions::zeroing::measure, Vec::new),
+    ("question-stack-buffer", questions::stack_buffer::measure, Vec::new),
+    ("question-pushing", questions::pushing::measure, Vec::new),
+    ("question-mapping", questions::mapping::measure, Vec::new),
+    ("question-one-buffer", questions::one_buffer::measure, Vec::new),
+    ("question-small-files", questions::small_files::measure, Vec::new),
+    ("question-whole-file-reads", questions::whole_file_reads::measure, Vec::new),
 ];
 
 fn main() {
@@ -145,6 +153,7 @@ fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     match what.as_str() {
         child::APART => Some(child::apart(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
+        questions::mapping::CHILD => Some(questions::mapping::child(rest)),
         MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
         _ => None,
     }

@@ -1,0 +1,162 @@
+//! Does decoding FP8 piece by piece into a buffer on the stack, which is then appended, help or
+//! hurt?
+
+use std::cell::RefCell;
+
+use weighbridge::schemes::Element;
+use weighbridge::{Scratch, Weight, bf16};
+
+use super::{Agreed, LEGEND, fresh, reused, side_by_side, sum_numbers};
+use crate::buffer::{Buffer, unzeroed, zeroed};
+use crate::decoding::{self, COLUMNS, ROWS, Subject};
+use crate::harness::{Contestant, Rounds, Row, contest};
+use crate::table::Table;
+use crate::tables::scheme_decode::cases::CASES;
+use crate::tables::scheme_decode::checkpoint::Checkpoint;
+use crate::{Setting, limit};
+
+/// What fits on the stack, in bytes.
+const CHUNKS: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
+/// Elements of the largest of them at two bytes each.
+const MOST: usize = 32 << 10;
+
+pub fn measure(setting: &Setting) -> Table {
+    let title =
+        format!("decode {ROWS} x {COLUMNS} elements of E4M3, straight or by way of the stack");
+    let mut table = Table::new("question-stack-buffer", title);
+    let buffer = decoding::buffer();
+    let timed = if setting.quick { 5 } else { 21 };
+    let mut contests = Vec::new();
+    for name in ["fp8-tensor", "fp8-block"] {
+        let case = CASES.iter().find(|case| case.name == name).expect("it is a line there");
+        let checkpoint = Checkpoint::new(&setting.data, case);
+        let subject = checkpoint.subject();
+        contests.push((format!("{name}, bf16"), compare::<bf16, 2>(&subject, &buffer, timed)));
+        contests.push((format!("{name}, f32"), compare::<f32, 4>(&subject, &buffer, timed)));
+    }
+    side_by_side(&mut table.matrix, "", contests);
+    table.notes.push(LEGEND.into());
+    table
+}
+
+fn compare<T: Element + Into<f32>, const SIZE: usize>(
+    subject: &Subject<'_>,
+    buffer: &RefCell<Buffer>,
+    timed: usize,
+) -> Vec<Row> {
+    let (weight, agreed) = (subject.weight, Agreed::default());
+    let len = weight.len();
+    let sum = |made: &Vec<T>| sum_numbers(made);
+    let mut all = vec![
+        Contestant::timed("limit: reads and writes the same bytes, reused", || {
+            limit::pass_parts::<SIZE>(&subject.parts, buffer.borrow_mut().bytes(len * SIZE));
+        }),
+        reused("straight, reused", &agreed, (buffer, len), straight::<T>(weight)),
+        fresh("straight, new, `vec![0; n]`", &agreed, by_vec::<T>(weight), sum),
+        fresh("straight, new, zeroed by the system", &agreed, new_zeroed::<T>(weight), sum),
+        fresh("straight, new, reserved", &agreed, new_reserved::<T>(weight), sum),
+    ];
+    for bytes in CHUNKS {
+        let chunk = bytes / SIZE;
+        let name = |form: &str| format!("{} KiB at a time, {form}", bytes >> 10);
+        all.push(reused(
+            &name("straight, reused"),
+            &agreed,
+            (buffer, len),
+            pieces::<T>(weight, chunk),
+        ));
+        all.push(reused(
+            &name("by the stack, copied, reused"),
+            &agreed,
+            (buffer, len),
+            copied::<T>(weight, chunk),
+        ));
+        all.push(fresh(
+            &name("by the stack, appended to new, reserved"),
+            &agreed,
+            appended::<T>(weight, chunk),
+            sum,
+        ));
+    }
+    contest(all, Rounds { warm_up: 1, timed })
+}
+
+/// The whole weight in one call.
+fn straight<T: Element>(weight: Weight<'_>) -> impl FnMut(&mut [T]) {
+    let mut scratch = Scratch::default();
+    let rows = weight.rows_and_columns().0;
+    move |out| weight.decode_rows_with(0..rows, out, &mut scratch).expect("it decodes")
+}
+
+/// Zeros as `vec!` makes them: of f32 by asking for zeroed memory, of bf16, which `vec!` does not
+/// know, by writing them.
+fn by_vec<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
+    let mut decode = straight(weight);
+    move || {
+        let mut out = vec![T::default(); weight.len()];
+        decode(&mut out);
+        out
+    }
+}
+
+fn new_zeroed<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
+    let mut decode = straight(weight);
+    move || {
+        let mut out = zeroed(weight.len());
+        decode(&mut out);
+        out
+    }
+}
+
+fn new_reserved<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
+    let mut decode = straight(weight);
+    move || unzeroed(weight.len(), &mut decode)
+}
+
+/// Some elements a call, where they belong.
+fn pieces<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut(&mut [T]) {
+    let mut piece = piece_of(weight);
+    move |out| {
+        for (index, out) in out.chunks_mut(chunk).enumerate() {
+            piece(index * chunk, out);
+        }
+    }
+}
+
+/// Some elements a call into a buffer on the stack, from there to where they belong.
+fn copied<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut(&mut [T]) {
+    let mut piece = piece_of(weight);
+    move |out| {
+        let mut stack = [T::default(); MOST];
+        for (index, out) in out.chunks_mut(chunk).enumerate() {
+            let now = &mut stack[..out.len()];
+            piece(index * chunk, now);
+            out.copy_from_slice(now);
+        }
+    }
+}
+
+/// Some elements a call into a buffer on the stack, from there to the end of a vector.
+fn appended<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut() -> Vec<T> {
+    let mut piece = piece_of(weight);
+    move || {
+        let len = weight.len();
+        let mut stack = [T::default(); MOST];
+        let mut all = Vec::with_capacity(len);
+        while all.len() < len {
+            let now = &mut stack[..chunk.min(len - all.len())];
+            piece(all.len(), now);
+            all.extend_from_slice(now);
+        }
+        all
+    }
+}
+
+/// Decodes the elements from one on.
+fn piece_of<T: Element>(weight: Weight<'_>) -> impl FnMut(usize, &mut [T]) {
+    let mut scratch = Scratch::default();
+    move |start, out| {
+        let elements = start as u64..(start + out.len()) as u64;
+        weight.decode_elements_with(elements, out, &mut scratch).expect("it decodes");
+    }
+}
