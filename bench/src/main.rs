@@ -153,6 +153,7 @@ fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     match what.as_str() {
         child::APART => Some(child::apart(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
+        questions::CHILD => Some(questions::child(rest)),
         questions::mapping::CHILD => Some(questions::mapping::child(rest)),
         MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
         _ => None,

@@ -3,7 +3,10 @@
 //!
 //! In each of them every contestant makes the same thing: what comes out of its first turn is
 //! summed up outside the clock, and whoever comes to another sum ends the program. Memory that a
-//! contestant takes anew in each turn is given back outside the clock.
+//! contestant takes anew in each turn is given back outside the clock. Where that matters, a
+//! contest has a process to itself, since what malloc gives depends on what it was given back
+//! before, and is held twice: with malloc as it is, and with malloc taking large blocks from the
+//! system each time.
 
 pub mod mapping;
 pub mod one_buffer;
@@ -15,6 +18,8 @@ pub mod zeroing;
 
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Instant;
 
 use weighbridge::schemes::Element;
@@ -22,6 +27,61 @@ use weighbridge::schemes::Element;
 use crate::buffer::Buffer;
 use crate::harness::{Contestant, Row};
 use crate::table::{Line, Matrix, seconds};
+use crate::{Setting, child};
+
+/// What this program is called with to hold one contest.
+pub const CHILD: &str = "question-contest";
+
+/// Contests that have a process to themselves.
+const CONTESTS: [(&str, fn(&Setting, &str) -> Vec<Row>); 3] = [
+    (zeroing::NAME, zeroing::compare),
+    (stack_buffer::NAME, stack_buffer::compare),
+    (pushing::NAME, pushing::compare),
+];
+
+/// Where new memory comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// From wherever malloc takes it: what was given back before, or the system.
+    Malloc,
+    /// From the system, if it is more than 1 MiB.
+    System,
+}
+
+/// Holds one contest of a table in a process of its own: a column of [`side_by_side`].
+pub fn column(setting: &Setting, table: &str, which: &str, memory: Memory) -> (String, Vec<Row>) {
+    eprintln!("  {which}");
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    command.args([CHILD, table, which]).arg(&setting.data).arg(setting.quick.to_string());
+    let name = match memory {
+        Memory::Malloc => which.to_owned(),
+        Memory::System => {
+            command.env("MALLOC_MMAP_THRESHOLD_", (1 << 20).to_string());
+            format!("{which}, new pages")
+        }
+    };
+    let cost = child::run(&mut command).expect("it runs");
+    (name, serde_json::from_str(&cost.output).expect("it prints rows"))
+}
+
+/// Holds the contest that the arguments name, and prints its rows.
+pub fn child(arguments: &[String]) -> std::io::Result<()> {
+    let [table, which, data, quick] = arguments else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    let found = CONTESTS.iter().find(|(name, _)| name == table);
+    let (_, compare) = found.ok_or(std::io::ErrorKind::InvalidInput)?;
+    let data = PathBuf::from(data);
+    let setting = Setting {
+        memory_data: data.clone(),
+        data,
+        only: Vec::new(),
+        quick: quick == "true",
+        blocks: 0,
+    };
+    println!("{}", serde_json::to_string(&compare(&setting, which))?);
+    Ok(())
+}
 
 /// What all contestants of a contest must come to.
 #[derive(Default)]

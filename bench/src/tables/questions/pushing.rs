@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use weighbridge::blocks::Block;
 use weighbridge::{Scratch, f16};
 
-use super::{Agreed, LEGEND, fresh, reused, side_by_side, sum_numbers};
+use super::{Agreed, LEGEND, Memory, column, fresh, reused, side_by_side, sum_numbers};
 use crate::buffer::{Buffer, unzeroed};
 use crate::decoding::COLUMNS;
 use crate::harness::{Contestant, Rounds, Row, contest};
@@ -22,35 +22,47 @@ const SIZES: [(u64, &str); 4] = [(45, "2 MB"), (363, "16 MB"), (2044, "90 MB"), 
 
 type Numbers = [f32; 32];
 
+pub const NAME: &str = "question-pushing";
+
 pub fn measure(setting: &Setting) -> Table {
     let title = "decode Q8_0 and Q4_0 to f32: pushed, or written where they belong";
-    let mut table = Table::new("question-pushing", title);
-    let buffer = RefCell::new(Buffer::new((SIZES[3].0 * COLUMNS * 4) as usize));
+    let mut table = Table::new(NAME, title);
     for name in ["Q8_0", "Q4_0"] {
-        let block = Block::from_name(name).expect("it is a type");
-        let contests = SIZES.iter().map(|&(rows, size)| {
-            let file = BlockFile::new(block, rows, COLUMNS, Scales::Sane, SEED);
-            let timed = if setting.quick { 5 } else { 4000 / rows.clamp(40, 200) as usize };
-            let rounds = Rounds { warm_up: 2, timed };
-            let rows = match name {
-                "Q8_0" => compare::<34>(&file, &buffer, q8_0, rounds),
-                _ => compare::<18>(&file, &buffer, q4_0, rounds),
-            };
-            (size.to_owned(), rows)
-        });
+        let held = |memory| {
+            move |&(_, size): &(u64, &str)| {
+                let (column, rows) = column(setting, NAME, &format!("{name} {size}"), memory);
+                (column.replace(&format!("{name} "), ""), rows)
+            }
+        };
+        // Malloc takes the larger ones from the system in any case.
+        let as_it_is = SIZES.iter().map(held(Memory::Malloc));
+        let contests = as_it_is.chain(SIZES[..2].iter().map(held(Memory::System)));
         side_by_side(&mut table.matrix, &format!("{name}: "), contests.collect());
     }
     table.notes.push(LEGEND.into());
     table
 }
 
-fn compare<const BYTES: usize>(
+pub fn compare(setting: &Setting, which: &str) -> Vec<Row> {
+    let (name, size) = which.split_once(' ').expect("a type and a size");
+    let rows = SIZES.iter().find(|(_, name)| *name == size).expect("it is a size").0;
+    let block = Block::from_name(name).expect("it is a type");
+    let file = BlockFile::new(block, rows, COLUMNS, Scales::Sane, SEED);
+    let timed = if setting.quick { 5 } else { 4000 / rows.clamp(40, 200) as usize };
+    let rounds = Rounds { warm_up: 2, timed };
+    match name {
+        "Q8_0" => compare_blocks(&file, q8_0, rounds),
+        _ => compare_blocks(&file, q4_0, rounds),
+    }
+}
+
+fn compare_blocks<const BYTES: usize>(
     file: &BlockFile,
-    buffer: &RefCell<Buffer>,
     decode: impl Fn(&[u8; BYTES]) -> Numbers + Copy,
     rounds: Rounds,
 ) -> Vec<Row> {
     let agreed = Agreed::default();
+    let buffer = &RefCell::new(Buffer::new(file.elements() * 4));
     let (len, blocks) = (file.elements(), file.blocks().as_chunks::<BYTES>().0);
     let sum = |made: &Vec<f32>| sum_numbers(made);
     let push = move |mut all: Vec<f32>| {
@@ -149,9 +161,12 @@ fn q8_0(block: &[u8; 34]) -> Numbers {
 
 fn q4_0(block: &[u8; 18]) -> Numbers {
     let scale = scale(block);
-    std::array::from_fn(|i| {
-        let byte = block[2 + i % 16];
-        let code = if i < 16 { byte & 15 } else { byte >> 4 };
-        scale * f32::from(code.cast_signed() - 8)
-    })
+    let mut numbers = [0.0; 32];
+    // The low halves of all bytes come first.
+    let (low, high) = numbers.split_at_mut(16);
+    for ((low, high), byte) in low.iter_mut().zip(high).zip(&block[2..]) {
+        *low = scale * f32::from((byte & 15).cast_signed() - 8);
+        *high = scale * f32::from((byte >> 4).cast_signed() - 8);
+    }
+    numbers
 }

@@ -1,13 +1,11 @@
 //! Does decoding FP8 piece by piece into a buffer on the stack, which is then appended, help or
 //! hurt?
 
-use std::cell::RefCell;
-
 use weighbridge::schemes::Element;
 use weighbridge::{Scratch, Weight, bf16};
 
-use super::{Agreed, LEGEND, fresh, reused, side_by_side, sum_numbers};
-use crate::buffer::{Buffer, unzeroed, zeroed};
+use super::{Agreed, LEGEND, Memory, column, fresh, reused, side_by_side, sum_numbers};
+use crate::buffer::{unzeroed, zeroed};
 use crate::decoding::{self, COLUMNS, ROWS, Subject};
 use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::table::Table;
@@ -20,31 +18,40 @@ const CHUNKS: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
 /// Elements of the largest of them at two bytes each.
 const MOST: usize = 32 << 10;
 
+pub const NAME: &str = "question-stack-buffer";
+
+/// The lines of `scheme-decode` that are looked at, and the output types.
+const CONTESTS: [&str; 4] =
+    ["fp8-tensor bf16", "fp8-tensor f32", "fp8-block bf16", "fp8-block f32"];
+
 pub fn measure(setting: &Setting) -> Table {
     let title =
         format!("decode {ROWS} x {COLUMNS} elements of E4M3, straight or by way of the stack");
-    let mut table = Table::new("question-stack-buffer", title);
-    let buffer = decoding::buffer();
-    let timed = if setting.quick { 5 } else { 21 };
-    let mut contests = Vec::new();
-    for name in ["fp8-tensor", "fp8-block"] {
-        let case = CASES.iter().find(|case| case.name == name).expect("it is a line there");
-        let checkpoint = Checkpoint::new(&setting.data, case);
-        let subject = checkpoint.subject();
-        contests.push((format!("{name}, bf16"), compare::<bf16, 2>(&subject, &buffer, timed)));
-        contests.push((format!("{name}, f32"), compare::<f32, 4>(&subject, &buffer, timed)));
-    }
-    side_by_side(&mut table.matrix, "", contests);
+    let mut table = Table::new(NAME, title);
+    let contests = CONTESTS.map(|which| column(setting, NAME, which, Memory::System));
+    side_by_side(&mut table.matrix, "", contests.into());
     table.notes.push(LEGEND.into());
     table
 }
 
-fn compare<T: Element + Into<f32>, const SIZE: usize>(
+pub fn compare(setting: &Setting, which: &str) -> Vec<Row> {
+    let (name, element) = which.split_once(' ').expect("a scheme and a type");
+    let case = CASES.iter().find(|case| case.name == name).expect("it is a line there");
+    let checkpoint = Checkpoint::new(&setting.data, case);
+    let subject = checkpoint.subject();
+    let timed = if setting.quick { 5 } else { 21 };
+    match element {
+        "bf16" => compare_at::<bf16, 2>(&subject, timed),
+        _ => compare_at::<f32, 4>(&subject, timed),
+    }
+}
+
+fn compare_at<T: Element + Into<f32>, const SIZE: usize>(
     subject: &Subject<'_>,
-    buffer: &RefCell<Buffer>,
     timed: usize,
 ) -> Vec<Row> {
     let (weight, agreed) = (subject.weight, Agreed::default());
+    let buffer = &decoding::buffer();
     let len = weight.len();
     let sum = |made: &Vec<T>| sum_numbers(made);
     let mut all = vec![

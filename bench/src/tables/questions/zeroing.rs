@@ -4,12 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 use weighbridge::{FileAccess, Model, OpenOptions, Scratch, Weight};
 
-use super::{Agreed, fresh, in_buffer, sum_bytes};
+use super::{Agreed, LEGEND, Memory, column, fresh, in_buffer, side_by_side, sum_bytes};
 use crate::buffer::{Buffer, unzeroed};
-use crate::harness::{Contestant, Rounds, contest};
+use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::table::Table;
 use crate::{Setting, fixtures};
 
@@ -25,22 +26,56 @@ struct Piece {
     len: usize,
 }
 
+pub const NAME: &str = "question-zeroing";
+
 pub fn measure(setting: &Setting) -> Table {
     let title = "read the arrays of a stored NPZ of 302 MB into memory, warm";
-    let mut table = Table::new("question-zeroing", title);
-    let path = fixtures::once(setting, "zeroing.npz", |p| {
-        fixtures::stored_npz(p, ARRAYS as u64, BYTES as u64)
-    });
+    let mut table = Table::new(NAME, title);
+    let path = fixture(setting);
+    let contests = [Memory::Malloc, Memory::System]
+        .map(|memory| column(setting, NAME, "30 arrays of 10 MB", memory));
+    side_by_side(&mut table.matrix, "", contests.into());
+    count_reads(&mut table, &path);
+    let _ = std::fs::remove_file(&path);
+    table.notes.push(LEGEND.into());
+    table
+}
+
+fn fixture(setting: &Setting) -> PathBuf {
+    let build = |path: &Path| fixtures::stored_npz(path, ARRAYS as u64, BYTES as u64);
+    fixtures::once(setting, "zeroing.npz", build)
+}
+
+/// Where the arrays lie.
+fn pieces(model: &Model) -> Vec<Piece> {
+    let piece = |weight: Weight<'_>| {
+        let (_, _, info) = weight.parts().next().expect("it has one part");
+        let at = info.file_offset().expect("it is stored");
+        Piece { at, len: info.bytes as usize }
+    };
+    model.weights().map(piece).collect()
+}
+
+/// How often each form asks for bytes.
+fn count_reads(table: &mut Table, path: &Path) {
+    let piece = pieces(&Model::open(path).expect("it opens"))[0];
+    let (file, reads) = (File::open(path).expect("it opens"), Cell::new(0));
+    let counted = || Counted(&file, &reads);
+    let whole = zeroed(counted(), piece);
+    let mut count = |form: &str, made: &[u8]| {
+        assert_eq!(made, whole);
+        table.figure(format!("calls to read for an array, {form}"), reads.take().to_string());
+    };
+    count("zeroed, one read", &whole);
+    count("take and read_to_end", &to_end(counted(), piece));
+    count("take and read_to_end, buffered reader", &to_end_buffered(counted(), piece));
+}
+
+pub fn compare(setting: &Setting, _which: &str) -> Vec<Row> {
+    let path = fixture(setting);
     let open = |access| OpenOptions::new().access(access).open(&path).expect("it opens");
     let (mapped, positioned) = (open(FileAccess::Map), open(FileAccess::Read));
-    let pieces: Vec<Piece> = mapped
-        .weights()
-        .map(|weight| {
-            let (_, _, info) = weight.parts().next().expect("it has one part");
-            let at = info.file_offset().expect("it is stored");
-            Piece { at, len: info.bytes as usize }
-        })
-        .collect();
+    let pieces = pieces(&mapped);
     let file = File::open(&path).expect("it opens");
     let whole: Vec<Vec<u8>> = pieces.iter().map(|piece| zeroed(&file, *piece)).collect();
     let agreed = Agreed::default();
@@ -85,21 +120,7 @@ pub fn measure(setting: &Setting) -> Table {
         ),
     ];
     let timed = if setting.quick { 5 } else { 21 };
-    table.rows = contest(contestants, Rounds { warm_up: 2, timed });
-    let reads = Cell::new(0);
-    let mut count = |form: &str, made: Vec<u8>| {
-        assert_eq!(made, whole[0]);
-        table.figure(format!("calls to read for an array, {form}"), reads.take().to_string());
-    };
-    let counted = || Counted(&file, &reads);
-    count("zeroed", zeroed(counted(), pieces[0]));
-    count("take and read_to_end", to_end(counted(), pieces[0]));
-    count("take and read_to_end, buffered reader", to_end_buffered(counted(), pieces[0]));
-    let _ = std::fs::remove_file(&path);
-    table.notes.push(
-        "Giving memory back is not timed; every contestant's bytes were compared by a sum.".into(),
-    );
-    table
+    contest(contestants, Rounds { warm_up: 2, timed })
 }
 
 fn zeroed(mut file: impl Read + Seek, piece: Piece) -> Vec<u8> {
