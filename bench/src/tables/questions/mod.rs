@@ -32,8 +32,11 @@ use crate::{Setting, child};
 /// What this program is called with to hold one contest.
 pub const CHILD: &str = "question-contest";
 
+/// Holds the contest of a name.
+type Compare = fn(&Setting, &str) -> Vec<Row>;
+
 /// Contests that have a process to themselves.
-const CONTESTS: [(&str, fn(&Setting, &str) -> Vec<Row>); 3] = [
+const CONTESTS: [(&str, Compare); 3] = [
     (zeroing::NAME, zeroing::compare),
     (stack_buffer::NAME, stack_buffer::compare),
     (pushing::NAME, pushing::compare),
@@ -170,7 +173,7 @@ fn mixed(sum: u64, word: u64) -> u64 {
 
 /// Adds contests side by side: a line for each contestant, a column for each contest. A cell is
 /// the median with its spread, and how many times the first contestant's that is.
-pub fn side_by_side(matrix: &mut Matrix, title: &str, contests: Vec<(String, Vec<Row>)>) {
+pub fn side_by_side(matrix: &mut Matrix, title: &str, contests: &[(String, Vec<Row>)]) {
     if matrix.head.is_empty() {
         let columns = contests.iter().map(|(name, _)| name.clone());
         matrix.head = std::iter::once(String::new()).chain(columns).collect();

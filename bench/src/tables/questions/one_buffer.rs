@@ -36,7 +36,7 @@ pub fn measure(setting: &Setting) -> Table {
         contests.push((name.to_owned(), compare(&path, &walked, setting.quick)));
         let _ = std::fs::remove_file(&path);
     }
-    side_by_side(&mut table.matrix, "", contests);
+    side_by_side(&mut table.matrix, "", &contests);
     table.notes.push(LEGEND.into());
     table.notes.push(
         "The walk counts what it reads and keeps nothing; ours and anamnesis build a catalog and a report.".into(),

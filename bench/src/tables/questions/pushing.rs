@@ -37,7 +37,7 @@ pub fn measure(setting: &Setting) -> Table {
         // Malloc takes the larger ones from the system in any case.
         let as_it_is = SIZES.iter().map(held(Memory::Malloc));
         let contests = as_it_is.chain(SIZES[..2].iter().map(held(Memory::System)));
-        side_by_side(&mut table.matrix, &format!("{name}: "), contests.collect());
+        side_by_side(&mut table.matrix, &format!("{name}: "), &contests.collect::<Vec<_>>());
     }
     table.notes.push(LEGEND.into());
     table
@@ -62,9 +62,30 @@ fn compare_blocks<const BYTES: usize>(
     rounds: Rounds,
 ) -> Vec<Row> {
     let agreed = Agreed::default();
-    let buffer = &RefCell::new(Buffer::new(file.elements() * 4));
+    let len = file.elements();
+    let buffer = &RefCell::new(Buffer::new(len * 4));
+    let kept = RefCell::new(Vec::with_capacity(len));
+    let limit = Contestant::timed("limit: reads and writes the same bytes, reused", || {
+        limit::pass_parts::<4>(&[file.blocks()], buffer.borrow_mut().bytes(len * 4));
+    });
+    let mut all = vec![limit];
+    all.extend(plain_loops(file, decode, &agreed, (buffer, &kept)));
+    all.extend(ours(file, &agreed, buffer));
+    contest(all, rounds)
+}
+
+fn sum(made: &impl AsRef<[f32]>) -> u64 {
+    sum_numbers(made.as_ref())
+}
+
+/// Block after block, as the format describes them.
+fn plain_loops<'a, const BYTES: usize>(
+    file: &'a BlockFile,
+    decode: impl Fn(&[u8; BYTES]) -> Numbers + Copy + 'a,
+    agreed: &'a Agreed,
+    (buffer, kept): (&'a RefCell<Buffer>, &'a RefCell<Vec<f32>>),
+) -> Vec<Contestant<'a>> {
     let (len, blocks) = (file.elements(), file.blocks().as_chunks::<BYTES>().0);
-    let sum = |made: &Vec<f32>| sum_numbers(made);
     let push = move |mut all: Vec<f32>| {
         for block in blocks {
             all.extend_from_slice(&decode(block));
@@ -76,78 +97,72 @@ fn compare_blocks<const BYTES: usize>(
             *out = decode(block);
         }
     };
-    let kept = RefCell::new(Vec::with_capacity(len));
-    let ours = || {
+    let push_new = move || push(Vec::with_capacity(len));
+    let write_zeroed = move || {
+        let mut out = vec![0f32; len];
+        write(&mut out);
+        out
+    };
+    let push_reused = move || {
+        let mut all = kept.take();
+        all.clear();
+        kept.replace(push(all));
+    };
+    let sum_kept = |(): &()| sum_numbers(&kept.borrow());
+    vec![
+        fresh("plain loop, pushed into new, reserved", agreed, push_new, sum),
+        fresh("plain loop, written into new, zeroed", agreed, write_zeroed, sum),
+        fresh(
+            "plain loop, written into new, never zeroed",
+            agreed,
+            move || unzeroed(len, write),
+            sum,
+        ),
+        fresh("plain loop, pushed into reused, cleared", agreed, push_reused, sum_kept),
+        reused("plain loop, written into reused", agreed, (buffer, len), write),
+    ]
+}
+
+/// Ours, through the public door.
+fn ours<'a>(
+    file: &'a BlockFile,
+    agreed: &'a Agreed,
+    buffer: &'a RefCell<Buffer>,
+) -> Vec<Contestant<'a>> {
+    let len = file.elements();
+    let whole = || {
         let (mut scratch, weight) = (Scratch::default(), file.weight());
         move |out: &mut [f32]| {
             weight.decode_rows_with(0..file.rows, out, &mut scratch).expect("it decodes");
         }
     };
-    let (mut into_zeroed, mut into_reserved) = (ours(), ours());
-    let mut scratch = Scratch::default();
-    let mut row = vec![0f32; file.columns as usize];
-    let all = vec![
-        Contestant::timed("limit: reads and writes the same bytes, reused", || {
-            limit::pass_parts::<4>(&[file.blocks()], buffer.borrow_mut().bytes(len * 4));
-        }),
+    let (mut into_zeroed, mut into_reserved) = (whole(), whole());
+    let write_zeroed = move || {
+        let mut out = vec![0f32; len];
+        into_zeroed(&mut out);
+        out
+    };
+    let (mut scratch, mut row) = (Scratch::default(), vec![0f32; file.columns as usize]);
+    let push_rows = move || {
+        let (weight, mut all) = (file.weight(), Vec::with_capacity(len));
+        for index in 0..file.rows {
+            let rows = index..index + 1;
+            weight.decode_rows_with(rows, &mut row, &mut scratch).expect("it decodes");
+            all.extend_from_slice(&row);
+        }
+        all
+    };
+    vec![
+        fresh("ours, into new, zeroed", agreed, write_zeroed, sum),
         fresh(
-            "plain loop, pushed into new, reserved",
-            &agreed,
-            || push(Vec::with_capacity(len)),
+            "ours, into new, never zeroed",
+            agreed,
+            move || unzeroed(len, &mut into_reserved),
             sum,
         ),
-        fresh(
-            "plain loop, written into new, zeroed",
-            &agreed,
-            || {
-                let mut out = vec![0f32; len];
-                write(&mut out);
-                out
-            },
-            sum,
-        ),
-        fresh("plain loop, written into new, never zeroed", &agreed, || unzeroed(len, write), sum),
-        fresh(
-            "plain loop, pushed into reused, cleared",
-            &agreed,
-            || {
-                let mut all = kept.take();
-                all.clear();
-                kept.replace(push(all));
-            },
-            |()| sum_numbers(&kept.borrow()),
-        ),
-        reused("plain loop, written into reused", &agreed, (buffer, len), write),
-        fresh(
-            "ours, into new, zeroed",
-            &agreed,
-            || {
-                let mut out = vec![0f32; len];
-                into_zeroed(&mut out);
-                out
-            },
-            sum,
-        ),
-        fresh("ours, into new, never zeroed", &agreed, || unzeroed(len, &mut into_reserved), sum),
-        fresh(
-            "ours, row by row, pushed into new, reserved",
-            &agreed,
-            || {
-                let mut all = Vec::with_capacity(len);
-                for index in 0..file.rows {
-                    let weight = file.weight();
-                    weight
-                        .decode_rows_with(index..index + 1, &mut row, &mut scratch)
-                        .expect("it decodes");
-                    all.extend_from_slice(&row);
-                }
-                all
-            },
-            sum,
-        ),
-        reused("ours, into reused", &agreed, (buffer, len), ours()),
-    ];
-    contest(all, rounds)
+        fresh("ours, row by row, pushed into new, reserved", agreed, push_rows, sum),
+        reused("ours, into reused", agreed, (buffer, len), whole()),
+    ]
 }
 
 fn scale(block: &[u8]) -> f32 {

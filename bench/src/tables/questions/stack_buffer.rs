@@ -29,7 +29,7 @@ pub fn measure(setting: &Setting) -> Table {
         format!("decode {ROWS} x {COLUMNS} elements of E4M3, straight or by way of the stack");
     let mut table = Table::new(NAME, title);
     let contests = CONTESTS.map(|which| column(setting, NAME, which, Memory::System));
-    side_by_side(&mut table.matrix, "", contests.into());
+    side_by_side(&mut table.matrix, "", &contests);
     table.notes.push(LEGEND.into());
     table
 }

@@ -34,7 +34,7 @@ pub fn measure(setting: &Setting) -> Table {
     let path = fixture(setting);
     let contests = [Memory::Malloc, Memory::System]
         .map(|memory| column(setting, NAME, "30 arrays of 10 MB", memory));
-    side_by_side(&mut table.matrix, "", contests.into());
+    side_by_side(&mut table.matrix, "", &contests);
     count_reads(&mut table, &path);
     let _ = std::fs::remove_file(&path);
     table.notes.push(LEGEND.into());
