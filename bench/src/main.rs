@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
 //! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
-//! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
+//! chooses where inputs are built (a disk file system with 3 GB free, 9 GB for
+//! `question-mapping`; default `target/bench-data`).
 //! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
 //! default `/dev/shm/weigh-bench`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
