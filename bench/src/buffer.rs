@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, alloc_zeroed};
+use std::marker::PhantomData;
 
 use weighbridge::schemes::Element;
 
@@ -62,4 +63,45 @@ unsafe fn taken<T>(len: usize, take: impl FnOnce(Layout) -> *mut u8) -> Vec<T> {
     assert!(!memory.is_null(), "there is memory");
     // SAFETY: the caller's promise; the layout is that of `len` numbers.
     unsafe { Vec::from_raw_parts(memory, len, len) }
+}
+
+/// New memory that is asked for in pages of 2 MiB, zeroed by the system as it is touched.
+pub struct HugePages<T> {
+    map: *mut libc::c_void,
+    bytes: usize,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+impl<T: Element> HugePages<T> {
+    const PAGE: usize = 2 << 20;
+
+    /// Room for `len` numbers.
+    pub fn new(len: usize) -> Self {
+        // One page more, so that the numbers can begin at one.
+        let bytes = (len * size_of::<T>()).next_multiple_of(Self::PAGE) + Self::PAGE;
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory at an address of the kernel's choice.
+        let map = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+        assert!(map != libc::MAP_FAILED, "there is memory");
+        // SAFETY: advice about the memory just taken; it may be refused.
+        unsafe { libc::madvise(map, bytes, libc::MADV_HUGEPAGE) };
+        Self { map, bytes, len, of: PhantomData }
+    }
+
+    /// Its numbers.
+    pub fn numbers(&mut self) -> &mut [T] {
+        let skipped = self.map.addr().next_multiple_of(Self::PAGE) - self.map.addr();
+        // SAFETY: so many numbers fit behind what is skipped; zero bits are a number of each type;
+        // the memory is owned and borrowed for as long as the slice.
+        unsafe { std::slice::from_raw_parts_mut(self.map.byte_add(skipped).cast(), self.len) }
+    }
+}
+
+impl<T> Drop for HugePages<T> {
+    fn drop(&mut self) {
+        // SAFETY: unmaps exactly what was mapped; nothing refers to it any more.
+        unsafe { libc::munmap(self.map, self.bytes) };
+    }
 }

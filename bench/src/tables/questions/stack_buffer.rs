@@ -1,11 +1,13 @@
 //! Does decoding FP8 piece by piece into a buffer on the stack, which is then appended, help or
 //! hurt?
 
+use std::cell::RefCell;
+
 use weighbridge::schemes::Element;
 use weighbridge::{Scratch, Weight, bf16};
 
 use super::{Agreed, LEGEND, Memory, column, fresh, reused, side_by_side, sum_numbers};
-use crate::buffer::{unzeroed, zeroed};
+use crate::buffer::{HugePages, unzeroed, zeroed};
 use crate::decoding::{self, COLUMNS, ROWS, Subject};
 use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::table::Table;
@@ -62,6 +64,9 @@ fn compare_at<T: Element + Into<f32>, const SIZE: usize>(
         fresh("straight, new, `vec![0; n]`", &agreed, by_vec::<T>(weight), sum),
         fresh("straight, new, zeroed by the system", &agreed, new_zeroed::<T>(weight), sum),
         fresh("straight, new, reserved", &agreed, new_reserved::<T>(weight), sum),
+        fresh("straight, new, in huge pages", &agreed, new_huge::<T>(weight), |made| {
+            sum_numbers(made.borrow_mut().numbers())
+        }),
     ];
     for bytes in CHUNKS {
         let chunk = bytes / SIZE;
@@ -118,6 +123,16 @@ fn new_zeroed<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
 fn new_reserved<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
     let mut decode = straight(weight);
     move || unzeroed(weight.len(), &mut decode)
+}
+
+/// In pages of 2 MiB, where the system has them.
+fn new_huge<T: Element>(weight: Weight<'_>) -> impl FnMut() -> RefCell<HugePages<T>> {
+    let mut decode = straight(weight);
+    move || {
+        let mut out = HugePages::new(weight.len());
+        decode(out.numbers());
+        RefCell::new(out)
+    }
 }
 
 /// Some elements a call, where they belong.
