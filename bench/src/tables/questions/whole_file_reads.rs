@@ -25,7 +25,7 @@ const SHAPE: [u64; 2] = [1536, 1024];
 const LEN: usize = (SHAPE[0] * SHAPE[1]) as usize;
 /// Tensors that are compared by reading both files whole for each: the time of all is reckoned
 /// from them.
-const SAMPLE: usize = 4;
+const SAMPLE: usize = 2;
 
 pub fn measure(setting: &Setting) -> Table {
     let title =
