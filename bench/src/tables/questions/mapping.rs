@@ -294,14 +294,9 @@ fn limit_tensor(path: &Path) -> io::Result<Vec<u8>> {
 fn limit_all(path: &Path) -> io::Result<()> {
     let mut file = File::open(path)?;
     let mut block = vec![0; 1 << 20];
-    let mut sum = 0;
-    loop {
-        match file.read(&mut block)? {
-            0 => break,
-            len => sum = added(sum, &block[..len]),
-        }
+    while file.read(&mut block)? > 0 {
+        std::hint::black_box(&mut block);
     }
-    std::hint::black_box(sum);
     Ok(())
 }
 
