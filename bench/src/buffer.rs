@@ -1,6 +1,9 @@
 //! An output buffer that begins on a cache line and is reused for every element type.
 #![allow(unsafe_code)]
 
+use std::alloc::{Layout, alloc, alloc_zeroed};
+use std::marker::PhantomData;
+
 use weighbridge::schemes::Element;
 
 /// A cache line; its bytes are seen through the views only.
@@ -30,5 +33,75 @@ impl Buffer {
         assert!(len <= self.0.len() * 64);
         // SAFETY: as above, for bytes.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), len) }
+    }
+}
+
+/// New memory for `len` numbers, handed to `write` as it comes from the allocator: not zeroed, not
+/// touched. What is handed over may only be written, and all of it must be.
+pub fn unzeroed<T: Copy>(len: usize, write: impl FnOnce(&mut [T])) -> Vec<T> {
+    // SAFETY: the layout that `taken` asks for is not empty. The numbers are plain bits, and who
+    // gets them writes each before anyone reads it.
+    let mut numbers = unsafe { taken(len, |layout| alloc(layout)) };
+    write(&mut numbers);
+    numbers
+}
+
+/// New memory for `len` numbers that the system zeroes.
+pub fn zeroed<T: Element>(len: usize) -> Vec<T> {
+    // SAFETY: the layout that `taken` asks for is not empty. Zero bits are a number of each type.
+    unsafe { taken(len, |layout| alloc_zeroed(layout)) }
+}
+
+/// A vector in memory that `take` takes from the global allocator.
+///
+/// # Safety
+/// The memory must be the allocator's, of that layout, and hold numbers before they are read.
+unsafe fn taken<T>(len: usize, take: impl FnOnce(Layout) -> *mut u8) -> Vec<T> {
+    let layout = Layout::array::<T>(len).expect("it fits the address space");
+    assert!(layout.size() > 0);
+    let memory = take(layout).cast::<T>();
+    assert!(!memory.is_null(), "there is memory");
+    // SAFETY: the caller's promise; the layout is that of `len` numbers.
+    unsafe { Vec::from_raw_parts(memory, len, len) }
+}
+
+/// New memory that is asked for in pages of 2 MiB, zeroed by the system as it is touched.
+pub struct HugePages<T> {
+    map: *mut libc::c_void,
+    bytes: usize,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+impl<T: Element> HugePages<T> {
+    const PAGE: usize = 2 << 20;
+
+    /// Room for `len` numbers.
+    pub fn new(len: usize) -> Self {
+        // One page more, so that the numbers can begin at one.
+        let bytes = (len * size_of::<T>()).next_multiple_of(Self::PAGE) + Self::PAGE;
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory at an address of the kernel's choice.
+        let map = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+        assert!(map != libc::MAP_FAILED, "there is memory");
+        // SAFETY: advice about the memory just taken; it may be refused.
+        unsafe { libc::madvise(map, bytes, libc::MADV_HUGEPAGE) };
+        Self { map, bytes, len, of: PhantomData }
+    }
+
+    /// Its numbers.
+    pub fn numbers(&mut self) -> &mut [T] {
+        let skipped = self.map.addr().next_multiple_of(Self::PAGE) - self.map.addr();
+        // SAFETY: so many numbers fit behind what is skipped; zero bits are a number of each type;
+        // the memory is owned and borrowed for as long as the slice.
+        unsafe { std::slice::from_raw_parts_mut(self.map.byte_add(skipped).cast(), self.len) }
+    }
+}
+
+impl<T> Drop for HugePages<T> {
+    fn drop(&mut self) {
+        // SAFETY: unmaps exactly what was mapped; nothing refers to it any more.
+        unsafe { libc::munmap(self.map, self.bytes) };
     }
 }

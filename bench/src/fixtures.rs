@@ -207,16 +207,52 @@ pub fn apr(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
 
 /// An NPY file of one F32 array of `bytes` bytes.
 pub fn npy(path: &Path, bytes: u64) -> std::io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    out.write_all(&npy_head(bytes))?;
+    fill(&mut out, bytes)?;
+    out.flush()
+}
+
+fn npy_head(bytes: u64) -> Vec<u8> {
     let mut header =
         format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, 64), }}", bytes / 256);
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');
     }
     header.push('\n');
+    let length = (header.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat()
+}
+
+/// A stored NPZ of `count` F32 arrays of `bytes` bytes each.
+pub fn stored_npz(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
+    let mut array = npy_head(bytes);
+    fill(&mut array, bytes)?;
+    let sum = crc32fast::hash(&array);
     let mut out = BufWriter::new(File::create(path)?);
-    out.write_all(b"\x93NUMPY\x01\x00")?;
-    out.write_all(&(header.len() as u16).to_le_bytes())?;
-    out.write_all(header.as_bytes())?;
-    fill(&mut out, bytes)?;
+    let (mut directory, mut at) = (Vec::new(), 0u32);
+    for i in 0..count {
+        let name = format!("layer_{i}.npy");
+        // What both headers of a member hold: version, flags, method, time, sum, sizes, lengths.
+        let mut about = vec![20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
+        about.extend_from_slice(&sum.to_le_bytes());
+        (0..2).for_each(|_| about.extend_from_slice(&(array.len() as u32).to_le_bytes()));
+        about.extend_from_slice(&[name.len() as u8, 0, 0, 0]);
+        let local = [b"PK\x03\x04", &about[..], name.as_bytes()].concat();
+        out.write_all(&local)?;
+        out.write_all(&array)?;
+        directory.extend_from_slice(b"PK\x01\x02\x14\x00");
+        directory.extend_from_slice(&about);
+        directory.extend_from_slice(&[0; 10]);
+        directory.extend_from_slice(&at.to_le_bytes());
+        directory.extend_from_slice(name.as_bytes());
+        at += (local.len() + array.len()) as u32;
+    }
+    out.write_all(&directory)?;
+    out.write_all(b"PK\x05\x06\0\0\0\0")?;
+    (0..2).try_for_each(|_| out.write_all(&(count as u16).to_le_bytes()))?;
+    out.write_all(&(directory.len() as u32).to_le_bytes())?;
+    out.write_all(&at.to_le_bytes())?;
+    out.write_all(&[0; 2])?;
     out.flush()
 }

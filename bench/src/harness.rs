@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Someone who does the job and says how many seconds it took.
 pub struct Contestant<'a> {
@@ -60,7 +60,7 @@ pub struct Rounds {
 }
 
 /// What one contestant achieved.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Who.
     pub contestant: String,

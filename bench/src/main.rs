@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
 //! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
-//! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
+//! chooses where inputs are built (a disk file system with 3 GB free, 9 GB for
+//! `question-mapping`; default `target/bench-data`).
 //! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
 //! default `/dev/shm/weigh-bench`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
@@ -34,6 +35,7 @@ mod tables;
 mod verdict;
 
 use table::Table;
+use tables::questions;
 
 /// What a table needs to know.
 pub struct Setting {
@@ -73,6 +75,13 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("convert", tables::convert::measure, tables::convert::names),
     ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
     ("diff", tables::diff::measure, tables::diff::names),
+    ("question-zeroing", questions::zeroing::measure, Vec::new),
+    ("question-stack-buffer", questions::stack_buffer::measure, Vec::new),
+    ("question-pushing", questions::pushing::measure, Vec::new),
+    ("question-mapping", questions::mapping::measure, Vec::new),
+    ("question-one-buffer", questions::one_buffer::measure, Vec::new),
+    ("question-small-files", questions::small_files::measure, Vec::new),
+    ("question-whole-file-reads", questions::whole_file_reads::measure, Vec::new),
 ];
 
 fn main() {
@@ -148,6 +157,8 @@ fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
         child::APART => Some(child::apart(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
         decode_both::DECODE_BOTH => Some(decode_both::child(rest)),
+        questions::CHILD => Some(questions::child(rest)),
+        questions::mapping::CHILD => Some(questions::mapping::child(rest)),
         MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
         _ => None,
     }

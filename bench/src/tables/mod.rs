@@ -8,6 +8,7 @@ pub mod gguf_open;
 pub mod header_cost;
 pub mod npz_read;
 pub mod pth_open;
+pub mod questions;
 pub mod safetensors_open;
 pub mod scheme_decode;
 
