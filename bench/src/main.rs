@@ -8,6 +8,7 @@
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
 //! each block type or scheme. `.. -- make-source LINE DIR` leaves the source of a line of `convert`
 //! in a folder, for a profiler. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
+//! `.. -- guard [--bless] [PART-OF-A-NAME..]` counts instructions and compares them with stored counts.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
@@ -22,11 +23,13 @@ mod decoding;
 mod exact;
 mod fixtures;
 mod ggml;
+mod guard;
 mod harness;
 mod large;
 mod limit;
 mod machine;
 mod program;
+mod pth_file;
 mod random_blocks;
 mod table;
 mod tables;
@@ -94,6 +97,10 @@ fn main() {
     let only: Vec<String> = value(&mut arguments, "--only")
         .map_or_else(Vec::new, |names| names.split(',').map(str::to_owned).collect());
     let blocks = value(&mut arguments, "--blocks").map_or(Some(1 << 20), |n| n.parse().ok());
+    if arguments.first().is_some_and(|first| first == "guard") {
+        let bless = flag(&mut arguments, "--bless");
+        std::process::exit(guard::run(&arguments[1..], bless, &memory_data));
+    }
     let all = arguments.iter().any(|a| a == "all");
     let exact = arguments == ["ggml-exact"];
     let chosen: Vec<_> =
@@ -144,6 +151,7 @@ fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     let (what, rest) = arguments.split_first()?;
     match what.as_str() {
         child::APART => Some(child::apart(rest)),
+        guard::JOB => Some(guard::child(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
         MAKE_SOURCE => Some(tables::convert::leave_source(rest).map_err(std::io::Error::other)),
         _ => None,
@@ -168,7 +176,8 @@ fn usage() -> ! {
     eprintln!(
         "usage: bench [--json] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
          \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\n\
-         \x20      bench make-source LINE DIR\ntables: {}",
+         \x20      bench make-source LINE DIR\n\
+         \x20      bench guard [--bless] [PART-OF-A-NAME..]\ntables: {}",
         names.join(", ")
     );
     std::process::exit(2);

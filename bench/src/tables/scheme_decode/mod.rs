@@ -8,7 +8,7 @@
 mod canonical;
 pub mod cases;
 mod cells;
-mod checkpoint;
+pub mod checkpoint;
 mod four_bit;
 mod packed;
 mod peers;
