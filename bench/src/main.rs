@@ -1,7 +1,7 @@
 //! Side-by-side measurements.
 //!
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
-//! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
+//! them; `--json` prints JSON, `--markdown` a document with the machine on top, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
 //! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
 //! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
 //! default `/dev/shm/weigh-bench`).
@@ -74,6 +74,8 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("scheme-decode", tables::scheme_decode::measure, tables::scheme_decode::names),
     ("convert", tables::convert::measure, tables::convert::names),
     ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
+    ("growth-tensors", tables::growth_tensors::measure, tables::growth_tensors::names),
+    ("growth-threads", tables::growth_threads::measure, tables::growth_threads::names),
 ];
 
 fn main() {
@@ -82,7 +84,8 @@ fn main() {
         done.expect("what was asked for can be done");
         return;
     }
-    let [json, record, quick] = ["--json", "--record", "--quick"].map(|f| flag(&mut arguments, f));
+    let [json, markdown, record, quick] =
+        ["--json", "--markdown", "--record", "--quick"].map(|f| flag(&mut arguments, f));
     let data = value(&mut arguments, "--data").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-data"),
         PathBuf::from,
@@ -123,6 +126,9 @@ fn main() {
     let setting = Setting { data, memory_data, only, quick, blocks };
     if exact {
         std::process::exit(exact::run(&setting));
+    }
+    if markdown && !json {
+        println!("{}", machine::heading());
     }
     let mut tables = Vec::new();
     for (name, measure, _) in chosen {
@@ -174,7 +180,7 @@ fn value(arguments: &mut Vec<String>, name: &str) -> Option<String> {
 fn usage() -> ! {
     let names: Vec<_> = TABLES.iter().map(|(name, ..)| *name).collect();
     eprintln!(
-        "usage: bench [--json] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
+        "usage: bench [--json | --markdown] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
          \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\n\
          \x20      bench make-source LINE DIR\n\
          \x20      bench guard [--bless] [PART-OF-A-NAME..]\ntables: {}",

@@ -29,7 +29,7 @@ pub const SCHEMES: [&str; 11] = [
     "awq",
 ];
 
-/// What is opened and inspected.
+/// What is opened and inspected, each in a folder of its own: what lies beside a file is looked at.
 pub const CONTAINERS: [&str; 7] = [
     "model.safetensors",
     "vocabulary.gguf",
@@ -74,8 +74,11 @@ impl Inputs {
     }
 
     fn containers(&self) -> std::io::Result<()> {
+        for name in CONTAINERS {
+            fs::create_dir_all(self.folder.join(name))?;
+        }
         let [safetensors, gguf, npz, npy, pth, apr, sharded] =
-            CONTAINERS.map(|name| self.folder.join(name));
+            CONTAINERS.map(|name| container(&self.folder, name));
         fixtures::safetensors(&safetensors, TENSORS, 1024)?;
         fixtures::gguf(&gguf, 10_000, TENSORS, 1024)?;
         fixtures::npy(&npy, 1 << 20)?;
@@ -87,9 +90,8 @@ impl Inputs {
     }
 
     fn models(&self) -> std::io::Result<()> {
-        let tensors: Vec<_> = (0..4)
-            .map(|i| (format!("layers.{i}.weight"), DType::F32, vec![256, 1024]))
-            .collect();
+        let tensors: Vec<_> =
+            (0..4).map(|i| (format!("layers.{i}.weight"), DType::F32, vec![256, 1024])).collect();
         let layout = fixtures::safetensors_layout(&tensors, "pt")?;
         let mut bytes = layout.fixed[0].bytes.clone();
         let header = bytes.len();
@@ -104,6 +106,11 @@ impl Inputs {
         let blocks = BlockFile::new(block, 256, 4096, Scales::Sane, SEED);
         fs::write(self.folder.join(BLOCKS), &blocks.bytes)
     }
+}
+
+/// Where a container is.
+pub fn container(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name).join(name)
 }
 
 fn rewrite(model: &Model, options: ConvertOptions) -> std::io::Result<()> {

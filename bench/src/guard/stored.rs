@@ -56,7 +56,8 @@ impl Counts {
 
     /// These over older ones, which stay where there is nothing new.
     pub fn over(mut self, older: Option<Self>) -> Self {
-        let mut counts: BTreeMap<_, _> = older.map_or_else(Vec::new, |o| o.counts).into_iter().collect();
+        let mut counts: BTreeMap<_, _> =
+            older.map_or_else(Vec::new, |o| o.counts).into_iter().collect();
         counts.extend(self.counts);
         self.counts = counts.into_iter().collect();
         self
@@ -181,7 +182,9 @@ mod tests {
     #[test]
     fn every_job_must_be_stored_and_every_stored_one_counted() {
         let before = counts(&[("a", 1000), ("b", 1000)]);
-        assert!(Verdict::new(&before, &counts(&[("a", 1000), ("b", 1000), ("c", 1)]), true).failed());
+        assert!(
+            Verdict::new(&before, &counts(&[("a", 1000), ("b", 1000), ("c", 1)]), true).failed()
+        );
         assert!(Verdict::new(&before, &counts(&[("a", 1000)]), true).failed());
         assert!(!Verdict::new(&before, &counts(&[("a", 1000)]), false).failed());
     }

@@ -40,12 +40,19 @@ fn child(mut command: Command, job: &str, folder: &Path) -> Result<std::process:
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     command.arg(program).arg(JOB).arg(job).arg(folder).stdin(Stdio::null());
     // What a user has set must not change what is counted.
-    command.env_remove("WEIGHBRIDGE_SIMD");
+    command.env_remove("WEIGHBRIDGE_SIMD").env("RUST_BACKTRACE", "0");
     let said = command.output().map_err(|error| error.to_string())?;
     match said.status.success() {
         true => Ok(said),
-        false => Err(format!("{job} failed: {}", String::from_utf8_lossy(&said.stderr))),
+        false => Err(format!("{job} failed: {}", own_words(&said.stderr))),
     }
+}
+
+/// What the child said, without what valgrind said.
+fn own_words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = text.lines().filter(|line| !line.starts_with("==") && !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The number behind `Collected :`; none of zero, which means that the function was never entered.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::cases::{Case, Place};
 use super::peers::Peers;
-use crate::child::{self, Cost};
+use crate::child::{self, Cost, Moved};
 use crate::copy_loop::Copy;
 use crate::harness::{Contestant, Rounds, Row, contest, summary};
 use crate::large::Large;
@@ -152,6 +152,12 @@ impl Outcome {
     pub fn peak(&self, name: &str) -> Option<u64> {
         let index = self.rows.iter().position(|row| row.contestant == name)?;
         self.costs[index].iter().map(|cost| cost.peak).max()
+    }
+
+    /// Gigabytes that went through system calls in the last turn.
+    pub fn moved(&self, index: usize, which: impl Fn(Moved) -> u64) -> String {
+        let moved = self.costs[index].last().and_then(|cost| cost.moved);
+        moved.map_or("-".into(), |moved| format!("{:.3}", which(moved) as f64 / 1e9))
     }
 
     /// Processor time of the turn in the middle.
