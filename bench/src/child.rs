@@ -177,7 +177,7 @@ pub fn worker<'a>(name: &str, command: &mut Command, factor: f64) -> Option<Cont
 }
 
 /// The variable that names a Python for one library alone: `BENCH_PYTHON_BITSANDBYTES`.
-fn variable(module: &str) -> String {
+pub fn variable(module: &str) -> String {
     format!("BENCH_PYTHON_{}", module.to_uppercase().replace('.', "_"))
 }
 

@@ -1,14 +1,16 @@
 //! Side-by-side measurements.
 //!
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
-//! them; `--json` prints JSON, `--markdown` a document with the machine on top, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
-//! chooses where inputs are built (a disk file system with 3 GB free; default `target/bench-data`).
+//! them; `--json` prints JSON, `--markdown` a document with the machine on top, `--record` writes
+//! `bench/record/<cpu>/<date>.md`, `--data DIR` chooses where inputs are built (a disk file system
+//! with 3 GB free; default `target/bench-data`).
 //! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
 //! default `/dev/shm/weigh-bench`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
 //! each block type or scheme. `.. -- make-source LINE DIR` leaves the source of a line of `convert`
 //! in a folder, for a profiler. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
-//! `.. -- guard [--bless] [PART-OF-A-NAME..]` counts instructions and compares them with stored counts.
+//! `.. -- guard [--bless] [PART-OF-A-NAME..]` counts instructions and compares them with those
+//! that are stored. `.. -- peers` lists the tools that are compared with, and how to get them.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
@@ -17,6 +19,7 @@ use std::path::{Path, PathBuf};
 mod anamnesis;
 mod buffer;
 mod cache;
+mod candle;
 mod child;
 mod copy_loop;
 mod decoding;
@@ -28,6 +31,7 @@ mod harness;
 mod large;
 mod limit;
 mod machine;
+mod peers;
 mod program;
 mod pth_file;
 mod random_blocks;
@@ -103,6 +107,9 @@ fn main() {
     if arguments.first().is_some_and(|first| first == "guard") {
         let bless = flag(&mut arguments, "--bless");
         std::process::exit(guard::run(&arguments[1..], bless, &memory_data));
+    }
+    if arguments == ["peers"] {
+        return peers::list();
     }
     let all = arguments.iter().any(|a| a == "all");
     let exact = arguments == ["ggml-exact"];
@@ -183,7 +190,8 @@ fn usage() -> ! {
         "usage: bench [--json | --markdown] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
          \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\n\
          \x20      bench make-source LINE DIR\n\
-         \x20      bench guard [--bless] [PART-OF-A-NAME..]\ntables: {}",
+         \x20      bench guard [--bless] [PART-OF-A-NAME..]\n\
+         \x20      bench peers\ntables: {}",
         names.join(", ")
     );
     std::process::exit(2);
