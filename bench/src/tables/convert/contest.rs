@@ -16,6 +16,9 @@ use crate::large::Large;
 pub const LIMITS: [(&str, usize); 2] = [("limit, 2 threads", 2), ("limit, 1 thread", 1)];
 pub const OURS: [(&str, usize); 2] = [("weigh -j 2", 2), ("weigh -j 1", 1)];
 
+/// The system's own copying of the source, which is often smaller than the output.
+pub const CP: &str = "cp of the source";
+
 /// Ours, comparing its output with the source.
 pub const VERIFY: &str = "weigh verify";
 
@@ -105,6 +108,11 @@ pub fn run_all(
         let sync = case.place == Place::Disk;
         let copy = Copy { input: &source.file, output: &copied, bytes: written, threads, sync };
         entries.push((Entry::new(name, copy.command(), usize::MAX), copied.clone()));
+    }
+    if case.output != "-" {
+        let mut command = Command::new("cp");
+        command.arg("--reflink=never").arg(&source.file).arg(&copied);
+        entries.push((Entry::new(CP, command, usize::MAX), copied.clone()));
     }
     for (name, threads) in OURS {
         let command = peers.ours(case, source, &output, threads);
