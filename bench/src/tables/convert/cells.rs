@@ -1,7 +1,7 @@
 //! How the figures of a conversion are written.
 
 use super::cases::Case;
-use super::contest::{LIMITS, OURS, Outcome};
+use super::contest::{CP, LIMITS, OURS, Outcome};
 use crate::decoding::find;
 
 /// How to read them.
@@ -35,7 +35,11 @@ pub fn line(case: &Case, outcome: &Outcome, index: usize) -> Vec<String> {
         case.name.to_owned(),
         row.contestant.clone(),
         format!("{:.3} ({:.3})", row.median, row.best),
-        format!("{:.2}", outcome.bytes as f64 / row.median / 1e9),
+        // A copy of the source moves other bytes than the rest.
+        match row.contestant.as_str() {
+            CP => "-".into(),
+            _ => format!("{:.2}", outcome.bytes as f64 / row.median / 1e9),
+        },
         format!("{mark}{over:.2}{mark} ({:.2})", row.best / limit.best),
         format!("{:.2}", outcome.cpu(index)),
         format!("{:.1}", peak as f64 / f64::from(1 << 20)),
