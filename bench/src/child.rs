@@ -1,4 +1,4 @@
-//! Child programs, measured for time and memory.
+//! Child programs, measured for time, memory, and bytes read and written.
 #![allow(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,10 +20,41 @@ pub struct Cost {
     /// Largest resident set in bytes, as the system counts it: this program's own share before
     /// the child replaced it included.
     pub peak: u64,
+    /// Bytes it read and wrote by system calls, wherever they came from or went to: what it mapped
+    /// is not among them. `None` where the system does not say.
+    pub moved: Option<Moved>,
     /// What it printed.
     pub output: String,
     /// Whether it ended well.
     pub ok: bool,
+}
+
+/// Bytes that went through system calls.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Moved {
+    /// Read.
+    pub read: u64,
+    /// Written.
+    pub written: u64,
+}
+
+impl Moved {
+    /// Of a process that has ended but is not reaped yet: its account goes with it.
+    fn of(child: &Child) -> Option<Self> {
+        let text = std::fs::read_to_string(format!("/proc/{}/io", child.id())).ok()?;
+        let field =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        Some(Self { read: field("rchar:")?, written: field("wchar:")? })
+    }
+}
+
+/// Waits until a child has ended and leaves it unreaped; whether that went well.
+fn ended(child: &Child) -> bool {
+    // SAFETY: an all-zero siginfo is a valid value of that plain C struct.
+    let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: the pid is our own unreaped child; the out-pointer is valid for the call.
+    unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut about, options) == 0 }
 }
 
 /// Runs a program to its end.
@@ -40,6 +71,9 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
 
 /// Waits for a child and asks what it cost; exit codes up to `well` are a good end.
 fn reap(child: &Child, start: Instant, well: i32) -> Cost {
+    let ended = ended(child);
+    let wall = start.elapsed().as_secs_f64();
+    let moved = if ended { Moved::of(child) } else { None };
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value of that plain C struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -48,9 +82,10 @@ fn reap(child: &Child, start: Instant, well: i32) -> Cost {
         unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
     let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
     Cost {
-        wall: start.elapsed().as_secs_f64(),
+        wall,
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         peak: usage.ru_maxrss.cast_unsigned() * 1024,
+        moved,
         output: String::new(),
         ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= well,
     }
@@ -142,7 +177,7 @@ pub fn worker<'a>(name: &str, command: &mut Command, factor: f64) -> Option<Cont
 }
 
 /// The variable that names a Python for one library alone: `BENCH_PYTHON_BITSANDBYTES`.
-fn variable(module: &str) -> String {
+pub fn variable(module: &str) -> String {
     let first = module.split(',').next().unwrap_or(module);
     format!("BENCH_PYTHON_{}", first.to_uppercase().replace('.', "_"))
 }
@@ -172,4 +207,26 @@ pub fn missing(module: &str) -> String {
          library alone, to its python",
         variable(module)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_asked_for_all_it_cost() {
+        let path = std::env::temp_dir().join(format!("bench-child-{}", std::process::id()));
+        std::fs::write(&path, vec![7; 3 << 20]).unwrap();
+        let copy = path.with_extension("copy");
+        let script = format!("dd if={} of={} bs=65536 status=none", path.display(), copy.display());
+        let cost = run(Command::new("sh").args(["-c", &script])).unwrap();
+        assert!(cost.ok && cost.wall > 0.0 && cost.peak > 0);
+        // What a shell's own child moved counts, too: it was waited for.
+        let moved = cost.moved.unwrap();
+        assert!((3 << 20..4 << 20).contains(&moved.read), "{moved:?}");
+        assert!((3 << 20..4 << 20).contains(&moved.written), "{moved:?}");
+        for file in [path, copy] {
+            std::fs::remove_file(file).unwrap();
+        }
+    }
 }

@@ -92,7 +92,8 @@ pub fn safetensors_layout(
     Safetensors.lay_out(&planned, &about).map_err(std::io::Error::other)
 }
 
-fn layer_name(i: u64) -> String {
+/// A tensor's name as a language model's.
+pub fn layer_name(i: u64) -> String {
     let parts = [
         "self_attn.q_proj",
         "self_attn.k_proj",

@@ -1,14 +1,16 @@
 //! Side-by-side measurements.
 //!
 //! `cargo run --release -p bench -- all` runs every table, `.. -- gguf-open pth-open` some of
-//! them; `--json` prints JSON, `--record` writes `bench/record/<cpu>/<date>.md`, `--data DIR`
-//! chooses where inputs are built (a disk file system with 3 GB free, 9 GB for
-//! `question-mapping`; default `target/bench-data`).
+//! them; `--json` prints JSON, `--markdown` a document with the machine on top, `--record` writes
+//! `bench/record/<cpu>/<date>.md`, `--data DIR` chooses where inputs are built (a disk file system
+//! with 3 GB free, 9 GB for `question-mapping`; default `target/bench-data`).
 //! `--memory-data DIR` is where whole models are converted (a memory file system with 8 GB free;
 //! default `/dev/shm/weigh-bench`).
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
 //! each block type or scheme. `.. -- make-source LINE DIR` leaves the source of a line of `convert`
 //! in a folder, for a profiler. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
+//! `.. -- guard [--bless] [PART-OF-A-NAME..]` counts instructions and compares them with those
+//! that are stored. `.. -- peers` lists the tools that are compared with, and how to get them.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
@@ -17,6 +19,7 @@ use std::path::{Path, PathBuf};
 mod anamnesis;
 mod buffer;
 mod cache;
+mod candle;
 mod child;
 mod copy_loop;
 mod decode_both;
@@ -24,11 +27,14 @@ mod decoding;
 mod exact;
 mod fixtures;
 mod ggml;
+mod guard;
 mod harness;
 mod large;
 mod limit;
 mod machine;
+mod peers;
 mod program;
+mod pth_file;
 mod random_blocks;
 mod table;
 mod tables;
@@ -82,6 +88,8 @@ const TABLES: &[(&str, Measure, Names)] = &[
     ("question-one-buffer", questions::one_buffer::measure, Vec::new),
     ("question-small-files", questions::small_files::measure, Vec::new),
     ("question-whole-file-reads", questions::whole_file_reads::measure, Vec::new),
+    ("growth-tensors", tables::growth_tensors::measure, tables::growth_tensors::names),
+    ("growth-threads", tables::growth_threads::measure, tables::growth_threads::names),
 ];
 
 fn main() {
@@ -90,7 +98,8 @@ fn main() {
         done.expect("what was asked for can be done");
         return;
     }
-    let [json, record, quick] = ["--json", "--record", "--quick"].map(|f| flag(&mut arguments, f));
+    let [json, markdown, record, quick] =
+        ["--json", "--markdown", "--record", "--quick"].map(|f| flag(&mut arguments, f));
     let data = value(&mut arguments, "--data").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-data"),
         PathBuf::from,
@@ -105,6 +114,13 @@ fn main() {
     let only: Vec<String> = value(&mut arguments, "--only")
         .map_or_else(Vec::new, |names| names.split(',').map(str::to_owned).collect());
     let blocks = value(&mut arguments, "--blocks").map_or(Some(1 << 20), |n| n.parse().ok());
+    if arguments.first().is_some_and(|first| first == "guard") {
+        let bless = flag(&mut arguments, "--bless");
+        std::process::exit(guard::run(&arguments[1..], bless, &memory_data));
+    }
+    if arguments == ["peers"] {
+        return peers::list();
+    }
     let all = arguments.iter().any(|a| a == "all");
     let exact = arguments == ["ggml-exact"];
     let chosen: Vec<_> =
@@ -127,6 +143,9 @@ fn main() {
     let setting = Setting { data, memory_data, only, quick, blocks };
     if exact {
         std::process::exit(exact::run(&setting));
+    }
+    if markdown && !json {
+        println!("{}", machine::heading());
     }
     let mut tables = Vec::new();
     for (name, measure, _) in chosen {
@@ -155,6 +174,7 @@ fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     let (what, rest) = arguments.split_first()?;
     match what.as_str() {
         child::APART => Some(child::apart(rest)),
+        guard::JOB => Some(guard::child(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
         decode_both::DECODE_BOTH => Some(decode_both::child(rest)),
         questions::CHILD => Some(questions::child(rest)),
@@ -180,9 +200,11 @@ fn value(arguments: &mut Vec<String>, name: &str) -> Option<String> {
 fn usage() -> ! {
     let names: Vec<_> = TABLES.iter().map(|(name, ..)| *name).collect();
     eprintln!(
-        "usage: bench [--json] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
+        "usage: bench [--json | --markdown] [--record] [--data DIR] [--memory-data DIR] [--only LINE,..] [--quick] all | TABLE...\n\
          \x20      bench [--only TYPE,..] [--blocks N] ggml-exact\n\
-         \x20      bench make-source LINE DIR\ntables: {}",
+         \x20      bench make-source LINE DIR\n\
+         \x20      bench guard [--bless] [PART-OF-A-NAME..]\n\
+         \x20      bench peers\ntables: {}",
         names.join(", ")
     );
     std::process::exit(2);

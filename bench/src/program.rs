@@ -3,6 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Builds the program of a package that is outside the workspace, in a folder of its own.
+pub fn outside(package: &str, folder: &Path) -> Option<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(package).join("Cargo.toml");
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]).arg(manifest);
+    let built = command.arg("--target-dir").arg(folder).status().ok()?.success();
+    built.then(|| folder.join("release").join(package))
+}
+
 /// Builds a package's program of the same name, like this one or, in a folder of its own, for
 /// this machine.
 pub fn release(package: &str, native: Option<&Path>) -> Option<PathBuf> {

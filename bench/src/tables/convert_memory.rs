@@ -56,7 +56,12 @@ pub fn measure(setting: &Setting) -> Table {
     for (name, layout, flags) in lines().filter(|(name, ..)| setting.wants(name)) {
         let mut measured = Vec::new();
         for gigabytes in [1, 4, 16] {
-            let asked = gigabytes < 16 || LARGEST.contains(&name);
+            // A first impression is that of the smallest.
+            let asked = match gigabytes {
+                1 => true,
+                4 => !setting.quick,
+                _ => !setting.quick && LARGEST.contains(&name),
+            };
             let peak = asked.then(|| peak(setting, &weigh, layout, flags, gigabytes));
             match peak.transpose() {
                 Ok(peak) => measured.push(peak),

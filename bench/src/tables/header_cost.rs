@@ -1,4 +1,4 @@
-//! What looking at a 2 GB file brings into memory.
+//! What looking at a file of 2000 MiB brings into memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,41 +11,53 @@ const MIB: u64 = 1 << 20;
 type Build<'a> = Box<dyn FnOnce() -> Option<PathBuf> + 'a>;
 
 pub fn measure(setting: &Setting) -> Table {
-    let title = "inspect a 2 GB file that is not in the page cache: what is resident afterwards";
+    // A first impression is that of a tenth.
+    let count: u64 = if setting.quick { 200 } else { 2000 };
+    let title = format!(
+        "inspect a file of {count} MiB that is not in the page cache: what is resident afterwards"
+    );
     let mut table = Table::new("header-cost", title);
+    let mebibytes = count.to_string();
+    let name = |ending: &str| format!("{count}mib.{ending}");
     let inputs: [(&str, Build<'_>); 6] = [
         (
             "safetensors",
             Box::new(|| {
-                Some(fixtures::once(setting, "2gb.safetensors", |p| {
-                    fixtures::safetensors(p, 2000, MIB)
+                Some(fixtures::once(setting, &name("safetensors"), |p| {
+                    fixtures::safetensors(p, count, MIB)
                 }))
             }),
         ),
         (
             "gguf",
             Box::new(|| {
-                Some(fixtures::once(setting, "2gb.gguf", |p| fixtures::gguf(p, 150_000, 2000, MIB)))
+                Some(fixtures::once(setting, &name("gguf"), |p| {
+                    fixtures::gguf(p, 150_000, count, MIB)
+                }))
             }),
         ),
         (
             "apr",
-            Box::new(|| Some(fixtures::once(setting, "2gb.apr", |p| fixtures::apr(p, 2000, MIB)))),
+            Box::new(|| {
+                Some(fixtures::once(setting, &name("apr"), |p| fixtures::apr(p, count, MIB)))
+            }),
         ),
         (
             "npy",
-            Box::new(|| Some(fixtures::once(setting, "2gb.npy", |p| fixtures::npy(p, 2000 * MIB)))),
+            Box::new(|| {
+                Some(fixtures::once(setting, &name("npy"), |p| fixtures::npy(p, count * MIB)))
+            }),
         ),
         (
             "npz",
             Box::new(|| {
-                fixtures::by_python(setting, "2gb.npz", "numpy", "stored_npz.py", &["2000"])
+                fixtures::by_python(setting, &name("npz"), "numpy", "stored_npz.py", &[&mebibytes])
             }),
         ),
         (
             "pth",
             Box::new(|| {
-                fixtures::by_python(setting, "2gb.pth", "torch", "large_pth.py", &["2000"])
+                fixtures::by_python(setting, &name("pth"), "torch", "large_pth.py", &[&mebibytes])
             }),
         ),
     ];

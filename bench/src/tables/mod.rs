@@ -5,6 +5,8 @@ pub mod convert_memory;
 pub mod diff;
 pub mod gguf_decode;
 pub mod gguf_open;
+pub mod growth_tensors;
+pub mod growth_threads;
 pub mod header_cost;
 pub mod npz_read;
 pub mod pth_open;

@@ -8,7 +8,7 @@ use weighbridge::FileAccess;
 use super::{ours, ours_by_reader};
 use crate::harness::{Contestant, Rounds, contest};
 use crate::table::{Table, seconds};
-use crate::{Setting, child, fixtures};
+use crate::{Setting, candle, child, fixtures};
 
 const COUNT: usize = 5000;
 
@@ -44,6 +44,8 @@ pub fn measure(setting: &Setting) -> Table {
             files.iter().for_each(|p| drop(peer_by_reader(p)));
         }),
     ];
+    let program = candle::build(setting, &mut table.notes);
+    contestants.extend(candle::contestant(program.as_deref(), "pth", &folder));
     match child::python_with("torch") {
         Some(python) => {
             contestants.push(Contestant::reporting("torch.load(weights_only=True)", move || {

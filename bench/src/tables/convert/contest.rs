@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::cases::{Case, Place};
 use super::peers::Peers;
-use crate::child::{self, Cost};
+use crate::child::{self, Cost, Moved};
 use crate::copy_loop::Copy;
 use crate::harness::{Contestant, Rounds, Row, contest, summary};
 use crate::large::Large;
@@ -15,6 +15,9 @@ use crate::large::Large;
 /// The contestants that are always there, and how many threads each has.
 pub const LIMITS: [(&str, usize); 2] = [("limit, 2 threads", 2), ("limit, 1 thread", 1)];
 pub const OURS: [(&str, usize); 2] = [("weigh -j 2", 2), ("weigh -j 1", 1)];
+
+/// The system's own copying of the source, which is often smaller than the output.
+pub const CP: &str = "cp of the source";
 
 /// Ours, comparing its output with the source.
 pub const VERIFY: &str = "weigh verify";
@@ -106,6 +109,11 @@ pub fn run_all(
         let copy = Copy { input: &source.file, output: &copied, bytes: written, threads, sync };
         entries.push((Entry::new(name, copy.command(), usize::MAX), copied.clone()));
     }
+    if case.output != "-" {
+        let mut command = Command::new("cp");
+        command.arg("--reflink=never").arg(&source.file).arg(&copied);
+        entries.push((Entry::new(CP, command, usize::MAX), copied.clone()));
+    }
     for (name, threads) in OURS {
         let command = peers.ours(case, source, &output, threads);
         entries.push((Entry::new(name, command, usize::MAX), output.clone()));
@@ -152,6 +160,12 @@ impl Outcome {
     pub fn peak(&self, name: &str) -> Option<u64> {
         let index = self.rows.iter().position(|row| row.contestant == name)?;
         self.costs[index].iter().map(|cost| cost.peak).max()
+    }
+
+    /// Gigabytes that went through system calls in the last turn.
+    pub fn moved(&self, index: usize, which: impl Fn(Moved) -> u64) -> String {
+        let moved = self.costs[index].last().and_then(|cost| cost.moved);
+        moved.map_or("-".into(), |moved| format!("{:.3}", which(moved) as f64 / 1e9))
     }
 
     /// Processor time of the turn in the middle.

@@ -35,7 +35,10 @@ pub fn leave_source(arguments: &[String]) -> Result<(), String> {
 }
 
 pub fn measure(setting: &Setting) -> Table {
-    let mut table = Table::new("convert", "convert a model of 1.08 billion numbers, file to file");
+    let numbers = if setting.quick { NUMBERS / 8 } else { NUMBERS };
+    let title =
+        format!("convert a model of {:.2} billion numbers, file to file", numbers as f64 / 1e9);
+    let mut table = Table::new("convert", title);
     let peers = Peers::find(setting, &mut table.notes);
     let mut all: Vec<(&Case, Outcome)> = Vec::new();
     for case in CASES.iter().filter(|case| setting.wants(case.name)) {
@@ -45,7 +48,7 @@ pub fn measure(setting: &Setting) -> Table {
             Place::Disk => &setting.data,
         };
         let timed = if setting.quick { 3 } else { 5 };
-        let outcome = Large::make(folder, case.layout, NUMBERS, Payload::Random)
+        let outcome = Large::make(folder, case.layout, numbers, Payload::Random)
             .and_then(|source| contest::run_all(case, &source, folder, &peers, timed));
         match outcome {
             Ok(outcome) => {

@@ -4,6 +4,7 @@ use super::Measured;
 use super::peers::{GGML, GGUF_PY};
 use super::targets::{class, peer_over_ours};
 use crate::anamnesis::ANAMNESIS;
+use crate::candle::CANDLE;
 use crate::decoding::{LIMIT_HEAD, find, limit_cells};
 
 /// How to read them.
@@ -12,7 +13,7 @@ pub const LEGEND: &str = "Times are in ms, median with the best in brackets; `x`
      best in brackets. The limit reads the same bytes and writes the same number of bytes with \
      ordinary stores. `in cache` decodes 6 rows again and again, in ns per element by median; `baseline` is ours without instructions \
      beyond x86-64's baseline. \
-     anamnesis decodes to bf16; warm is with malloc keeping its pages. ggml's C and gguf-py \
+     anamnesis decodes to bf16; warm is with malloc keeping its pages. ggml's C, gguf-py and candle \
      decode to f32.";
 
 /// The columns.
@@ -21,7 +22,7 @@ pub fn head() -> Vec<String> {
     head.extend(LIMIT_HEAD.map(str::to_owned));
     head.push("in cache: f32, bf16, f16".into());
     head.push("baseline: f32, bf16, f16".into());
-    head.extend(ANAMNESIS.into_iter().chain([GGML, GGUF_PY]).map(str::to_owned));
+    head.extend(ANAMNESIS.into_iter().chain([GGML, GGUF_PY, CANDLE]).map(str::to_owned));
     head
 }
 
@@ -39,7 +40,7 @@ pub fn line(one: &Measured) -> Vec<String> {
     let baseline: Vec<_> =
         one.baseline.iter().map(|row| format!("{:.1}", row.median * 1e3)).collect();
     cells.push(baseline.join(", "));
-    for peer in ANAMNESIS.into_iter().chain([GGML, GGUF_PY]) {
+    for peer in ANAMNESIS.into_iter().chain([GGML, GGUF_PY, CANDLE]) {
         let cell = find(&one.peers, peer).zip(peer_over_ours(one, peer));
         cells.push(cell.map_or("-".into(), |(row, (median, best))| {
             format!("{:.1}, {median:.1}x ({best:.1}x)", row.median * 1e3)

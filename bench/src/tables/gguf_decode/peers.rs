@@ -1,4 +1,5 @@
-//! The other tools: anamnesis as child programs, ggml's C as a library, gguf-py in Python.
+//! The other tools: anamnesis as child programs, ggml's C as a library, gguf-py in Python, candle as a
+//! child program.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use crate::child::{self, worker};
 use crate::decoding::{COLUMNS, ROWS};
 use crate::harness::Contestant;
 use crate::random_blocks::BlockFile;
-use crate::{Setting, ggml};
+use crate::{Setting, candle, ggml};
 
 /// ggml's C, to f32.
 pub const GGML: &str = "ggml's C";
@@ -26,6 +27,7 @@ pub struct Peers {
     anamnesis: Option<Builds>,
     ggml: Option<ggml::Library>,
     python: Option<PathBuf>,
+    candle: Option<PathBuf>,
 }
 
 impl Peers {
@@ -48,7 +50,8 @@ impl Peers {
         if let Some(library) = &ggml {
             notes.push(format!("ggml's C is version {}", library.version()));
         }
-        Self { anamnesis, ggml, python }
+        let candle = candle::build(setting, notes);
+        Self { anamnesis, ggml, python, candle }
     }
 
     /// Adds those who can decode this file to a contest. What is returned is the file they read,
@@ -78,6 +81,7 @@ impl Peers {
             command.args([&numbers[0], file.block.name, &numbers[1], &numbers[2]]);
             contest.extend(worker(GGUF_PY, &mut command, ROWS as f64 / PYTHON_ROWS as f64));
         }
+        contest.extend(candle::contestant(self.candle.as_deref(), "decode", &path));
         debug_assert_eq!(file.columns, COLUMNS);
         OnDisk(path)
     }

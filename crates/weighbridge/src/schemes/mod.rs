@@ -26,6 +26,7 @@ pub mod bnb;
 mod columns;
 pub mod compressed;
 mod effort;
+mod endings;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
@@ -46,6 +47,7 @@ mod unused;
 pub use answers::Answer;
 pub use bids::{Entry, Ledger, settle};
 use effort::Effort;
+use endings::Endings;
 
 /// Every scheme that bids. `plain` is not here: it is what nobody bid for.
 pub static SCHEMES: &[&dyn Scheme] = &[
@@ -117,6 +119,7 @@ pub struct Evidence<'a> {
     starts: Vec<usize>,
     /// Built when a scheme first asks: most files hold plain tensors only.
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
+    endings: OnceCell<Endings<'a>>,
     configs: &'a [Config],
     metadata: Vec<&'a Metadata>,
     /// Reads the image of a stored tensor, where there is a file to read.
@@ -139,6 +142,7 @@ impl<'a> Evidence<'a> {
             tensors: Vec::new(),
             starts: Vec::new(),
             by_name: OnceCell::new(),
+            endings: OnceCell::new(),
             configs,
             metadata: Vec::new(),
             read: None,
@@ -245,6 +249,18 @@ impl<'a> Evidence<'a> {
             names.map(|(index, (_, info))| (&*info.name, index)).collect()
         });
         by_name.get(name).map(|&index| self.tensors[index])
+    }
+
+    /// The tensor whose name is `stem` with `suffix` behind it. Where no name has that suffix, this
+    /// costs next to nothing.
+    #[must_use]
+    pub fn beside(&self, stem: &str, suffix: &str) -> Option<(TensorId, &'a TensorInfo)> {
+        let endings =
+            || Endings::of(self.tensors.iter().map(|(_, info)| -> &'a str { &info.name }));
+        match self.endings.get_or_init(endings).may_end_with(suffix) {
+            true => self.find(&[stem, suffix].concat()),
+            false => None,
+        }
     }
 
     /// A tensor's position in [`tensors`](Self::tensors).

@@ -76,7 +76,7 @@ impl<'a> Comfy<'a> {
 
     /// What is said of a layer, if anything is.
     pub(super) fn layer(&self, evidence: &Evidence<'a>, module: &str) -> Option<Layer<'a>> {
-        if let Some((id, info)) = evidence.find(&format!("{module}.comfy_quant")) {
+        if let Some((id, info)) = evidence.beside(module, ".comfy_quant") {
             let json = evidence.bytes(id).and_then(|bytes| {
                 serde_json::from_slice::<Json>(&bytes)
                     .map_err(|e| format!("{} is not JSON: {e}", info.name))

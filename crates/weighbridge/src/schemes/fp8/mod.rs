@@ -155,7 +155,7 @@ impl<'a> Model<'_, 'a> {
             }
         };
         let scale_type = scale_type(scale)?;
-        if self.evidence.find(&format!("{}_scale_2", info.name)).is_some() {
+        if self.evidence.beside(&info.name, "_scale_2").is_some() {
             return Err("its scales are scaled themselves (weight_scale_2): 8-bit floats with \
                 two levels of scales cannot be decoded by this version"
                 .to_owned());
@@ -215,7 +215,7 @@ impl<'a> Model<'_, 'a> {
     /// A multiplier called an inverse, beside a weight of any type: no other scheme has that name.
     /// Powers of two beside whole numbers belong to 4-bit floats in pairs.
     fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, Found<'a>)> {
-        let Some((id, scale)) = self.evidence.find(&format!("{}_scale_inv", info.name)) else {
+        let Some((id, scale)) = self.evidence.beside(&info.name, "_scale_inv") else {
             return Vec::new();
         };
         match scale_type(scale) {

@@ -19,7 +19,7 @@ pub(super) fn scales_of<'a>(evidence: &Evidence<'a>, name: &str) -> Vec<(&'stati
     const AFTER_PARAMETER: [&str; 2] = ["_weight_scale", "_weight_scale_inv"];
     let module = module_of(name);
     let find = |stem: &str, ending: &'static str| {
-        evidence.find(&format!("{stem}{ending}")).map(|found| (ending, found))
+        evidence.beside(stem, ending).map(|found| (ending, found))
     };
     let any = AFTER_ANY.iter().filter_map(|&ending| find(name, ending));
     let others: &[&'static str] = if module == name { &AFTER_PARAMETER } else { &AFTER_MODULE };

@@ -80,7 +80,7 @@ impl<'g, 'a> Group<'g, 'a> {
         }
         let module = info.name.strip_suffix(kind.anchor)?;
         let find = |suffix: &'static str| {
-            let (id, info) = evidence.find(&format!("{module}{suffix}"))?;
+            let (id, info) = evidence.beside(module, suffix)?;
             Some((suffix, id, info))
         };
         let mut companions = Vec::new();

@@ -1,0 +1,32 @@
+//! candle as a child program, in a package outside the workspace.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::child::worker;
+use crate::harness::Contestant;
+use crate::{Setting, program};
+
+/// Its name in the tables.
+pub const CANDLE: &str = "candle-core";
+
+/// Its program, built; a note where that fails, and nothing where a first impression is enough.
+pub fn build(setting: &Setting, notes: &mut Vec<String>) -> Option<PathBuf> {
+    if setting.quick {
+        return None;
+    }
+    let built = program::outside("candle-peer", &setting.data.join("candle"));
+    if built.is_none() {
+        notes.push(
+            "candle-core is missing: `cargo build --release --manifest-path \
+             bench/candle-peer/Cargo.toml` failed, which needs its crates from crates.io"
+                .into(),
+        );
+    }
+    built
+}
+
+/// The contestant that does what the arguments say; `None` where it cannot.
+pub fn contestant<'a>(program: Option<&Path>, what: &str, path: &Path) -> Option<Contestant<'a>> {
+    worker(CANDLE, Command::new(program?).arg(what).arg(path), 1.0)
+}

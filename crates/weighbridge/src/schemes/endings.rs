@@ -1,0 +1,67 @@
+//! The endings of a model's tensor names: what follows the last dot.
+//!
+//! A model has a handful of them, however many tensors it has. Schemes ask for every tensor what
+//! lies beside it under a dozen names; where no name at all ends so, there is no need to put the
+//! name together and look it up.
+
+/// A model whose names have more endings than this is not worth the list.
+const MOST: usize = 64;
+
+/// The endings, or nothing where they are too many.
+#[derive(Debug)]
+pub(super) struct Endings<'a>(Option<Vec<&'a str>>);
+
+impl<'a> Endings<'a> {
+    pub(super) fn of(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut endings: Vec<&str> = Vec::new();
+        for name in names {
+            let ending = ending(name);
+            if !endings.contains(&ending) {
+                endings.push(ending);
+            }
+            if endings.len() > MOST {
+                return Self(None);
+            }
+        }
+        Self(Some(endings))
+    }
+
+    /// Whether some name may end with `suffix`; false only if none does.
+    pub(super) fn may_end_with(&self, suffix: &str) -> bool {
+        let Some(endings) = &self.0 else { return true };
+        match suffix.rsplit_once('.') {
+            Some((_, whole)) => endings.contains(&whole),
+            None => endings.iter().any(|ending| ending.ends_with(suffix)),
+        }
+    }
+}
+
+fn ending(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suffix_that_some_name_has_is_never_denied() {
+        let names = ["a.b.weight", "a.b.weight_scale_inv", "plain", "x.", ".y", "ö.scäle"];
+        let endings = Endings::of(names.iter().copied());
+        for name in names {
+            for (at, _) in name.char_indices() {
+                assert!(endings.may_end_with(&name[at..]), "{}", &name[at..]);
+            }
+        }
+        for absent in ["_scale", ".scale", ".b.weigh", ".plain_scale", "weights"] {
+            assert!(!endings.may_end_with(absent), "{absent}");
+        }
+    }
+
+    #[test]
+    fn too_many_endings_deny_nothing() {
+        let names: Vec<String> = (0..=MOST).map(|i| format!("t{i}")).collect();
+        assert!(Endings::of(names.iter().map(String::as_str)).may_end_with("absent"));
+        assert!(!Endings::of(names[1..].iter().map(String::as_str)).may_end_with("absent"));
+    }
+}
