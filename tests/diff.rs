@@ -123,9 +123,11 @@ fn a_number_that_is_none_on_both_sides_is_the_same_and_counted() {
     let found = &report.tensors[0];
     assert_eq!((found.status, found.identical), (Status::Identical, Some(3)));
     assert_eq!((found.nan_a, found.nan_b), (Some(1), Some(1)));
-    // Equal bytes are looked into only if that is asked for.
+    // Equal bytes are not decoded unless that is asked for, but what is not finite is counted.
     let report = compare((&[3], &a), (&[3], &a), &DiffOptions::default());
-    assert_eq!(report.tensors[0].nan_a, None);
+    let found = &report.tensors[0];
+    assert_eq!((found.nan_a, found.nan_b, found.inf_a), (Some(1), Some(1), Some(0)));
+    assert_eq!(found.mean_a, None);
     let all = DiffOptions::default().values(Values::All);
     let report = compare((&[3], &a), (&[3], &a), &all);
     assert_eq!((report.tensors[0].nan_a, report.tensors[0].status), (Some(1), Status::Identical));
