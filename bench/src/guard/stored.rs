@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts may differ by this share: what is more is a change of the code.
-const TOLERANCE: f64 = 0.03;
+/// Counts may differ by so many in a hundred: what is more is a change of the code.
+const TOLERANCE: u64 = 3;
 
 /// The instructions of each job, and what they were counted with.
 #[derive(Clone, Debug)]
@@ -101,10 +101,14 @@ impl Verdict {
                 verdict.unknown.push(name.clone());
                 continue;
             };
-            let change = *count as f64 / stored.max(1) as f64 - 1.0;
-            match change {
-                c if c > TOLERANCE => verdict.slower.push((name.clone(), stored, *count)),
-                c if c < -TOLERANCE => verdict.faster.push((name.clone(), stored, *count)),
+            let (scaled, allowed) = (count * 100, stored * TOLERANCE);
+            match stored * 100 {
+                before if scaled > before + allowed => {
+                    verdict.slower.push((name.clone(), stored, *count));
+                }
+                before if scaled + allowed < before => {
+                    verdict.faster.push((name.clone(), stored, *count));
+                }
                 _ => verdict.same += 1,
             }
         }
@@ -140,9 +144,8 @@ impl fmt::Display for Verdict {
         }
         writeln!(
             f,
-            "{} within {:.0} %, {} slower, {} faster",
+            "{} within {TOLERANCE} %, {} slower, {} faster",
             self.same,
-            TOLERANCE * 100.0,
             self.slower.len(),
             self.faster.len()
         )
