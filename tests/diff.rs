@@ -183,7 +183,7 @@ fn weights_that_are_decoded_by_rows_can_be_compared_transposed() {
     let (rows, columns) = weight.rows_and_columns();
     let mut values = vec![0f32; weight.len()];
     weight.decode_into(&mut values).unwrap();
-    let (rows, columns) = (rows as usize, columns as usize);
+    let [rows, columns] = [rows, columns].map(|count| usize::try_from(count).unwrap());
     let shape = [columns, rows];
     let other = model(&[(name, "F32", &shape, bytes(&turned(&values, rows, columns)))]);
     let only = |options: DiffOptions| options.include(std::sync::Arc::new(move |n| n == name));
@@ -281,7 +281,7 @@ fn figures_are_those_of_numpy() {
         fixtures().into_iter().map(|fixture| (fixture.name.clone(), fixture)).collect();
     for pair in &pairs {
         let (a, b) = (pair["a"].as_str().unwrap(), pair["b"].as_str().unwrap());
-        let copy = fixtures.get(a).map(|fixture| fixture.model());
+        let copy = fixtures.get(a).map(fixtures::Fixture::model);
         let path = copy.as_ref().map_or(folder.join(a), |copy| copy.path().to_owned());
         let options = DiffOptions::default().values(Values::All);
         // Away from the config of the model it lies beside.

@@ -63,6 +63,11 @@ impl<'a> Answers<'a> {
         Self { rules, asked: RefCell::default() }
     }
 
+    /// Whether nobody has said anything.
+    pub(super) fn are_none(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// What the first rule that matches says of a weight.
     pub(super) fn ask(&self, weight: &str) -> Option<&'a str> {
         let matching = self.rules.iter().enumerate().find(|(_, rule)| (rule.matches)(weight));

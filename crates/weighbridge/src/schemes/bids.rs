@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::leftover::{self, State};
-use super::{Bid, Bids, Evidence, Scheme, TensorId, unused};
+use super::{Bid, Bids, Evidence, Scheme, TensorId, plainly, unused};
 use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::text::{escaped, shortened};
 
@@ -47,7 +47,12 @@ enum Owner {
 pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let mut ledger = Ledger::default();
     let mut claims: Vec<Option<(&'static str, Bid)>> = Vec::new();
-    for scheme in schemes {
+    let asked: &[&dyn Scheme] = match plainly::is_plain(evidence) {
+        true => &[],
+        false => schemes,
+    };
+    debug_assert!(!asked.is_empty() || schemes.iter().all(|scheme| is_silent(*scheme, evidence)));
+    for scheme in asked {
         let mut bids = Bids::default();
         scheme.bid(evidence, &mut bids);
         refuse_uncountable(&mut bids);
@@ -80,6 +85,13 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
+}
+
+/// Whether a scheme has nothing to say.
+fn is_silent(scheme: &dyn Scheme, evidence: &Evidence<'_>) -> bool {
+    let mut bids = Bids::default();
+    scheme.bid(evidence, &mut bids);
+    bids.weights.is_empty() && bids.dropped.is_empty() && bids.findings.is_empty()
 }
 
 /// Takes back bids for weights with more elements than can be counted: shapes that only a damaged

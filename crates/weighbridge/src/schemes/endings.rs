@@ -26,6 +26,11 @@ impl<'a> Endings<'a> {
         Self(Some(endings))
     }
 
+    /// Whether there are none but these.
+    pub(super) fn are_among(&self, known: &[&str]) -> bool {
+        self.0.as_ref().is_some_and(|all| all.iter().all(|ending| known.contains(ending)))
+    }
+
     /// Whether some name may end with `suffix`; false only if none does.
     pub(super) fn may_end_with(&self, suffix: &str) -> bool {
         let Some(endings) = &self.0 else { return true };

@@ -37,6 +37,7 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
+mod plainly;
 mod refused;
 #[cfg(test)]
 mod testing;
@@ -255,12 +256,15 @@ impl<'a> Evidence<'a> {
     /// costs next to nothing.
     #[must_use]
     pub fn beside(&self, stem: &str, suffix: &str) -> Option<(TensorId, &'a TensorInfo)> {
-        let endings =
-            || Endings::of(self.tensors.iter().map(|(_, info)| -> &'a str { &info.name }));
-        match self.endings.get_or_init(endings).may_end_with(suffix) {
+        match self.endings().may_end_with(suffix) {
             true => self.find(&[stem, suffix].concat()),
             false => None,
         }
+    }
+
+    fn endings(&self) -> &Endings<'a> {
+        let names = || self.tensors.iter().map(|(_, info)| -> &'a str { &info.name });
+        self.endings.get_or_init(|| Endings::of(names()))
     }
 
     /// A tensor's position in [`tensors`](Self::tensors).
