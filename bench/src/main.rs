@@ -36,6 +36,7 @@ mod peers;
 mod program;
 mod pth_file;
 mod random_blocks;
+mod summary;
 mod table;
 mod tables;
 mod verdict;
@@ -120,6 +121,10 @@ fn main() {
     }
     if arguments == ["peers"] {
         return peers::list();
+    }
+    if arguments == ["summary"] {
+        let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
+        return println!("{}", summary::run(&record).unwrap_or_else(|reason| reason).trim_end());
     }
     let all = arguments.iter().any(|a| a == "all");
     let exact = arguments == ["ggml-exact"];
