@@ -263,8 +263,9 @@ fn once<'a, 'm>(weights: &'a [Weight<'m>]) -> impl Iterator<Item = &'a Weight<'m
 
 /// What one weight adds to the payload of a conversion, by the rules of `--dtype`.
 fn add_decoded(weight: &Weight<'_>, decoded: &mut DecodedBytes) {
+    let elements = weight.elements();
     let bytes = |output_type: OutputType| match output_type.of(weight) {
-        Some(dtype) => dtype.bytes_for(weight.elements()).unwrap_or(0),
+        Some(dtype) => dtype.bytes_for(elements).unwrap_or(0),
         None => weight.stored_bytes(),
     };
     decoded.auto = decoded.auto.saturating_add(bytes(OutputType::Auto));

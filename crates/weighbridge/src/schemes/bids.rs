@@ -45,14 +45,25 @@ enum Owner {
 /// plain stored tensors, so the outcome does not depend on the order of the schemes.
 #[must_use]
 pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
+    if plainly::is_plain(evidence) {
+        debug_assert!(is_of_plain_weights(&settle_by_bids(evidence, schemes)));
+        let plain = evidence.tensors().iter().map(|&(id, _)| Entry::Plain(id));
+        return Ledger { weights: plain.collect(), ..Ledger::default() };
+    }
+    settle_by_bids(evidence, schemes)
+}
+
+/// Whether nobody had anything to say.
+fn is_of_plain_weights(ledger: &Ledger) -> bool {
+    ledger.dropped.is_empty()
+        && ledger.findings.is_empty()
+        && ledger.weights.iter().all(|entry| matches!(entry, Entry::Plain(_)))
+}
+
+fn settle_by_bids(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let mut ledger = Ledger::default();
     let mut claims: Vec<Option<(&'static str, Bid)>> = Vec::new();
-    let asked: &[&dyn Scheme] = match plainly::is_plain(evidence) {
-        true => &[],
-        false => schemes,
-    };
-    debug_assert!(!asked.is_empty() || schemes.iter().all(|scheme| is_silent(*scheme, evidence)));
-    for scheme in asked {
+    for scheme in schemes {
         let mut bids = Bids::default();
         scheme.bid(evidence, &mut bids);
         refuse_uncountable(&mut bids);
@@ -85,13 +96,6 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let unused = evidence.answers.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
-}
-
-/// Whether a scheme has nothing to say.
-fn is_silent(scheme: &dyn Scheme, evidence: &Evidence<'_>) -> bool {
-    let mut bids = Bids::default();
-    scheme.bid(evidence, &mut bids);
-    bids.weights.is_empty() && bids.dropped.is_empty() && bids.findings.is_empty()
 }
 
 /// Takes back bids for weights with more elements than can be counted: shapes that only a damaged
