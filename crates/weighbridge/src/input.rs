@@ -154,8 +154,11 @@ impl Input {
 
     /// Says that everything will be read, mostly front to back: the system may read ahead.
     pub(crate) fn will_need_all(&self) {
-        if let Kind::File { file, .. } = &self.kind {
-            advise_sequential(file);
+        match &self.kind {
+            Kind::File { file, .. } => advise_sequential(file),
+            #[cfg(unix)]
+            Kind::Map(map) => drop(map.advise(Advice::Sequential)),
+            _ => {}
         }
     }
 

@@ -265,6 +265,11 @@ impl Model {
         self.findings.iter().filter(|finding| !self.ledger.findings.contains(finding))
     }
 
+    /// Says that most of its files will be read, which they were not opened for.
+    pub(crate) fn will_need_all(&self) {
+        self.sources.iter().for_each(|source| source.input().will_need_all());
+    }
+
     /// An error if one of its files was changed since it was opened.
     pub(crate) fn refuse_changed(&self) -> Result<()> {
         self.sources.iter().try_for_each(|source| source.input().refuse_changed())

@@ -58,9 +58,7 @@ impl Writing<'_> {
         target: &Target,
         out: Option<&mut (dyn Write + Send)>,
     ) -> Result<u64> {
-        for source in self.model.sources() {
-            source.input().will_need_all();
-        }
+        self.model.will_need_all();
         match (&target.place, out) {
             (Place::Stream, Some(out)) => self.stream(out),
             (Place::Stream, None) => {

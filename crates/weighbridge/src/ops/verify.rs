@@ -59,6 +59,8 @@ pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result
         .in_file(output.path()));
     }
     let (plan, _) = planned(model, options, &target)?;
+    model.will_need_all();
+    output.will_need_all();
     let report = compare(output, &plan, options)?;
     model.refuse_changed()?;
     output.refuse_changed()?;

@@ -46,6 +46,8 @@ use summary::Whole;
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
     let mut comparison = Comparison::of(a, b, options)?;
     if options.values != Values::None {
+        a.will_need_all();
+        b.will_need_all();
         let done = comparison.compare_bytes()?;
         comparison.compare_values(done)?;
         a.refuse_changed()?;
