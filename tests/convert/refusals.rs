@@ -1,0 +1,200 @@
+//! What cannot be written, or must not be, is refused and leaves nothing behind.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::common::root;
+use crate::{gguf, names_in, one};
+use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, ops};
+
+/// The error, after making sure that the folder was left as it was.
+fn refused(model: &Model, options: &ConvertOptions, folder: &Path) -> weighbridge::Error {
+    let before = names_in(folder);
+    let error = ops::convert(model, options).unwrap_err();
+    assert_eq!(names_in(folder), before, "{error}");
+    error
+}
+
+#[test]
+fn names_that_cannot_be_written_are_refused() {
+    let model = Model::open_bytes(one("F32", &[1], &[0; 4], ""), "one.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["out.bin", "out.onnx"] {
+        let target = folder.path().join(name);
+        let error = refused(&model, &ConvertOptions::new(target), folder.path());
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.hint_text().unwrap().contains("safetensors"), "{error}");
+    }
+    for (name, problem) in [(".safetensors", "needs a name"), ("/dev/full", "exists already")] {
+        let target = folder.path().join(name);
+        let error = refused(&model, &ConvertOptions::new(target), folder.path());
+        assert!(error.message().contains(problem), "{error}");
+    }
+    let target = folder.path().join("nowhere/out.safetensors");
+    for dry_run in [false, true] {
+        let options = ConvertOptions::new(&target).dry_run(dry_run);
+        let error = refused(&model, &options, folder.path());
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.hint_text().unwrap().ends_with("nowhere does not exist"), "{error}");
+    }
+    let empty = Model::open_bytes(b"\x02\0\0\0\0\0\0\0{}".to_vec(), "empty").unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&empty, &options, folder.path());
+    assert!(error.to_string().contains("has no weights"), "{error}");
+    assert_eq!(error.hint_text(), None);
+}
+
+#[test]
+fn an_existing_output_is_replaced_only_by_force_and_only_when_complete() {
+    let model = Model::open_bytes(one("F32", &[1], &[7; 4], ""), "one.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    std::fs::write(&target, b"precious").unwrap();
+    let error = refused(&model, &ConvertOptions::new(&target), folder.path());
+    assert!(error.to_string().contains("exists already"), "{error}");
+    let stopped = Arc::new(AtomicBool::new(true));
+    let options = ConvertOptions::new(&target).force(true);
+    let error = refused(&model, &options.clone().cancel(stopped), folder.path());
+    assert!(error.to_string().contains("stopped"), "{error}");
+    assert_eq!(std::fs::read(&target).unwrap(), b"precious");
+    ops::convert(&model, &options).unwrap();
+    assert_eq!(Model::open(&target).unwrap().weight("t").unwrap().bytes(), Some(&[7; 4][..]));
+    assert_eq!(names_in(folder.path()), ["out.safetensors"]);
+}
+
+/// By its own name, through links of both kinds, and as one shard of several.
+#[cfg(unix)]
+#[test]
+fn the_input_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("in.safetensors"), one("F32", &[1], &[7; 4], "")).unwrap();
+    std::fs::write(at("more.safetensors"), one("F32", &[1], &[8; 4], "")).unwrap();
+    std::os::unix::fs::symlink(at("in.safetensors"), at("soft.safetensors")).unwrap();
+    std::fs::hard_link(at("in.safetensors"), at("hard.safetensors")).unwrap();
+    let before = std::fs::read(at("in.safetensors")).unwrap();
+    for input in ["in.safetensors", "soft.safetensors"] {
+        let model = Model::open(at(input)).unwrap();
+        for output in ["in.safetensors", "soft.safetensors", "hard.safetensors"] {
+            let options = ConvertOptions::new(at(output)).dtype(OutputType::F16).force(true);
+            let error = refused(&model, &options, folder.path());
+            assert!(error.to_string().contains("never written over"), "{error}");
+        }
+    }
+    assert_eq!(std::fs::read(at("in.safetensors")).unwrap(), before);
+    // A copy: should this ever fail, the sample itself must not be what is lost.
+    let shards = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(root().join("tests/files/safetensors/sharded")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, shards.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let model = Model::open(shards.path()).unwrap();
+    let last = model.sources().last().unwrap().input().name().to_owned();
+    let before = std::fs::read(&last).unwrap();
+    let error = refused(&model, &ConvertOptions::new(&last).force(true), shards.path());
+    assert!(error.to_string().contains("never written over"), "{error}");
+    assert_eq!(std::fs::read(&last).unwrap(), before);
+}
+
+#[test]
+fn what_cannot_be_converted_is_named_and_can_be_left_out() {
+    let model = Model::open(root().join("tests/files/gguf/ik-llama-types.gguf")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path());
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("weights cannot be converted: "), "{error}");
+    assert!(error.hint_text().unwrap().contains("--exclude"));
+    let good: Vec<String> = model
+        .weights()
+        .filter(|weight| weight.undecodable().is_none())
+        .map(|weight| weight.name().to_owned())
+        .collect();
+    let nothing = options.clone().select(Arc::new(|_| false));
+    let error = refused(&model, &nothing, folder.path());
+    assert!(error.to_string().contains("nothing to convert"), "{error}");
+    assert!(!good.is_empty());
+    let only = good.clone();
+    let some = options.select(Arc::new(move |name| only.iter().any(|good| good == name)));
+    assert_eq!(ops::convert(&model, &some).unwrap().files[0].tensors, good.len() as u64);
+}
+
+/// Reasons that differ in the block type alone are one reason.
+#[test]
+fn equal_reasons_are_given_once() {
+    let model = Model::open(root().join("tests/files/gguf/ik-llama-types.gguf")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path()).to_string();
+    assert_eq!(error.matches("ik_llama.cpp only").count(), 1, "{error}");
+    assert!(error.contains("IQ2_K, IQ3_K") && error.contains("iq2_k.weight"), "{error}");
+}
+
+/// Cut short: the weight that lacks bytes is refused, the others can still be had.
+#[test]
+fn a_cut_file_gives_what_is_there() {
+    let header = br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header);
+    file.extend_from_slice(&[1; 6]);
+    let model = Model::open_bytes(file, "cut.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path());
+    assert_eq!(error.tensor(), Some("b"), "{error}");
+    let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
+    assert_eq!(report.files[0].tensors, 1);
+}
+
+/// One line about the file, not one about each of its tensors.
+#[test]
+fn a_file_that_lacks_many_tensors_is_cut_short() {
+    let header = br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"c":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header);
+    file.extend_from_slice(&[1; 6]);
+    let model = Model::open_bytes(file, "cut.safetensors").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    let error = refused(&model, &options, folder.path());
+    assert!(error.message().starts_with("the file was cut short"), "{error}");
+    assert!(error.hint_text().unwrap().contains("fetch the file again"), "{error}");
+    assert_eq!((error.tensor(), error.message().matches("missing").count()), (None, 0), "{error}");
+    let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
+    assert_eq!(report.files[0].tensors, 1);
+}
+
+/// A part's problem is told of the weight, by whose name it can be left out.
+#[test]
+fn a_problem_of_a_part_names_the_weight() {
+    let nvfp4 = (40, vec![64, 1], vec![0; 36]);
+    // Its second scale must be one number.
+    let scale = (0, vec![2], vec![0; 8]);
+    let cut = (0, vec![1], Vec::new());
+    for (tensor, wanted) in [(scale, "its scale a.scale is F32"), (cut, "its scale a.scale: ")] {
+        let file = gguf(&[("a.weight", nvfp4.clone()), ("a.scale", tensor)]);
+        let model = Model::open_bytes(file, "parts.gguf").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+        let error = refused(&model, &options, folder.path());
+        assert_eq!(error.tensor(), Some("a.weight"), "{error}");
+        assert!(error.message().starts_with(wanted), "{error}");
+    }
+}
+
+/// A file that shrinks after it was opened fails in the middle, and leaves nothing.
+#[test]
+fn a_file_that_shrinks_meanwhile_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.safetensors");
+    std::fs::write(&input, one("F32", &[1 << 20], &vec![1; 4 << 20], "")).unwrap();
+    let model = OpenOptions::new().access(FileAccess::Read).open(&input).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&input).unwrap().set_len(3 << 20).unwrap();
+    let options = ConvertOptions::new(folder.path().join("out.safetensors"));
+    for output_type in [OutputType::Auto, OutputType::F16] {
+        let error = refused(&model, &options.clone().dtype(output_type), folder.path());
+        assert!(error.message().starts_with("the file became shorter"), "{error}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Every sample that can be converted is, to every type, and read back: the values, the dtype rules
+//! and the sizes `inspect` promises.
+
+use crate::common::{in_parallel, samples};
+use crate::{TYPES, names_in, wanted_bytes};
+use weighbridge::ops::{ConvertOptions, InspectOptions, OutputType};
+use weighbridge::{DType, FileAccess, Model, OpenOptions, Weight, ops};
+
+/// What `inspect` says a conversion writes.
+fn promised(model: &Model, output_type: OutputType) -> u64 {
+    let decoded = ops::inspect(model, &InspectOptions::default()).unwrap().decoded_bytes;
+    match output_type {
+        OutputType::Auto => decoded.auto,
+        OutputType::F32 => decoded.f32,
+        OutputType::Bf16 => decoded.bf16,
+        OutputType::F16 => decoded.f16,
+        OutputType::Keep => panic!("nothing is decoded"),
+    }
+}
+
+/// The rule of the guide, spelled out once more.
+fn wanted_type(weight: &Weight<'_>, output_type: OutputType) -> DType {
+    let native = weight.native();
+    let is_plain = weight.scheme() == "plain";
+    if is_plain && (output_type == OutputType::Auto || !native.unwrap().is_float()) {
+        return native.unwrap();
+    }
+    match (output_type, native) {
+        (OutputType::F32, _) => DType::F32,
+        (OutputType::Bf16, _) => DType::BF16,
+        (OutputType::F16, _) | (OutputType::Auto, Some(DType::F16)) => DType::F16,
+        (OutputType::Auto, _) => DType::BF16,
+        (OutputType::Keep, _) => panic!("nothing is decoded"),
+    }
+}
+
+/// Converts and compares; or is refused and leaves nothing. Says whether it was written.
+fn check(model: &Model, output_type: OutputType, name: &str) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let options = ConvertOptions::new(&target).dtype(output_type);
+    let plan = ops::convert(model, &options.clone().dry_run(true));
+    assert!(names_in(folder.path()).is_empty(), "{name}: a dry run wrote something");
+    let report = match ops::convert(model, &options) {
+        Ok(report) => report,
+        Err(error) => {
+            assert_eq!(plan.unwrap_err().to_string(), error.to_string(), "{name}");
+            assert!(names_in(folder.path()).is_empty(), "{name}: {error}");
+            return false;
+        }
+    };
+    assert_eq!(plan.unwrap().write_bytes, report.write_bytes, "{name}");
+    assert_eq!(names_in(folder.path()), ["out.safetensors"]);
+    let written = Model::open(&target).unwrap();
+    assert_eq!(written.findings(), [], "{name}");
+    let tied = |name: &str| report.tied.iter().find(|tied| tied.name == name);
+    assert_eq!(written.weights().len() + report.tied.len(), model.weights().len(), "{name}");
+    let mut payload = 0;
+    for weight in model.weights() {
+        let to = tied(weight.name());
+        let out = written.weight(to.map_or(weight.name(), |tied| &tied.to)).unwrap();
+        let dtype = wanted_type(&weight, output_type);
+        assert_eq!(out.native(), Some(dtype), "{name} {}", weight.name());
+        assert_eq!(out.shape(), weight.shape(), "{name} {}", weight.name());
+        let bytes = wanted_bytes(&weight, dtype);
+        assert!(out.bytes() == Some(&bytes[..]), "{name} {} {output_type:?}", weight.name());
+        match to {
+            None => payload += bytes.len() as u64,
+            Some(tied) => {
+                let noted = written.sources()[0].catalog().metadata.get(&tied.name);
+                assert_eq!(noted.and_then(|to| to.as_str()), Some(&*tied.to), "{name}");
+            }
+        }
+    }
+    assert_eq!(promised(model, output_type), payload, "{name} {output_type:?}");
+    let length = std::fs::metadata(&target).unwrap().len();
+    assert_eq!((report.write_bytes, report.files[0].bytes), (length, length), "{name}");
+    true
+}
+
+#[test]
+fn every_sample_converts_to_every_type_or_is_refused() {
+    let written = std::sync::atomic::AtomicUsize::new(0);
+    in_parallel(&samples(), |sample| {
+        let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
+            return;
+        };
+        // What has neither problems nor odd types nor blocks must go through.
+        let is_easy = |weight: Weight<'_>| {
+            weight.undecodable().is_none() && !matches!(weight.native(), None | Some(DType::C128))
+        };
+        let easy = model.findings().is_empty()
+            && model.weights().len() > 0
+            && model.weights().all(is_easy);
+        for output_type in TYPES {
+            let done = check(&model, output_type, &sample.name());
+            assert!(done || !easy, "{} {output_type:?} was refused", sample.name());
+            written.fetch_add(usize::from(done), std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    assert!(written.into_inner() > 200);
+}
+
+/// Any stretch of elements is that stretch of the whole, wherever it begins and ends.
+#[test]
+fn stretches_of_elements_are_cut_from_the_whole() {
+    let seen = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    in_parallel(&samples(), |sample| {
+        let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
+            return;
+        };
+        let able = |weight: &Weight<'_>| weight.has_element_access() && weight.len() < 1 << 16;
+        for weight in model.weights().filter(able) {
+            let mut whole = vec![0f32; weight.len()];
+            if let Err(error) = weight.decode_into(&mut whole) {
+                let odd = weight.undecodable().is_some() || !model.findings().is_empty();
+                assert!(odd, "{} {}: {error}", sample.name(), weight.name());
+                continue;
+            }
+            seen.lock().unwrap().insert(format!("{}/{}", weight.scheme(), weight.variant()));
+            let mut scratch = weighbridge::Scratch::default();
+            for step in [37, 256, 1000] {
+                let mut start = 0;
+                for wanted in whole.chunks(step) {
+                    let (range, mut out) =
+                        (start..start + wanted.len() as u64, vec![0f32; wanted.len()]);
+                    weight.decode_elements_with(range.clone(), &mut out, &mut scratch).unwrap();
+                    let same = out.iter().zip(wanted).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{} {} {range:?}", sample.name(), weight.name());
+                    start = range.end;
+                }
+            }
+            let past = weight.elements()..weight.elements() + 1;
+            assert!(weight.decode_elements_with(past, &mut [0f32], &mut scratch).is_err());
+        }
+    });
+    let seen = seen.into_inner().unwrap();
+    let wanted = ["plain/F64", "ggml/Q4_K", "ggml/NVFP4", "apr/Q4_K", "apr/APR_Q8", "apr/APR_Q4"];
+    for wanted in wanted.into_iter().chain(["mlx/3bit-g32", "mlx/nvfp4", "mlx/mxfp8"]) {
+        assert!(seen.contains(wanted), "{wanted} is not in {seen:?}");
+    }
+}
