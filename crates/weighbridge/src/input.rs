@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -27,6 +28,10 @@ const SMALL_WINDOW: usize = 8 << 10;
 /// Files up to this size are read whole instead of mapped: one read costs less than a map, its
 /// page faults and its undoing.
 const READ_WHOLE: u64 = 64 << 10;
+
+/// From this length on, a stretch is worth reading ahead for: what comes in around it is not much
+/// beside it.
+const LONG_STRETCH: u64 = 1 << 20;
 
 /// Anything that can be read and sought in.
 pub trait ReadSeek: Read + Seek + Send {}
@@ -49,6 +54,8 @@ pub struct Input {
     len: Option<u64>,
     /// When the file was last changed before it was opened.
     modified: Option<SystemTime>,
+    /// Whether the system was told that it may read ahead.
+    reads_ahead: AtomicBool,
 }
 
 enum Kind {
@@ -107,7 +114,8 @@ impl Input {
                 Kind::File { file, window: Mutex::default() }
             }
         };
-        Ok(Self { kind, name: path.to_owned(), len: Some(len), modified: about.modified().ok() })
+        let modified = about.modified().ok();
+        Ok(Self { modified, ..Self::new(kind, path, Some(len)) })
     }
 
     /// Bytes already in memory. `name` stands in for the path in messages.
@@ -132,8 +140,9 @@ impl Input {
         Self::new(Kind::Stream(Mutex::new(stream)), name, None)
     }
 
-    fn new(kind: Kind, name: &str, len: Option<u64>) -> Self {
-        Self { kind, name: name.into(), len, modified: None }
+    fn new(kind: Kind, name: impl Into<PathBuf>, len: Option<u64>) -> Self {
+        let reads_ahead = AtomicBool::new(false);
+        Self { kind, name: name.into(), len, modified: None, reads_ahead }
     }
 
     /// An error if the file is not what it was when it was opened. What is not a file cannot tell.
@@ -154,10 +163,25 @@ impl Input {
 
     /// Says that everything will be read, mostly front to back: the system may read ahead.
     pub(crate) fn will_need_all(&self) {
+        self.reads_ahead.store(true, Ordering::Relaxed);
         match &self.kind {
             Kind::File { file, .. } => advise_sequential(file),
             #[cfg(unix)]
             Kind::Map(map) => drop(map.advise(Advice::Sequential)),
+            _ => {}
+        }
+    }
+
+    /// Says that so many bytes will be read in one piece. A file is opened without reading ahead,
+    /// so that looking at it costs its header; the first long stretch ends that.
+    pub(crate) fn will_need_stretch(&self, len: u64) {
+        if len < LONG_STRETCH || self.reads_ahead.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        match &self.kind {
+            Kind::File { file, .. } => advise_normal(file),
+            #[cfg(unix)]
+            Kind::Map(map) => drop(map.advise(Advice::Normal)),
             _ => {}
         }
     }
@@ -474,6 +498,11 @@ fn advise_sequential(file: &File) {
 }
 
 #[cfg(target_os = "linux")]
+fn advise_normal(file: &File) {
+    advise(file, libc::POSIX_FADV_NORMAL);
+}
+
+#[cfg(target_os = "linux")]
 fn advise(file: &File, advice: i32) {
     use std::os::fd::AsRawFd;
     // SAFETY: the descriptor is open for the duration of the call; the advice changes no memory.
@@ -485,6 +514,9 @@ fn advise_random(_file: &File) {}
 
 #[cfg(not(target_os = "linux"))]
 fn advise_sequential(_file: &File) {}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_normal(_file: &File) {}
 
 /// Fills `out` from a place of a file.
 #[cfg(unix)]
@@ -515,6 +547,21 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         (0..200_000u32).map(|i| (i % 251) as u8).collect()
+    }
+
+    #[test]
+    fn only_a_long_stretch_begins_reading_ahead() {
+        let path = std::env::temp_dir().join(format!("weigh-ahead-{}", std::process::id()));
+        std::fs::write(&path, sample()).unwrap();
+        for access in [FileAccess::Map, FileAccess::Read] {
+            let input = Input::open(&path, access).unwrap();
+            let reads_ahead = || input.reads_ahead.load(Ordering::Relaxed);
+            input.will_need_stretch(LONG_STRETCH - 1);
+            assert!(!reads_ahead());
+            input.will_need_stretch(LONG_STRETCH);
+            assert!(reads_ahead());
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::source::{Slab, Source};
 mod ahead;
 mod locate;
 mod panel;
+mod straight;
 mod weight;
 
 pub(crate) use ahead::Ahead;

@@ -168,6 +168,11 @@ impl<'m> Weight<'m> {
     ) -> Result<()> {
         let decode = || {
             self.check_buffer(&rows, out.len())?;
+            let columns = self.rows_and_columns().1;
+            let elements = rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns);
+            if let Some(read) = self.read_straight(&elements, out) {
+                return read;
+            }
             self.with_recipe(|recipe| {
                 if out.is_empty() {
                     return Ok(());
@@ -211,6 +216,9 @@ impl<'m> Weight<'m> {
     ) -> Result<()> {
         let decode = || {
             check_range("elements", &elements, self.elements(), 1, out.len())?;
+            if let Some(read) = self.read_straight(&elements, out) {
+                return read;
+            }
             self.with_recipe(|recipe| {
                 let by_elements = recipe
                     .elements()
@@ -276,6 +284,15 @@ impl<'m> Weight<'m> {
                 Err(reason) => Err(Error::unsupported(reason.to_string())),
             },
         }
+    }
+
+    pub(super) fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// What it is to its model.
+    pub(super) fn entry(&self) -> &'m Entry {
+        self.entry
     }
 
     /// The place of its model.

@@ -478,7 +478,8 @@ pub trait Element: Copy + Default + Send + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    /// Their bytes may be seen, and any bytes make one.
+    pub trait Sealed: bytemuck::Pod {}
     impl Sealed for f32 {}
     impl Sealed for half::bf16 {}
     impl Sealed for half::f16 {}

@@ -182,6 +182,7 @@ impl Source {
         }
         let start = usize::try_from(tensor.file_offset()?).ok()?;
         let len = usize::try_from(tensor.bytes).ok()?;
+        self.input.will_need_stretch(tensor.bytes);
         self.input.lent()?.get(start..start.checked_add(len)?)
     }
 
@@ -202,17 +203,13 @@ impl Source {
         slab: &Slab,
         scratch: &'a mut Vec<u8>,
     ) -> Result<Staged<'a>> {
-        self.check_readable(tensor)?;
-        let span = span_of(slab)
-            .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes));
-        let Some(span) = span else {
-            return Err(Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes)));
-        };
+        let span = self.check_slab(tensor, slab)?;
         let row_bytes = to_usize(slab.row_bytes)?;
         if span == 0 {
             // Nothing is wanted, so it does not matter where it would be.
             return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
         }
+        self.input.will_need_stretch(span);
         if let Some(lent) = self.lent(tensor, slab, span) {
             return lent;
         }
@@ -224,6 +221,29 @@ impl Source {
         scratch.resize(total, 0);
         self.read_slab(tensor, slab, scratch)?;
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
+    }
+
+    /// Reads a slab of a tensor's image to where it belongs.
+    pub(crate) fn copy(&self, tensor: &TensorInfo, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let mut read = || {
+            let span = self.check_slab(tensor, slab)?;
+            if span == 0 {
+                return Ok(());
+            }
+            self.input.will_need_stretch(span);
+            self.read_slab(tensor, slab, out)
+        };
+        read().map_err(|e: Error| e.in_tensor(&tensor.name).in_file(self.input.name()))
+    }
+
+    /// How far a slab reaches; an error unless it is one of the tensor's, which can be read.
+    fn check_slab(&self, tensor: &TensorInfo, slab: &Slab) -> Result<u64> {
+        self.check_readable(tensor)?;
+        span_of(slab)
+            .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes))
+            .ok_or_else(|| {
+                Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes))
+            })
     }
 
     /// The slab as it lies in memory, where the whole file does.
