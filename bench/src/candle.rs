@@ -26,7 +26,16 @@ pub fn build(setting: &Setting, notes: &mut Vec<String>) -> Option<PathBuf> {
     built
 }
 
-/// The contestant that does what the arguments say; `None` where it cannot.
-pub fn contestant<'a>(program: Option<&Path>, what: &str, path: &Path) -> Option<Contestant<'a>> {
-    worker(CANDLE, Command::new(program?).arg(what).arg(path), 1.0)
+/// The contestant that does what the arguments say; a note where it cannot.
+pub fn contestant<'a>(
+    program: Option<&Path>,
+    what: &str,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Option<Contestant<'a>> {
+    let able = worker(CANDLE, Command::new(program?).arg(what).arg(path), 1.0);
+    if able.is_none() {
+        notes.push(format!("{CANDLE} cannot {what} {}", path.display()));
+    }
+    able
 }

@@ -16,7 +16,7 @@ pub fn once(
     let path = setting.data.join(name);
     if !path.exists() {
         let partial = setting.data.join(format!("{name}.partial"));
-        let _ = std::fs::remove_file(&partial);
+        let _ = std::fs::remove_file(&partial).or_else(|_| std::fs::remove_dir_all(&partial));
         build(&partial).expect("the input can be built");
         std::fs::rename(&partial, &path).expect("the input can be named");
     }
@@ -39,6 +39,21 @@ pub fn by_python(
     let cost =
         child::run(Command::new(python).arg(child::script(script)).arg(&path).args(args)).ok()?;
     (cost.ok && path.exists()).then_some(path)
+}
+
+/// Lets a script of ours (its library, its name, what it makes the file of) build a file. Where the
+/// library is missing, the file is built here, under another name and with a note.
+pub fn by_python_or(
+    setting: &Setting,
+    name: &str,
+    (module, script, of): (&str, &str, String),
+    notes: &mut Vec<String>,
+    build: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> PathBuf {
+    by_python(setting, name, module, script, &[&of]).unwrap_or_else(|| {
+        notes.push(format!("{module} is missing, which writes {name}: ours is in the same layout"));
+        once(setting, &format!("ours-{name}"), build)
+    })
 }
 
 /// Writes `len` bytes that are not zero.

@@ -36,6 +36,7 @@ mod peers;
 mod program;
 mod pth_file;
 mod random_blocks;
+mod small_pth;
 mod summary;
 mod table;
 mod tables;

@@ -25,7 +25,7 @@ pub fn measure(setting: &Setting) -> Table {
         Contestant::timed("anamnesis, mapped", peer),
         Contestant::timed("anamnesis, File as reader", peer_by_reader),
     ];
-    contestants.extend(candle::contestant(program.as_deref(), "open", &path));
+    contestants.extend(candle::contestant(program.as_deref(), "open", &path, &mut table.notes));
     table.rows = contest(contestants, Rounds { warm_up: 3, timed: 40 });
     table.at_least("anamnesis, mapped", 10.0);
     table.at_most("ours, File as reader", 1.5);

@@ -1,14 +1,15 @@
 //! What looking at a file of 2000 MiB brings into memory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::table::Table;
-use crate::{Setting, cache, child, fixtures};
+use crate::{Setting, cache, child, fixtures, pth_file};
 
 const MIB: u64 = 1 << 20;
 
-type Build<'a> = Box<dyn FnOnce() -> Option<PathBuf> + 'a>;
+/// Writes so many arrays of so many bytes each.
+type Write = fn(&Path, u64, u64) -> std::io::Result<()>;
 
 pub fn measure(setting: &Setting) -> Table {
     // A first impression is that of a tenth.
@@ -17,61 +18,32 @@ pub fn measure(setting: &Setting) -> Table {
         "inspect a file of {count} MiB that is not in the page cache: what is resident afterwards"
     );
     let mut table = Table::new("header-cost", title);
-    let mebibytes = count.to_string();
     let name = |ending: &str| format!("{count}mib.{ending}");
-    let inputs: [(&str, Build<'_>); 6] = [
-        (
-            "safetensors",
-            Box::new(|| {
-                Some(fixtures::once(setting, &name("safetensors"), |p| {
-                    fixtures::safetensors(p, count, MIB)
-                }))
+    let mut notes = Vec::new();
+    let mut by_python = |format: &str, script: (&str, &str), write: Write| {
+        let script = (script.0, script.1, count.to_string());
+        fixtures::by_python_or(setting, &name(format), script, &mut notes, |path| {
+            write(path, count / 10, 10_000_000)
+        })
+    };
+    for format in ["safetensors", "gguf", "apr", "npy", "npz", "pth"] {
+        let once = |write: &dyn Fn(&Path) -> std::io::Result<()>| {
+            fixtures::once(setting, &name(format), write)
+        };
+        let path = match format {
+            "safetensors" => once(&|path| fixtures::safetensors(path, count, MIB)),
+            "gguf" => once(&|path| fixtures::gguf(path, 150_000, count, MIB)),
+            "apr" => once(&|path| fixtures::apr(path, count, MIB)),
+            "npy" => once(&|path| fixtures::npy(path, count * MIB)),
+            "npz" => by_python(format, ("numpy", "stored_npz.py"), fixtures::stored_npz),
+            _ => by_python(format, ("torch", "large_pth.py"), |path, count, bytes| {
+                pth_file::write(path, count, bytes, fixtures::layer_name)
             }),
-        ),
-        (
-            "gguf",
-            Box::new(|| {
-                Some(fixtures::once(setting, &name("gguf"), |p| {
-                    fixtures::gguf(p, 150_000, count, MIB)
-                }))
-            }),
-        ),
-        (
-            "apr",
-            Box::new(|| {
-                Some(fixtures::once(setting, &name("apr"), |p| fixtures::apr(p, count, MIB)))
-            }),
-        ),
-        (
-            "npy",
-            Box::new(|| {
-                Some(fixtures::once(setting, &name("npy"), |p| fixtures::npy(p, count * MIB)))
-            }),
-        ),
-        (
-            "npz",
-            Box::new(|| {
-                fixtures::by_python(setting, &name("npz"), "numpy", "stored_npz.py", &[&mebibytes])
-            }),
-        ),
-        (
-            "pth",
-            Box::new(|| {
-                fixtures::by_python(setting, &name("pth"), "torch", "large_pth.py", &[&mebibytes])
-            }),
-        ),
-    ];
-    for (format, build) in inputs {
-        match build() {
-            Some(path) => {
-                measure_one(&mut table, format, &path);
-                let _ = std::fs::remove_file(&path);
-            }
-            None => table
-                .notes
-                .push(format!("{format} not measured: the library that writes it is missing")),
-        }
+        };
+        measure_one(&mut table, format, &path);
+        let _ = std::fs::remove_file(&path);
     }
+    table.notes.extend(notes);
     table
 }
 

@@ -1,26 +1,20 @@
 //! Opening thousands of small PyTorch files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use weighbridge::FileAccess;
 
 use super::{ours, ours_by_reader};
 use crate::harness::{Contestant, Rounds, contest};
+use crate::small_pth::{self, COUNT, files_of};
 use crate::table::{Table, seconds};
-use crate::{Setting, candle, child, fixtures};
-
-const COUNT: usize = 5000;
+use crate::{Setting, candle, child};
 
 pub fn measure(setting: &Setting) -> Table {
     let title = format!("inspect {COUNT} PyTorch files of 2 to 8 KiB, warm, time for all of them");
     let mut table = Table::new("pth-open", title);
-    let count = COUNT.to_string();
-    let made = fixtures::by_python(setting, "small-pth", "torch", "small_pth.py", &[&count]);
-    let Some(folder) = made else {
-        table.notes.push(child::missing("torch"));
-        return table;
-    };
+    let folder = small_pth::folder(setting, &mut table.notes);
     let files = files_of(&folder);
     let peer = |path: &PathBuf| anamnesis::parse_pth(path).expect("it opens").inspect();
     let peer_by_reader = |path: &PathBuf| {
@@ -45,7 +39,7 @@ pub fn measure(setting: &Setting) -> Table {
         }),
     ];
     let program = candle::build(setting, &mut table.notes);
-    contestants.extend(candle::contestant(program.as_deref(), "pth", &folder));
+    contestants.extend(candle::contestant(program.as_deref(), "pth", &folder, &mut table.notes));
     match child::python_with("torch") {
         Some(python) => {
             contestants.push(Contestant::reporting("torch.load(weights_only=True)", move || {
@@ -69,11 +63,4 @@ pub fn measure(setting: &Setting) -> Table {
         table.figure(format!("{who}, per file"), value);
     }
     table
-}
-
-fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
-    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files
 }

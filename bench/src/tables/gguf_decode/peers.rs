@@ -81,7 +81,9 @@ impl Peers {
             command.args([&numbers[0], file.block.name, &numbers[1], &numbers[2]]);
             contest.extend(worker(GGUF_PY, &mut command, ROWS as f64 / PYTHON_ROWS as f64));
         }
-        contest.extend(candle::contestant(self.candle.as_deref(), "decode", &path));
+        // An empty cell says it where candle cannot decode a type.
+        let unable = &mut Vec::new();
+        contest.extend(candle::contestant(self.candle.as_deref(), "decode", &path, unable));
         debug_assert_eq!(file.columns, COLUMNS);
         OnDisk(path)
     }

@@ -9,11 +9,11 @@ use std::time::Instant;
 use weighbridge::FileAccess;
 
 use crate::harness::{Row, summary};
+use crate::small_pth::{self, COUNT, files_of};
 use crate::table::{Line, Table, seconds};
 use crate::tables::{ours, ours_by_reader};
-use crate::{Setting, child, fixtures};
+use crate::{Setting, child};
 
-const COUNT: usize = 5000;
 /// Files that one contestant looks at before the next does: few, so that a slow moment of the
 /// machine hits everyone.
 const CHUNK: usize = 100;
@@ -24,12 +24,11 @@ type Look<'a> = Box<dyn FnMut(&Path) -> usize + 'a>;
 pub fn measure(setting: &Setting) -> Table {
     let title = format!("inspect {COUNT} PyTorch files of 2 to 8 KiB, warm: times of single files");
     let mut table = Table::new("question-small-files", title);
-    let count = COUNT.to_string();
-    let made = fixtures::by_python(setting, "small-pth", "torch", "small_pth.py", &[&count]);
-    let (Some(folder), Some(python)) = (made, child::python_with("torch")) else {
+    let folder = small_pth::folder(setting, &mut table.notes);
+    let python = child::python_with("torch");
+    if python.is_none() {
         table.notes.push(child::missing("torch"));
-        return table;
-    };
+    }
     let files = files_of(&folder);
     let mut buffer = vec![0; 64 << 10];
     let mut contestants: Vec<(&str, Look<'_>)> = vec![
@@ -53,7 +52,7 @@ pub fn measure(setting: &Setting) -> Table {
         ),
     ];
     let passes = if setting.quick { 3 } else { 11 };
-    let all = contestants.len() + 1;
+    let all = contestants.len() + usize::from(python.is_some());
     let mut times = vec![vec![Vec::with_capacity(passes); files.len()]; all];
     let mut tensors = vec![0; all];
     for pass in 0..=passes {
@@ -74,7 +73,9 @@ pub fn measure(setting: &Setting) -> Table {
                 keep(index, chunk * CHUNK, one_by_one(part, &mut contestants[index].1));
             }
         }
-        keep(all - 1, 0, by_torch(&python, &folder));
+        if let Some(python) = &python {
+            keep(all - 1, 0, by_torch(python, &folder));
+        }
     }
     assert!(tensors[2..].iter().all(|found| *found == tensors[1]), "they differ: {tensors:?}");
     let names: Vec<_> = contestants.iter().map(|(name, _)| *name).collect();
@@ -89,13 +90,6 @@ pub fn measure(setting: &Setting) -> Table {
             .into(),
     );
     table
-}
-
-fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
-    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files
 }
 
 /// What no one can do without.
