@@ -166,7 +166,7 @@ impl<'a> Archive<'a> {
     pub(crate) fn find(&self, name: &str) -> Option<&Member> {
         use std::hash::BuildHasher;
         let hash = self.hasher.hash_one(name);
-        let after = self.index.partition_point(|&(known, _)| known <= hash);
+        let after = count_up_to(&self.index, hash);
         let candidates =
             self.index.get(..after)?.iter().rev().take_while(|&&(known, _)| known == hash);
         candidates
@@ -325,6 +325,24 @@ impl<'a> Archive<'a> {
         }
         member.name = start..self.names.len();
         self.members.push(member);
+    }
+}
+
+/// How many of some sorted hashes are at most `hash`. They are spread evenly, so that the place is
+/// near the one that its size says: few of a hundred thousand are looked at, and those lie together.
+fn count_up_to(sorted: &[(u64, u32)], hash: u64) -> usize {
+    let is_up_to = |at: usize| sorted.get(at).is_some_and(|&(known, _)| known <= hash);
+    let share = (u128::from(hash).saturating_mul(sorted.len() as u128)) >> 64;
+    let near = usize::try_from(share).unwrap_or(0);
+    let mut reach = 16usize;
+    loop {
+        let (from, to) = (near.saturating_sub(reach), near.saturating_add(reach));
+        let starts_before = from.checked_sub(1).is_none_or(is_up_to);
+        if starts_before && !is_up_to(to) {
+            let part = sorted.get(from..to.min(sorted.len())).unwrap_or_default();
+            return from.saturating_add(part.partition_point(|&(known, _)| known <= hash));
+        }
+        reach = reach.saturating_mul(4);
     }
 }
 

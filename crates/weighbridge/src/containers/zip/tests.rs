@@ -166,6 +166,28 @@ fn check_contents(bytes: &[u8], expected: &[(&str, &[u8])]) {
     }
 }
 
+/// Whether hashes are spread evenly or crowd at either end, or repeat.
+#[test]
+fn the_place_of_a_hash_is_found_wherever_they_lie() {
+    let mut state = 1u64;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state
+    };
+    for count in [0, 1, 2, 40, 5000] {
+        for form in [|x| x, |x| x >> 40, |x| x | u64::MAX << 20, |x| x & 7 << 61] {
+            let mut sorted: Vec<(u64, u32)> = (0..count).map(|_| (form(random()), 0)).collect();
+            sorted.sort_unstable();
+            let asked = sorted.iter().flat_map(|&(known, _)| [known, known ^ 1]);
+            for hash in asked.chain([0, u64::MAX, 1 << 63]) {
+                let wanted = sorted.partition_point(|&(known, _)| known <= hash);
+                assert_eq!(count_up_to(&sorted, hash), wanted, "{hash} of {count}");
+            }
+        }
+    }
+}
+
 fn variants() -> Vec<How> {
     let plain = How::default();
     vec![
