@@ -37,11 +37,12 @@ pub fn heading() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
-        "# Measured on {}\n\nCPU: {}, {cores} cores. Kernel {}. weighbridge {}, anamnesis 0.7.10, safetensors 0.8.0; \
-         default release build, no target-cpu flags.\n",
+        "# Measured on {}\n\nCPU: {}, {cores} cores. Kernel {}. weighbridge {}, default release build, no target-cpu flags. \
+         Other tools: {}.\n",
         today(),
         cpu(),
         kernel.trim(),
         env!("CARGO_PKG_VERSION"),
+        crate::peers::versions().join(", "),
     )
 }

@@ -153,20 +153,29 @@ fn main() {
     if markdown && !json {
         println!("{}", machine::heading());
     }
-    let mut tables = Vec::new();
+    let heading = if record { machine::heading() } else { String::new() };
+    let (mut tables, mut failed) = (Vec::new(), Vec::new());
     for (name, measure, _) in chosen {
         eprintln!("measuring {name} ..");
-        let table = measure(&setting);
+        // One that fails has said why; the others can still be had.
+        let Ok(table) = std::panic::catch_unwind(|| measure(&setting)) else {
+            failed.push(*name);
+            continue;
+        };
         if !json {
             println!("{}", table.markdown());
+        }
+        if record {
+            write_record(&heading, &table);
         }
         tables.push(table);
     }
     if json {
         println!("{}", serde_json::to_string_pretty(&tables).expect("tables are plain data"));
     }
-    if record {
-        write_record(&tables);
+    if !failed.is_empty() {
+        eprintln!("failed: {}", failed.join(" "));
+        std::process::exit(1);
     }
 }
 
@@ -216,14 +225,14 @@ fn usage() -> ! {
     std::process::exit(2);
 }
 
-/// Replaces the sections of today's record that were measured, and keeps the others.
-fn write_record(tables: &[Table]) {
+/// Replaces the section of today's record that was measured, and keeps the others.
+fn write_record(heading: &str, measured: &Table) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine::cpu_folder());
     let path = folder.join(format!("{}.md", machine::today()));
     let old = std::fs::read_to_string(&path).unwrap_or_default();
-    let mut text = machine::heading();
+    let mut text = heading.to_owned();
     for (name, ..) in TABLES {
-        let fresh = tables.iter().find(|table| table.name == *name).map(Table::markdown);
+        let fresh = (measured.name == *name).then(|| measured.markdown());
         let kept = || {
             let start = old.find(&format!("\n## {name}: "))?;
             let rest = &old[start + 1..];

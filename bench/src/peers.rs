@@ -96,6 +96,16 @@ pub fn list() {
     }
 }
 
+/// Everyone who is there, with the version alone.
+pub fn versions() -> Vec<String> {
+    let named = |(name, found, _): &(&str, Found, &str)| {
+        let version = version(found)?;
+        let number = version.split([' ', ',']).find(|word| word.starts_with(char::is_numeric));
+        Some(format!("{name} {}", number?))
+    };
+    PEERS.iter().filter_map(named).collect()
+}
+
 /// The version of one that is there.
 fn version(found: &Found) -> Option<String> {
     match found {

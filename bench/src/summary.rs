@@ -29,9 +29,12 @@ fn latest(record: &Path) -> Option<PathBuf> {
 fn short(text: &str) -> String {
     let mut heading = text.lines().filter(|line| !line.is_empty()).take(2);
     let (date, machine) = (heading.next().unwrap_or(""), heading.next().unwrap_or(""));
+    let all = demands(text);
+    let met = all.iter().filter(|demand| demand.met).count();
     let mut out = format!("{}. {machine}\n\n", date.trim_start_matches("# "));
+    out += &format!("Of {} demands {met} were met.\n\n", all.len());
     out += "| table | what is asked for | measured | met |\n|---|---|---|---|\n";
-    for demand in worst(&demands(text)) {
+    for demand in worst(&all) {
         let met = if demand.met { "yes" } else { "**no**" };
         let Demand { table, what, measured, .. } = demand;
         out += &format!("| `{table}` | {what} | {measured} | {met} |\n");
@@ -96,7 +99,7 @@ mod tests {
                     | at least 2x | 2.10 | yes |\n| at least 3x | 9.00 | yes |\n\n## second: y\n\n\
                     | figure | value |\n|---|---|\n| a | b |\n\n| target | measured | met |\n|---|---|---|\n\
                     | at least 2x | 1.90 | **no** |\n| at most 5 | 1.00 | yes |\n| at least 4x | 1.00 | **no** |\n";
-        let wanted = "Measured on a day. CPU: one\n\n| table | what is asked for | measured | met |\n|---|---|---|---|\n\
+        let wanted = "Measured on a day. CPU: one\n\nOf 5 demands 3 were met.\n\n| table | what is asked for | measured | met |\n|---|---|---|---|\n\
                       | `first` | at least 2x | 2.10 | yes |\n| `second` | at least 2x | 1.90 | **no** |\n\
                       | `second` | at least 4x | 1.00 | **no** |\n";
         assert_eq!(short(text), wanted);
