@@ -71,7 +71,7 @@ export BUILD_CUDA_EXT=0
 environment gptq "setuptools wheel $(without gptqmodel "$oracles/requirements-gptq.txt")" \
     "--no-build-isolation-package gptqmodel $(grep '^gptqmodel' "$oracles/requirements-gptq.txt")" -- \
     BENCH_PYTHON_GPTQMODEL
-environment awq "setuptools wheel datasets zstandard $(without autoawq "$oracles/requirements-awq.txt")" \
+environment awq "setuptools wheel $(without autoawq "$oracles/requirements-awq.txt")" \
     "--no-deps --no-build-isolation $(grep '^autoawq' "$oracles/requirements-awq.txt")" -- BENCH_PYTHON_AWQ
 program BENCH_AMN amn anamnesis --version 0.7.10 --all-features
 program BENCH_APR apr apr-cli --version 0.72.3
