@@ -1,61 +1,13 @@
 //! Child programs, measured for time, memory, and bytes read and written.
-#![allow(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
+use crate::cost::{Cost, reap};
 use crate::harness::Contestant;
-
-/// What a child cost.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Cost {
-    /// Wall time in seconds.
-    pub wall: f64,
-    /// User and system time in seconds.
-    pub cpu: f64,
-    /// Largest resident set in bytes, as the system counts it: this program's own share before
-    /// the child replaced it included.
-    pub peak: u64,
-    /// Bytes it read and wrote by system calls, wherever they came from or went to: what it mapped
-    /// is not among them. `None` where the system does not say.
-    pub moved: Option<Moved>,
-    /// What it printed.
-    pub output: String,
-    /// Whether it ended well.
-    pub ok: bool,
-}
-
-/// Bytes that went through system calls.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Moved {
-    /// Read.
-    pub read: u64,
-    /// Written.
-    pub written: u64,
-}
-
-impl Moved {
-    /// Of a process that has ended but is not reaped yet: its account goes with it.
-    fn of(child: &Child) -> Option<Self> {
-        let text = std::fs::read_to_string(format!("/proc/{}/io", child.id())).ok()?;
-        let field =
-            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        Some(Self { read: field("rchar:")?, written: field("wchar:")? })
-    }
-}
-
-/// Waits until a child has ended and leaves it unreaped; whether that went well.
-fn ended(child: &Child) -> bool {
-    // SAFETY: an all-zero siginfo is a valid value of that plain C struct.
-    let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let options = libc::WEXITED | libc::WNOWAIT;
-    // SAFETY: the pid is our own unreaped child; the out-pointer is valid for the call.
-    unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut about, options) == 0 }
-}
+use crate::program;
 
 /// Runs a program to its end.
 pub fn run(command: &mut Command) -> std::io::Result<Cost> {
@@ -69,57 +21,15 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     Ok(Cost { output, ..cost })
 }
 
-/// Waits for a child and asks what it cost; exit codes up to `well` are a good end.
-fn reap(child: &Child, start: Instant, well: i32) -> Cost {
-    let ended = ended(child);
-    let wall = start.elapsed().as_secs_f64();
-    let moved = if ended { Moved::of(child) } else { None };
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is a valid value of that plain C struct.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pid is our own unreaped child; both out-pointers are valid for the call.
-    let reaped =
-        unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
-    let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    Cost {
-        wall,
-        cpu: time(usage.ru_utime) + time(usage.ru_stime),
-        peak: usage.ru_maxrss.cast_unsigned() * 1024,
-        moved,
-        output: String::new(),
-        ok: reaped > 0 && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= well,
-    }
-}
-
-/// What this program is called with to be the small parent of a child.
-pub const APART: &str = "measured-apart";
-
-/// Runs a program to its end, its standard output thrown away, as the child of a small parent:
-/// its peak is then its own, however much this program has held. The output is what it said on
-/// standard error; an exit code other than 0 is not well.
+/// Runs a program to its end, its standard output thrown away, as the child of `measured_apart`,
+/// which is small: its peak is then its own, however much this program holds. The output is what it
+/// said on standard error; an exit code other than 0 is not well.
 pub fn run_apart(command: &Command) -> std::io::Result<Cost> {
-    let mut parent = Command::new(std::env::current_exe()?);
-    parent.arg(APART).arg(command.get_program()).args(command.get_args());
+    let mut parent = Command::new(program::helper("measured_apart"));
+    parent.arg(command.get_program()).args(command.get_args());
     parent.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
     let Cost { output, .. } = run(&mut parent)?;
     serde_json::from_str(&output).map_err(std::io::Error::other)
-}
-
-/// The small parent: runs what the arguments say and prints the cost.
-pub fn apart(arguments: &[String]) -> std::io::Result<()> {
-    let (program, rest) = arguments.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let mut command = Command::new(program);
-    command.args(rest).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let start = Instant::now();
-    let mut child = command.spawn()?;
-    let mut said = Vec::new();
-    if let Some(mut stderr) = child.stderr.take() {
-        stderr.read_to_end(&mut said)?;
-    }
-    let output = String::from_utf8_lossy(&said).into_owned();
-    let cost = Cost { output, ..reap(&child, start, 0) };
-    println!("{}", serde_json::to_string(&cost)?);
-    Ok(())
 }
 
 /// A child that does its job once for every line it is given, and answers with the seconds.

@@ -22,6 +22,7 @@ mod cache;
 mod candle;
 mod child;
 mod copy_loop;
+mod cost;
 mod decode_both;
 mod decoding;
 mod exact;
@@ -188,7 +189,6 @@ const MAKE_SOURCE: &str = "make-source";
 fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     let (what, rest) = arguments.split_first()?;
     match what.as_str() {
-        child::APART => Some(child::apart(rest)),
         guard::JOB => Some(guard::child(rest)),
         copy_loop::COPY_LOOP => Some(copy_loop::child(rest)),
         decode_both::DECODE_BOTH => Some(decode_both::child(rest)),

@@ -29,3 +29,23 @@ pub fn release(package: &str, native: Option<&Path>) -> Option<PathBuf> {
     let built = command.status().ok()?.success();
     built.then(|| folder.join("release").join(package))
 }
+
+/// A small program of this package, beside this one. `cargo run` builds this one alone, so that
+/// they are built when the first is asked for.
+pub fn helper(name: &str) -> PathBuf {
+    static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
+        let here = std::env::current_exe().expect("this program has a path");
+        let folder = here.parent().expect("it lies in a folder").to_owned();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["build", "--quiet", "--release", "-p", "bench"]);
+        command.args(["--bin", "open_cost", "--bin", "measured_apart", "--manifest-path"]);
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+        command.arg("--target-dir").arg(folder.parent().unwrap_or(&folder));
+        // Without cargo, those that are there will do.
+        let _ = command.status();
+        folder
+    });
+    folder.join(name)
+}

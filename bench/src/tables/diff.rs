@@ -11,11 +11,11 @@ use std::process::Command;
 
 use weighbridge::DType;
 
-use crate::child::{self, Cost};
+use crate::cost::Cost;
 use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::large::{Large, Layout, Payload};
 use crate::table::{Line, Table, seconds};
-use crate::{Setting, decode_both, program, verdict};
+use crate::{Setting, child, decode_both, program, verdict};
 
 /// Numbers on each side: 2.2 GB at 16 bits.
 const NUMBERS: u64 = 1_080_000_000;

@@ -152,7 +152,7 @@ impl Files {
         let mut command = match job {
             "convert" | "diff" => Command::new(weigh?),
             _ => {
-                let program = std::env::current_exe().ok()?.with_file_name("open_cost");
+                let program = program::helper("open_cost");
                 let cost = child::run(Command::new(program).arg(&self.source)).ok()?;
                 let measured: serde_json::Value = serde_json::from_str(&cost.output).ok()?;
                 return measured["peak_heap"].as_u64();

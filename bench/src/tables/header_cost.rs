@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::table::Table;
-use crate::{Setting, cache, child, fixtures, pth_file};
+use crate::{Setting, cache, child, fixtures, program, pth_file};
 
 const MIB: u64 = 1 << 20;
 
@@ -48,11 +48,9 @@ pub fn measure(setting: &Setting) -> Table {
 }
 
 fn measure_one(table: &mut Table, format: &str, path: &Path) {
-    let program =
-        std::env::current_exe().expect("this program has a path").with_file_name("open_cost");
     cache::drop_file(path).expect("the cache can be dropped");
     let before = cache::resident(path).expect("residency can be asked for");
-    let cost = child::run(Command::new(program).arg(path))
+    let cost = child::run(Command::new(program::helper("open_cost")).arg(path))
         .expect("open_cost is built beside this program");
     let resident = cache::resident(path).expect("residency can be asked for");
     let measured: serde_json::Value = serde_json::from_str(&cost.output).expect("it prints JSON");

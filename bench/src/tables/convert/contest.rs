@@ -7,8 +7,9 @@ use std::process::Command;
 
 use super::cases::{Case, Place};
 use super::peers::Peers;
-use crate::child::{self, Cost, Moved};
+use crate::child;
 use crate::copy_loop::Copy;
+use crate::cost::{Cost, Moved};
 use crate::harness::{Contestant, Rounds, Row, contest, summary};
 use crate::large::Large;
 
