@@ -70,10 +70,12 @@ impl Setting {
 type Measure = fn(&Setting) -> Table;
 /// The lines of a table that `--only` may name.
 type Names = fn() -> Vec<&'static str>;
+/// A table's name, how it is measured, its lines.
+type Choice = (&'static str, Measure, Names);
 
 /// Every table: its name, how it is measured, its lines. A new one is a file in `tables/` and a
 /// line here.
-const TABLES: &[(&str, Measure, Names)] = &[
+const TABLES: &[Choice] = &[
     ("header-cost", tables::header_cost::measure, Vec::new),
     ("gguf-open", tables::gguf_open::measure, Vec::new),
     ("safetensors-open", tables::safetensors_open::measure, Vec::new),
@@ -154,12 +156,26 @@ fn main() {
     if markdown && !json {
         println!("{}", machine::heading());
     }
+    let failed = measure_each(&chosen, &setting, json, record);
+    if !failed.is_empty() {
+        eprintln!("failed: {}", failed.join(" "));
+        std::process::exit(1);
+    }
+}
+
+/// Measures and prints the tables, and keeps them if that is asked for; the names of those that failed.
+fn measure_each(
+    chosen: &[&Choice],
+    setting: &Setting,
+    json: bool,
+    record: bool,
+) -> Vec<&'static str> {
     let heading = if record { machine::heading() } else { String::new() };
     let (mut tables, mut failed) = (Vec::new(), Vec::new());
     for (name, measure, _) in chosen {
         eprintln!("measuring {name} ..");
         // One that fails has said why; the others can still be had.
-        let Ok(table) = std::panic::catch_unwind(|| measure(&setting)) else {
+        let Ok(table) = std::panic::catch_unwind(|| measure(setting)) else {
             failed.push(*name);
             continue;
         };
@@ -174,10 +190,7 @@ fn main() {
     if json {
         println!("{}", serde_json::to_string_pretty(&tables).expect("tables are plain data"));
     }
-    if !failed.is_empty() {
-        eprintln!("failed: {}", failed.join(" "));
-        std::process::exit(1);
-    }
+    failed
 }
 
 /// Where a memory file system usually is.
