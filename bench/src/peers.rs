@@ -101,7 +101,8 @@ pub fn versions() -> Vec<String> {
     let named = |(name, found, _): &(&str, Found, &str)| {
         let version = version(found)?;
         let number = version.split([' ', ',']).find(|word| word.starts_with(char::is_numeric));
-        Some(format!("{name} {}", number?))
+        // `anamnesis, library` among others in a list.
+        Some(format!("{} {}", name.replace(',', ""), number?))
     };
     PEERS.iter().filter_map(named).collect()
 }

@@ -16,8 +16,9 @@ use crate::{Setting, child, program};
 const MIB: f64 = (1 << 20) as f64;
 /// MiB that a conversion may take beyond its headers.
 const BOUND: f64 = 64.0;
-/// MiB that may lie between the peaks of a small and a large source.
-const GROWTH: f64 = 2.0;
+/// MiB that may lie between the peaks of a small and a large source: two, and the four of tiles that
+/// a stream puts aside when they come before their turn, which they do in one run and not in another.
+const GROWTH: f64 = 6.0;
 
 /// The lines that are not schemes: how they are stored, and the flags of the conversion.
 const OTHERS: &[(&str, Layout, &[&str])] = &[
@@ -81,7 +82,8 @@ pub fn measure(setting: &Setting) -> Table {
     judge(&mut table, &peaks);
     table.notes.push(
         "The peak is the largest resident set of the child program (VmHWM), the program itself \
-         and its headers included."
+         and its headers included. All are written to a stream, which puts up to 4 MiB of tiles \
+         aside when they come before their turn: some runs do, some do not."
             .into(),
     );
     table
