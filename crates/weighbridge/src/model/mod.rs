@@ -1,191 +1,27 @@
 //! What the user points at: one or several stored files, opened as one model.
 
 use std::collections::HashSet;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::catalog::{Finding, TensorInfo, Value};
-use crate::containers::{self, Opening};
 use crate::error::{Error, Result};
-use crate::input::{FileAccess, Input, ReadSeek};
-use crate::limits::{Budget, Limits};
+use crate::input::ReadSeek;
 use crate::schemes::{self, Answer, Config, Evidence, Ledger, TensorId};
 use crate::source::{Slab, Source};
 
 mod ahead;
 mod locate;
+mod options;
 mod panel;
 mod straight;
 mod weight;
 
 pub(crate) use ahead::Ahead;
 pub use locate::Stores;
+pub use options::OpenOptions;
 pub use weight::{Scratch, Weight};
 
 use locate::Located;
-
-/// How a model is opened.
-///
-/// ```no_run
-/// use weighbridge::{FileAccess, Limits, OpenOptions};
-/// let model = OpenOptions::new()
-///     .access(FileAccess::Read)
-///     .limits(Limits::default().max_items(100_000))
-///     .open("model.safetensors")?;
-/// # Ok::<(), weighbridge::Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct OpenOptions {
-    access: FileAccess,
-    limits: Limits,
-    root: Option<String>,
-    strict_pickle: bool,
-    stores: Option<Stores>,
-    answers: Vec<Answer>,
-}
-
-impl OpenOptions {
-    /// Mapped files, default limits.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Map files or read them by position.
-    #[must_use]
-    pub fn access(mut self, access: FileAccess) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// What opening may cost.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Take one branch of a nested checkpoint.
-    #[must_use]
-    pub fn root(mut self, key: impl Into<String>) -> Self {
-        self.root = Some(key.into());
-        self
-    }
-
-    /// Refuse pickles that name anything outside the known set.
-    #[must_use]
-    pub fn strict_pickle(mut self, strict: bool) -> Self {
-        self.strict_pickle = strict;
-        self
-    }
-
-    /// Where names that are no paths are looked up; without this, where the environment says.
-    #[must_use]
-    pub fn stores(mut self, stores: Stores) -> Self {
-        self.stores = Some(stores);
-        self
-    }
-
-    /// Answers what a file cannot tell: the weights whose names match are what `says` says, as
-    /// `scheme/variant`. Of several rules for one weight the first counts; one that names no
-    /// scheme is an error on opening, one that decides nothing a finding.
-    #[must_use]
-    pub fn scheme(
-        mut self,
-        matches: impl Fn(&str) -> bool + Send + Sync + 'static,
-        says: &str,
-    ) -> Self {
-        self.answers.push(Answer::new(Arc::new(matches), says.into()));
-        self
-    }
-
-    /// Opens a file, a directory, an index, or a name known to a local store.
-    ///
-    /// A place that holds several models is an error that names them; see
-    /// [`open_all`](Self::open_all).
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
-        let path = path.as_ref();
-        self.open_located(locate::only(self.locate(path)?, path)?)
-    }
-
-    /// Opens everything at a place: the one model, or each component of a pipeline.
-    pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
-        let found = self.locate(path.as_ref())?;
-        found.into_iter().map(|one| self.open_located(one)).collect()
-    }
-
-    fn locate(&self, path: &Path) -> Result<Vec<Located>> {
-        locate::locate(path, self.stores.as_ref(), &self.limits)
-    }
-
-    /// Opens bytes in memory; `name` stands in for a path.
-    pub fn open_bytes(
-        &self,
-        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-        name: &str,
-    ) -> Result<Model> {
-        self.open_input(Input::from_bytes(bytes, name))
-    }
-
-    /// Opens anything that reads and seeks; `name` stands in for a path.
-    pub fn open_reader(&self, reader: impl ReadSeek + 'static, name: &str) -> Result<Model> {
-        self.open_input(Input::from_reader(reader, name)?)
-    }
-
-    /// Opens a reader that cannot seek, such as a pipe. Formats whose header comes first cost
-    /// their header; others are kept in memory whole, within the limits.
-    pub fn open_stream(&self, reader: impl Read + Send + 'static, name: &str) -> Result<Model> {
-        self.open_input(Input::from_stream(reader, name, self.limits.max_allocation))
-    }
-
-    fn open_input(&self, input: Input) -> Result<Model> {
-        let path = input.name().to_owned();
-        self.assemble(vec![input], Located::new(path))
-    }
-
-    fn open_located(&self, mut located: Located) -> Result<Model> {
-        let mut opened = located.opened.take();
-        let open = |path: &PathBuf| match opened.take() {
-            Some((file, about)) => Input::from_file(file, &about, path, self.access),
-            None => Input::open(path, self.access),
-        };
-        let inputs = located.files.iter().map(open).collect::<Result<_>>()?;
-        self.assemble(inputs, located)
-    }
-
-    fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
-        self.answers.iter().try_for_each(Answer::check)?;
-        let budget = Budget::new(self.limits.clone());
-        let sources: Vec<Source> = inputs
-            .into_iter()
-            .map(|input| {
-                let name = input.name().to_owned();
-                self.open_source(input, &budget).map_err(|e| e.in_file(&name))
-            })
-            .collect::<Result<_>>()?;
-        locate::beside_late(&sources, &mut located, &budget)?;
-        Model::new(sources, located, &self.answers)
-    }
-
-    fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
-        if let Some(stranger) = locate::certain_stranger(&input)? {
-            return Err(stranger);
-        }
-        let Some(container) = containers::recognize(&input)? else {
-            return Err(locate::name_stranger(&input));
-        };
-        let stem = input.name().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let opening = Opening {
-            budget,
-            stem: &stem,
-            root: self.root.as_deref(),
-            strict_pickle: self.strict_pickle,
-        };
-        let catalog = container.open(&input, &opening)?;
-        Ok(Source::new(input, catalog, container, self.limits.clone()))
-    }
-}
 
 /// A model: some stored files, one catalog, and who reads what of it.
 pub struct Model {

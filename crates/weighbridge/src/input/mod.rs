@@ -6,6 +6,12 @@
 //! served from one internal window, so that parsing a header does not cost a system call a field.
 #![allow(unsafe_code)]
 
+mod folder;
+mod read_at;
+
+pub use folder::{EntryKind, Folder, FolderEntry};
+pub use read_at::{ReadAt, ReadRange};
+
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};

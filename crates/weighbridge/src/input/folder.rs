@@ -1,0 +1,38 @@
+//! The seam behind which a model's files lie: a directory, memory, a repository on a server.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::ReadAt;
+
+/// A tree of files. Paths are relative to its root; the empty path is the root.
+pub trait Folder: Send + Sync {
+    /// What lies directly under `path`, in any order. A path that does not exist is `NotFound`,
+    /// a file is `NotADirectory`.
+    fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>>;
+
+    /// Opens a file.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
+}
+
+/// What a folder holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderEntry {
+    /// Its own name, without the path that leads to it.
+    pub name: std::ffi::OsString,
+    /// What it is, with links followed.
+    pub kind: EntryKind,
+}
+
+/// A kind of [`FolderEntry`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// A file of this many bytes.
+    File(u64),
+    /// A folder.
+    Folder,
+    /// A device, a pipe, a broken link.
+    Other,
+}
