@@ -16,6 +16,7 @@
 
 pub mod blocks;
 pub mod catalog;
+mod compare;
 pub mod containers;
 pub mod cursor;
 pub mod dtype;
@@ -25,6 +26,7 @@ pub mod input;
 mod limits;
 mod model;
 pub mod names;
+mod number;
 pub mod ops;
 pub mod output;
 mod output_folder;

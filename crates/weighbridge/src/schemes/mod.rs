@@ -11,12 +11,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use half::{bf16, f16};
-
 use crate::catalog::{Finding, Metadata, Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
+
+pub use crate::number::{Element, Out};
 
 mod answers;
 pub mod apr;
@@ -426,82 +426,4 @@ impl<T: ByElements> Recipe for T {
 /// The elements of some rows.
 fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
     rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
-}
-
-/// Where decoded numbers go.
-pub enum Out<'a> {
-    /// Single precision.
-    F32(&'a mut [f32]),
-    /// bfloat16.
-    Bf16(&'a mut [bf16]),
-    /// IEEE half precision.
-    F16(&'a mut [f16]),
-}
-
-impl Out<'_> {
-    /// How many numbers it takes.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::F32(out) => out.len(),
-            Self::Bf16(out) => out.len(),
-            Self::F16(out) => out.len(),
-        }
-    }
-
-    /// Whether it takes none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Fills it with `f(index)`, each rounded once to the type of the output.
-    pub fn fill_with(self, mut f: impl FnMut(usize) -> f32) {
-        match self {
-            Self::F32(out) => out.iter_mut().enumerate().for_each(|(i, o)| *o = f(i)),
-            Self::Bf16(out) => {
-                out.iter_mut().enumerate().for_each(|(i, o)| *o = bf16::from_f32(f(i)));
-            }
-            Self::F16(out) => {
-                out.iter_mut().enumerate().for_each(|(i, o)| *o = f16::from_f32(f(i)));
-            }
-        }
-    }
-}
-
-/// A type weights can be decoded to: `f32`, `bf16` or `f16`.
-pub trait Element: Copy + Default + Send + sealed::Sealed {
-    /// The matching stored type.
-    const DTYPE: DType;
-    /// A slice of them as an output.
-    fn out(slice: &mut [Self]) -> Out<'_>;
-}
-
-mod sealed {
-    /// Their bytes may be seen, and any bytes make one.
-    pub trait Sealed: bytemuck::Pod {}
-    impl Sealed for f32 {}
-    impl Sealed for half::bf16 {}
-    impl Sealed for half::f16 {}
-}
-
-impl Element for f32 {
-    const DTYPE: DType = DType::F32;
-    fn out(slice: &mut [Self]) -> Out<'_> {
-        Out::F32(slice)
-    }
-}
-
-impl Element for bf16 {
-    const DTYPE: DType = DType::BF16;
-    fn out(slice: &mut [Self]) -> Out<'_> {
-        Out::Bf16(slice)
-    }
-}
-
-impl Element for f16 {
-    const DTYPE: DType = DType::F16;
-    fn out(slice: &mut [Self]) -> Out<'_> {
-        Out::F16(slice)
-    }
 }

@@ -8,7 +8,7 @@
 use half::{bf16, f16};
 
 use super::{Level, Number};
-use crate::schemes::{Element, Out};
+use crate::number::{Element, Out};
 
 /// A kernel under test.
 pub(crate) struct Subject<'a> {

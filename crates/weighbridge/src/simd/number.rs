@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2::Lanes;
-use crate::schemes::Element;
+use crate::number::Element;
 
 /// The level-dependent half of a number; other architectures have none yet.
 #[cfg(not(target_arch = "x86_64"))]

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::odd::{self, Odd};
 use crate::catalog::{Order, TensorInfo};
+use crate::compare::{self, Odd};
 use crate::dtype::DType;
 use crate::model::{Model, Weight};
 use crate::pipeline::Lockstep;
@@ -58,7 +58,8 @@ impl<'m> Bytes<'m> {
     }
 
     fn count(&self, bytes: &[u8]) {
-        if let Some(Odd { nan, infinite }) = self.element.and_then(|dtype| odd::count(dtype, bytes))
+        if let Some(Odd { nan, infinite }) =
+            self.element.and_then(|dtype| compare::count(dtype, bytes))
         {
             self.nan.fetch_add(nan, Ordering::Relaxed);
             self.infinite.fetch_add(infinite, Ordering::Relaxed);
@@ -67,7 +68,7 @@ impl<'m> Bytes<'m> {
 
     /// How many are not finite, where bytes alone tell.
     pub(super) fn odd(&self) -> Option<Odd> {
-        self.element.and_then(|dtype| odd::count(dtype, &[]))?;
+        self.element.and_then(|dtype| compare::count(dtype, &[]))?;
         let (nan, infinite) =
             (self.nan.load(Ordering::Relaxed), self.infinite.load(Ordering::Relaxed));
         Some(Odd { nan, infinite })

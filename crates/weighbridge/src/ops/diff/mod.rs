@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use crate::compare::Sums;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
@@ -15,19 +16,14 @@ use crate::pipeline::{Work, run_lockstep};
 mod area;
 mod bytes;
 mod figure;
-mod kernel;
-mod lanes;
 mod metadata;
-mod odd;
 mod options;
 mod order;
 mod precision;
 mod report;
 mod rules;
 mod side;
-mod steps;
 mod summary;
-mod sums;
 mod values;
 
 pub use options::{DiffOptions, Values};
@@ -230,7 +226,7 @@ impl<'m> Comparison<'m> {
         Ok(())
     }
 
-    fn settle_values(&mut self, index: usize, outcome: Result<(sums::Sums, precision::Precision)>) {
+    fn settle_values(&mut self, index: usize, outcome: Result<(Sums, precision::Precision)>) {
         let tensor = &mut self.tensors[index];
         match (tensor.status, outcome) {
             (Status::Shape, Ok((sums, precision))) => {
@@ -343,7 +339,7 @@ fn is_turned(pair: &Pair) -> bool {
 /// What to say of a comparison that nobody asked for, if it finds the sides alike.
 fn likeness(
     tensor: &DiffTensor,
-    sums: &sums::Sums,
+    sums: &Sums,
     precision: &precision::Precision,
     words: &str,
 ) -> Option<String> {

@@ -1,6 +1,6 @@
 //! What two weights are compared in, and which roundings may lie between them.
 
-use super::figure::Wide;
+use crate::compare::Wide;
 use crate::dtype::DType;
 use crate::model::Weight;
 use crate::schemes::plain;

@@ -2,10 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
-use super::odd::Odd;
 use super::precision::Precision;
 use super::rules::{FailOver, Metric};
-use super::sums::Sums;
+use crate::compare::{Odd, Sums};
 use crate::model::Weight;
 use crate::names::Pair;
 

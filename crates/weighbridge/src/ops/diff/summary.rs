@@ -2,7 +2,7 @@
 
 use super::report::{CLOSE_COSINE, DiffSummary, DiffTensor, Status, Worst, WorstTensor};
 use super::rules::{FailOver, Metric};
-use super::sums::{Sums, cosine};
+use crate::compare::{Sums, cosine};
 
 /// How many pairs are named for each figure.
 const WORST: usize = 5;

@@ -6,12 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use half::{bf16, f16};
 
 use super::area::{Area, Tiling};
-use super::figure::{Figure, Kept, Wide};
-use super::kernel::{PIECE, measure, one_by_one};
+use super::figure::{Figure, Kept};
 use super::precision::{Precision, Rounding};
 use super::side::{Seen, Shelf};
-use super::steps::{Coarse, steps, steps_in};
-use super::sums::Sums;
+use crate::compare::{Coarse, PIECE, Sums, Wide, measure, one_by_one, steps, steps_in};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::pipeline::{InOrder, Lockstep};

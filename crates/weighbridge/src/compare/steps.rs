@@ -11,7 +11,7 @@ use crate::simd::{self, Level, Number};
 const PIECE: usize = 1024;
 
 /// A type of 16 or 32 bits that numbers are rounded to.
-pub(super) trait Coarse: Number {
+pub(crate) trait Coarse: Number {
     /// Its bits, as a signed number: the sign bit is the sign.
     fn signed_bits(self) -> i32;
     /// Sign and magnitude of them.
@@ -66,7 +66,7 @@ macro_rules! half {
 half!(bf16, f16);
 
 /// The most steps between two finite numbers of a piece, and whether all are the same in the type.
-pub(super) fn steps<T: Coarse>(level: Level, a: &[f32], b: &[f32]) -> (u64, bool) {
+pub(crate) fn steps<T: Coarse>(level: Level, a: &[f32], b: &[f32]) -> (u64, bool) {
     let (mut most, mut same) = (0, true);
     let [mut in_a, mut in_b] = [[T::default(); PIECE]; 2];
     for (a, b) in a.chunks(PIECE).zip(b.chunks(PIECE)) {
@@ -107,7 +107,7 @@ fn of_any<T: Coarse>(a: &[f32], b: &[f32], in_a: &[T], in_b: &[T]) -> (u32, bool
 }
 
 /// The same for numbers that are in the type already.
-pub(super) fn steps_in<T: Coarse>(a: &[T], b: &[T]) -> (u64, bool) {
+pub(crate) fn steps_in<T: Coarse>(a: &[T], b: &[T]) -> (u64, bool) {
     let is_finite = |x: T| x.signed_bits() & T::MAGNITUDE < infinity::<T>();
     let (mut most, mut same) = (0, true);
     for (&a, &b) in a.iter().zip(b) {

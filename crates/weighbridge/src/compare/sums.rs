@@ -6,16 +6,16 @@
 
 /// Count, sum and squares about the mean, of one side's finite numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Moments {
-    pub(super) count: u64,
-    pub(super) sum: f64,
+pub(crate) struct Moments {
+    pub(crate) count: u64,
+    pub(crate) sum: f64,
     /// Squares of the distances from the mean.
-    pub(super) about_mean: f64,
+    pub(crate) about_mean: f64,
 }
 
 #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
 impl Moments {
-    pub(super) fn plus(&mut self, other: &Self) {
+    pub(crate) fn plus(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
@@ -30,43 +30,43 @@ impl Moments {
         self.count += other.count;
     }
 
-    pub(super) fn mean(&self) -> Option<f64> {
+    pub(crate) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
     /// Of the numbers as they are: not an estimate for others like them.
-    pub(super) fn deviation(&self) -> Option<f64> {
+    pub(crate) fn deviation(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.about_mean / self.count as f64).sqrt())
     }
 }
 
 /// Sums over the elements of a pair. Differences count where both sides are finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sums {
-    pub(super) elements: u64,
+pub(crate) struct Sums {
+    pub(crate) elements: u64,
     /// How many are the same to the bit; two NaNs are.
-    pub(super) identical: u64,
-    pub(super) a: Moments,
-    pub(super) b: Moments,
+    pub(crate) identical: u64,
+    pub(crate) a: Moments,
+    pub(crate) b: Moments,
     /// How many are finite on both sides.
-    pub(super) both: u64,
-    pub(super) squares_a: f64,
-    pub(super) squares_b: f64,
-    pub(super) products: f64,
+    pub(crate) both: u64,
+    pub(crate) squares_a: f64,
+    pub(crate) squares_b: f64,
+    pub(crate) products: f64,
     /// Squares of differences.
-    pub(super) squares: f64,
+    pub(crate) squares: f64,
     /// Absolute differences.
-    pub(super) absolute: f64,
+    pub(crate) absolute: f64,
     /// The largest, and the first place it is at.
-    pub(super) largest: Option<(f64, u64)>,
-    pub(super) ulps: u64,
+    pub(crate) largest: Option<(f64, u64)>,
+    pub(crate) ulps: u64,
     /// Whether one side is the other, rounded: by each of the ways that are looked at.
-    pub(super) rounded: [bool; 2],
-    pub(super) nan: [u64; 2],
-    pub(super) infinite: [u64; 2],
+    pub(crate) rounded: [bool; 2],
+    pub(crate) nan: [u64; 2],
+    pub(crate) infinite: [u64; 2],
     /// Places where at most one side is finite, and the sides are not the same.
-    pub(super) unlike: u64,
-    pub(super) first_unlike: Option<u64>,
+    pub(crate) unlike: u64,
+    pub(crate) first_unlike: Option<u64>,
 }
 
 impl Default for Sums {
@@ -94,7 +94,7 @@ impl Default for Sums {
 }
 
 impl Sums {
-    pub(super) fn plus(&mut self, other: &Self) {
+    pub(crate) fn plus(&mut self, other: &Self) {
         self.elements += other.elements;
         self.identical += other.identical;
         self.a.plus(&other.a);
@@ -122,7 +122,7 @@ impl Sums {
     }
 
     /// Keeps the largest difference; of equal ones the first. Tiles may lie across the rows.
-    pub(super) fn see_difference(&mut self, value: f64, index: u64) {
+    pub(crate) fn see_difference(&mut self, value: f64, index: u64) {
         let is_worse = |&(old, at): &(f64, u64)| value > old || value == old && index < at;
         if self.largest.as_ref().is_none_or(is_worse) {
             self.largest = Some((value, index));
@@ -130,12 +130,12 @@ impl Sums {
     }
 
     /// The cosine of the angle between the sides: 1 where both are zero, 0 where one is.
-    pub(super) fn cosine(&self) -> f64 {
+    pub(crate) fn cosine(&self) -> f64 {
         cosine(self.products, self.squares_a, self.squares_b)
     }
 
     /// The norm of the difference over that of A. Infinite where A is zero and B is not.
-    pub(super) fn relative(&self) -> f64 {
+    pub(crate) fn relative(&self) -> f64 {
         match self.squares == 0.0 {
             true => 0.0,
             false => self.squares.sqrt() / self.squares_a.sqrt(),
@@ -143,7 +143,7 @@ impl Sums {
     }
 
     /// How far the signal lies above the noise, in decibels; infinite without noise.
-    pub(super) fn snr(&self) -> f64 {
+    pub(crate) fn snr(&self) -> f64 {
         match self.squares == 0.0 {
             true => f64::INFINITY,
             false => 10.0 * (self.squares_a / self.squares).log10(),
@@ -151,18 +151,18 @@ impl Sums {
     }
 
     #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
-    pub(super) fn mean_absolute(&self) -> f64 {
+    pub(crate) fn mean_absolute(&self) -> f64 {
         self.absolute / self.both.max(1) as f64
     }
 
     #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
-    pub(super) fn root_mean_square(&self) -> f64 {
+    pub(crate) fn root_mean_square(&self) -> f64 {
         (self.squares / self.both.max(1) as f64).sqrt()
     }
 }
 
 /// Of two vectors, by their product and their squares. Rounding must not lead beyond 1.
-pub(super) fn cosine(products: f64, squares_a: f64, squares_b: f64) -> f64 {
+pub(crate) fn cosine(products: f64, squares_a: f64, squares_b: f64) -> f64 {
     match (squares_a == 0.0, squares_b == 0.0) {
         (true, true) => 1.0,
         (true, false) | (false, true) => 0.0,

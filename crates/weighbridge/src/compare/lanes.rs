@@ -8,20 +8,20 @@
 
 use crate::simd::Level;
 
-pub(super) const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
-pub(super) type Eight = [f32; 2 * LANES];
+pub(crate) type Eight = [f32; 2 * LANES];
 
 /// What is summed of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct One {
-    pub(super) sum: [f64; LANES],
-    pub(super) squares: [f64; LANES],
+pub(crate) struct One {
+    pub(crate) sum: [f64; LANES],
+    pub(crate) squares: [f64; LANES],
 }
 
 impl One {
     #[inline(always)]
-    pub(super) fn add(&mut self, lane: usize, x: f64) {
+    pub(crate) fn add(&mut self, lane: usize, x: f64) {
         self.sum[lane] += x;
         self.squares[lane] += x * x;
     }
@@ -29,24 +29,24 @@ impl One {
 
 /// What is summed of two sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Two {
-    pub(super) a: One,
-    pub(super) b: One,
-    pub(super) products: [f64; LANES],
+pub(crate) struct Two {
+    pub(crate) a: One,
+    pub(crate) b: One,
+    pub(crate) products: [f64; LANES],
     /// Of differences.
-    pub(super) squares: [f64; LANES],
+    pub(crate) squares: [f64; LANES],
     /// Of differences.
-    pub(super) absolute: [f64; LANES],
-    pub(super) largest: [f64; LANES],
+    pub(crate) absolute: [f64; LANES],
+    pub(crate) largest: [f64; LANES],
     /// How many are the same to the bit.
-    pub(super) identical: u32,
+    pub(crate) identical: u32,
     /// How many steps are between two at most: one too many where their signs are unlike.
-    pub(super) apart: u32,
+    pub(crate) apart: u32,
 }
 
 impl Two {
     #[inline(always)]
-    pub(super) fn add(&mut self, lane: usize, single_a: f32, single_b: f32) {
+    pub(crate) fn add(&mut self, lane: usize, single_a: f32, single_b: f32) {
         let (a, b) = (f64::from(single_a), f64::from(single_b));
         let apart = a - b;
         let size = apart.abs();
@@ -65,7 +65,7 @@ impl Two {
 
 /// Over one side.
 #[inline(always)]
-pub(super) fn one(level: Level, eights: &[Eight]) -> One {
+pub(crate) fn one(level: Level, eights: &[Eight]) -> One {
     match level {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
@@ -76,7 +76,7 @@ pub(super) fn one(level: Level, eights: &[Eight]) -> One {
 
 /// Over two sides.
 #[inline(always)]
-pub(super) fn two(level: Level, a: &[Eight], b: &[Eight]) -> Two {
+pub(crate) fn two(level: Level, a: &[Eight], b: &[Eight]) -> Two {
     match level {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
@@ -151,7 +151,7 @@ mod avx2 {
 
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) fn one(eights: &[Eight]) -> One {
+    pub(crate) fn one(eights: &[Eight]) -> One {
         let [mut sum, mut squares] = [_mm256_setzero_pd(); 2];
         for eight in eights {
             for half in 0..2 {
@@ -165,7 +165,7 @@ mod avx2 {
 
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma")]
-    pub(super) fn two(a: &[Eight], b: &[Eight]) -> Two {
+    pub(crate) fn two(a: &[Eight], b: &[Eight]) -> Two {
         let [mut sum_a, mut squares_a, mut sum_b, mut squares_b] = [_mm256_setzero_pd(); 4];
         let [mut products, mut squares, mut absolute, mut largest] = [_mm256_setzero_pd(); 4];
         let [mut identical, mut most] = [_mm256_setzero_si256(); 2];

@@ -4,13 +4,13 @@ use crate::dtype::DType;
 
 /// How many numbers are none, and how many are infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Odd {
-    pub(super) nan: u64,
-    pub(super) infinite: u64,
+pub(crate) struct Odd {
+    pub(crate) nan: u64,
+    pub(crate) infinite: u64,
 }
 
 /// Those among some elements of a type; nothing for types whose bits are not looked at here.
-pub(super) fn count(dtype: DType, bytes: &[u8]) -> Option<Odd> {
+pub(crate) fn count(dtype: DType, bytes: &[u8]) -> Option<Odd> {
     Some(match dtype {
         DType::F16 => shorts(bytes, 0x7c00),
         DType::BF16 => shorts(bytes, 0x7f80),

@@ -10,13 +10,13 @@ use super::sums::{Moments, Sums};
 use crate::simd::Level;
 
 /// Numbers that are looked at together: 32 KiB of both sides.
-pub(super) const PIECE: usize = 4096;
+pub(crate) const PIECE: usize = 4096;
 
 /// Sums over a piece; places are counted from its start. The largest difference is placed if
 /// it is no smaller than one that is known. Rounding is not looked at here.
 ///
 /// Beside them, how many steps of f32 lie between two numbers at most, give or take one.
-pub(super) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+pub(crate) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
     match level {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
@@ -162,7 +162,7 @@ fn with_odd_ones(a: &[f32], b: &[f32]) -> Sums {
 }
 
 /// Sums over numbers as they come: both sides, whether they are the same, and their difference.
-pub(super) fn one_by_one(pairs: impl Iterator<Item = (f64, f64, bool, f64)> + Clone) -> Sums {
+pub(crate) fn one_by_one(pairs: impl Iterator<Item = (f64, f64, bool, f64)> + Clone) -> Sums {
     let mut sums = Sums::default();
     for (index, (a, b, is_same, apart)) in (0u64..).zip(pairs.clone()) {
         sums.elements += 1;

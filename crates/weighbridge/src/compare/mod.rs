@@ -1,0 +1,17 @@
+//! The arithmetic of comparing: two pieces of numbers in, counts and sums out.
+//!
+//! Nothing here knows of weights or files. What is added up, and in which order, does not depend
+//! on the CPU or the number of threads.
+
+mod kernel;
+mod lanes;
+mod odd;
+mod steps;
+mod sums;
+mod wide;
+
+pub(crate) use kernel::{PIECE, measure, one_by_one};
+pub(crate) use odd::{Odd, count};
+pub(crate) use steps::{Coarse, steps, steps_in};
+pub(crate) use sums::{Sums, cosine};
+pub(crate) use wide::{Wide, read};
