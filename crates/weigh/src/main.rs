@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod render;
 mod size;
+mod sys;
 mod terminal;
 
 fn main() -> ExitCode {

@@ -34,6 +34,7 @@ pub mod pipeline;
 pub mod schemes;
 pub mod simd;
 pub mod source;
+mod sys;
 pub mod text;
 
 pub use dtype::DType;

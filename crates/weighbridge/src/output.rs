@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::sys;
 
 /// How many names are tried for the partial file: other processes had our number before us.
 const MOST_NAMES: u32 = 1000;
@@ -47,7 +48,7 @@ impl Output {
 
     /// Writes a tile at its place. Any thread may, at any time.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        write_all_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))
+        sys::write_file_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))
     }
 
     /// Makes the file durable and gives it its name. What has this name already is replaced, if
@@ -58,7 +59,7 @@ impl Output {
             true => self.rename()?,
             false => self.take_free_name()?,
         }
-        sync_folder(&self.target);
+        sys::sync_folder_of(&self.target);
         Ok(())
     }
 
@@ -115,53 +116,6 @@ fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
     }
 }
 
-/// Makes the name as durable as the file. Systems that cannot are no reason to fail: the file is
-/// complete and has its name.
-pub(crate) fn sync_folder(target: &Path) {
-    if cfg!(unix) {
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
-    }
-}
-
-/// Standard output as it is: what stands before it in the library looks for the ends of lines,
-/// and a model has none.
-#[cfg(unix)]
-pub(crate) fn standard_output() -> std::io::Result<File> {
-    use std::os::fd::AsFd as _;
-    std::io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Standard output.
-#[cfg(not(unix))]
-pub(crate) fn standard_output() -> std::io::Result<std::io::Stdout> {
-    Ok(std::io::stdout())
-}
-
-/// Bytes that may still be written where a file is to be, as far as the system says so.
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
-pub(crate) fn free_space(target: &Path) -> Option<u64> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).as_os_str().as_bytes();
-    let folder = std::ffi::CString::new(folder).ok()?;
-    let mut about = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the path ends with a zero byte, and `about` has room for what the call writes.
-    if unsafe { libc::statvfs(folder.as_ptr(), about.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: the call succeeded, so it has filled `about`.
-    let about = unsafe { about.assume_init() };
-    about.f_bavail.checked_mul(about.f_frsize)
-}
-
-/// Nobody says so.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn free_space(_target: &Path) -> Option<u64> {
-    None
-}
-
 /// An error if there is something of that name.
 pub(crate) fn refuse_existing(target: &Path) -> Result<()> {
     match target.symlink_metadata() {
@@ -170,36 +124,6 @@ pub(crate) fn refuse_existing(target: &Path) -> Result<()> {
             .in_file(target)
             .hint("--force replaces it, once the new file is complete")),
     }
-}
-
-/// Whether two paths lead to one file, through links of any kind.
-#[cfg(unix)]
-pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let identity = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
-    identity(a).is_some_and(|a| identity(b) == Some(a))
-}
-
-/// Whether two paths lead to one file.
-#[cfg(not(unix))]
-pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
-    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
-}
-
-#[cfg(unix)]
-fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> std::io::Result<()> {
-    use std::os::windows::fs::FileExt;
-    while !bytes.is_empty() {
-        let written = file.seek_write(bytes, offset)?;
-        bytes = &bytes[written..];
-        offset += written as u64;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

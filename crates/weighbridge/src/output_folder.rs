@@ -14,7 +14,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::output::{refuse_existing, sync_folder};
+use crate::output::refuse_existing;
+use crate::sys::sync_folder_of;
 
 /// The file that says what a partial directory is for.
 const STAMP: &str = "plan.json";
@@ -145,7 +146,7 @@ impl OutputFolder {
         }
         let stamp = self.path_of(STAMP);
         fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
-        sync_folder(&stamp);
+        sync_folder_of(&stamp);
         let old = beside(&self.target, &format!(".{}{SET_ASIDE}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
         fs::rename(&self.partial, &self.target).map_err(|e| {
@@ -154,7 +155,7 @@ impl OutputFolder {
             let hint = || format!("what was to be replaced is now {}", old.display());
             if is_lost { error.hint(hint()) } else { error }
         })?;
-        sync_folder(&self.target);
+        sync_folder_of(&self.target);
         if replaced {
             remove(&old)?;
         }

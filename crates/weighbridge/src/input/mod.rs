@@ -20,10 +20,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use memmap2::{Advice, Mmap};
+use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 use crate::limits::Budget;
+use crate::sys::{self, Advice, read_file_at};
 
 /// What a small read fetches at once when it goes on from the one before, at most.
 const WINDOW: usize = 64 << 10;
@@ -90,7 +91,7 @@ struct Stream {
 impl Input {
     /// Opens a file.
     pub fn open(path: &Path, access: FileAccess) -> Result<Self> {
-        let opened = open_at_once(path).and_then(|file| Ok((file.metadata()?, file)));
+        let opened = sys::open_without_waiting(path).and_then(|file| Ok((file.metadata()?, file)));
         let (about, file) = opened.map_err(|e| Error::io(e, "cannot open").in_file(path))?;
         Self::from_file(file, &about, path, access)
     }
@@ -116,7 +117,7 @@ impl Input {
             FileAccess::Map if len > READ_WHOLE => Kind::Map(map(&file)?),
             FileAccess::Map => Kind::Bytes(Box::new(read_whole(&file, len)?)),
             FileAccess::Read => {
-                advise_random(&file);
+                sys::advise_file(&file, Advice::Random);
                 Kind::File { file, window: Mutex::default() }
             }
         };
@@ -171,9 +172,8 @@ impl Input {
     pub(crate) fn will_need_all(&self) {
         self.reads_ahead.store(true, Ordering::Relaxed);
         match &self.kind {
-            Kind::File { file, .. } => advise_sequential(file),
-            #[cfg(unix)]
-            Kind::Map(map) => drop(map.advise(Advice::Sequential)),
+            Kind::File { file, .. } => sys::advise_file(file, Advice::Sequential),
+            Kind::Map(map) => sys::advise_map(map, Advice::Sequential),
             _ => {}
         }
     }
@@ -185,9 +185,8 @@ impl Input {
             return;
         }
         match &self.kind {
-            Kind::File { file, .. } => advise_normal(file),
-            #[cfg(unix)]
-            Kind::Map(map) => drop(map.advise(Advice::Normal)),
+            Kind::File { file, .. } => sys::advise_file(file, Advice::Normal),
+            Kind::Map(map) => sys::advise_map(map, Advice::Normal),
             _ => {}
         }
     }
@@ -321,16 +320,12 @@ impl Input {
     /// Says that a stretch is about to be read: maps are set to fault single pages, and only
     /// whoever reads front to back knows that more will be wanted.
     pub fn will_need(&self, offset: u64, len: usize) {
-        #[cfg(unix)]
         if let Kind::Map(map) = &self.kind
             && let Ok(start) = usize::try_from(offset)
             && start < map.len()
         {
-            // Only advice: the pages can be read without it.
-            let _ = map.advise_range(Advice::WillNeed, start, len.min(map.len() - start));
+            sys::map_will_need(map, start, len.min(map.len() - start));
         }
-        #[cfg(not(unix))]
-        let _ = (offset, len);
     }
 
     /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
@@ -467,22 +462,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens a file for reading. A named pipe would otherwise be waited for until somebody writes to
-/// it; what is not a regular file is for the caller to refuse.
-pub(crate) fn open_at_once(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
-    options.open(path)
-}
-
 fn map(file: &File) -> Result<Mmap> {
     // SAFETY: the map is read-only and private to us. If another program shortens the file, a
     // read past its new end raises SIGBUS; callers who cannot accept that use `FileAccess::Read`.
     let map = unsafe { Mmap::map(file) }.map_err(|e| Error::io(e, "cannot map"))?;
     // A fault shall bring in the page it asks for and not its neighbourhood.
-    let _ = map.advise(Advice::Random);
+    sys::advise_map(&map, Advice::Random);
     Ok(map)
 }
 
@@ -491,60 +476,6 @@ fn read_whole(mut file: &File, len: u64) -> Result<Vec<u8>> {
     let mut bytes = vec![0; len];
     file.read_exact(&mut bytes).map_err(|e| Error::io(e, "cannot read"))?;
     Ok(bytes)
-}
-
-#[cfg(target_os = "linux")]
-fn advise_random(file: &File) {
-    advise(file, libc::POSIX_FADV_RANDOM);
-}
-
-#[cfg(target_os = "linux")]
-fn advise_sequential(file: &File) {
-    advise(file, libc::POSIX_FADV_SEQUENTIAL);
-}
-
-#[cfg(target_os = "linux")]
-fn advise_normal(file: &File) {
-    advise(file, libc::POSIX_FADV_NORMAL);
-}
-
-#[cfg(target_os = "linux")]
-fn advise(file: &File, advice: i32) {
-    use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is open for the duration of the call; the advice changes no memory.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_random(_file: &File) {}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_sequential(_file: &File) {}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_normal(_file: &File) {}
-
-/// Fills `out` from a place of a file.
-#[cfg(unix)]
-pub(crate) fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
-    file.read_exact_at(out, offset)
-}
-
-/// Fills `out` from a place of a file.
-#[cfg(windows)]
-pub(crate) fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
-    use std::os::windows::fs::FileExt;
-    while !out.is_empty() {
-        match file.seek_read(out, offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            got => {
-                out = &mut out[got..];
-                offset += got as u64;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use super::convert_options::ConvertOptions;
-use super::convert_report::{ConvertReport, forecast, peak_memory};
+use super::convert_report::{ConvertReport, forecast};
 use super::files::{Beside, Writing};
 use super::refusals::{self, refusal, refuse_problems};
 use super::target::{Place, Target};
@@ -83,7 +83,7 @@ impl<'m> Conversion<'m> {
         let writing = Writing { model: self.model, plan: &self.plan, work, beside, force, resume };
         report.overflowed = Some(writing.write(&self.target, out)?);
         report.seconds = Some(self.start.elapsed().as_secs_f64());
-        report.peak_memory = peak_memory();
+        report.peak_memory = crate::sys::peak_memory();
         Ok(report)
     }
 }

@@ -132,10 +132,3 @@ fn conversions<'j, 'm: 'j>(jobs: impl Iterator<Item = &'j Job<'m>>) -> Vec<Conve
     rows.sort_by(|a, b| b.write_bytes.cmp(&a.write_bytes).then_with(|| a.variant.cmp(&b.variant)));
     rows
 }
-
-/// The most memory this process ever had, where the system says so.
-pub(super) fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}

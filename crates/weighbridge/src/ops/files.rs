@@ -9,9 +9,10 @@ use serde_json::json;
 use super::target::{Place, Target};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::output::{Output, free_space, standard_output};
+use crate::output::Output;
 use crate::output_folder::{Leftover, OutputFolder};
 use crate::pipeline::{self, Plan, PlannedFile, Sink, Stream, Summed, Sums, Work};
+use crate::sys::{free_space_beside, standard_output};
 
 /// A file that goes into a directory beside the weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +225,7 @@ fn closed(closing: Option<Closing<'_>>) -> Result<()> {
 
 /// An error if the disk cannot take so many bytes.
 fn refuse_small(target: &Path, bytes: u64) -> Result<()> {
-    match free_space(target) {
+    match free_space_beside(target) {
         Some(free) if free < bytes => Err(Error::io(
             std::io::ErrorKind::StorageFull.into(),
             &format!("{bytes} bytes are to be written, there is room for {free}"),

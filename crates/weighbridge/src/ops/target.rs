@@ -8,7 +8,8 @@ use crate::containers::safetensors::Safetensors;
 use crate::containers::writing::{WRITERS, Writer, writer};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::output::{is_same_file, refuse_existing};
+use crate::output::refuse_existing;
+use crate::sys::is_same_file;
 
 /// What can be written.
 const WRITES: &str = "give a name that ends in .safetensors, .gguf, .npz or .npy for one file, or \

@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::catalog::Member;
 use crate::error::{Error, Result};
 use crate::inflate::{Inflater, check_room};
-use crate::input::{Input, read_file_at};
+use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::sys::read_file_at;
 
 /// Members whose state is kept: where one ends and the next begins, workers are in both.
 const MEMBERS: usize = 4;

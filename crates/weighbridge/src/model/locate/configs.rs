@@ -131,7 +131,7 @@ pub(super) fn document(path: &Path, budget: &Budget) -> Result<serde_json::Value
 /// The bytes of a small file; charged, and capped at `most`.
 pub(super) fn text(path: &Path, most: u64, budget: &Budget) -> Result<Vec<u8>> {
     let failed = |e| Error::io(e, "cannot read").in_file(path);
-    let file = crate::input::open_at_once(path).map_err(failed)?;
+    let file = crate::sys::open_without_waiting(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     if !about.is_file() {
         return Err(Error::usage("it is not a file").in_file(path));

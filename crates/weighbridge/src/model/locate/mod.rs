@@ -29,9 +29,9 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::Finding;
 use crate::error::{Error, Result};
-use crate::input::open_at_once;
 use crate::limits::{Budget, Limits};
 use crate::schemes::Config;
+use crate::sys::open_without_waiting;
 
 mod configs;
 pub(super) use configs::beside_late;
@@ -91,7 +91,7 @@ pub(super) fn locate(
 ) -> Result<Vec<Located>> {
     let budget = Budget::new(limits.clone());
     // Opened first and asked then: for a lone file that is all it takes.
-    if let Ok(file) = open_at_once(typed)
+    if let Ok(file) = open_without_waiting(typed)
         && let Ok(about) = file.metadata()
         && !about.is_dir()
     {

@@ -47,7 +47,7 @@ pub(in crate::model) fn name_stranger(input: &Input) -> Error {
 /// The first bytes of a file on disk.
 pub(super) fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
-    crate::input::open_at_once(path).ok()?.take(HEAD as u64).read_to_end(&mut head).ok()?;
+    crate::sys::open_without_waiting(path).ok()?.take(HEAD as u64).read_to_end(&mut head).ok()?;
     Some(head)
 }
 

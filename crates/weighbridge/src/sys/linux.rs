@@ -1,0 +1,25 @@
+//! Linux.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+
+use super::Advice;
+
+pub(super) use super::unix::*;
+
+pub(super) fn advise_file(file: &File, advice: Advice) {
+    let advice = match advice {
+        Advice::Random => libc::POSIX_FADV_RANDOM,
+        Advice::Normal => libc::POSIX_FADV_NORMAL,
+        Advice::Sequential => libc::POSIX_FADV_SEQUENTIAL,
+    };
+    // SAFETY: the descriptor is open for the duration of the call; the advice changes no memory.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
+}
+
+pub(super) fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}

@@ -1,0 +1,142 @@
+//! What differs from one operating system to the next.
+//!
+//! Each system has a file with the same functions, so that nothing outside this folder asks which
+//! system it runs on. Advice and free space are best effort: a system that cannot say or do it
+//! answers `None` or does nothing.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(all(unix, not(target_os = "linux")))]
+mod macos;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(all(unix, not(target_os = "linux")))]
+use macos as system;
+#[cfg(windows)]
+use windows as system;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+/// How a file will be read, so that the system knows how far to read ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// Here and there: only what is asked for.
+    Random,
+    /// As the system thinks best.
+    Normal,
+    /// From front to back: far ahead.
+    Sequential,
+}
+
+/// Opens a file for reading. A named pipe is opened too, without waiting for somebody to write to
+/// it; the caller refuses what is not a regular file.
+pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    system::open_without_waiting(path)
+}
+
+/// Fills `out` from a place of a file, without moving the file's position.
+pub(crate) fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
+    system::read_file_at(file, out, offset)
+}
+
+/// Writes all of `bytes` at a place of a file.
+pub(crate) fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    system::write_file_at(file, bytes, offset)
+}
+
+/// Says how a file will be read.
+pub(crate) fn advise_file(file: &File, advice: Advice) {
+    system::advise_file(file, advice);
+}
+
+/// Says how a mapped file will be read.
+pub(crate) fn advise_map(map: &Mmap, advice: Advice) {
+    system::advise_map(map, advice);
+}
+
+/// Says that these bytes of a map will be read soon. They must lie inside it.
+pub(crate) fn map_will_need(map: &Mmap, start: usize, len: usize) {
+    system::map_will_need(map, start, len);
+}
+
+/// Whether two paths lead to one file, through links of any kind.
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
+    system::is_same_file(a, b)
+}
+
+/// Makes the names in the folder of `target` as durable as the files. Systems that cannot are no
+/// reason to fail: the file is complete and has its name.
+pub(crate) fn sync_folder_of(target: &Path) {
+    system::sync_folder(folder_of(target));
+}
+
+/// Bytes that may still be written to the folder of `target`.
+pub(crate) fn free_space_beside(target: &Path) -> Option<u64> {
+    system::free_space(folder_of(target))
+}
+
+/// Standard output without a buffer: the one in the standard library looks for the ends of lines,
+/// and a model has none.
+pub(crate) fn standard_output() -> io::Result<File> {
+    system::standard_output()
+}
+
+/// The most memory this process ever had, in bytes.
+pub(crate) fn peak_memory() -> Option<u64> {
+    system::peak_memory()
+}
+
+fn folder_of(target: &Path) -> &Path {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_and_read_by_position() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = File::create(&path).unwrap();
+        write_file_at(&file, b"world", 6).unwrap();
+        write_file_at(&file, b"hello ", 0).unwrap();
+        let file = open_without_waiting(&path).unwrap();
+        advise_file(&file, Advice::Random);
+        let mut out = [0; 5];
+        read_file_at(&file, &mut out, 6).unwrap();
+        assert_eq!(&out, b"world");
+        let error = read_file_at(&file, &mut out, 7).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        sync_folder_of(&path);
+    }
+
+    #[test]
+    fn files_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        std::fs::write(&a, "1").unwrap();
+        std::fs::write(&b, "1").unwrap();
+        assert!(!is_same_file(&a, &b));
+        assert!(is_same_file(&a, &folder.path().join(".").join("a")));
+        assert!(!is_same_file(&a, &folder.path().join("none")));
+    }
+
+    #[test]
+    fn the_system_says_what_is_left_and_what_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_space_beside(&folder.path().join("new")).is_some_and(|bytes| bytes > 0));
+        assert_eq!(free_space_beside(&folder.path().join("none/new")), None);
+        assert!(peak_memory().is_some_and(|bytes| bytes > 100 << 10));
+    }
+}

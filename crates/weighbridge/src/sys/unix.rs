@@ -1,0 +1,72 @@
+//! What Linux, macOS and the BSDs have in common.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use super::Advice;
+
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+pub(super) fn read_file_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(out, offset)
+}
+
+pub(super) fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+pub(super) fn advise_map(map: &Mmap, advice: Advice) {
+    let advice = match advice {
+        Advice::Random => memmap2::Advice::Random,
+        Advice::Normal => memmap2::Advice::Normal,
+        Advice::Sequential => memmap2::Advice::Sequential,
+    };
+    // The pages can be read without it.
+    let _ = map.advise(advice);
+}
+
+pub(super) fn map_will_need(map: &Mmap, start: usize, len: usize) {
+    // The pages can be read without it.
+    let _ = map.advise_range(memmap2::Advice::WillNeed, start, len);
+}
+
+pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
+    identity(a).is_some_and(|a| identity(b) == Some(a))
+}
+
+pub(super) fn sync_folder(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+pub(super) fn free_space(folder: &Path) -> Option<u64> {
+    let folder = CString::new(folder.as_os_str().as_bytes()).ok()?;
+    let mut system = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a zero byte, and `system` has room for what the call writes.
+    if unsafe { libc::statvfs(folder.as_ptr(), system.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: the call succeeded, so it has filled `system`.
+    let system = unsafe { system.assume_init() };
+    widened(system.f_bavail).checked_mul(widened(system.f_frsize))
+}
+
+/// The system's own types of numbers are 32 bits wide here and 64 there.
+fn widened(number: impl Into<u64>) -> u64 {
+    number.into()
+}
+
+pub(super) fn standard_output() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}

@@ -1,0 +1,122 @@
+//! Windows.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::os::windows::ffi::OsStrExt as _;
+use std::os::windows::fs::FileExt as _;
+use std::os::windows::io::AsHandle as _;
+use std::path::Path;
+use std::ptr::null_mut;
+
+use memmap2::Mmap;
+
+use super::Advice;
+
+/// Named pipes have paths of their own and are not opened by accident.
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+pub(super) fn read_file_at(file: &File, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !out.is_empty() {
+        match file.seek_read(out, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                out = &mut out[read..];
+                offset += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_file_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.seek_write(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                bytes = &bytes[written..];
+                offset += written as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Advice is given where a file is opened here, and cannot change afterwards.
+pub(super) fn advise_file(_file: &File, _advice: Advice) {}
+
+/// Maps take no advice here.
+pub(super) fn advise_map(_map: &Mmap, _advice: Advice) {}
+
+/// Maps take no advice here.
+pub(super) fn map_will_need(_map: &Mmap, _start: usize, _len: usize) {}
+
+/// By their full paths: hard links count as two files.
+pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// A folder cannot be synced here; the file system keeps a journal of names.
+pub(super) fn sync_folder(_folder: &Path) {}
+
+pub(super) fn free_space(folder: &Path) -> Option<u64> {
+    let folder: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
+    let mut available = 0;
+    // SAFETY: the path ends with a zero, `available` is writable, and the other two may be null.
+    let done =
+        unsafe { GetDiskFreeSpaceExW(folder.as_ptr(), &raw mut available, null_mut(), null_mut()) };
+    (done != 0).then_some(available)
+}
+
+pub(super) fn standard_output() -> io::Result<File> {
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}
+
+pub(super) fn peak_memory() -> Option<u64> {
+    let mut counters = MemoryCounters::default();
+    counters.size = u32::try_from(size_of::<MemoryCounters>()).ok()?;
+    // SAFETY: the handle of the current process needs no closing, and `counters` has the layout
+    // and the size it states.
+    let done =
+        unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut counters, counters.size) };
+    (done != 0).then_some(counters.peak_working_set as u64)
+}
+
+/// `PROCESS_MEMORY_COUNTERS`.
+#[repr(C)]
+#[derive(Default)]
+struct MemoryCounters {
+    size: u32,
+    page_faults: u32,
+    peak_working_set: usize,
+    working_set: usize,
+    peak_paged_pool: usize,
+    paged_pool: usize,
+    peak_nonpaged_pool: usize,
+    nonpaged_pool: usize,
+    page_file: usize,
+    peak_page_file: usize,
+}
+
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn GetDiskFreeSpaceExW(
+        folder: *const u16,
+        available: *mut u64,
+        total: *mut u64,
+        free: *mut u64,
+    ) -> i32;
+    fn GetCurrentProcess() -> *mut c_void;
+    fn K32GetProcessMemoryInfo(
+        process: *mut c_void,
+        counters: *mut MemoryCounters,
+        size: u32,
+    ) -> i32;
+}
