@@ -6,7 +6,7 @@
 
 use weighbridge::blocks::{BLOCKS, Block, Standing};
 use weighbridge::schemes::Element;
-use weighbridge::simd::{Level, force};
+use weighbridge::simd::{Level, with_level};
 use weighbridge::{Scratch, bf16, f16};
 
 use crate::random_blocks::{BlockFile, Scales};
@@ -55,10 +55,8 @@ fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) ->
         }
         theirs.decode(&decoder, &file);
         for (level, tally) in &mut levels {
-            assert!(force(Some(*level)), "the level is available");
-            tally.round(&file, &theirs);
+            with_level(*level, || tally.round(&file, &theirs));
         }
-        force(None);
     }
     for (level, tally) in &levels {
         let [single, brain, half] = tally.differing;

@@ -8,7 +8,7 @@ use weighbridge::ops::{
     ConvertOptions, DiffOptions, InspectOptions, OutputType, convert_to, diff, inspect,
 };
 use weighbridge::schemes::Element;
-use weighbridge::simd::{Level, force, level};
+use weighbridge::simd::{Level, level, with_level};
 use weighbridge::{Model, Scratch, Weight, bf16, f16};
 
 use super::inputs::{BLOCKS, CONTAINERS, PLAIN, ROUNDED, SCHEMES, container};
@@ -96,7 +96,7 @@ pub fn all() -> Vec<Job> {
         let of = |job: &&Job| job.name == format!("decode/{name}/f32");
         let what = jobs.iter().find(of).expect("it is decoded").what;
         let name = format!("decode/{name}/f32/baseline");
-        jobs.push(Job { name, what, level: Some(Level::Baseline) });
+        jobs.push(Job { name, what, level: Some(Level::BASELINE) });
     }
     jobs
 }
@@ -110,8 +110,8 @@ pub fn child(arguments: &[String]) -> std::io::Result<()> {
     }
     let job = all().into_iter().find(|job| job.name == *name);
     let job = job.ok_or_else(|| std::io::Error::other(format!("no job is called {name}")))?;
-    force(job.level);
-    job.what.run(Path::new(folder)).map_err(std::io::Error::other)
+    let run = || job.what.run(Path::new(folder)).map_err(std::io::Error::other);
+    with_level(job.level.unwrap_or_else(level), run)
 }
 
 /// The work that counts. One function that nothing is inlined into or out of, since valgrind

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use weighbridge::blocks::{BLOCKS, Block, Standing};
 use weighbridge::schemes::Element;
-use weighbridge::simd::{Level, force};
+use weighbridge::simd::{Level, with_level};
 use weighbridge::{Scratch, bf16, f16};
 
 use crate::buffer::Buffer;
@@ -115,14 +115,9 @@ fn measure_one(
     measured
 }
 
-/// Forces a contestant of ours down to the baseline.
+/// A contestant of ours, held to the baseline.
 fn at_baseline(contestant: Contestant<'_>) -> Contestant<'_> {
-    contestant.around(|run| {
-        force(Some(Level::Baseline));
-        let seconds = run();
-        force(None);
-        seconds
-    })
+    contestant.around(|run| with_level(Level::BASELINE, run))
 }
 
 /// The same on a tile, again and again: seconds per element.

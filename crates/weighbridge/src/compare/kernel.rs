@@ -7,7 +7,7 @@
 
 use super::lanes::{self, LANES, One};
 use super::sums::{Moments, Sums};
-use crate::simd::Level;
+use crate::simd::{Level, Set};
 
 /// Numbers that are looked at together: 32 KiB of both sides.
 pub(crate) const PIECE: usize = 4096;
@@ -17,24 +17,24 @@ pub(crate) const PIECE: usize = 4096;
 ///
 /// Beside them, how many steps of f32 lie between two numbers at most, give or take one.
 pub(crate) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { measure_avx2(a, b, known) },
+        Set::Avx2 => unsafe { measure_avx2(level, a, b, known) },
         _ => measure_baseline(a, b, known),
     }
 }
 
 #[inline(never)]
 fn measure_baseline(a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    measure_here(Level::Baseline, a, b, known)
+    measure_here(Level::BASELINE, a, b, known)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2,f16c,fma")]
-unsafe fn measure_avx2(a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    measure_here(Level::Avx2, a, b, known)
+unsafe fn measure_avx2(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+    measure_here(level, a, b, known)
 }
 
 #[inline(always)]
@@ -214,7 +214,7 @@ mod tests {
     fn every_level_gives_the_same_sums_for_every_length() {
         for count in (0..70).chain([1000, PIECE]) {
             let (a, b) = (numbers(1, count), numbers(2, count));
-            let wanted = measure(Level::Baseline, &a, &b, -1.0);
+            let wanted = measure(Level::BASELINE, &a, &b, -1.0);
             for &level in Level::available() {
                 assert_eq!(measure(level, &a, &b, -1.0), wanted, "{level:?} {count}");
             }
@@ -225,7 +225,7 @@ mod tests {
     fn the_quick_way_and_the_slow_one_agree() {
         let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} {b}");
         let (a, b) = (numbers(3, 777), numbers(4, 777));
-        let (quick, slow) = (measure(Level::Baseline, &a, &b, -1.0).0, with_odd_ones(&a, &b));
+        let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_odd_ones(&a, &b));
         assert_eq!((quick.identical, quick.both), (slow.identical, slow.both));
         assert_eq!(quick.largest, slow.largest);
         near(quick.products, slow.products);
@@ -234,7 +234,7 @@ mod tests {
         near(quick.squares_a, slow.squares_a);
         near(quick.a.about_mean, slow.a.about_mean);
         near(quick.b.sum, slow.b.sum);
-        assert_eq!(measure(Level::Baseline, &a, &a, -1.0).0.identical, 777);
+        assert_eq!(measure(Level::BASELINE, &a, &a, -1.0).0.identical, 777);
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     fn numbers_far_from_zero_keep_their_digits() {
         let a: Vec<f32> = numbers(5, 1000).iter().map(|x| 4000.0 + x).collect();
         let b: Vec<f32> = a.iter().map(|x| x + 0.5).collect();
-        let (quick, slow) = (measure(Level::Baseline, &a, &b, -1.0).0, with_odd_ones(&a, &b));
+        let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_odd_ones(&a, &b));
         for (quick, slow) in [(quick.a, slow.a), (quick.b, slow.b)] {
             let error = (quick.about_mean - slow.about_mean).abs();
             assert!(error <= 1e-11 * slow.about_mean, "{quick:?} {slow:?}");
@@ -265,17 +265,17 @@ mod tests {
     #[test]
     fn a_difference_below_the_known_one_is_not_placed() {
         let (a, b) = (numbers(6, 300), numbers(7, 300));
-        let (value, at) = measure(Level::Baseline, &a, &b, -1.0).0.largest.unwrap();
+        let (value, at) = measure(Level::BASELINE, &a, &b, -1.0).0.largest.unwrap();
         assert!(at > 0 && value > 1.0, "{value} {at}");
         for (known, wanted) in [(value + 0.01, None), (value, Some((value, at)))] {
-            assert_eq!(measure(Level::Baseline, &a, &b, known).0.largest, wanted);
+            assert_eq!(measure(Level::BASELINE, &a, &b, known).0.largest, wanted);
         }
     }
 
     #[test]
     fn steps_are_counted_but_for_one() {
         let next = |x: f32, steps: i32| f32::from_bits(x.to_bits().wrapping_add_signed(steps));
-        let steps = |a: f32, b: f32| measure(Level::Baseline, &[a], &[b], -1.0).1;
+        let steps = |a: f32, b: f32| measure(Level::BASELINE, &[a], &[b], -1.0).1;
         assert_eq!(steps(1.0, next(1.0, 3)), 3);
         assert_eq!(steps(next(-1.0, 7), -1.0), 7);
         assert_eq!(steps(next(0.0, 2), -next(0.0, 3)), 6);
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn zeros_of_either_sign_are_not_the_same_to_the_bit() {
-        let sums = measure(Level::Baseline, &[0.0, 1.0], &[-0.0, 1.0], -1.0).0;
+        let sums = measure(Level::BASELINE, &[0.0, 1.0], &[-0.0, 1.0], -1.0).0;
         assert_eq!((sums.identical, sums.squares, sums.largest), (1, 0.0, Some((0.0, 0))));
     }
 }

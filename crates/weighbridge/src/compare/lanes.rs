@@ -6,7 +6,7 @@
 //! f32 are exact in f64, so that a fused addition of them rounds as the definition does.
 #![allow(unsafe_code)] // Intrinsics.
 
-use crate::simd::Level;
+use crate::simd::{Level, Set};
 
 pub(crate) const LANES: usize = 4;
 
@@ -66,10 +66,10 @@ impl Two {
 /// Over one side.
 #[inline(always)]
 pub(crate) fn one(level: Level, eights: &[Eight]) -> One {
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::one(eights) },
+        Set::Avx2 => unsafe { avx2::one(eights) },
         _ => one_by_lane(eights),
     }
 }
@@ -77,10 +77,10 @@ pub(crate) fn one(level: Level, eights: &[Eight]) -> One {
 /// Over two sides.
 #[inline(always)]
 pub(crate) fn two(level: Level, a: &[Eight], b: &[Eight]) -> Two {
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::two(a, b) },
+        Set::Avx2 => unsafe { avx2::two(a, b) },
         _ => two_by_lane(a, b),
     }
 }

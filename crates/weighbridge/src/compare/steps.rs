@@ -130,15 +130,15 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_type() {
         let next = f32::from_bits(1.0f32.to_bits() + 3);
-        assert_eq!(steps::<f32>(Level::Baseline, &[1.0], &[next]), (3, false));
-        assert_eq!(steps::<bf16>(Level::Baseline, &[1.0], &[next]), (0, true));
-        assert_eq!(steps::<bf16>(Level::Baseline, &[1.0, 2.0], &[1.0078125, 2.0]), (1, false));
-        assert_eq!(steps::<f16>(Level::Baseline, &[1.0], &[1.0078125]), (8, false));
-        assert_eq!(steps::<f32>(Level::Baseline, &[0.0], &[-0.0]), (0, false));
+        assert_eq!(steps::<f32>(Level::BASELINE, &[1.0], &[next]), (3, false));
+        assert_eq!(steps::<bf16>(Level::BASELINE, &[1.0], &[next]), (0, true));
+        assert_eq!(steps::<bf16>(Level::BASELINE, &[1.0, 2.0], &[1.0078125, 2.0]), (1, false));
+        assert_eq!(steps::<f16>(Level::BASELINE, &[1.0], &[1.0078125]), (8, false));
+        assert_eq!(steps::<f32>(Level::BASELINE, &[0.0], &[-0.0]), (0, false));
         let least = f32::from_bits(1);
-        assert_eq!(steps::<f32>(Level::Baseline, &[least], &[-least]), (2, false));
+        assert_eq!(steps::<f32>(Level::BASELINE, &[least], &[-least]), (2, false));
         let far = 2 * u64::from(f32::MAX.to_bits());
-        assert_eq!(steps::<f32>(Level::Baseline, &[f32::MAX], &[f32::MIN]), (far, false));
+        assert_eq!(steps::<f32>(Level::BASELINE, &[f32::MAX], &[f32::MIN]), (far, false));
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let a: Vec<f32> = (0..3000u32).map(|i| f32::from_bits(i * 1_431_655)).collect();
         let b: Vec<f32> = a.iter().map(|x| f32::from_bits(x.to_bits() ^ 0x1000)).collect();
         for len in [0, 1, 7, 8, 9, 1023, 1025, 3000] {
-            let wanted = steps::<f16>(Level::Baseline, &a[..len], &b[..len]);
+            let wanted = steps::<f16>(Level::BASELINE, &a[..len], &b[..len]);
             for &level in Level::available() {
                 assert_eq!(steps::<f16>(level, &a[..len], &b[..len]), wanted);
             }
@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn a_number_that_is_none_is_the_same_as_another() {
         let (a, b) = ([f32::NAN, 1.0], [-f32::NAN, 1.0]);
-        assert_eq!(steps::<bf16>(Level::Baseline, &a, &b), (0, true));
-        assert_eq!(steps::<bf16>(Level::Baseline, &a, &[0.0, 1.0]), (0, false));
+        assert_eq!(steps::<bf16>(Level::BASELINE, &a, &b), (0, true));
+        assert_eq!(steps::<bf16>(Level::BASELINE, &a, &[0.0, 1.0]), (0, false));
         // Too large for the type is infinite in it.
-        assert_eq!(steps::<f16>(Level::Baseline, &[70000.0], &[f32::INFINITY]), (0, true));
+        assert_eq!(steps::<f16>(Level::BASELINE, &[70000.0], &[f32::INFINITY]), (0, true));
         let (a, b) = ([f16::NAN, f16::INFINITY, f16::ONE], [f16::NAN, f16::INFINITY, f16::ONE]);
         assert_eq!(steps_in(&a, &b), (0, true));
         assert_eq!(steps_in(&a, &[f16::NAN, f16::MAX, f16::ONE]), (0, false));

@@ -8,6 +8,7 @@ use super::Job;
 use super::desk::Desk;
 use super::sink::{Sink, Tile};
 use crate::error::{Error, Result};
+use crate::simd;
 
 /// How the work is done, and who hears of it.
 #[derive(Clone, Copy)]
@@ -29,9 +30,10 @@ pub fn run<'j, 'm: 'j>(
 ) -> Result<u64> {
     let floor = Floor::new(jobs, sink, work);
     let workers = work.workers.clamp(1, floor.tiles_up_to(work.workers));
+    let level = simd::level();
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            scope.spawn(|| floor.work());
+            scope.spawn(|| simd::with_level(level, || floor.work()));
         }
         floor.work();
     });

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::engine::Work;
 use crate::error::{Error, Result};
+use crate::simd;
 
 /// Some work in tiles.
 pub trait Lockstep: Sync {
@@ -63,9 +64,10 @@ impl<'a, L: Lockstep> Floor<'a, L> {
     fn run(&self, workers: usize) {
         let tiles = self.all.iter().map(|lot| lot.tiles()).fold(0, u64::saturating_add);
         let workers = workers.clamp(1, usize::try_from(tiles).unwrap_or(usize::MAX).max(1));
+        let level = simd::level();
         std::thread::scope(|scope| {
             for _ in 1..workers {
-                scope.spawn(|| self.work());
+                scope.spawn(|| simd::with_level(level, || self.work()));
             }
             self.work();
         });

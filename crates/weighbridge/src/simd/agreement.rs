@@ -34,7 +34,7 @@ pub(crate) fn check(subject: &Subject<'_>, inputs: &[Vec<u8>]) {
     for input in inputs {
         let count = input.len() / subject.bytes;
         let mut definition = vec![0f32; count * subject.elements];
-        (subject.decode)(Level::Baseline, input, Out::F32(&mut definition));
+        (subject.decode)(Level::BASELINE, input, Out::F32(&mut definition));
         for &level in Level::available() {
             compare::<f32>(subject, level, input, &definition);
             compare::<bf16>(subject, level, input, &definition);
@@ -52,7 +52,7 @@ pub(crate) fn check(subject: &Subject<'_>, inputs: &[Vec<u8>]) {
 
 fn check_shifted(subject: &Subject<'_>, input: &[u8], shift: usize) {
     let mut definition = vec![0f32; input.len() / subject.bytes * subject.elements];
-    (subject.decode)(Level::Baseline, input, Out::F32(&mut definition));
+    (subject.decode)(Level::BASELINE, input, Out::F32(&mut definition));
     let mut moved = vec![0xa5; shift];
     moved.extend_from_slice(input);
     for &level in Level::available() {

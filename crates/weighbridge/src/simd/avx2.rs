@@ -458,3 +458,10 @@ pub(crate) unsafe fn crossed_nibbles32(at: *const u8) -> __m256i {
         _mm256_and_si256(both, _mm256_set1_epi8(15))
     }
 }
+
+/// Whether this CPU has what the level needs.
+pub(crate) fn is_available() -> bool {
+    std::is_x86_feature_detected!("avx2")
+        && std::is_x86_feature_detected!("f16c")
+        && std::is_x86_feature_detected!("fma")
+}

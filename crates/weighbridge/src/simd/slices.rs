@@ -1,7 +1,7 @@
 //! Whole slices from one type to another, at a level.
 #![allow(unsafe_code)]
 
-use super::{Level, Number};
+use super::{Level, Number, Set};
 
 /// Fills `out` with `f` of each `N` bytes, compiled for the level.
 pub(crate) fn map<const N: usize>(
@@ -10,10 +10,10 @@ pub(crate) fn map<const N: usize>(
     out: &mut [f32],
     f: impl Fn([u8; N]) -> f32,
 ) {
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { map_avx2(bytes, out, f) },
+        Set::Avx2 => unsafe { map_avx2(bytes, out, f) },
         _ => map_scalar(bytes, out, f),
     }
 }
@@ -35,7 +35,7 @@ unsafe fn map_avx2<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8
 #[inline(always)]
 pub(crate) fn prefetch<T>(level: Level, out: &[T]) {
     #[cfg(target_arch = "x86_64")]
-    if level == Level::Avx2 {
+    if level.set() == Set::Avx2 {
         use std::arch::x86_64::*;
         for at in (0..size_of_val(out)).step_by(64) {
             // SAFETY: inside the slice; and a prefetch reads nothing.
@@ -46,10 +46,10 @@ pub(crate) fn prefetch<T>(level: Level, out: &[T]) {
 
 /// Rounds each of `values` to `out`'s type. NaN stays NaN.
 pub(crate) fn narrow<T: Number>(level: Level, values: &[f32], out: &mut [T]) {
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { narrow_avx2(values, out) },
+        Set::Avx2 => unsafe { narrow_avx2(values, out) },
         _ => narrow_scalar(values, out),
     }
 }
@@ -110,7 +110,7 @@ mod tests {
     fn every_level_maps_every_element() {
         let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
         let mut scalar = vec![0.0; 1 << 16];
-        map(Level::Baseline, &bytes, &mut scalar, |x| {
+        map(Level::BASELINE, &bytes, &mut scalar, |x| {
             super::super::half_to_f32(u16::from_le_bytes(x))
         });
         for &level in Level::available() {

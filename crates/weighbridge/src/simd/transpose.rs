@@ -1,7 +1,7 @@
 //! Turning small matrices, so that what is stored by columns can be written by rows.
 #![allow(unsafe_code)]
 
-use super::{Level, Number, prefetch};
+use super::{Level, Number, Set, prefetch};
 
 /// A matrix that lies somewhere in a slice.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +24,11 @@ pub(crate) fn transpose<T: Number>(level: Level, sides: Sides, from: &[T], to: &
     }
     let from = &from[..(rows - 1) * sides.from + columns];
     let to = &mut to[..(columns - 1) * sides.to + rows];
-    let (whole_rows, whole_columns) = match level {
+    let (whole_rows, whole_columns) = match level.set() {
         // SAFETY: a level is only ever one that the CPU has; both slices hold the matrix.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe {
-            eights(sides, from.as_ptr(), to.as_mut_ptr());
+        Set::Avx2 => unsafe {
+            eights(level, sides, from.as_ptr(), to.as_mut_ptr());
             (rows / 8 * 8, columns / 8 * 8)
         },
         _ => (0, 0),
@@ -45,13 +45,13 @@ pub(crate) fn transpose<T: Number>(level: Level, sides: Sides, from: &[T], to: &
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2,f16c")]
-unsafe fn eights<T: Number>(sides: Sides, from: *const T, to: *mut T) {
+unsafe fn eights<T: Number>(level: Level, sides: Sides, from: *const T, to: *mut T) {
     let Sides { rows, columns, from: from_stride, to: to_stride } = sides;
     for column in (0..columns / 8 * 8).step_by(8) {
         for next in column + 8..columns.min(column + 16) {
             // SAFETY: inside the matrix that is written.
             let row = unsafe { std::slice::from_raw_parts(to.add(next * to_stride), rows) };
-            prefetch(Level::Avx2, row);
+            prefetch(level, row);
         }
         for row in (0..rows / 8 * 8).step_by(8) {
             // SAFETY: the square lies in both matrices.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::schemes::{ByElements, Elements, Out};
-use crate::simd::{self, Level, Number};
+use crate::simd::{self, Level, Number, Set};
 use crate::source::{Slab, Staged};
 
 /// Bytes of the scale.
@@ -55,10 +55,10 @@ fn scaled(level: Level, scale: f32, bytes: &[u8], out: Out<'_>) {
 }
 
 fn scaled_as<T: Number>(level: Level, scale: f32, bytes: &[u8], out: &mut [T]) {
-    match level {
+    match level.set() {
         // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { scaled_avx2(scale, bytes, out) },
+        Set::Avx2 => unsafe { scaled_avx2(scale, bytes, out) },
         _ => define(scale, bytes, out),
     }
 }

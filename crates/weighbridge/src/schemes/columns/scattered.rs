@@ -57,7 +57,7 @@ impl Table {
 
 /// Whether eight outputs can be decoded side by side.
 pub(super) fn has_panels(level: Level, of: &Columns) -> bool {
-    level == Level::Avx2 && of.lay == Lay::Inputs && 32 % of.codes.packing.bits() == 0
+    level > Level::BASELINE && of.lay == Lay::Inputs && 32 % of.codes.packing.bits() == 0
 }
 
 /// Some inputs of eight outputs.

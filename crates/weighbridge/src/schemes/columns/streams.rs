@@ -10,7 +10,7 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
 use super::zeros::INTERLEAVED;
-use crate::simd::Level;
+use crate::simd::{Level, Set};
 use crate::source::Staged;
 
 /// Outputs whose streams are made at a time.
@@ -95,10 +95,10 @@ impl Streams {
         columns: &Range<usize>,
         rows: &Range<usize>,
     ) {
-        let (done_rows, done_columns) = match level {
+        let (done_rows, done_columns) = match level.set() {
             // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { avx2::transpose(&mut self.0, codes, columns, rows) },
+            Set::Avx2 => unsafe { avx2::transpose(&mut self.0, codes, columns, rows) },
             _ => (0, 0),
         };
         for (at, row) in rows.clone().enumerate() {
@@ -117,10 +117,10 @@ impl Streams {
         columns: &Range<usize>,
         inputs: &Range<usize>,
     ) {
-        let done = match level {
+        let done = match level.set() {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { avx2::regroup(&mut self.0, codes, columns, inputs) },
+            Set::Avx2 => unsafe { avx2::regroup(&mut self.0, codes, columns, inputs) },
             _ => 0,
         };
         for (at, input) in inputs.clone().enumerate().skip(done) {
@@ -166,7 +166,7 @@ mod tests {
                         let of = |column: usize| streams.of(column)[..whole].to_vec();
                         (0..last - first).map(of).collect::<Vec<_>>()
                     };
-                    let definition = all(Level::Baseline);
+                    let definition = all(Level::BASELINE);
                     for &level in Level::available() {
                         assert!(all(level) == definition, "{level:?} {lay:?} {first} {inputs:?}");
                     }

@@ -126,15 +126,14 @@ fn all_rows_at_every_level_and_in_every_type() {
             .map(|(output, input)| sample.value(output, input))
             .collect();
         for &level in Level::available() {
-            // Other tests run at whatever level is forced here, and must not mind.
-            simd::force(Some(level));
-            assert!(sample.decode::<f32>(0..outputs).unwrap() == expected, "{level:?}");
-            let narrow: Vec<bf16> = expected.iter().map(|&x| bf16::from_f32(x)).collect();
-            assert!(sample.decode::<bf16>(0..outputs).unwrap() == narrow, "{level:?}");
-            let narrow: Vec<f16> = expected.iter().map(|&x| f16::from_f32(x)).collect();
-            assert!(sample.decode::<f16>(0..outputs).unwrap() == narrow, "{level:?}");
+            simd::with_level(level, || {
+                assert!(sample.decode::<f32>(0..outputs).unwrap() == expected, "{level:?}");
+                let narrow: Vec<bf16> = expected.iter().map(|&x| bf16::from_f32(x)).collect();
+                assert!(sample.decode::<bf16>(0..outputs).unwrap() == narrow, "{level:?}");
+                let narrow: Vec<f16> = expected.iter().map(|&x| f16::from_f32(x)).collect();
+                assert!(sample.decode::<f16>(0..outputs).unwrap() == narrow, "{level:?}");
+            });
         }
-        simd::force(None);
         for rows in [0..1, 3..4, 5..70, 63..65, 64..136, 135..136, 11..125] {
             let found = sample.decode::<f32>(rows.clone()).unwrap();
             let range = length(rows.start * inputs)..length(rows.end * inputs);

@@ -3,8 +3,8 @@
 use super::{BlockRows, FAMILIES, kernel_of};
 use crate::blocks::{BLOCKS, Block, Standing};
 use crate::schemes::{Out, Recipe};
+use crate::simd::Level;
 use crate::simd::agreement::{self, Subject};
-use crate::simd::{Level, force, level};
 use crate::source::Slab;
 
 /// A small generator of random bytes, the same on every run.
@@ -94,7 +94,7 @@ fn stretches_of_elements_are_cut_from_the_whole() {
         let bytes = Noise(7).bytes(block.bytes as usize * 3);
         let rows = BlockRows { block, kernel, columns: 1 };
         let mut whole = vec![0f32; block.elements as usize * 3];
-        rows.decode_elements(Level::Baseline, &bytes, 0, Out::F32(&mut whole));
+        rows.decode_elements(Level::BASELINE, &bytes, 0, Out::F32(&mut whole));
         let ends =
             |start| [start, start + 1, start + each - 1, start + each, start + each + 3, 3 * each];
         for (start, end) in (0..3 * each).flat_map(|start| ends(start).map(|end| (start, end))) {
@@ -115,14 +115,4 @@ fn stretches_of_elements_are_cut_from_the_whole() {
         rows.needs(0..each, &mut slabs);
         assert_eq!(slabs, [Slab::whole(0, 0, block.bytes.into())]);
     }
-}
-
-#[test]
-fn a_level_can_be_forced() {
-    for &one in Level::available() {
-        assert!(force(Some(one)));
-        assert_eq!(level(), one);
-    }
-    assert!(force(None));
-    assert!(Level::available().contains(&level()));
 }

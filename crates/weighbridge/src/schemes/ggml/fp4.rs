@@ -25,7 +25,7 @@ use super::simple::nibbles32;
 use crate::dtype::DType;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::avx2;
-use crate::simd::{Level, Number};
+use crate::simd::{Level, Number, Set};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Mxfp4, 17, 32>(), kernel::<Nvfp4, 36, 64>()];
 
@@ -227,10 +227,10 @@ unsafe fn nvfp4_avx2<T: Number>(block: &[u8; 36], out: *mut T, finish: impl Fn(_
 pub(super) fn nvfp4_times<T: Number>(level: Level, blocks: &[u8], factor: f32, out: &mut [T]) {
     let (blocks, out) = (blocks.as_chunks().0, out.as_chunks_mut().0);
     debug_assert_eq!(blocks.len(), out.len());
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { nvfp4_times_avx2(blocks, factor, out) },
+        Set::Avx2 => unsafe { nvfp4_times_avx2(blocks, factor, out) },
         _ => {
             for (block, out) in blocks.iter().zip(out) {
                 T::through(out, |values| {

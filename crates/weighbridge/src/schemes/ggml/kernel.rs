@@ -10,7 +10,7 @@
 use half::{bf16, f16};
 
 use crate::schemes::Out;
-use crate::simd::{Level, Number};
+use crate::simd::{Level, Number, Set};
 
 /// The most elements a block has.
 pub(crate) const MOST_ELEMENTS: usize = 256;
@@ -80,10 +80,10 @@ fn decode<B: Blocks<BYTES, ELEMENTS>, T: Number, const BYTES: usize, const ELEME
 ) {
     let (blocks, out) = (blocks.as_chunks().0, out.as_chunks_mut().0);
     debug_assert_eq!(blocks.len(), out.len());
-    match level {
+    match level.set() {
         // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { decode_avx2::<B, T, BYTES, ELEMENTS>(blocks, out) },
+        Set::Avx2 => unsafe { decode_avx2::<B, T, BYTES, ELEMENTS>(blocks, out) },
         _ => decode_baseline::<B, T, BYTES, ELEMENTS>(blocks, out),
     }
 }

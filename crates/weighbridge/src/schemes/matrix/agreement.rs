@@ -91,7 +91,7 @@ fn check<T: Number>(
                     .collect();
                 let run = Run { codes: &bytes, start, factors: &factors, group, into };
                 let mut wanted = vec![T::default(); len];
-                decode(Level::Baseline, codes, arithmetic, native, &run, &mut wanted);
+                decode(Level::BASELINE, codes, arithmetic, native, &run, &mut wanted);
                 for &level in Level::available() {
                     let mut found = vec![T::default(); len];
                     decode(level, codes, arithmetic, native, &run, &mut found);

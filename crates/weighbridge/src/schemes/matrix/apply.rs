@@ -9,7 +9,7 @@ use super::codes::Codes;
 #[cfg(target_arch = "x86_64")]
 use super::fast;
 use super::{Factor, Run};
-use crate::simd::{Level, Number};
+use crate::simd::{Level, Number, Set};
 
 /// How a code's number and its group's factors are combined. Every step is rounded to f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,10 +62,10 @@ pub(super) fn decode<T: Number>(
     run: &Run<'_>,
     out: &mut [T],
 ) {
-    match level {
+    match level.set() {
         // SAFETY: a level is only ever one that the CPU has.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { decode_avx2(codes, arithmetic, native, run, out) },
+        Set::Avx2 => unsafe { decode_avx2(codes, arithmetic, native, run, out) },
         _ => segments(run, native, out, |segment, out| define(codes, arithmetic, segment, out)),
     }
 }

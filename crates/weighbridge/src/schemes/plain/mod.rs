@@ -27,7 +27,7 @@ pub const NAME: &str = "plain";
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     match info.stored.element() {
-        Some(dtype) if widen(dtype, Level::Baseline, &[], &mut []) => {
+        Some(dtype) if widen(dtype, Level::BASELINE, &[], &mut []) => {
             Ok(Plain { dtype, columns: columns(&info.shape) })
         }
         Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
@@ -64,7 +64,7 @@ impl Plain {
         let mut value = [f32::NAN];
         match <[u8; 8]>::try_from(element) {
             Ok(bytes) if self.dtype == DType::F64 => f64::from_le_bytes(bytes).is_finite(),
-            _ => widen(self.dtype, Level::Baseline, element, &mut value) && value[0].is_finite(),
+            _ => widen(self.dtype, Level::BASELINE, element, &mut value) && value[0].is_finite(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Elements for Plain {
 pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
     let width = dtype.bits() as usize / 8;
     let mut value = [f32::NAN];
-    widen(dtype, Level::Baseline, &bytes[index * width..][..width], &mut value);
+    widen(dtype, Level::BASELINE, &bytes[index * width..][..width], &mut value);
     value[0]
 }
 
