@@ -1,6 +1,5 @@
 //! Directories whose weights a canonical library has decoded: `expected.safetensors` lies beside
 //! the model, and must not be taken for one of its files.
-#![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 

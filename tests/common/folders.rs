@@ -1,5 +1,4 @@
 //! Little directories made of sample files, and what is said about them.
-#![allow(dead_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

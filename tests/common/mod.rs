@@ -1,6 +1,9 @@
 //! What the whole-file tests share: the samples folder and its expectations.
 #![allow(dead_code)] // Each test binary uses its own part.
 
+pub mod fixtures;
+pub mod folders;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;

@@ -1,9 +1,7 @@
 //! A file gives the same report and the same values whether it is mapped, read by position, held
 //! in memory, read through a seeking reader, or streamed.
 
-mod common;
-
-use common::{Sample, image, samples, stored};
+use crate::common::{Sample, image, samples, stored};
 use std::io::{Cursor, Read};
 use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{FileAccess, Model, OpenOptions, Result};
@@ -31,7 +29,7 @@ fn report_with(model: Result<Model>, length: bool) -> String {
     }
     let mut text = serde_json::to_string_pretty(&report).unwrap();
     for (source, tensor) in stored(&model) {
-        let values = image(source, tensor).map(|bytes| common::sha256(&bytes));
+        let values = image(source, tensor).map(|bytes| crate::common::sha256(&bytes));
         text += &match values {
             Ok(sum) => format!("\n{} {sum}", tensor.name),
             Err(error) => format!("\n{} {error}", tensor.name),

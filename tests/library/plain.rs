@@ -1,9 +1,7 @@
 //! Plain elements against numpy and ml_dtypes: every code of the 8-bit floats, and every number
 //! type of the format, widened to f32; half precisions against that value rounded once.
 
-mod common;
-
-use common::root;
+use crate::common::root;
 use serde_json::Value as Json;
 use weighbridge::{ErrorKind, Model, bf16, f16};
 

@@ -1,9 +1,7 @@
 //! APR's blocks against the project's own crates and gguf-py: values at f32, their one rounding to
 //! bf16 and f16, and every range of rows.
 
-mod common;
-
-use common::root;
+use crate::common::root;
 use weighbridge::schemes::Element;
 use weighbridge::{Model, Weight, bf16, f16};
 

@@ -1,7 +1,7 @@
 //! What a conversion keeps beside the values: metadata, stored forms, tied names.
 
+use super::one;
 use crate::common::root;
-use crate::one;
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{Model, ops};
 

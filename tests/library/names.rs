@@ -2,15 +2,13 @@
 //! every weight has its counterpart, and seen as its pair says it has the same numbers.
 #![allow(clippy::cast_possible_truncation)]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use weighbridge::names::{Named, Pair, Pairing, Rows, Rules, Side, View, Which, pair};
 use weighbridge::{Model, bf16, f16};
 
 fn folder(name: &str) -> PathBuf {
-    common::root().join("tests/files/names").join(name)
+    crate::common::root().join("tests/files/names").join(name)
 }
 
 /// A model with the shapes of its weights, which a side borrows.

@@ -1,9 +1,7 @@
 //! Limits hold for every sample: too little is an error of that kind, never a wrong answer.
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 
-mod common;
-
-use common::{small_files, stored};
+use crate::common::{small_files, stored};
 use weighbridge::{ErrorKind, Limits, OpenOptions};
 
 /// The name of a limit, and all limits with that one set.

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge::{Limits, Model, OpenOptions, Stores};
 
-#[path = "common/folders.rs"]
-mod folders;
-use folders::*;
+use crate::common::folders::*;
 
 #[test]
 fn one_file_with_its_configs() {

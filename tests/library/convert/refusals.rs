@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::{gguf, names_in, one};
 use crate::common::root;
-use crate::{gguf, names_in, one};
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, ops};
 

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use weighbridge::{OpenOptions, Stores};
 
-#[path = "common/folders.rs"]
-mod folders;
-use folders::*;
+use crate::common::folders::*;
 
 #[cfg(unix)]
 fn cached(hub: &Path, repository: &str, commit: &str, files: &[(&str, &str)]) {

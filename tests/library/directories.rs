@@ -1,14 +1,12 @@
 //! Directories: shards with their index, repositories that stay whole, and work that goes on where
 //! it was interrupted.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::root;
+use crate::common::root;
 use serde_json::Value;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
 use weighbridge::{Model, f16};

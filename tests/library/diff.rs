@@ -1,16 +1,12 @@
 //! Comparisons: against numpy's figures, against conversions of every sample, and with differences
 //! that were planted one by one.
 
-mod common;
-#[path = "common/fixtures.rs"]
-mod fixtures;
-
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use common::{in_parallel, root, samples};
-use fixtures::fixtures;
+use crate::common::fixtures::{Fixture, fixtures};
+use crate::common::{in_parallel, root, samples};
 use serde_json::Value as Json;
 use weighbridge::ops::{
     ConvertOptions, DiffOptions, DiffReport, DiffTensor, FailOver, OutputType, Status, Values,
@@ -281,7 +277,7 @@ fn figures_are_those_of_numpy() {
         fixtures().into_iter().map(|fixture| (fixture.name.clone(), fixture)).collect();
     for pair in &pairs {
         let (a, b) = (pair["a"].as_str().unwrap(), pair["b"].as_str().unwrap());
-        let copy = fixtures.get(a).map(fixtures::Fixture::model);
+        let copy = fixtures.get(a).map(Fixture::model);
         let path = copy.as_ref().map_or(folder.join(a), |copy| copy.path().to_owned());
         let options = DiffOptions::default().values(Values::All);
         // Away from the config of the model it lies beside.

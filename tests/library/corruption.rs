@@ -3,13 +3,11 @@
 #![allow(unsafe_code)]
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use common::{image, in_parallel, small_files, stored};
+use crate::common::{image, in_parallel, small_files, stored};
 use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{Limits, Model, OpenOptions, Result};
 

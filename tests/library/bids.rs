@@ -1,13 +1,9 @@
 //! Who gets which stored tensor: the same in any order of the schemes, each exactly once.
 
-mod common;
-#[path = "common/fixtures.rs"]
-mod fixtures;
-
 use std::collections::HashMap;
 
-use common::{image, root, samples, stored};
-use fixtures::fixtures;
+use crate::common::fixtures::fixtures;
+use crate::common::{image, root, samples, stored};
 use serde_json::json;
 use weighbridge::schemes::{self, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId};
 use weighbridge::{Model, OpenOptions, Stores};

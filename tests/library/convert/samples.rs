@@ -1,8 +1,8 @@
 //! Every sample that can be converted is, to every type, and read back: the values, the dtype rules
 //! and the sizes `inspect` promises.
 
+use super::{TYPES, names_in, wanted_bytes};
 use crate::common::{in_parallel, samples};
-use crate::{TYPES, names_in, wanted_bytes};
 use weighbridge::ops::{ConvertOptions, InspectOptions, OutputType};
 use weighbridge::{DType, FileAccess, Model, OpenOptions, Weight, ops};
 

@@ -1,7 +1,5 @@
 //! Whole conversions through the library, and what they share: small inputs, and what must come out.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod kept;
 mod refusals;
 mod samples;
@@ -9,7 +7,7 @@ mod tiles;
 
 use std::path::Path;
 
-use common::image;
+use crate::common::image;
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{DType, Model, Weight, bf16, f16, ops};
 

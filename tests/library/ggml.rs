@@ -1,9 +1,7 @@
 //! Every type of ggml against ggml's own C: values at f32, their one rounding to bf16 and f16, and
 //! every range of rows, from files of both byte orders.
 
-mod common;
-
-use common::root;
+use crate::common::root;
 use weighbridge::blocks::{BLOCKS, Standing};
 use weighbridge::schemes::Element;
 use weighbridge::{Model, Weight, bf16, f16};

@@ -3,16 +3,12 @@
 //!
 //! `oracles/check_outputs.py` does the same with the canonical reader of each container.
 
-mod common;
-#[path = "common/fixtures.rs"]
-mod fixtures;
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use common::{image, in_parallel, root, samples, sha256, stored};
-use fixtures::fixtures;
+use crate::common::fixtures::fixtures;
+use crate::common::{image, in_parallel, root, samples, sha256, stored};
 use weighbridge::blocks::Standing;
 use weighbridge::catalog::TensorInfo;
 use weighbridge::dtype::StoredType;

@@ -4,14 +4,9 @@
 //! as the trap has it. The right reading must be what the canonical library decoded and what we
 //! decode; the wrong one must not be. So a fixture that stops showing its trap fails too.
 
-mod common;
-#[path = "common/fixtures.rs"]
-mod fixtures;
-
 use std::collections::HashMap;
 
-use common::root;
-use fixtures::{Fixture, fixtures};
+use crate::common::fixtures::{Fixture, fixtures};
 use half::{bf16, f16};
 use weighbridge::schemes::Element;
 use weighbridge::{DType, OpenOptions, Stores, Weight};

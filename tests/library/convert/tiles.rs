@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::{Q8_0, TYPES, convert_one, gguf, names_in, one, wanted_bytes};
 use crate::common::root;
-use crate::{Q8_0, TYPES, convert_one, gguf, names_in, one, wanted_bytes};
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{DType, ErrorKind, FileAccess, Model, OpenOptions, bf16, f16, ops};
 

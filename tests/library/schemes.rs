@@ -6,18 +6,14 @@
 //! `oracles.json` one folder up names, for each fixture in it, the library and its version;
 //! `docs/schemes.md` is written from what is checked here (`BLESS=1` writes it anew).
 
-mod common;
-#[path = "common/fixtures.rs"]
-mod fixtures;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::root;
-use fixtures::{Fixture, fixtures};
+use crate::common::fixtures::{Fixture, fixtures};
+use crate::common::root;
 use half::{bf16, f16};
 use weighbridge::ops::{self, ConvertOptions};
 use weighbridge::schemes::Element;

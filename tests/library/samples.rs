@@ -1,8 +1,6 @@
 //! Every sample against what its canonical library reads: names, shapes, types, metadata, bytes.
 
-mod common;
-
-use common::{Sample, image, samples, sha256, stored};
+use crate::common::{Sample, image, samples, sha256, stored};
 use serde_json::Value as Json;
 use weighbridge::catalog::Value;
 use weighbridge::ops::{InspectOptions, inspect};
