@@ -17,6 +17,7 @@
 pub mod blocks;
 pub mod catalog;
 mod compare;
+pub mod config;
 pub mod containers;
 pub mod cursor;
 pub mod dtype;

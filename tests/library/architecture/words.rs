@@ -21,7 +21,7 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("mxfp8", &["schemes"]),
     // GGUF is ggml's own format.
     ("ggml", &["schemes/ggml", "containers/gguf"]),
-    ("modelopt", &["schemes/fp8", "schemes/nvfp4"]),
+    ("modelopt", &["schemes/modelopt.rs", "schemes/nvfp4"]),
 ];
 
 /// Names that are English words as well: only a literal that is nothing else names the scheme.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::catalog::Value;
-use crate::schemes::Config;
+use crate::config::Config;
 
 mod facts;
 mod pieces;

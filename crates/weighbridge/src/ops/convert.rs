@@ -103,7 +103,7 @@ pub(super) fn planned<'m>(
             of: options.dtype,
             only_decoded: options.only_decoded,
             casts: &options.casts,
-            usual: schemes::model_dtype(model.configs())
+            usual: crate::config::model_dtype(model.configs())
                 .filter(|dtype| options.only_decoded && *dtype == DType::F16),
         },
         rename: &|name| options.renamed(name),

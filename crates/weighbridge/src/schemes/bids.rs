@@ -240,8 +240,8 @@ fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schemes::Part;
     use crate::schemes::testing::{config, evidence, tensor};
+    use crate::schemes::{Method, Part};
 
     fn tensors() -> Vec<TensorInfo> {
         ["a", "b", "c", "d"].map(|name| tensor(name, crate::DType::F32, &[2])).into()
@@ -253,6 +253,9 @@ mod tests {
     impl Scheme for Wants {
         fn name(&self) -> &'static str {
             self.0
+        }
+        fn methods(&self) -> &'static [Method] {
+            &[]
         }
         fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
             let part = |&tensor| Part { role: "part", tensor: TensorId { source: 0, tensor } };
@@ -273,6 +276,9 @@ mod tests {
     impl Scheme for Drops {
         fn name(&self) -> &'static str {
             self.0
+        }
+        fn methods(&self) -> &'static [Method] {
+            &[]
         }
         fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
             bids.dropped.push((TensorId { source: 0, tensor: self.1 }, self.0.to_owned()));
@@ -309,6 +315,9 @@ mod tests {
     impl Scheme for Boundless {
         fn name(&self) -> &'static str {
             "boundless"
+        }
+        fn methods(&self) -> &'static [Method] {
+            &[]
         }
         fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
             Wants("x", &[0]).bid(evidence, bids);

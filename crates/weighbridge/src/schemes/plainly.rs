@@ -24,7 +24,11 @@ pub(super) fn is_plain(evidence: &Evidence<'_>) -> bool {
             let dtype = info.stored.element();
             matches!(dtype, Some(DType::F64 | DType::F32 | DType::F16 | DType::BF16))
         })
-        && !evidence.configs.iter().any(|config| is_spoken(&config.name) || speaks(&config.json))
+        && !evidence
+            .configs()
+            .all()
+            .iter()
+            .any(|config| is_spoken(&config.name) || speaks(&config.json))
         && !evidence.metadata().iter().any(|all| all.iter().any(|(key, _)| is_spoken(key)))
 }
 

@@ -3,14 +3,13 @@
 use serde_json::{Value as Json, json};
 
 use super::{Config, Evidence};
-use crate::dtype::DType;
 
 /// Method, and the file that speaks of quantization.
 fn says(files: &[(&str, Json)]) -> (Option<String>, Option<&'static str>) {
     let config = |(name, json): &(&str, Json)| Config { name: (*name).into(), json: json.clone() };
     let configs: Vec<Config> = files.iter().map(config).collect();
     let evidence = Evidence::new(std::iter::empty(), &configs);
-    (evidence.method(), evidence.quantization().map(|(file, _)| file))
+    (evidence.method().map(str::to_owned), evidence.quantization().map(|(file, _)| file))
 }
 
 #[track_caller]
@@ -64,17 +63,25 @@ fn modelopts_own_file_need_not_name_it() {
 }
 
 #[test]
-fn the_type_of_a_model_is_what_any_key_says() {
-    let dtype = |file: &str, json: Json| {
-        let configs = [Config { name: file.into(), json }];
-        Evidence::new(std::iter::empty(), &configs).model_dtype()
-    };
-    let bf16 = Some(DType::BF16);
-    assert_eq!(dtype("config.json", json!({ "dtype": null, "torch_dtype": "bfloat16" })), bf16);
-    assert_eq!(
-        dtype("config.json", json!({ "dtype": null, "text_config": { "dtype": "bfloat16" } })),
-        bf16
-    );
-    assert_eq!(dtype("params.json", json!({ "dtype": "bfloat16" })), bf16);
-    assert_eq!(dtype("config.json", json!({ "dtype": 3 })), None);
+fn every_config_file_is_listed_once() {
+    let mut files = super::config_files();
+    let all = files.len();
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), all);
+    assert!(files.contains(&"quantize_config.json") && files.contains(&"hf_quant_config.json"));
+}
+
+/// The order of the table decides nothing.
+#[test]
+fn the_surest_sign_implies_the_method() {
+    let file = ("hf_quant_config.json", json!({ "quantization": {} }));
+    let groups = ("config.json", json!({ "quantization_config": { "config_groups": {} } }));
+    let configs: Vec<Config> =
+        [file, groups].map(|(name, json)| Config { name: name.into(), json }).into();
+    let reversed: Vec<_> = super::SCHEMES.iter().rev().copied().collect();
+    for schemes in [super::SCHEMES, &reversed] {
+        let method = super::method::of_configs(super::Configs::new(&configs), schemes);
+        assert_eq!(method.as_deref(), Some("modelopt"));
+    }
 }

@@ -4,7 +4,7 @@
 //! and leaves them there where the projection itself is not quantized. So no scheme asks for
 //! them: they are found among what is left once all schemes have bid.
 
-use super::Evidence;
+use super::{Evidence, Method, method};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::DType;
 
@@ -48,26 +48,27 @@ pub(super) struct Says {
 
 impl Says {
     pub(super) fn of(evidence: &Evidence<'_>) -> Self {
-        let own = evidence.config("hf_quant_config.json").and_then(|c| c.get("quantization"));
-        let all = || evidence.quantization().map(|(_, json)| json).into_iter().chain(own);
+        let settings: Vec<_> = evidence.configs().all_settings().collect();
         let there = |json: &serde_json::Value, key: &str| match json.get(key) {
             None | Some(serde_json::Value::Null) => false,
             Some(serde_json::Value::Object(members)) => !members.is_empty(),
             Some(value) => value.as_str() != Some(""),
         };
-        let of_cache = |json: &serde_json::Value| {
-            there(json, "kv_cache_scheme") || there(json, "kv_cache_quant_algo")
+        let any = |json: &serde_json::Value, keys: fn(&Method) -> &'static [&'static str]| {
+            method::all().any(|(_, method)| keys(method).iter().any(|key| there(json, key)))
         };
-        // Two writers name what they do with weights under keys of their own: without those, a
-        // config that speaks of the cache speaks of it alone.
-        let writers = ["modelopt", "compressed-tensors"];
-        let by_key = evidence.method().is_some_and(|method| writers.contains(&&*method));
+        let of_cache = |json: &serde_json::Value| any(json, |method| method.cache_keys);
+        let own = evidence.method().and_then(method::find);
+        let by_key = own.is_some_and(|method| !method.weight_keys.is_empty());
         let of_weights = |json: &serde_json::Value| {
             let empty = json.as_object().is_none_or(serde_json::Map::is_empty);
-            let named = there(json, "quant_algo") || there(json, "config_groups");
+            let named = any(json, |method| method.weight_keys);
             !empty && (named || !(by_key && of_cache(json)))
         };
-        Self { cache: all().any(of_cache), weights: all().any(of_weights) }
+        Self {
+            cache: settings.iter().any(|json| of_cache(json)),
+            weights: settings.iter().any(|json| of_weights(json)),
+        }
     }
 }
 

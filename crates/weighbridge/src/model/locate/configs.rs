@@ -9,9 +9,9 @@ use std::path::Path;
 
 use super::{Located, shown_name};
 use crate::catalog::{Finding, TensorInfo};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::limits::Budget;
-use crate::schemes::Config;
 use crate::source::Source;
 
 /// What a scheme may want to see, in the order they are listed.

@@ -28,9 +28,9 @@ use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Finding;
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::limits::{Budget, Limits};
-use crate::schemes::Config;
 use crate::sys::open_without_waiting;
 
 mod configs;

@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use super::ggml::{BlockRows, kernel_of};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
+use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, plain};
 use crate::blocks::{APR_Q8, Block, Standing, Tiling};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
@@ -32,6 +32,10 @@ pub struct Apr;
 impl Scheme for Apr {
     fn name(&self) -> &'static str {
         "apr"
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[]
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -12,11 +12,17 @@
 
 use std::sync::Arc;
 
-use super::columns::config::{Config, Layout, Packed, ROTATED};
+use super::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
 use super::columns::{self, Columns, Lay, Zeros, plain_codes};
-use super::{Bid, Bids, Evidence, Part, Scheme, TensorId, Traces};
+use super::{
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, TensorId, Traces,
+};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
+
+mod settings;
+
+use settings::Layout;
 
 /// The scheme.
 pub struct Awq;
@@ -28,6 +34,18 @@ impl Scheme for Awq {
         "awq"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        &[settings::METHOD, AUTO_ROUND]
+    }
+
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &FILES
+    }
+
+    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        settings::are_ours(configs).then_some((Sign::Settings, self.name()))
+    }
+
     fn traces(&self) -> Traces {
         Traces {
             config_keys: &["quantization_config"],
@@ -37,15 +55,12 @@ impl Scheme for Awq {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let Ok(config) = Config::of(evidence) else { return };
-        if config.as_ref().is_some_and(|config| config.layout.is_gptq()) {
-            return;
-        }
+        let Ok(config) = settings::of(evidence) else { return };
         for &(id, info) in evidence.tensors() {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
                 bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
             }
-            // Without a config, GPTQ speaks of what is left of either.
+            // Without a config these names are another scheme's too, which speaks of them.
             if config.is_some() {
                 let own = info.name.strip_suffix(".qzeros");
                 columns::check_orphan(own, info, true, evidence, bids);
@@ -67,7 +82,7 @@ fn bid_for(
     prefix: &str,
     (id, qweight): Found<'_>,
     evidence: &Evidence<'_>,
-    config: Option<&Config<'_>>,
+    config: Option<&Settings<'_, Layout>>,
     bids: &mut Bids,
 ) {
     let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
@@ -161,12 +176,12 @@ fn is_gemm(qweight: &TensorInfo, scales: Option<Found<'_>>) -> bool {
 
 fn configured(
     prefix: &str,
-    config: &Config<'_>,
+    config: &Settings<'_, Layout>,
     qweight: &TensorInfo,
     zeros: Option<Found<'_>>,
     scales: Option<Found<'_>>,
 ) -> Result<Sides, String> {
-    if let Layout::OtherAwq(name) = &config.layout {
+    if let Layout::Other(name) = &config.layout {
         return Err(format!("AWQ's layout `{name}` cannot be decoded by this version"));
     }
     let mut reason = None;

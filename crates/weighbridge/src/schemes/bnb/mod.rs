@@ -29,7 +29,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Bids, Evidence, Scheme, TensorId};
+use super::{Bids, Evidence, Method, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
@@ -54,8 +54,12 @@ impl Scheme for Bnb {
         "bnb"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        const { &[Method::named(METHOD)] }
+    }
+
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let is_ours = evidence.method().as_deref() == Some(METHOD);
+        let is_ours = evidence.method() == Some(METHOD);
         let groups = groups(evidence, is_ours);
         for group in &groups {
             four::bid_for(group, evidence, bids);

@@ -1,13 +1,10 @@
-//! What the configs say about weights of this kind: GPTQ's, AWQ's and AutoRound's keys.
+//! What the configs say about weights of this kind, under the keys that their writers share.
 //!
 //! ```text
-//! quant_method        gptq, awq, auto-round; files of 2023 say nothing
+//! quant_method        files of 2023 say nothing
 //! bits, w_bit         group_size, q_group_size      -1 is one group for all
-//! checkpoint_format   GPTQ's layout: gptq (zero points less one), gptq_v2, ..; older: format
-//! version             AWQ's layout: gemm, gemv, gemv_fast, llm-awq; newer: format
-//! packing_format      AutoRound's: which of the others it wrote
-//! dynamic             GPTQ: patterns from the start of a name, the first that fits; `-:` is not
-//!                     quantized
+//! packing_format      AutoRound's: which layout it wrote
+//! dynamic             patterns from the start of a name, the first that fits; `-:` is not quantized
 //! extra_config        AutoRound: names; what is no module's name is a pattern, anywhere in a name
 //! ```
 //!
@@ -19,42 +16,37 @@ use std::collections::HashMap;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use crate::schemes::Evidence;
 use crate::schemes::effort::Effort;
+use crate::schemes::{ConfigFile, Evidence, Holds, Method};
 use crate::text::shortened;
 
-/// A layout that a config names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// GPTQ's: columns of words.
-    Gptq {
-        /// Whether zero points are stored less one.
-        less_one: bool,
-    },
-    /// AWQ's for matrix multiplication: eight outputs in a word.
-    AwqGemm,
-    /// Another of GPTQ's layouts, by name.
-    OtherGptq(String),
-    /// Another of AWQ's layouts, by name.
-    OtherAwq(String),
+/// AutoRound, which writes weights in the layouts of several schemes.
+pub(crate) const AUTO_ROUND: Method =
+    Method { aliases: &["autoround", "intel/auto-round"], ..Method::named("auto-round") };
+
+/// Files that hold the settings where config.json does not.
+pub(crate) const FILES: [ConfigFile; 2] = [
+    ConfigFile { name: "quantize_config.json", holds: Holds::Settings },
+    ConfigFile { name: "quant_config.json", holds: Holds::Settings },
+];
+
+/// Who wrote the settings that a scheme finds its layout in.
+pub(crate) enum Writer {
+    /// The scheme's own library.
+    Own,
+    /// AutoRound, which says by a label which layout it wrote.
+    AutoRound(String),
 }
 
-impl Layout {
-    /// Whether it is one of GPTQ's layouts.
-    pub(crate) fn is_gptq(&self) -> bool {
-        matches!(self, Self::Gptq { .. } | Self::OtherGptq(_))
-    }
-
-    /// Whether it is one of AWQ's layouts.
-    pub(crate) fn is_awq(&self) -> bool {
-        !self.is_gptq()
-    }
+/// The text under a key of some settings, in lower case.
+pub(crate) fn text(settings: &Json, key: &str) -> Option<String> {
+    settings.get(key).and_then(Json::as_str).map(str::to_lowercase)
 }
 
 /// What the configs say about the whole model.
-pub(crate) struct Config<'a> {
-    /// How weights lie.
-    pub layout: Layout,
+pub(crate) struct Settings<'a, L> {
+    /// How weights lie, in the scheme's words.
+    pub layout: L,
     /// Activations are rotated while the model runs (AutoRound's rotations), so that weights are
     /// of use only to a reader that does the same.
     pub rotated: bool,
@@ -132,24 +124,40 @@ impl Packed {
     }
 }
 
-impl<'a> Config<'a> {
-    /// What the configs say; `Ok(None)` if nothing at all, `Err` if they speak of another method.
-    pub(crate) fn of(evidence: &Evidence<'a>) -> Result<Option<Self>, ()> {
-        let Some((_, json)) = evidence.quantization() else {
-            return if evidence.method().is_none() { Ok(None) } else { Err(()) };
+impl<'a, L> Settings<'a, L> {
+    /// What the configs say; `Ok(None)` if nothing at all, `Err` if they speak of another method or
+    /// of a layout that `layout` does not know. Settings that name no method and that no scheme
+    /// recognises are those of `own` if it `takes_unnamed`.
+    pub(crate) fn of(
+        evidence: &Evidence<'a>,
+        own: &Method,
+        takes_unnamed: bool,
+        layout: fn(&Json, Writer) -> Option<L>,
+    ) -> Result<Option<Self>, ()> {
+        let (settings, writer) = match (evidence.quantization(), evidence.method()) {
+            (None, None) => return Ok(None),
+            (Some((_, json)), Some(method)) if own.is_called(method) => (json, Writer::Own),
+            (Some((_, json)), Some(method)) if AUTO_ROUND.is_called(method) => {
+                let label = text(json, "packing_format").unwrap_or_else(|| "auto".to_owned());
+                (json, Writer::AutoRound(label))
+            }
+            (Some((_, json)), None) if takes_unnamed => (json, Writer::Own),
+            _ => return Err(()),
         };
         let is_module = |name: &str| {
             let there = |suffix: &str| evidence.find(&format!("{name}.{suffix}")).is_some();
             there("qweight") || there("weight")
         };
-        Ok(Some(Self::from_json(json, &is_module, evidence.effort()).ok_or(())?))
+        let layout = layout(settings, writer).ok_or(())?;
+        Ok(Some(Self::from_json(settings, layout, &is_module, evidence.effort())))
     }
 
     fn from_json(
         json: &'a Json,
+        layout: L,
         is_module: &dyn Fn(&str) -> bool,
         effort: &Effort,
-    ) -> Option<Self> {
+    ) -> Self {
         let usual = Packed::of(json);
         let members = |key: &str| {
             let members = json.get(key).and_then(Json::as_object).into_iter().flatten();
@@ -168,14 +176,14 @@ impl<'a> Config<'a> {
             pattern: effort.pattern(text),
             says: Says::Perhaps(packed),
         });
-        Some(Self {
-            layout: layout_of(json)?,
+        Self {
+            layout,
             rotated: ["rotation_config", "spinquant_config"].iter().any(|key| says(json.get(*key))),
             usual,
             named: members("extra_config").collect(),
             rules: dynamic.chain(extra).collect(),
             effort: effort.clone(),
-        })
+        }
     }
 
     /// What the bits and group size of a module may be: one, unless a rule leaves it open. Why
@@ -241,97 +249,10 @@ impl<'a> Rule<'a> {
     }
 }
 
-fn layout_of(json: &Json) -> Option<Layout> {
-    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_lowercase);
-    let gptq = || {
-        if json.get("is_marlin_format").and_then(Json::as_bool) == Some(true) {
-            return Layout::OtherGptq("marlin".to_owned());
-        }
-        let format = text("checkpoint_format").or_else(|| text("format"));
-        match format.as_deref().unwrap_or("gptq") {
-            "gptq" | "gemm" => Layout::Gptq { less_one: true },
-            "gptq_v2" => Layout::Gptq { less_one: false },
-            other => Layout::OtherGptq(other.to_owned()),
-        }
-    };
-    let awq = || {
-        let format =
-            text("version").or_else(|| text("checkpoint_format")).or_else(|| text("format"));
-        match format.as_deref().unwrap_or("gemm") {
-            "gemm" => Layout::AwqGemm,
-            other => Layout::OtherAwq(other.to_owned()),
-        }
-    };
-    let layout = match text("quant_method").as_deref() {
-        Some("gptq") => gptq(),
-        Some("awq") => awq(),
-        Some("auto-round" | "autoround" | "intel/auto-round") => {
-            auto_round(text("packing_format").as_deref().unwrap_or("auto"))?
-        }
-        Some(_) => return None,
-        None if ["w_bit", "zero_point"].iter().any(|key| json.get(*key).is_some()) => awq(),
-        None => gptq(),
-    };
-    // Words of other widths than 32 bits exist only as a setting; nobody publishes them.
-    match text("pack_dtype") {
-        Some(words) if words != "int32" && layout.is_gptq() => {
-            Some(Layout::OtherGptq(format!("words of {words}")))
-        }
-        _ => Some(layout),
-    }
-}
-
-/// AutoRound's labels; `None` for those of other schemes.
-fn auto_round(label: &str) -> Option<Layout> {
-    match label {
-        "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => {
-            Some(Layout::Gptq { less_one: true })
-        }
-        "auto_round" | "auto_round:gptqmodel" => Some(Layout::Gptq { less_one: false }),
-        "auto_round:auto_awq" | "auto_round:awq" => Some(Layout::AwqGemm),
-        other if other.contains("gptq") || other.contains("exllama") => {
-            Some(Layout::OtherGptq(other.to_owned()))
-        }
-        other if other.contains("awq") => Some(Layout::OtherAwq(other.to_owned())),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn labels_of_every_writer() {
-        let layout = |json: Json| layout_of(&json);
-        let (v1, v2) = (Layout::Gptq { less_one: true }, Layout::Gptq { less_one: false });
-        assert_eq!(layout(json!({"quant_method": "gptq", "bits": 4})), Some(v1.clone()));
-        assert_eq!(
-            layout(json!({"quant_method": "gptq", "checkpoint_format": "gptq_v2"})),
-            Some(v2.clone())
-        );
-        assert_eq!(
-            layout(json!({"quant_method": "gptq", "is_marlin_format": true})),
-            Some(Layout::OtherGptq("marlin".into()))
-        );
-        assert_eq!(
-            layout(json!({"quant_method": "awq", "version": "GEMM"})),
-            Some(Layout::AwqGemm)
-        );
-        assert_eq!(
-            layout(json!({"w_bit": 4, "version": "GEMV_FAST"})),
-            Some(Layout::OtherAwq("gemv_fast".into()))
-        );
-        let auto =
-            |label: &str| layout(json!({"quant_method": "auto-round", "packing_format": label}));
-        assert_eq!(auto("auto_round:auto_gptq"), Some(v1));
-        assert_eq!(auto("auto_round:gptqmodel"), Some(v2.clone()));
-        assert_eq!(auto("auto_round"), Some(v2));
-        assert_eq!(auto("auto_round:auto_awq"), Some(Layout::AwqGemm));
-        assert_eq!(auto("auto_round:llm_compressor"), None);
-        assert_eq!(layout(json!({"quant_method": "compressed-tensors"})), None);
-    }
 
     fn packed(bits: u64, group_size: u64) -> Packed {
         Packed { bits: Some(bits), group_size: Some(Some(group_size)) }
@@ -344,7 +265,7 @@ mod tests {
             ".*gate.*": {"bits": 2},
             "+:.*\\.18\\..*proj.*": {"bits": 8, "group_size": 32},
         }});
-        let config = Config::from_json(&json, &|_| false, &Effort::default()).unwrap();
+        let config = Settings::from_json(&json, (), &|_| false, &Effort::default());
         let of = |module: &str| config.of_module(module);
         assert!(of("model.layers.1.self_attn.o_proj").unwrap_err().contains("not quantized"));
         assert_eq!(of("model.layers.18.mlp.gate_proj").unwrap(), [packed(2, 128)]);
@@ -359,7 +280,7 @@ mod tests {
             "-:(?!x).*": {},
             "+:(?!y).*": {"bits": 8},
         }});
-        let config = Config::from_json(&json, &|_| false, &Effort::default()).unwrap();
+        let config = Settings::from_json(&json, (), &|_| false, &Effort::default());
         assert_eq!(config.of_module("x").unwrap(), [packed(8, 128), packed(4, 128)]);
     }
 
@@ -371,7 +292,7 @@ mod tests {
             "shared_expert": {"bits": 8},
         }});
         let is_module = |name: &str| name == "layers.1.mlp.gate";
-        let config = Config::from_json(&json, &is_module, &Effort::default()).unwrap();
+        let config = Settings::from_json(&json, (), &is_module, &Effort::default());
         let of = |module: &str| config.of_module(module).unwrap();
         assert_eq!(of("layers.1.mlp.gate_proj"), [packed(4, 128)]);
         assert_eq!(of("layers.1.mlp.gate"), [packed(16, 128)]);

@@ -6,8 +6,8 @@ use std::fmt;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use crate::schemes::Evidence;
 use crate::schemes::effort::Effort;
+use crate::schemes::{Configs, Evidence, Method, Sign};
 
 /// The config, as far as decoding depends on it.
 #[derive(Default)]
@@ -112,11 +112,36 @@ pub(super) struct Args {
     pub(super) format: Option<Box<str>>,
 }
 
+/// The method. Its tensors share names with several schemes and follow rules of their own.
+/// Mistral's files have both spellings.
+pub(super) const METHOD: Method = Method {
+    aliases: &["compressed_tensors"],
+    is_exclusive: true,
+    weight_keys: &["config_groups"],
+    cache_keys: &["kv_cache_scheme"],
+    ..Method::named("compressed-tensors")
+};
+
+/// The key that early versions used in config.json.
+pub(super) const EARLY_KEY: &str = "compression_config";
+
+/// What gives the method away where it is not named: the key of early versions, or groups.
+pub(super) fn sign(configs: Configs<'_>) -> Option<Sign> {
+    let has_key = |json: &Json| json.get(EARLY_KEY).is_some();
+    let config = configs.model();
+    let nested = || config.and_then(|config| config.get("text_config")).is_some_and(has_key);
+    if config.is_some_and(has_key) || nested() {
+        return Some(Sign::Key);
+    }
+    let (_, settings) = configs.quantization()?;
+    settings.get("config_groups").map(|_| Sign::Settings)
+}
+
 impl Settings {
     /// The config of a model that says it is compressed-tensors.
     pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
         let (_, json) = evidence.quantization()?;
-        let ours = evidence.method()? == "compressed-tensors";
+        let ours = evidence.method()? == METHOD.name;
         ours.then(|| Self::from_json(json, evidence.effort()))
     }
 

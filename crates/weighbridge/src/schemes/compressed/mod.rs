@@ -28,7 +28,7 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::{Bids, Evidence, Scheme, TensorId, Traces};
+use super::{Bids, Configs, Evidence, Method, Scheme, Sign, TensorId, Traces};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
@@ -77,9 +77,21 @@ impl Scheme for Compressed {
         "compressed"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        &[config::METHOD]
+    }
+
+    fn config_keys(&self) -> &'static [&'static str] {
+        &[config::EARLY_KEY]
+    }
+
+    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        Some((config::sign(configs)?, config::METHOD.name))
+    }
+
     fn traces(&self) -> Traces {
         Traces {
-            config_keys: &["quantization_config", "compression_config", "quantization"],
+            config_keys: &["quantization_config", config::EARLY_KEY, "quantization"],
             files: &[],
             metadata: &[],
         }

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use super::names::Found;
 use super::settings::format_of;
 use crate::dtype::DType;
-use crate::schemes::{Evidence, TensorId};
+use crate::schemes::{self, Evidence, TensorId};
 
 /// What a file's own descriptions say.
 #[derive(Default)]
@@ -37,15 +37,15 @@ pub(super) struct Layer<'a> {
 }
 
 /// Formats of 8-bit floats.
-const FLOATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
+pub(super) const FORMATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
 
 impl Layer<'_> {
     /// Whether the format is another scheme's to decode, or to refuse by its name, for a weight
     /// of 8-bit floats or of another type.
     pub(super) fn is_anothers(&self, fp8: bool) -> bool {
         match &self.format {
-            Ok(format) if FLOATS.contains(&&**format) => false,
-            Ok(format) if format == "nvfp4" => !fp8,
+            Ok(format) if FORMATS.contains(&&**format) => false,
+            Ok(format) if schemes::decodes_layers_as(format) => !fp8,
             Ok(_) => self.tensor.is_some(),
             Err(_) => !fp8,
         }

@@ -28,7 +28,10 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, Traces, plain};
+use super::{
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, Traces, modelopt,
+    plain,
+};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 
@@ -54,17 +57,29 @@ impl Scheme for Fp8 {
         "fp8"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        settings::METHODS
+    }
+
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &[modelopt::FILE]
+    }
+
+    fn layer_formats(&self) -> &'static [&'static str] {
+        &comfy::FORMATS
+    }
+
+    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        let mistral = || settings::is_mistrals(configs).then_some((Sign::Settings, self.name()));
+        modelopt::implied_method(configs).or_else(mistral)
+    }
+
     fn traces(&self) -> Traces {
-        Traces {
-            config_keys: &["quantization_config", "quantization"],
-            files: &["hf_quant_config.json"],
-            metadata: &["_quantization_metadata", "quantization_config"],
-        }
+        modelopt::TRACES
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        // Files of compressed-tensors use the same names with rules of their own.
-        if evidence.method().as_deref() == Some("compressed-tensors") {
+        if evidence.is_anothers(self) {
             return;
         }
         let model =
@@ -79,7 +94,7 @@ impl Scheme for Fp8 {
 /// Everything that is known of a model.
 struct Model<'e, 'a> {
     evidence: &'e Evidence<'a>,
-    settings: Settings<'a>,
+    settings: Settings<'e>,
     comfy: Comfy<'a>,
 }
 
@@ -185,7 +200,7 @@ impl<'a> Model<'_, 'a> {
 
     /// The type of a weight's codes, if nothing contradicts it.
     fn codes_of(&self, info: &TensorInfo, format: Option<&str>) -> Result<DType, String> {
-        let method = self.settings.method.as_deref();
+        let method = self.settings.method;
         match info.stored.element() {
             Some(dtype) if is_fp8(dtype) => {
                 let said = format.and_then(|format| comfy::misfit(format, dtype));
@@ -207,7 +222,7 @@ impl<'a> Model<'_, 'a> {
 
     fn hints(&self, info: &TensorInfo, comfy: bool) -> Result<Hints, String> {
         let block = if comfy { None } else { self.settings.block(module_of(&info.name))? };
-        let fbgemm = self.settings.method.as_deref() == Some("fbgemm_fp8");
+        let fbgemm = self.settings.method == Some("fbgemm_fp8");
         let transposed = fbgemm && info.shape.len() == 3;
         Ok(Hints { block, fused: self.settings.fused(&info.name), transposed })
     }

@@ -4,14 +4,14 @@
 use serde_json::Value as Json;
 
 use crate::dtype::DType;
-use crate::schemes::Evidence;
 use crate::schemes::effort::Effort;
+use crate::schemes::{Configs, Evidence, Method, modelopt};
 
 /// The configs' say.
 #[derive(Debug, Default)]
 pub(super) struct Settings<'a> {
     /// The quantization method in lower case.
-    pub method: Option<String>,
+    pub method: Option<&'a str>,
     /// The block size for every weight; why it cannot be read, otherwise.
     block: Option<Result<[u64; 2], String>>,
     /// Layers with settings of their own.
@@ -33,15 +33,31 @@ pub(super) struct Settings<'a> {
 /// Methods whose weights in 8-bit floats always have scales.
 const SCALED: [&str; 5] = ["fp8", "mxfp8", "fbgemm_fp8", "deepseek_v4_fp8", "quark"];
 
+/// All methods of the scheme.
+pub(super) const METHODS: &[Method] = &[
+    Method::named(SCALED[0]),
+    Method::named(SCALED[1]),
+    Method::named(SCALED[2]),
+    Method::named(SCALED[3]),
+    Method::named(SCALED[4]),
+    Method::named("blockwise_int8"),
+    modelopt::METHOD,
+];
+
+/// Whether the settings are those that Mistral writes, which name no method.
+pub(super) fn is_mistrals(configs: Configs<'_>) -> bool {
+    configs.quantization().is_some_and(|(_, json)| json.get("qformat_weight").is_some())
+}
+
 impl<'a> Settings<'a> {
     /// Gathers it.
-    pub(super) fn of(evidence: &Evidence<'a>) -> Self {
-        let config = evidence.config("config.json");
-        let method = evidence.method();
+    pub(super) fn of(evidence: &'a Evidence<'_>) -> Self {
+        let (configs, method) = (evidence.configs(), evidence.method());
+        let model_type = configs.model().and_then(|config| config.get("model_type")?.as_str());
         let mut settings = Self {
-            scales_expected: method.as_deref().is_some_and(|m| SCALED.contains(&m)),
+            scales_expected: method.is_some_and(|m| SCALED.contains(&m)),
             model_dtype: evidence.model_dtype(),
-            model_type: config.and_then(|c| c.get("model_type")?.as_str()).unwrap_or_default(),
+            model_type: model_type.unwrap_or_default(),
             effort: evidence.effort().clone(),
             method,
             ..Self::default()
@@ -49,11 +65,10 @@ impl<'a> Settings<'a> {
         if let Some((_, json)) = evidence.quantization() {
             settings.read(json);
         }
-        let modelopt = evidence.config("hf_quant_config.json").and_then(|c| c.get("quantization"));
-        if let Some(json) = modelopt {
+        if let Some(json) = modelopt::settings(configs) {
             settings.read(json);
         }
-        if let Some(json) = evidence.config("params.json").and_then(|c| c.get("quantization")) {
+        if let Some(json) = configs.mistral_settings() {
             settings.read_mistral(json);
         }
         settings
@@ -61,7 +76,7 @@ impl<'a> Settings<'a> {
 
     fn read(&mut self, json: &'a Json) {
         let block = json.get("weight_block_size").filter(|block| !block.is_null());
-        let method = self.method.as_deref();
+        let method = self.method;
         self.block = block
             .map(block_of)
             .or_else(|| algorithm_block(json))
@@ -70,7 +85,7 @@ impl<'a> Settings<'a> {
         self.layers = json.get("quantized_layers").or(self.layers);
         let format = json.get("fmt").and_then(Json::as_str).and_then(format_of);
         self.format = format.or(self.format);
-        let algorithm = algorithm(json).unwrap_or_default();
+        let algorithm = modelopt::algorithm(json).unwrap_or_default();
         self.scales_expected |= algorithm.starts_with("FP8") || algorithm == "MXFP8";
         for key in
             ["modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules", "exclude"]
@@ -97,7 +112,7 @@ impl<'a> Settings<'a> {
 
     /// Whether ModelOpt wrote the model.
     pub(super) fn is_modelopt(&self) -> bool {
-        self.method.as_deref().is_some_and(|method| method.starts_with("modelopt"))
+        self.method.is_some_and(modelopt::is_method)
     }
 
     /// Why a weight of that type contradicts the configs, if it does.
@@ -132,15 +147,10 @@ fn block_of(json: &Json) -> Result<[u64; 2], String> {
     }
 }
 
-/// ModelOpt's name of an algorithm: it writes `FP8`, but `fp8_pb_wo`.
-fn algorithm(json: &Json) -> Option<String> {
-    json.get("quant_algo")?.as_str().map(str::to_uppercase)
-}
-
 /// The block that ModelOpt's name of an algorithm stands for.
 fn algorithm_block(json: &Json) -> Option<Result<[u64; 2], String>> {
     let side = json.get("group_size").and_then(Json::as_u64).filter(|&side| side > 0);
-    match algorithm(json)?.as_str() {
+    match modelopt::algorithm(json)?.as_str() {
         "MXFP8" => Some(Ok([1, 32])),
         "FP8_PB_WO" => side.map(|side| Ok([side, side])),
         _ => None,

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, plain};
+use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, plain};
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
@@ -67,6 +67,10 @@ pub struct Ggml;
 impl Scheme for Ggml {
     fn name(&self) -> &'static str {
         "ggml"
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[]
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
-use crate::schemes::columns::config::{Config, Layout, Packed, ROTATED};
+use crate::schemes::columns::config::{Packed, ROTATED, Settings};
 use crate::schemes::columns::{Columns, Lay, Zeros, plain_codes};
 use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
 use crate::text::shortened;
+
+use super::settings::Layout;
 
 /// The widths that are decoded.
 const WIDTHS: [u32; 4] = [2, 3, 4, 8];
@@ -68,12 +70,12 @@ struct Companions<'a> {
     groups: Option<Found<'a>>,
 }
 
-/// Bids for `prefix.qweight` and its companions, unless the shapes say it is AWQ's.
+/// Bids for `prefix.qweight` and its companions, unless the shapes say that outputs are packed.
 pub(super) fn bid_for(
     prefix: &str,
     (id, qweight): Found<'_>,
     evidence: &Evidence<'_>,
-    config: Option<&Config<'_>>,
+    config: Option<&Settings<'_, Layout>>,
     bids: &mut Bids,
 ) {
     let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
@@ -83,8 +85,8 @@ pub(super) fn bid_for(
     if find("wscales").is_some() {
         return;
     }
-    let is_awq = looks_like_awq(qweight, &beside);
-    if config.is_none() && is_awq || qweight.stored != DType::I32.into() {
+    let packs_outputs = packs_outputs(qweight, &beside);
+    if config.is_none() && packs_outputs || qweight.stored != DType::I32.into() {
         return;
     }
     let mut parts = vec![Part { role: "qweight", tensor: id }];
@@ -92,7 +94,7 @@ pub(super) fn bid_for(
     parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
     let name = format!("{prefix}.weight");
     let (readings, why) = match config {
-        Some(_) if is_awq => (Err(AWQ.to_owned()), ""),
+        Some(_) if packs_outputs => (Err(OUTPUTS.to_owned()), ""),
         Some(config) => {
             let why = if config.rotated { ROTATED } else { OPEN_CONFIG };
             (configured(prefix, qweight, &beside, config), why)
@@ -112,16 +114,18 @@ pub(super) fn bid_for(
     }
 }
 
-/// AWQ packs along the outputs: eight times the packed columns are the scales' columns.
-fn looks_like_awq(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
+/// Whether words hold eight outputs each, not inputs: eight times the packed columns are the
+/// scales' columns.
+fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
     let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), beside.scales) else {
         return false;
     };
     beside.groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
 }
 
-const AWQ: &str = "the config says GPTQ, but its shapes are those of AWQ, eight outputs in each \
-                   word; put the config beside it that belongs to it";
+const OUTPUTS: &str = "the config says GPTQ, but its shapes are those of eight outputs in each \
+                       word, which is another method's layout; put the config that belongs to \
+                       this model beside it";
 const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
                          is unknown: stored less one, as most files have them, or as they are \
                          (v2), which shifts every value by one step";
@@ -165,21 +169,20 @@ fn configured(
     prefix: &str,
     qweight: &TensorInfo,
     beside: &Companions<'_>,
-    config: &Config<'_>,
+    config: &Settings<'_, Layout>,
 ) -> Result<Vec<Sides>, String> {
     let less_one = match &config.layout {
-        Layout::Gptq { less_one } => *less_one,
-        Layout::OtherGptq(name) if name == "marlin" => {
+        Layout::Words { less_one } => *less_one,
+        Layout::Other(name) if name == "marlin" => {
             return Err(
                 "its checkpoint format is marlin, whose codes are shuffled for one kernel; \
                         this version cannot decode it"
                     .to_owned(),
             );
         }
-        Layout::OtherGptq(name) | Layout::OtherAwq(name) => {
+        Layout::Other(name) => {
             return Err(format!("checkpoint format `{name}` cannot be decoded by this version"));
         }
-        Layout::AwqGemm => return Err("its config says AWQ".to_owned()),
     };
     let possible = config.of_module(prefix)?;
     let possible: Vec<_> = possible.into_iter().map(|packed| (packed, less_one)).collect();

@@ -16,10 +16,11 @@
 //! word in a single subtraction, so that a zero point of 0 borrows from its neighbours; adding it
 //! back to the whole word is what restores them. Three-bit fields wrap each by itself.
 
-use super::columns::config::Config;
-use super::{Bids, Evidence, Scheme, Traces, columns};
+use super::columns::config::{AUTO_ROUND, FILES};
+use super::{Bids, ConfigFile, Evidence, Method, Scheme, Traces, columns};
 
 mod layout;
+mod settings;
 
 /// The scheme.
 pub struct Gptq;
@@ -27,6 +28,14 @@ pub struct Gptq;
 impl Scheme for Gptq {
     fn name(&self) -> &'static str {
         "gptq"
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        &[settings::METHOD, AUTO_ROUND]
+    }
+
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &FILES
     }
 
     fn traces(&self) -> Traces {
@@ -38,16 +47,13 @@ impl Scheme for Gptq {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let Ok(config) = Config::of(evidence) else { return };
-        if config.as_ref().is_some_and(|config| config.layout.is_awq()) {
-            return;
-        }
+        let Ok(settings) = settings::of(evidence) else { return };
         for &(id, info) in evidence.tensors() {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
-                layout::bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
+                layout::bid_for(prefix, (id, info), evidence, settings.as_ref(), bids);
             }
             let own = [".qzeros", ".g_idx"].iter().find_map(|s| info.name.strip_suffix(s));
-            columns::check_orphan(own, info, config.is_some(), evidence, bids);
+            columns::check_orphan(own, info, settings.is_some(), evidence, bids);
         }
     }
 }

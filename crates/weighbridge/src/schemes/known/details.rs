@@ -2,7 +2,7 @@
 
 use super::Group;
 use crate::dtype::DType;
-use crate::schemes::Evidence;
+use crate::schemes::{self, ConfigFile, Evidence, Holds};
 
 /// What HQQ keeps beside the packed integers, and SINQ after it.
 pub(super) const HQQ_PARTS: &[&str] = &[
@@ -32,13 +32,25 @@ pub(super) const HQQ_PARTS: &[&str] = &[
     ".meta.scale2",
 ];
 
-/// The method that a config names, `quantization_config.json` included.
+/// The settings of a model of diffusers.
+const DIFFUSERS: &str = "quantization_config.json";
+
+/// What optimum-quanto says about each module.
+const QUANTO: &str = "quanto_qmap.json";
+
+/// The files that are read here.
+pub(super) const FILES: [ConfigFile; 2] = [
+    ConfigFile { name: DIFFUSERS, holds: Holds::Other },
+    ConfigFile { name: QUANTO, holds: Holds::Other },
+];
+
+/// The method that a config names, that of diffusers included.
 pub(super) fn method(evidence: &Evidence<'_>) -> Option<String> {
     let own = || {
-        let method = evidence.config("quantization_config.json")?.get("quant_method")?;
+        let method = evidence.config(DIFFUSERS)?.get("quant_method")?;
         method.as_str().map(str::to_lowercase)
     };
-    evidence.method().or_else(own)
+    evidence.method().map(str::to_owned).or_else(own)
 }
 
 /// Bits of a trellis: words of 16 bits for 256 numbers.
@@ -83,7 +95,7 @@ pub(super) fn whole_numbers(group: &Group<'_, '_>, suffix: &str) -> Option<Vec<u
 
 /// The type that `quanto_qmap.json` gives the module.
 pub(super) fn quanto(group: &Group<'_, '_>) -> Option<String> {
-    let map = group.evidence.config("quanto_qmap.json")?;
+    let map = group.evidence.config(QUANTO)?;
     Some(map.get(group.module)?.get("weights")?.as_str()?.to_owned())
 }
 
@@ -97,7 +109,7 @@ pub(super) fn torchao_type(group: &Group<'_, '_>) -> Option<String> {
 
 /// The type of SDNQ's numbers.
 pub(super) fn sdnq(group: &Group<'_, '_>) -> Option<String> {
-    let own = group.evidence.config("quantization_config.json");
+    let own = group.evidence.config(DIFFUSERS);
     let json = own.or_else(|| group.evidence.quantization().map(|(_, json)| json))?;
     Some(json.get("weights_dtype")?.as_str()?.to_owned())
 }
@@ -112,17 +124,15 @@ pub(super) fn sdnq_bits(group: &Group<'_, '_>) -> Option<u64> {
 
 /// The format of ComfyUI's description, where it is none of those that are decoded.
 pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
-    const DECODED: [&str; 4] = ["float8_e4m3fn", "float8_e5m2", "nvfp4", "mxfp8"];
     let bytes = group.evidence.bytes(group.anchor.0).ok()?;
     let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     let format = json.get("format")?.as_str()?;
-    (!DECODED.contains(&format)).then(|| format.chars().take(40).collect())
+    (!schemes::decodes_layers_as(format)).then(|| format.chars().take(40).collect())
 }
 
-/// Whether no other scheme has a say about 8-bit integers with scales: compressed-tensors has
-/// its own rules, and so has a layout that ComfyUI describes.
+/// Whether no other scheme has a say about 8-bit integers with scales: one that has the model to
+/// itself does, and so does a layout that ComfyUI describes.
 pub(super) fn int8_is_nobodys(group: &Group<'_, '_>) -> bool {
     let described = group.evidence.find(&format!("{}.comfy_quant", group.module)).is_some();
-    let method = method(group.evidence);
-    !described && method.as_deref() != Some("compressed-tensors")
+    !described && !group.evidence.is_anothers(&super::Known)
 }

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use super::{Bid, Bids, Evidence, Part, Scheme, TensorId};
+use super::{Bid, Bids, ConfigFile, Evidence, Method, Part, Scheme, TensorId};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 
@@ -26,6 +26,14 @@ pub struct Known;
 impl Scheme for Known {
     fn name(&self) -> &'static str {
         "known"
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        table::METHODS
+    }
+
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &details::FILES
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -3,6 +3,7 @@
 use super::{Group, details, shapes};
 use crate::catalog::Shape;
 use crate::dtype::DType;
+use crate::schemes::{Method, modelopt};
 
 /// What is known of a scheme.
 pub(super) struct Kind {
@@ -64,6 +65,17 @@ const EIGHT_BITS: [DType; 5] =
 fn is_float(group: &Group<'_, '_>, suffix: &str) -> bool {
     group.type_of(suffix).is_some_and(|t| FLOATS.contains(&t))
 }
+
+/// The methods of the rows below that need one.
+pub(super) const METHODS: &[Method] = &[
+    Method::named("sinq"),
+    Method::named("bitnet"),
+    Method::named("gemma"),
+    Method::named("sdnq"),
+    Method::named("sdnq_training"),
+    modelopt::METHOD,
+    Method::named("quark"),
+];
 
 /// Every scheme that is known and not decoded. Of two rows that fit, the first counts.
 pub(super) static KINDS: &[Kind] = &[
@@ -256,8 +268,8 @@ pub(super) static KINDS: &[Kind] = &[
         types: &[DType::I16],
         needs: &[".scales"],
         takes: &[".qzeros", ".scaled_zeros"],
-        // Where the config says so, AWQ itself speaks of it.
-        fits: |group| details::method(group.evidence).as_deref() != Some("awq"),
+        // Where the config names a method that is decoded, its scheme speaks of it.
+        fits: |group| !group.evidence.is_read_by_another(&super::Known),
         shape: shapes::awq_fast,
         instead: "convert the model it was made from, or one in AWQ's GEMM layout",
         ..USUAL
@@ -424,7 +436,7 @@ pub(super) static KINDS: &[Kind] = &[
         needs: &[".weight_scale"],
         takes: &[".weight_scale_2", ".pre_quant_scale"],
         drops: &[".input_scale"],
-        method: &["modelopt"],
+        method: &[modelopt::METHOD.name],
         fits: |group| is_float(group, ".weight_scale"),
         shape: shapes::two_rows_a_byte,
         ..USUAL

@@ -33,7 +33,7 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
-use super::{Bids, Evidence, Recipe, Scheme, Traces};
+use super::{Bids, Configs, Evidence, Method, Recipe, Scheme, Sign, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
 
@@ -56,13 +56,21 @@ impl Scheme for Mlx {
         "mlx"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        &settings::METHODS
+    }
+
+    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        let is_there = settings::is_there(configs);
+        is_there.then_some((Sign::Key, self.name()))
+    }
+
     fn traces(&self) -> Traces {
         Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        // Its tensors are of other names and types; what looks like MLX there is not.
-        if evidence.method().as_deref() == Some("compressed-tensors") {
+        if evidence.is_anothers(self) {
             return;
         }
         let settings = Settings::of(evidence);

@@ -14,7 +14,8 @@
 use serde_json::Value as Json;
 
 use super::kind::{Kind, Mode};
-use crate::schemes::Evidence;
+use crate::config::HUGGING_FACE;
+use crate::schemes::{Configs, Evidence, Method};
 use crate::text::shortened;
 
 /// What is said about a layer.
@@ -55,25 +56,38 @@ impl Says {
     }
 }
 
+/// MLX itself, which has its models to itself, and what transformers calls its variant.
+pub(super) const METHODS: [Method; 2] =
+    [Method { is_exclusive: true, ..Method::named("mlx") }, Method::named("metal")];
+
+/// The key of config.json that is MLX's own.
+const KEY: &str = "quantization";
+
+/// Whether config.json has MLX's settings under its own key.
+pub(super) fn is_there(configs: Configs<'_>) -> bool {
+    let settings = configs.model().and_then(|config| config.get(KEY));
+    settings.is_some_and(|settings| settings.get("group_size").is_some())
+}
+
 /// The config's entry on quantization, if it is MLX's or that of transformers' `metal`.
 #[derive(Default)]
 pub(super) struct Settings<'a>(Option<&'a Json>);
 
 impl<'a> Settings<'a> {
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {
-        let config = evidence.config("config.json");
+        let config = evidence.configs().model();
         let speaks =
             |json: &&Json| ["bits", "group_size", "mode"].iter().any(|k| json.get(k).is_some());
         let own = || {
-            let nested = || config?.get("text_config")?.get("quantization");
-            config?.get("quantization").filter(speaks).or_else(|| nested().filter(speaks))
+            let nested = || config?.get("text_config")?.get(KEY);
+            config?.get(KEY).filter(speaks).or_else(|| nested().filter(speaks))
         };
         let ours = |json: &&Json| match json.get("quant_method").and_then(Json::as_str) {
-            Some(method) => ["mlx", "metal"].contains(&&*method.to_lowercase()),
+            Some(method) => METHODS.iter().any(|own| own.is_called(&method.to_lowercase())),
             None => true,
         };
         let shared = || {
-            let (_, json) = evidence.quantization().filter(|(file, _)| *file == "config.json")?;
+            let (_, json) = evidence.quantization().filter(|(file, _)| *file == HUGGING_FACE)?;
             Some(json).filter(ours).filter(speaks)
         };
         Self(own().or_else(shared))

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::GROUP;
 use super::packed::rows_of_codes;
 use super::transposed::Transposed;
+use super::{GPT_OSS, GROUP};
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Codes, E2M1, Packing};
@@ -57,8 +57,7 @@ fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
     let openai = || info.name.strip_suffix(".scales").map(|name| format!("{name}.blocks"));
     let Some(blocks) = transformers.or_else(openai) else { return };
     let looks_so = info.stored.element() == Some(DType::U8) && info.shape.len() == 3;
-    if looks_so && evidence.method().as_deref() == Some("mxfp4") && evidence.find(&blocks).is_none()
-    {
+    if looks_so && evidence.method() == Some(GPT_OSS) && evidence.find(&blocks).is_none() {
         let message = format!(
             "scales of an MXFP4 weight, but there is no {}; a shard may be missing",
             crate::text::escaped(&blocks)

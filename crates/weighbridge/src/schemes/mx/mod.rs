@@ -24,7 +24,7 @@
 //! scale: torch's E8M0 reads NaN, `convert_moe_packed_tensors` and ModelOpt get infinity; here it
 //! is an error that names row and group.
 
-use super::{Bids, Evidence, Scheme, Traces};
+use super::{Bids, ConfigFile, Configs, Evidence, Method, Scheme, Sign, Traces, modelopt};
 
 mod blocks;
 mod packed;
@@ -32,6 +32,9 @@ mod transposed;
 
 /// The scheme.
 pub struct Mx;
+
+/// What gpt-oss calls its method.
+const GPT_OSS: &str = "mxfp4";
 
 /// Columns that share a scale.
 const GROUP: u64 = 32;
@@ -41,21 +44,28 @@ impl Scheme for Mx {
         "mx"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        const { &[Method::named(GPT_OSS), Method::named(packed::QUARK), modelopt::METHOD] }
+    }
+
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &[modelopt::FILE]
+    }
+
+    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        modelopt::implied_method(configs)
+    }
+
     fn traces(&self) -> Traces {
-        Traces {
-            config_keys: &["quantization_config", "quantization"],
-            files: &["hf_quant_config.json"],
-            metadata: &["_quantization_metadata", "quantization_config"],
-        }
+        modelopt::TRACES
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let method = evidence.method();
-        let foreign = ["compressed-tensors", "mlx"];
-        if method.as_deref().is_some_and(|method| foreign.contains(&method)) {
+        if evidence.is_anothers(self) {
             return;
         }
-        let quark = (method.as_deref() == Some("quark")).then(|| packed::Quark::of(evidence));
+        let is_quarks = evidence.method() == Some(packed::QUARK);
+        let quark = is_quarks.then(|| packed::Quark::of(evidence));
         for &(id, info) in evidence.tensors() {
             if !blocks::bid_for(evidence, id, info, bids) {
                 packed::bid_for(evidence, id, info, quark.as_ref(), bids);

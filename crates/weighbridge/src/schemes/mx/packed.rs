@@ -168,6 +168,9 @@ fn six_bits(quark: Option<&Quark>) -> Result<Kind, String> {
     }
 }
 
+/// What AMD's Quark calls its method.
+pub(super) const QUARK: &str = "quark";
+
 /// What Quark's config says anywhere.
 pub(super) struct Quark {
     /// Scales between the codes: its older kind.

@@ -13,7 +13,8 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::schemes::matrix::{self, Arithmetic, Codes, E2M1, Factor, Packing, Run};
 use crate::schemes::plain::power_of_two;
-use crate::schemes::{Elements, Out, Recipe, elements_of};
+use crate::schemes::recipe::elements_of;
+use crate::schemes::{Elements, Out, Recipe};
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
 

@@ -17,8 +17,11 @@ use serde_json::Value as Json;
 use super::sides::Stored;
 use super::{Found, Refusal};
 use crate::catalog::{Metadata, Value};
-use crate::schemes::Evidence;
+use crate::schemes::{Evidence, modelopt};
 use crate::text::shortened;
+
+/// What ComfyUI calls the format.
+pub(super) const FORMAT: &str = "nvfp4";
 
 /// How bytes lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +157,7 @@ fn described(
         },
     };
     match json.get("format").and_then(Json::as_str) {
-        Some("nvfp4") => Ok(described),
+        Some(FORMAT) => Ok(described),
         other => Err(format!(
             "it has the parts of an NVFP4 weight, but is described as {}",
             shortened(other.unwrap_or("nothing"), 40)
@@ -199,7 +202,9 @@ impl Files {
                 layers are stored, cannot be read; fetch the file again";
             File {
                 layers: json("_quantization_metadata").map(|j| layers(j).ok_or(UNREADABLE)),
-                by_modelopt: json("quantization_config").flatten().is_some_and(|j| is_modelopt(&j)),
+                by_modelopt: json("quantization_config")
+                    .flatten()
+                    .is_some_and(|j| modelopt::is_named_in(&j)),
             }
         };
         Self(evidence.metadata().iter().map(file).collect())
@@ -210,25 +215,19 @@ impl Files {
     }
 }
 
-fn is_modelopt(json: &Json) -> bool {
-    let text = |json: &Json, key: &str| json.get(key)?.as_str().map(str::to_lowercase);
-    let producer = json.get("producer").and_then(|producer| text(producer, "name"));
-    [text(json, "quant_method"), producer].contains(&Some("modelopt".to_owned()))
-}
-
 /// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
 /// but names another kind.
 fn says_modelopt(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<bool, String> {
-    if !evidence.method().is_some_and(|method| method.starts_with("modelopt")) {
+    if !evidence.method().is_some_and(modelopt::is_method) {
         return Ok(false);
     }
-    let own = evidence.config("hf_quant_config.json").and_then(|json| json.get("quantization"));
+    let own = modelopt::settings(evidence.configs());
     let config = evidence.quantization().map(|(_, json)| json);
-    let algorithm = |json: &Json| json.get("quant_algo")?.as_str().map(str::to_uppercase);
-    let of_layer = |json: &Json| algorithm(json.get("quantized_layers")?.get(found.module)?);
+    let of_layer =
+        |json: &Json| modelopt::algorithm(json.get("quantized_layers")?.get(found.module)?);
     let all = [config, own];
     let named = |of: &dyn Fn(&Json) -> Option<String>| all.iter().flatten().find_map(|j| of(j));
-    match named(&of_layer).or_else(|| named(&algorithm)) {
+    match named(&of_layer).or_else(|| named(&modelopt::algorithm)) {
         Some(name) if !name.contains("NVFP4") && name != "MIXED_PRECISION" => Err(format!(
             "it has the parts of an NVFP4 weight, but the config says {}",
             shortened(&name, 40)

@@ -33,7 +33,10 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
-use super::{Bid, Bids, Evidence, Part, Recipe, Scheme, TensorId, Traces};
+use super::{
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, TensorId, Traces,
+    modelopt,
+};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 
@@ -55,17 +58,28 @@ impl Scheme for Nvfp4 {
         "nvfp4"
     }
 
+    fn methods(&self) -> &'static [Method] {
+        &[modelopt::METHOD]
+    }
+
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &[modelopt::FILE]
+    }
+
+    fn layer_formats(&self) -> &'static [&'static str] {
+        &[layout::FORMAT]
+    }
+
+    fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        modelopt::implied_method(configs)
+    }
+
     fn traces(&self) -> Traces {
-        Traces {
-            config_keys: &["quantization_config", "quantization"],
-            files: &["hf_quant_config.json"],
-            metadata: &["_quantization_metadata", "quantization_config"],
-        }
+        modelopt::TRACES
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let foreign = ["compressed-tensors", "mlx"];
-        if evidence.method().is_some_and(|method| foreign.contains(&&*method)) {
+        if evidence.is_anothers(self) {
             return;
         }
         let files = Files::of(evidence);
@@ -101,7 +115,7 @@ impl<'a> Found<'a> {
             // ModelOpt's whole numbers of four bits have scales that are floats.
             let whole = |(_, info): (_, &TensorInfo)| {
                 matches!(info.stored.element(), Some(DType::F32 | DType::BF16 | DType::F16))
-                    && evidence.method().as_deref() == Some("modelopt")
+                    && evidence.method() == Some(modelopt::METHOD.name)
             };
             let ours = global.is_some() && !scales.is_some_and(whole);
             (ours || scales.is_some_and(e4m3)).then_some(Self {

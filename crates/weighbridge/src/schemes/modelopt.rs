@@ -1,0 +1,56 @@
+//! What NVIDIA's ModelOpt writes beside weights, which may be those of several schemes.
+//!
+//! ```text
+//! hf_quant_config.json   {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": .., ..}}
+//! config.json            quantization_config: the same settings, in newer versions
+//! ```
+
+use serde_json::Value as Json;
+
+use super::{ConfigFile, Configs, Holds, Method, Sign, Traces};
+
+/// Its method.
+pub(super) const METHOD: Method = Method {
+    weight_keys: &["quant_algo", "config_groups"],
+    cache_keys: &["kv_cache_quant_algo", "kv_cache_scheme"],
+    ..Method::named("modelopt")
+};
+
+/// Its file.
+pub(super) const FILE: ConfigFile =
+    ConfigFile { name: "hf_quant_config.json", holds: Holds::MoreSettings("quantization") };
+
+/// What speaks of schemes that it writes, in its own files and in those of others who write them:
+/// Mistral's config, and ComfyUI's metadata.
+pub(super) const TRACES: Traces = Traces {
+    config_keys: &["quantization_config", "quantization"],
+    files: &[FILE.name],
+    metadata: &["_quantization_metadata", "quantization_config"],
+};
+
+/// Its file gives it away, whether it names itself there or not.
+pub(super) fn implied_method(configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+    configs.file(FILE.name).map(|_| (Sign::File, METHOD.name))
+}
+
+/// The settings in its own file.
+pub(super) fn settings<'a>(configs: Configs<'a>) -> Option<&'a Json> {
+    configs.file(FILE.name)?.get("quantization")
+}
+
+/// Whether a method is one of its own, which may say more than its name: `modelopt_fp4`.
+pub(super) fn is_method(name: &str) -> bool {
+    name.starts_with(METHOD.name)
+}
+
+/// Whether some settings name it.
+pub(super) fn is_named_in(settings: &Json) -> bool {
+    let is_it = |json: &Json| json.as_str().is_some_and(|name| name.to_lowercase() == METHOD.name);
+    let producer = || settings.get("producer")?.get("name");
+    settings.get("quant_method").is_some_and(is_it) || producer().is_some_and(is_it)
+}
+
+/// What it calls an algorithm: it writes `FP8`, but `fp8_pb_wo`.
+pub(super) fn algorithm(settings: &Json) -> Option<String> {
+    settings.get("quant_algo")?.as_str().map(str::to_uppercase)
+}

@@ -1,0 +1,71 @@
+//! How one weight becomes numbers.
+
+use std::ops::Range;
+
+use super::Out;
+use crate::error::Result;
+use crate::source::{Slab, Staged};
+
+/// How one weight becomes numbers: which bytes some rows need, and what to do with them.
+pub trait Recipe: Send + Sync {
+    /// The pieces of the parts that `rows` need, appended to `slabs`.
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>);
+
+    /// Decodes `rows` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
+    /// `i`th slab of [`needs`](Self::needs).
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// Whether rows of the weight lie across the rows that are stored, so that a few of them are
+    /// fetched in as many pieces as many.
+    fn is_turned(&self) -> bool {
+        false
+    }
+
+    /// The same for any stretch of elements, where that costs no more than the stretch: rows may
+    /// be larger than memory.
+    fn elements(&self) -> Option<&dyn Elements> {
+        None
+    }
+}
+
+/// A [`Recipe`] that does not need whole rows. Elements are counted through the whole weight, the
+/// innermost dimension first.
+pub trait Elements: Send + Sync {
+    /// The pieces of the parts that `elements` need, appended to `slabs`.
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>);
+
+    /// Decodes `elements` into `out`, which holds exactly them. `staged[i]` holds the bytes of the
+    /// `i`th slab of [`needs`](Self::needs).
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
+
+    /// How many elements are best decoded at a time, counted from the first of the weight on; at
+    /// most `most`.
+    fn panel(&self, most: u64) -> u64 {
+        most
+    }
+}
+
+/// [`Elements`] that are all there is to a [`Recipe`]: rows are stretches of so many elements.
+pub trait ByElements: Elements {
+    /// Elements of one row of the outermost dimension.
+    fn row_elements(&self) -> u64;
+}
+
+impl<T: ByElements> Recipe for T {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        Elements::needs(self, elements_of(&rows, self.row_elements()), slabs);
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
+        Elements::decode(self, staged, elements_of(&rows, self.row_elements()), out)
+    }
+
+    fn elements(&self) -> Option<&dyn Elements> {
+        Some(self)
+    }
+}
+
+/// The elements of some rows.
+pub(super) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
+    rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
+}

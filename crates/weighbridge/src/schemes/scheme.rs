@@ -1,0 +1,83 @@
+//! What every scheme states about itself.
+
+use super::{Bids, Configs, Evidence, Method, Sign};
+
+/// A quantization scheme.
+pub trait Scheme: Sync {
+    /// Its name in reports, which is its folder's name.
+    fn name(&self) -> &'static str;
+
+    /// The quantization methods that configs name for models it reads.
+    fn methods(&self) -> &'static [Method];
+
+    /// Files beside the weights that it reads, other than the model's own config.
+    fn config_files(&self) -> &'static [ConfigFile] {
+        &[]
+    }
+
+    /// Keys of the model's config that hold its settings, other than `quantization_config`.
+    fn config_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Formats of single layers that it decodes, as descriptions inside a file name them.
+    fn layer_formats(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Which of its methods the configs mean when they name none, and what gives it away.
+    fn implied_method(&self, _configs: Configs<'_>) -> Option<(Sign, &'static str)> {
+        None
+    }
+
+    /// Bids for what it understands.
+    fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
+
+    /// What says that weights are stored so, and is untrue once they are decoded.
+    fn traces(&self) -> Traces {
+        Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }
+    }
+}
+
+/// A file beside the weights that a scheme reads.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigFile {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What a config file of a scheme holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// The settings that `quantization_config` of the model's config holds elsewhere.
+    Settings,
+    /// More settings, under this key, and the name of the method beside it.
+    MoreSettings(&'static str),
+    /// Something that only the scheme itself reads.
+    Other,
+}
+
+/// What speaks of a scheme beside the weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces {
+    /// Keys of the model's config.
+    pub config_keys: &'static [&'static str],
+    /// Files that hold nothing else.
+    pub files: &'static [&'static str],
+    /// Keys of the metadata of weight files.
+    pub metadata: &'static [&'static str],
+}
+
+/// What encoded weights need beside them, so that other programs know how they are stored: the
+/// counterpart of [`Traces`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Additions {
+    /// Keys of the model's config and what they hold.
+    pub config_keys: Vec<(String, serde_json::Value)>,
+    /// Files by name.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Keys of the metadata of weight files.
+    pub metadata: Vec<(String, String)>,
+}
