@@ -1,4 +1,4 @@
-//! The seam behind which a model's files lie: a directory, memory, a repository on a server.
+//! Where a model's files lie: a directory, memory, a repository on a server.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub trait Folder: Send + Sync {
     /// a file is `NotADirectory`.
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>>;
 
-    /// Opens a file.
+    /// Opens a file. A path that does not exist is `NotFound`, a folder is `IsADirectory`.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
 }
 
@@ -33,6 +33,8 @@ pub enum EntryKind {
     File(u64),
     /// A folder.
     Folder,
-    /// A device, a pipe, a broken link.
+    /// A link to something that is not there.
+    BrokenLink,
+    /// A device, a pipe, a socket.
     Other,
 }

@@ -1,22 +1,28 @@
-//! The seam behind which bytes come from: a map, a file, memory, a server.
+//! Where bytes come from: a map, a file, memory, a pipe, a server.
 
 use std::io;
 use std::ops::Range;
 
-/// Bytes that can be read from any offset.
+pub use crate::sys::ReadPattern;
+
+/// Bytes that can be read from any offset, by several threads at once.
 ///
 /// Implement this to open models from somewhere new. Only `len` and `read_at` are needed; the
 /// other methods have a default that is right and slow.
+///
+/// An [`io::Error`] that wraps an [`Error`](crate::Error) of this library is reported as that
+/// error, with its kind and its hint.
 #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait ReadAt: Send + Sync {
-    /// How many bytes there are; `None` while that is unknown, as with a pipe.
+    /// How many bytes there are; `None` while that is unknown, as with a pipe. A read that meets
+    /// the end makes it known.
     fn len(&self) -> Option<u64>;
 
     /// Fills `out` with the bytes from `offset` on. Too few bytes are `UnexpectedEof`.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
 
     /// Fills several buffers. A source with latency merges neighbours and fetches the rest side
-    /// by side.
+    /// by side, for which there is [`read_ranges_merged`](super::read_ranges_merged).
     fn read_ranges(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
         ranges.iter_mut().try_for_each(|range| self.read_at(range.offset, range.out))
     }
@@ -26,18 +32,35 @@ pub trait ReadAt: Send + Sync {
         let _ = range;
     }
 
+    /// A hint how the bytes will be read from now on.
+    fn will_read(&self, pattern: ReadPattern) {
+        let _ = pattern;
+    }
+
     /// All bytes without a copy, where they are in memory.
     fn lend(&self) -> Option<&[u8]> {
         None
     }
 
-    /// An error if the bytes may have changed since they were opened.
-    fn check_unchanged(&self) -> io::Result<()> {
-        Ok(())
+    /// Whether the bytes still are what they were when this was opened, as far as that is known.
+    fn is_unchanged(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// The length, even if everything has to be read to find out.
+    fn find_len(&self) -> io::Result<u64> {
+        self.len().ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    /// How many bytes have arrived, where they arrive in order and are kept: so many can be read
+    /// without waiting.
+    fn received(&self) -> Option<u64> {
+        None
     }
 }
 
 /// One buffer of [`ReadAt::read_ranges`].
+#[derive(Debug)]
 pub struct ReadRange<'a> {
     /// Where its bytes begin.
     pub offset: u64,

@@ -4,15 +4,15 @@
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
 
-use super::Advice;
+use super::ReadPattern;
 
 pub(super) use super::unix::*;
 
-pub(super) fn advise_file(file: &File, advice: Advice) {
+pub(super) fn advise_file(file: &File, advice: ReadPattern) {
     let advice = match advice {
-        Advice::Random => libc::POSIX_FADV_RANDOM,
-        Advice::Normal => libc::POSIX_FADV_NORMAL,
-        Advice::Sequential => libc::POSIX_FADV_SEQUENTIAL,
+        ReadPattern::Random => libc::POSIX_FADV_RANDOM,
+        ReadPattern::Normal => libc::POSIX_FADV_NORMAL,
+        ReadPattern::Sequential => libc::POSIX_FADV_SEQUENTIAL,
     };
     // SAFETY: the descriptor is open for the duration of the call; the advice changes no memory.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };

@@ -4,12 +4,12 @@
 use std::fs::File;
 use std::mem::MaybeUninit;
 
-use super::Advice;
+use super::ReadPattern;
 
 pub(super) use super::unix::*;
 
 /// The system watches how a file is read and needs no telling.
-pub(super) fn advise_file(_file: &File, _advice: Advice) {}
+pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
 
 pub(super) fn peak_memory() -> Option<u64> {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();

@@ -1,7 +1,7 @@
 //! What differs from one operating system to the next.
 //!
 //! Each system has a file with the same functions, so that nothing outside this folder asks which
-//! system it runs on. Advice and free space are best effort: a system that cannot say or do it
+//! system it runs on. ReadPattern and free space are best effort: a system that cannot say or do it
 //! answers `None` or does nothing.
 
 #[cfg(target_os = "linux")]
@@ -26,9 +26,9 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-/// How a file will be read, so that the system knows how far to read ahead.
+/// How bytes will be read, so that the system knows how far to read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Advice {
+pub enum ReadPattern {
     /// Here and there: only what is asked for.
     Random,
     /// As the system thinks best.
@@ -54,12 +54,12 @@ pub(crate) fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Resul
 }
 
 /// Says how a file will be read.
-pub(crate) fn advise_file(file: &File, advice: Advice) {
+pub(crate) fn advise_file(file: &File, advice: ReadPattern) {
     system::advise_file(file, advice);
 }
 
 /// Says how a mapped file will be read.
-pub(crate) fn advise_map(map: &Mmap, advice: Advice) {
+pub(crate) fn advise_map(map: &Mmap, advice: ReadPattern) {
     system::advise_map(map, advice);
 }
 
@@ -112,7 +112,7 @@ mod tests {
         write_file_at(&file, b"world", 6).unwrap();
         write_file_at(&file, b"hello ", 0).unwrap();
         let file = open_without_waiting(&path).unwrap();
-        advise_file(&file, Advice::Random);
+        advise_file(&file, ReadPattern::Random);
         let mut out = [0; 5];
         read_file_at(&file, &mut out, 6).unwrap();
         assert_eq!(&out, b"world");

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::Advice;
+use super::ReadPattern;
 
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
@@ -26,11 +26,11 @@ pub(super) fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Resul
     file.write_all_at(bytes, offset)
 }
 
-pub(super) fn advise_map(map: &Mmap, advice: Advice) {
+pub(super) fn advise_map(map: &Mmap, advice: ReadPattern) {
     let advice = match advice {
-        Advice::Random => memmap2::Advice::Random,
-        Advice::Normal => memmap2::Advice::Normal,
-        Advice::Sequential => memmap2::Advice::Sequential,
+        ReadPattern::Random => memmap2::Advice::Random,
+        ReadPattern::Normal => memmap2::Advice::Normal,
+        ReadPattern::Sequential => memmap2::Advice::Sequential,
     };
     // The pages can be read without it.
     let _ = map.advise(advice);

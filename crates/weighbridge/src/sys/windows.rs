@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 
 use memmap2::Mmap;
 
-use super::Advice;
+use super::ReadPattern;
 
 /// Named pipes have paths of their own and are not opened by accident.
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
@@ -49,11 +49,11 @@ pub(super) fn write_file_at(file: &File, mut bytes: &[u8], mut offset: u64) -> i
     Ok(())
 }
 
-/// Advice is given where a file is opened here, and cannot change afterwards.
-pub(super) fn advise_file(_file: &File, _advice: Advice) {}
+/// ReadPattern is given where a file is opened here, and cannot change afterwards.
+pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
 
 /// Maps take no advice here.
-pub(super) fn advise_map(_map: &Mmap, _advice: Advice) {}
+pub(super) fn advise_map(_map: &Mmap, _advice: ReadPattern) {}
 
 /// Maps take no advice here.
 pub(super) fn map_will_need(_map: &Mmap, _start: usize, _len: usize) {}

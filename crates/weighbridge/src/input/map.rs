@@ -1,0 +1,66 @@
+//! A file in a memory map: bytes are lent, not copied.
+#![allow(unsafe_code)]
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use memmap2::Mmap;
+
+use super::memory::copy_range;
+use super::{ReadAt, ReadPattern};
+use crate::sys;
+
+/// A mapped file. The file itself is closed: a model may have thousands of shards.
+pub(super) struct MappedFile {
+    map: Mmap,
+    path: PathBuf,
+    modified: Option<SystemTime>,
+}
+
+impl MappedFile {
+    pub(super) fn new(file: &File, metadata: &Metadata, path: &Path) -> io::Result<Self> {
+        // SAFETY: the map is read-only and private to us. If another program shortens the file, a
+        // read past its new end raises SIGBUS; callers who cannot accept that choose positioned
+        // reads.
+        let map = unsafe { Mmap::map(file) }?;
+        // A fault shall bring in the page it asks for and not its neighbourhood.
+        sys::advise_map(&map, ReadPattern::Random);
+        Ok(Self { map, path: path.to_owned(), modified: metadata.modified().ok() })
+    }
+}
+
+impl ReadAt for MappedFile {
+    fn len(&self) -> Option<u64> {
+        Some(self.map.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        copy_range(&self.map, offset, out)
+    }
+
+    /// A map faults single pages in, each waiting for the disk.
+    fn will_need(&self, range: Range<u64>) {
+        if let Ok(start) = usize::try_from(range.start)
+            && start < self.map.len()
+        {
+            let end = usize::try_from(range.end).unwrap_or(usize::MAX).clamp(start, self.map.len());
+            sys::map_will_need(&self.map, start, end - start);
+        }
+    }
+
+    fn will_read(&self, pattern: ReadPattern) {
+        sys::advise_map(&self.map, pattern);
+    }
+
+    fn lend(&self) -> Option<&[u8]> {
+        Some(&self.map)
+    }
+
+    fn is_unchanged(&self) -> io::Result<bool> {
+        let now = self.path.metadata()?;
+        Ok(now.len() == self.map.len() as u64 && now.modified().ok() == self.modified)
+    }
+}
