@@ -25,7 +25,7 @@ pub fn buffer() -> RefCell<Buffer> {
 
 /// A weight, and the stored bytes it is made of.
 pub struct Subject<'a> {
-    pub weight: Weight<'a>,
+    pub weight: Weight,
     pub parts: Vec<&'a [u8]>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Subject<'a> {
     /// Ours: the whole tensor, through the public door.
     pub fn ours<T: Element + 'a>(&self, name: &str, buffer: &'a RefCell<Buffer>) -> Contestant<'a> {
         let mut scratch = Scratch::default();
-        let weight = self.weight;
+        let weight = self.weight.clone();
         let rows = weight.rows_and_columns().0;
         Contestant::timed(name, move || {
             let mut buffer = buffer.borrow_mut();

@@ -123,9 +123,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("bench-pth-{}.pth", std::process::id()));
         super::write(&path, 3, 256, |i| format!("layers.{i}.weight")).unwrap();
         let model = weighbridge::Model::open(&path).unwrap();
-        let shapes: Vec<_> = model.weights().map(|w| (w.name(), w.shape().to_vec())).collect();
+        let shapes: Vec<_> =
+            model.weights().map(|w| (w.name().to_owned(), w.shape().to_vec())).collect();
         assert_eq!(shapes.len(), 3);
-        assert_eq!(shapes[2], ("layers.2.weight", vec![16, 8]));
+        assert_eq!(shapes[2], ("layers.2.weight".to_owned(), vec![16, 8]));
         assert!(model.findings().is_empty() && model.notes().is_empty());
         drop(model);
         std::fs::remove_file(&path).unwrap();

@@ -85,7 +85,7 @@ impl BlockFile {
     }
 
     /// The weight.
-    pub fn weight(&self) -> Weight<'_> {
+    pub fn weight(&self) -> Weight {
         self.model.weights().next().expect("it holds one tensor")
     }
 

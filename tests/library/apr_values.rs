@@ -10,7 +10,7 @@ fn open(name: &str) -> Model {
 }
 
 /// Every range of rows of a weight, against that part of `expected`.
-fn check<T: Element + Into<f32>>(weight: &Weight<'_>, expected: &[f32], round: fn(f32) -> T) {
+fn check<T: Element + Into<f32>>(weight: &Weight, expected: &[f32], round: fn(f32) -> T) {
     let (rows, columns) = weight.rows_and_columns();
     let columns = usize::try_from(columns).unwrap();
     let bits = |value: T| match value.into() {

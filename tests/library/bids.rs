@@ -318,7 +318,8 @@ fn refusal_of(header: &Header) -> Result<(), String> {
     if kinds != ["undecodable"] {
         return Err(format!("findings {findings:?}"));
     }
-    let left: Vec<_> = model.weights().map(|w| w.name()).filter(|n| *n != "m.bias").collect();
+    let left: Vec<_> =
+        model.weights().map(|w| w.name().to_owned()).filter(|n| n != "m.bias").collect();
     if left != ["m.weight"] {
         return Err(format!("weights {left:?}"));
     }

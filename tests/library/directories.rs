@@ -37,7 +37,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 
 /// In the type that the sample's quantized weights are written in.
 fn values(model: &Model) -> BTreeMap<String, Vec<f16>> {
-    let decoded = |weight: weighbridge::Weight<'_>| {
+    let decoded = |weight: weighbridge::Weight| {
         let mut out = vec![f16::ZERO; weight.len()];
         weight.decode_into(&mut out).unwrap();
         (weight.name().to_owned(), out)

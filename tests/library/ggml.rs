@@ -23,7 +23,7 @@ fn same<T: Element + Into<f32>>(a: T, b: T) -> bool {
 }
 
 /// All of a weight, then each of its rows and a range from its middle, against `expected`.
-fn check<T: Element + Into<f32> + Copy>(weight: &Weight<'_>, expected: &[T]) -> Result<(), String> {
+fn check<T: Element + Into<f32> + Copy>(weight: &Weight, expected: &[T]) -> Result<(), String> {
     let (rows, columns) = weight.rows_and_columns();
     // Whatever decoding leaves alone must not pass for a value.
     let mut whole: Vec<T> = expected.iter().rev().copied().collect();
@@ -47,7 +47,7 @@ fn check<T: Element + Into<f32> + Copy>(weight: &Weight<'_>, expected: &[T]) -> 
     Ok(())
 }
 
-fn check_weight(weight: &Weight<'_>, expected: &Model) -> Result<(), String> {
+fn check_weight(weight: &Weight, expected: &Model) -> Result<(), String> {
     let golden = expected.weight(weight.name()).map_err(|error| error.to_string())?;
     if golden.shape() != weight.shape() {
         return Err(format!("shape {:?} instead of {:?}", weight.shape(), golden.shape()));

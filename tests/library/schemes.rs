@@ -52,7 +52,7 @@ impl Bits for f16 {
     }
 }
 
-fn decoded<T: Element>(weight: &Weight<'_>) -> Result<Vec<T>, String> {
+fn decoded<T: Element>(weight: &Weight) -> Result<Vec<T>, String> {
     let mut out = vec![T::default(); weight.len()];
     weight.decode_into(&mut out).map_err(|error| error.to_string())?;
     Ok(out)
@@ -71,7 +71,7 @@ fn same<T: Bits>(found: &[T], expected: &[T], what: &str) -> Result<(), String> 
 }
 
 /// Pieces of it must be what the whole has there: each row, and odd stretches.
-fn check_rows<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
+fn check_rows<T: Bits>(weight: &Weight, whole: &[T]) -> Result<(), String> {
     let (rows, columns) = weight.rows_and_columns();
     let columns = usize::try_from(columns).unwrap();
     let at = |row: u64| usize::try_from(row).unwrap() * columns;
@@ -86,7 +86,7 @@ fn check_rows<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
 }
 
 /// Stretches that begin and end anywhere, where the scheme can do that.
-fn check_elements<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), String> {
+fn check_elements<T: Bits>(weight: &Weight, whole: &[T]) -> Result<(), String> {
     if !weight.has_element_access() {
         return Ok(());
     }
@@ -102,7 +102,7 @@ fn check_elements<T: Bits>(weight: &Weight<'_>, whole: &[T]) -> Result<(), Strin
 }
 
 /// In the library's own type, in pieces, and rounded from f32 to the 16-bit type that is not it.
-fn check_native<T: Bits>(weight: &Weight<'_>, expected: &Weight<'_>) -> Result<(), String> {
+fn check_native<T: Bits>(weight: &Weight, expected: &Weight) -> Result<(), String> {
     let found = decoded::<T>(weight)?;
     same(&found, &decoded::<T>(expected)?, T::DTYPE.name())?;
     if !found.is_empty() {
@@ -116,12 +116,12 @@ fn check_native<T: Bits>(weight: &Weight<'_>, expected: &Weight<'_>) -> Result<(
     }
 }
 
-fn check_rounded<T: Bits>(weight: &Weight<'_>) -> Result<(), String> {
+fn check_rounded<T: Bits>(weight: &Weight) -> Result<(), String> {
     let rounded: Vec<T> = decoded::<f32>(weight)?.into_iter().map(T::of_f32).collect();
     same(&decoded::<T>(weight)?, &rounded, &format!("{} rounded from f32", T::DTYPE.name()))
 }
 
-fn check_weight(weight: &Weight<'_>, expected: &Weight<'_>) -> Result<(), String> {
+fn check_weight(weight: &Weight, expected: &Weight) -> Result<(), String> {
     if weight.shape() != expected.shape() {
         return Err(format!("shape {:?} instead of {:?}", weight.shape(), expected.shape()));
     }
@@ -147,7 +147,8 @@ fn check(fixture: &Fixture) -> Result<Vec<Row>, String> {
     let open = |name: &str| options.open(fixture.path.join(name));
     let expected = open("expected.safetensors").map_err(|error| error.to_string())?;
     let single = open("expected-f32.safetensors").ok();
-    let weights: HashMap<&str, Weight<'_>> = model.weights().map(|w| (w.name(), w)).collect();
+    let weights: HashMap<String, Weight> =
+        model.weights().map(|w| (w.name().to_owned(), w)).collect();
     let mut rows = Vec::new();
     for expected in expected.weights() {
         let name = expected.name();
@@ -167,7 +168,7 @@ fn check(fixture: &Fixture) -> Result<Vec<Row>, String> {
             return Err(format!("{} is expected in f32 only", unknown.name()));
         }
     }
-    let unchecked = |w: &&Weight<'_>| w.scheme() != "plain" && expected.weight(w.name()).is_err();
+    let unchecked = |w: &&Weight| w.scheme() != "plain" && expected.weight(w.name()).is_err();
     match weights.values().find(unchecked) {
         Some(weight) => Err(format!("{} is not expected", weight.name())),
         None => Ok(rows),
@@ -195,7 +196,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(weight: &Weight<'_>, single: bool) -> Self {
+    fn of(weight: &Weight, single: bool) -> Self {
         Self {
             kind: (weight.scheme(), weight.variant().to_owned()),
             native: weight.native().map_or("", DType::name),

@@ -444,13 +444,13 @@ const WHOLES: &[Trap] = &[
     }),
 ];
 
-fn native<T: Element>(weight: &Weight<'_>, widen: fn(T) -> f32) -> Vec<f32> {
+fn native<T: Element>(weight: &Weight, widen: fn(T) -> f32) -> Vec<f32> {
     let mut out = vec![T::default(); weight.len()];
     weight.decode_into(&mut out).unwrap();
     out.into_iter().map(widen).collect()
 }
 
-fn decoded(weight: &Weight<'_>, dtype: DType) -> Vec<f32> {
+fn decoded(weight: &Weight, dtype: DType) -> Vec<f32> {
     match dtype {
         DType::BF16 => native(weight, bf16::to_f32),
         DType::F16 => native(weight, f16::to_f32),

@@ -89,7 +89,7 @@ fn kept(known: &Known, format: &str) -> Vec<Wanted> {
 
 /// Weights, as numbers of a type.
 fn decoded(known: &Known, format: &str, asked: OutputType) -> Vec<Wanted> {
-    let wanted = |weight: Weight<'_>| {
+    let wanted = |weight: Weight| {
         let dtype = asked.of(&weight);
         let held = dtype.is_some_and(|d| holds(format, weight.name(), d, weight.shape().len()));
         let is_copied = weight.scheme() == "plain" && dtype == weight.native();
@@ -115,7 +115,7 @@ fn values(path: &Path) -> Goldens {
     let Ok(model) = options().open(path) else {
         return Goldens::new();
     };
-    let golden = |weight: Weight<'_>| {
+    let golden = |weight: Weight| {
         let bytes = weight.bytes().unwrap().to_vec();
         (weight.name().to_owned(), Golden::Values(weight.native().unwrap(), bytes))
     };
@@ -208,7 +208,7 @@ fn convert(
 }
 
 /// What a tensor of the output must be; none where no library has said it.
-fn golden(known: &Known, weight: &Weight<'_>, asked: OutputType) -> Option<Golden> {
+fn golden(known: &Known, weight: &Weight, asked: OutputType) -> Option<Golden> {
     let name = weight.name();
     if weight.scheme() == "plain" {
         let same = asked.of(weight) == weight.native();

@@ -135,18 +135,18 @@ impl What {
             Self::Blocks(name, output) => {
                 let block = Block::from_name(name).expect("it is a type");
                 let file = BlockFile::new(block, ROWS, COLUMNS, Scales::Sane, 1);
-                decode(file.weight(), ROWS, output);
+                decode(&file.weight(), ROWS, output);
             }
             Self::Scheme(name, output) => {
                 let model = Model::open(folder.join(format!("scheme-{name}")))?;
                 let weight = model.weights().next().expect("it holds one weight");
                 let rows = (SCHEME_ELEMENTS / weight.rows_and_columns().1).max(1);
-                decode(weight, rows, output);
+                decode(&weight, rows, output);
             }
             Self::Narrow(output) => {
                 let model = Model::open(folder.join(PLAIN))?;
                 let weight = model.weights().next().expect("it holds weights");
-                decode(weight, weight.rows_and_columns().0, output);
+                decode(&weight, weight.rows_and_columns().0, output);
             }
             Self::Open(name) => {
                 let path = container(folder, name);
@@ -179,7 +179,7 @@ fn open(path: &Path) {
     assert!(report.problems.is_empty() && report.weights > 0);
 }
 
-fn decode(weight: Weight<'_>, rows: u64, output: Output) {
+fn decode(weight: &Weight, rows: u64, output: Output) {
     match output {
         Output::F32 => decode_as::<f32>(weight, rows),
         Output::Bf16 => decode_as::<bf16>(weight, rows),
@@ -187,7 +187,7 @@ fn decode(weight: Weight<'_>, rows: u64, output: Output) {
     }
 }
 
-fn decode_as<T: Element>(weight: Weight<'_>, rows: u64) {
+fn decode_as<T: Element>(weight: &Weight, rows: u64) {
     let columns = weight.rows_and_columns().1;
     let mut out = vec![T::default(); (rows * columns) as usize];
     let mut scratch = Scratch::default();

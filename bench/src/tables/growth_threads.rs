@@ -92,14 +92,14 @@ fn decoding(subject: &Subject<'_>, rounds: Rounds) -> Vec<Row> {
             pass(&subject.parts, buffer.borrow_mut().bytes(bytes), threads);
         }));
         all.push(Contestant::timed(&format!("ours, {threads}"), move || {
-            decode(subject.weight, buffer.borrow_mut().view(bytes / 2), threads);
+            decode(&subject.weight, buffer.borrow_mut().view(bytes / 2), threads);
         }));
     }
     contest(all, rounds)
 }
 
 /// Rows are dealt out evenly, in stretches that whole tiles of scales fit.
-fn decode(weight: Weight<'_>, out: &mut [bf16], threads: usize) {
+fn decode(weight: &Weight, out: &mut [bf16], threads: usize) {
     let (rows, columns) = weight.rows_and_columns();
     let step = rows.div_ceil(threads as u64).next_multiple_of(128);
     std::thread::scope(|scope| {

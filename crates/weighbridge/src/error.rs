@@ -27,6 +27,8 @@ pub enum ErrorKind {
     Limit,
     /// The call itself makes no sense: no such tensor, a buffer of the wrong length.
     Usage,
+    /// It was stopped by whoever started it.
+    Cancelled,
 }
 
 /// What went wrong, and where.
@@ -73,6 +75,11 @@ impl Error {
     /// The call makes no sense.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, message)
+    }
+
+    /// The caller asked for it to stop; `left` says what became of the work.
+    pub fn cancelled(left: &str) -> Self {
+        Self::new(ErrorKind::Cancelled, format!("stopped: {left}"))
     }
 
     /// The operating system refused; `doing` says what was being done ("cannot open").

@@ -15,13 +15,13 @@ const TYPES: [OutputType; 4] =
     [OutputType::Auto, OutputType::F32, OutputType::Bf16, OutputType::F16];
 
 /// The bytes a weight must have in the output, by decoding it whole.
-fn wanted_bytes(weight: &Weight<'_>, dtype: DType) -> Vec<u8> {
+fn wanted_bytes(weight: &Weight, dtype: DType) -> Vec<u8> {
     if weight.scheme() == "plain" && weight.native() == Some(dtype) {
         let (_, source, info) = weight.parts().next().unwrap();
         return image(source, info).unwrap();
     }
     fn decoded<T: weighbridge::schemes::Element, const N: usize>(
-        weight: &Weight<'_>,
+        weight: &Weight,
         bytes: fn(T) -> [u8; N],
     ) -> Vec<u8> {
         let mut out = vec![T::default(); weight.len()];

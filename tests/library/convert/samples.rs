@@ -19,7 +19,7 @@ fn promised(model: &Model, output_type: OutputType) -> u64 {
 }
 
 /// The rule of the guide, spelled out once more.
-fn wanted_type(weight: &Weight<'_>, output_type: OutputType) -> DType {
+fn wanted_type(weight: &Weight, output_type: OutputType) -> DType {
     let native = weight.native();
     let is_plain = weight.scheme() == "plain";
     if is_plain && (output_type == OutputType::Auto || !native.unwrap().is_float()) {
@@ -86,7 +86,7 @@ fn every_sample_converts_to_every_type_or_is_refused() {
             return;
         };
         // What has neither problems nor odd types nor blocks must go through.
-        let is_easy = |weight: Weight<'_>| {
+        let is_easy = |weight: Weight| {
             weight.undecodable().is_none() && !matches!(weight.native(), None | Some(DType::C128))
         };
         let easy = model.findings().is_empty()
@@ -109,7 +109,7 @@ fn stretches_of_elements_are_cut_from_the_whole() {
         let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
             return;
         };
-        let able = |weight: &Weight<'_>| weight.has_element_access() && weight.len() < 1 << 16;
+        let able = |weight: &Weight| weight.has_element_access() && weight.len() < 1 << 16;
         for weight in model.weights().filter(able) {
             let mut whole = vec![0f32; weight.len()];
             if let Err(error) = weight.decode_into(&mut whole) {

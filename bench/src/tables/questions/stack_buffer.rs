@@ -52,7 +52,7 @@ fn compare_at<T: Element + Into<f32>, const SIZE: usize>(
     subject: &Subject<'_>,
     timed: usize,
 ) -> Vec<Row> {
-    let (weight, agreed) = (subject.weight, Agreed::default());
+    let (weight, agreed) = (&subject.weight, Agreed::default());
     let buffer = &decoding::buffer();
     let len = weight.len();
     let sum = |made: &Vec<T>| sum_numbers(made);
@@ -94,7 +94,7 @@ fn compare_at<T: Element + Into<f32>, const SIZE: usize>(
 }
 
 /// The whole weight in one call.
-fn straight<T: Element>(weight: Weight<'_>) -> impl FnMut(&mut [T]) {
+fn straight<T: Element>(weight: &Weight) -> impl FnMut(&mut [T]) {
     let mut scratch = Scratch::default();
     let rows = weight.rows_and_columns().0;
     move |out| weight.decode_rows_with(0..rows, out, &mut scratch).expect("it decodes")
@@ -102,7 +102,7 @@ fn straight<T: Element>(weight: Weight<'_>) -> impl FnMut(&mut [T]) {
 
 /// Zeros as `vec!` makes them: of f32 by asking for zeroed memory, of bf16, which `vec!` does not
 /// know, by writing them.
-fn by_vec<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
+fn by_vec<T: Element>(weight: &Weight) -> impl FnMut() -> Vec<T> {
     let mut decode = straight(weight);
     move || {
         let mut out = vec![T::default(); weight.len()];
@@ -111,7 +111,7 @@ fn by_vec<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
     }
 }
 
-fn new_zeroed<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
+fn new_zeroed<T: Element>(weight: &Weight) -> impl FnMut() -> Vec<T> {
     let mut decode = straight(weight);
     move || {
         let mut out = zeroed(weight.len());
@@ -120,13 +120,13 @@ fn new_zeroed<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
     }
 }
 
-fn new_reserved<T: Element>(weight: Weight<'_>) -> impl FnMut() -> Vec<T> {
+fn new_reserved<T: Element>(weight: &Weight) -> impl FnMut() -> Vec<T> {
     let mut decode = straight(weight);
     move || unzeroed(weight.len(), &mut decode)
 }
 
 /// In pages of 2 MiB, where the system has them.
-fn new_huge<T: Element>(weight: Weight<'_>) -> impl FnMut() -> RefCell<HugePages<T>> {
+fn new_huge<T: Element>(weight: &Weight) -> impl FnMut() -> RefCell<HugePages<T>> {
     let mut decode = straight(weight);
     move || {
         let mut out = HugePages::new(weight.len());
@@ -136,7 +136,7 @@ fn new_huge<T: Element>(weight: Weight<'_>) -> impl FnMut() -> RefCell<HugePages
 }
 
 /// Some elements a call, where they belong.
-fn pieces<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut(&mut [T]) {
+fn pieces<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut(&mut [T]) {
     let mut piece = piece_of(weight);
     move |out| {
         for (index, out) in out.chunks_mut(chunk).enumerate() {
@@ -146,7 +146,7 @@ fn pieces<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut(&mut [T]) 
 }
 
 /// Some elements a call into a buffer on the stack, from there to where they belong.
-fn copied<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut(&mut [T]) {
+fn copied<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut(&mut [T]) {
     let mut piece = piece_of(weight);
     move |out| {
         let mut stack = [T::default(); MOST];
@@ -159,7 +159,7 @@ fn copied<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut(&mut [T]) 
 }
 
 /// Some elements a call into a buffer on the stack, from there to the end of a vector.
-fn appended<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut() -> Vec<T> {
+fn appended<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut() -> Vec<T> {
     let mut piece = piece_of(weight);
     move || {
         let len = weight.len();
@@ -175,7 +175,7 @@ fn appended<T: Element>(weight: Weight<'_>, chunk: usize) -> impl FnMut() -> Vec
 }
 
 /// Decodes the elements from one on.
-fn piece_of<T: Element>(weight: Weight<'_>) -> impl FnMut(usize, &mut [T]) {
+fn piece_of<T: Element>(weight: &Weight) -> impl FnMut(usize, &mut [T]) {
     let mut scratch = Scratch::default();
     move |start, out| {
         let elements = start as u64..(start + out.len()) as u64;

@@ -151,9 +151,8 @@ impl Pair {
     fn limit(&self) -> Contestant<'_> {
         Contestant::timed("limit: every byte of both read once, mapped", || {
             let models = self.open(FileAccess::Map);
-            let bytes = models.iter().flat_map(Model::weights).map(|w| w.bytes().expect("lent"));
-            bytes.fold(0u64, |sum, bytes| {
-                let words = bytes.as_chunks::<8>().0.iter();
+            models.iter().flat_map(Model::weights).fold(0u64, |sum, weight| {
+                let words = weight.bytes().expect("lent").as_chunks::<8>().0.iter();
                 words.fold(sum, |sum, word| sum ^ u64::from_le_bytes(*word))
             })
         })

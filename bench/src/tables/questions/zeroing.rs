@@ -48,7 +48,7 @@ fn fixture(setting: &Setting) -> PathBuf {
 
 /// Where the arrays lie.
 fn pieces(model: &Model) -> Vec<Piece> {
-    let piece = |weight: Weight<'_>| {
+    let piece = |weight: Weight| {
         let (_, _, info) = weight.parts().next().expect("it has one part");
         let at = info.file_offset().expect("it is stored");
         Piece { at, len: info.bytes as usize }
@@ -195,7 +195,7 @@ fn ours_reused<'a>(
 /// Ours into vectors of each turn's own.
 fn ours_fresh<'a>(name: &str, agreed: &'a Agreed, model: &'a Model) -> Contestant<'a> {
     let mut scratch = Scratch::default();
-    let mut one = move |weight: Weight<'_>| {
+    let mut one = move |weight: Weight| {
         let mut out = vec![0f32; weight.len()];
         decode(&weight, &mut out, &mut scratch);
         out
@@ -204,7 +204,7 @@ fn ours_fresh<'a>(name: &str, agreed: &'a Agreed, model: &'a Model) -> Contestan
     fresh(name, agreed, job, |made| sum_arrays(made.iter().map(|one| sum_singles(one))))
 }
 
-fn decode(weight: &Weight<'_>, out: &mut [f32], scratch: &mut Scratch) {
+fn decode(weight: &Weight, out: &mut [f32], scratch: &mut Scratch) {
     let rows = weight.rows_and_columns().0;
     weight.decode_rows_with(0..rows, out, scratch).expect("it decodes");
 }

@@ -41,7 +41,12 @@ impl Checkpoint {
     /// The weight, and its parts in memory.
     pub fn subject(&self) -> Subject<'_> {
         let weight = self.model.weights().next().expect("it was checked");
-        let parts = weight.parts().filter_map(|(_, source, info)| source.image(info)).collect();
+        let source = &self.model.sources()[0];
+        let stored = source.catalog().tensors.iter();
+        let parts = stored
+            .filter(|info| weight.parts().any(|(_, _, part)| part.name == info.name))
+            .filter_map(|info| source.image(info))
+            .collect();
         Subject { weight, parts }
     }
 

@@ -34,7 +34,7 @@ impl Ahead {
     }
 }
 
-impl Weight<'_> {
+impl Weight {
     /// Decodes some elements, as [`Weight::decode_elements_with`] does, and reads those up to
     /// `until` with them, unless they are at hand.
     pub(crate) fn decode_elements_ahead<T: Element>(

@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Finding, TensorInfo, Value};
 use crate::error::{Error, Result};
 use crate::input::ReadSeek;
-use crate::schemes::{self, Answer, Config, Evidence, Ledger, TensorId};
+use crate::schemes::{self, Answer, Config, Entry, Evidence, Ledger, TensorId};
 use crate::source::{Slab, Source};
 
 mod ahead;
+mod by_name;
 mod locate;
 mod options;
 mod panel;
@@ -21,16 +23,25 @@ pub use locate::Stores;
 pub use options::OpenOptions;
 pub use weight::{Scratch, Weight};
 
+use by_name::ByName;
 use locate::Located;
 
 /// A model: some stored files, one catalog, and who reads what of it.
-pub struct Model {
+///
+/// A clone is another handle to the same model, and costs next to nothing.
+#[derive(Clone)]
+pub struct Model(Arc<Contents>);
+
+/// What all handles to a model share.
+struct Contents {
     path: PathBuf,
     sources: Vec<Source>,
     ledger: Ledger,
     findings: Vec<Finding>,
     notes: Vec<String>,
     configs: Vec<Config>,
+    /// Where each name is among the weights, once somebody asks for one by its name.
+    by_name: OnceLock<ByName>,
 }
 
 impl Model {
@@ -64,58 +75,61 @@ impl Model {
         findings.extend(locate::cross_check(located.index.as_ref(), &sources));
         findings.extend(ledger.findings.iter().cloned());
         add_unreadable(&sources, &mut findings);
-        Ok(Self { path: located.path, sources, ledger, findings, notes, configs: located.configs })
+        let (path, configs) = (located.path, located.configs);
+        let by_name = OnceLock::new();
+        let contents = Contents { path, sources, ledger, findings, notes, configs, by_name };
+        Ok(Self(Arc::new(contents)))
     }
 
     /// The place it was opened from.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.0.path
     }
 
     /// The format of its files: `safetensors`, `gguf`, ..
     #[must_use]
     pub fn format(&self) -> &'static str {
-        self.sources.first().map_or("empty", |source| source.container().name())
+        self.0.sources.first().map_or("empty", |source| source.container().name())
     }
 
     /// Its files.
     #[must_use]
     pub fn sources(&self) -> &[Source] {
-        &self.sources
+        &self.0.sources
     }
 
     /// The JSON documents that lie beside its files.
     #[must_use]
     pub fn configs(&self) -> &[Config] {
-        &self.configs
+        &self.0.configs
     }
 
     /// What is wrong with it.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
-        &self.findings
+        &self.0.findings
     }
 
     /// What is wrong with its files and their places, whatever schemes make of their contents.
     pub(crate) fn findings_of_files(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| !self.ledger.findings.contains(finding))
+        self.0.findings.iter().filter(|finding| !self.0.ledger.findings.contains(finding))
     }
 
     /// Says that most of its files will be read, which they were not opened for.
     pub(crate) fn will_need_all(&self) {
-        self.sources.iter().for_each(|source| source.input().will_need_all());
+        self.0.sources.iter().for_each(|source| source.input().will_need_all());
     }
 
     /// An error if one of its files was changed since it was opened.
     pub(crate) fn refuse_changed(&self) -> Result<()> {
-        self.sources.iter().try_for_each(|source| source.input().refuse_changed())
+        self.0.sources.iter().try_for_each(|source| source.input().refuse_changed())
     }
 
     /// What was decided on the user's behalf.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.0.notes
     }
 
     /// The metadata of its files with the file each entry is from. A key that several files have
@@ -124,7 +138,7 @@ impl Model {
     pub fn metadata(&self) -> Vec<(&str, &Value, &Source)> {
         let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
         let mut all = Vec::new();
-        for source in &self.sources {
+        for source in &self.0.sources {
             let entries = source.catalog().metadata.iter().map(|(key, value)| (key, value, source));
             all.extend(entries.filter(|(key, ..)| seen.insert(*key)));
         }
@@ -132,28 +146,46 @@ impl Model {
     }
 
     /// Its logical weights, in the order of the files.
-    pub fn weights(&self) -> impl ExactSizeIterator<Item = Weight<'_>> {
-        self.ledger.weights.iter().map(|entry| Weight::new(self, entry))
+    pub fn weights(&self) -> impl ExactSizeIterator<Item = Weight> {
+        (0..self.0.ledger.weights.len()).map(|index| Weight::new(self.clone(), index))
     }
 
-    /// The weight of that name.
-    pub fn weight(&self, name: &str) -> Result<Weight<'_>> {
-        self.weights().find(|weight| weight.name() == name).ok_or_else(|| {
+    /// The weight of that name; of several, the first.
+    ///
+    /// The first call makes an index of all names, later ones take constant time.
+    pub fn weight(&self, name: &str) -> Result<Weight> {
+        let name_of = |index: usize| self.name_of(self.entry(index));
+        let by_name =
+            self.0.by_name.get_or_init(|| ByName::new(self.0.ledger.weights.len(), name_of));
+        let index = by_name.find(name, name_of).ok_or_else(|| {
             Error::usage("the model has no such weight")
                 .in_tensor(name)
-                .in_file(&self.path)
+                .in_file(&self.0.path)
                 .hint("`weigh inspect --tensors` lists the names")
-        })
+        })?;
+        Ok(Weight::new(self.clone(), index))
+    }
+
+    fn name_of<'a>(&'a self, entry: &'a Entry) -> &'a str {
+        match entry {
+            Entry::Plain(id) => &self.stored(*id).1.name,
+            Entry::Scheme(_, bid) => &bid.name,
+        }
+    }
+
+    /// What one of its weights is.
+    fn entry(&self, index: usize) -> &Entry {
+        &self.0.ledger.weights[index]
     }
 
     /// Stored tensors that no weight needs, with the reason.
     pub fn dropped(&self) -> impl Iterator<Item = (&TensorInfo, &str)> {
-        self.ledger.dropped.iter().map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
+        self.0.ledger.dropped.iter().map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
     }
 
     /// A stored tensor and the source it lies in.
     pub(crate) fn stored(&self, id: TensorId) -> (&Source, &TensorInfo) {
-        let source = &self.sources[id.source as usize];
+        let source = &self.0.sources[id.source as usize];
         (source, &source.catalog().tensors[id.tensor as usize])
     }
 }

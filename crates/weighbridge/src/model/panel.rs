@@ -13,7 +13,7 @@ use crate::source::{Slab, Staged};
 /// Hears of some rows that were decoded.
 pub(crate) type Each<'a, T> = &'a mut dyn FnMut(Range<u64>, &[T]) -> Result<()>;
 
-impl Weight<'_> {
+impl Weight {
     /// Stages some rows together, decodes `step` of them at a time into `out`, and hands them on.
     pub(crate) fn decode_panel<T: Element>(
         &self,

@@ -6,7 +6,7 @@ use super::Weight;
 use crate::error::Result;
 use crate::schemes::{Element, Entry, plain};
 
-impl Weight<'_> {
+impl Weight {
     /// Reads some elements, which `out` holds exactly, of a plain weight of the wanted type.
     /// `None` where there is something to decode, or where the bytes are in memory anyway.
     pub(super) fn read_straight<T: Element>(
@@ -68,7 +68,7 @@ mod tests {
     ];
 
     /// Whether it was read straight: 1 or 0.
-    fn compare<T: Element>(lent: &Weight<'_>, weight: &Weight<'_>) -> usize {
+    fn compare<T: Element>(lent: &Weight, weight: &Weight) -> usize {
         let all = 0..weight.elements();
         for range in [all.clone(), all.end / 3..all.end - all.end / 4] {
             let len = usize::try_from(range.end - range.start).unwrap();

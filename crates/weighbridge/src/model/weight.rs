@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::schemes::{Element, Entry, Part, Recipe, TensorId, plain};
 use crate::source::{Slab, Source, Staged};
 
-/// A logical weight, whatever it is made of.
-#[derive(Clone, Copy)]
-pub struct Weight<'m> {
-    model: &'m Model,
-    entry: &'m Entry,
+/// A logical weight, whatever it is made of: a handle, which keeps its model open.
+#[derive(Clone)]
+pub struct Weight {
+    model: Model,
+    index: usize,
 }
 
 /// Buffers that decoding needs, kept from one call to the next.
@@ -26,30 +26,27 @@ pub struct Scratch {
 /// The bytes of some slabs.
 type StagedParts<'a> = smallvec::SmallVec<[Staged<'a>; 8]>;
 
-impl<'m> Weight<'m> {
-    pub(super) fn new(model: &'m Model, entry: &'m Entry) -> Self {
-        Self { model, entry }
+impl Weight {
+    pub(super) fn new(model: Model, index: usize) -> Self {
+        Self { model, index }
     }
 
     /// The stored tensor of a plain weight.
-    fn info(id: TensorId, model: &'m Model) -> &'m TensorInfo {
-        model.stored(id).1
+    fn info(&self, id: TensorId) -> &TensorInfo {
+        self.model.stored(id).1
     }
 
     /// Its name.
     #[must_use]
-    pub fn name(&self) -> &'m str {
-        match self.entry {
-            Entry::Plain(id) => &Self::info(*id, self.model).name,
-            Entry::Scheme(_, bid) => &bid.name,
-        }
+    pub fn name(&self) -> &str {
+        self.model.name_of(self.entry())
     }
 
     /// Its logical shape, outermost dimension first.
     #[must_use]
-    pub fn shape(&self) -> &'m [u64] {
-        match self.entry {
-            Entry::Plain(id) => &Self::info(*id, self.model).shape,
+    pub fn shape(&self) -> &[u64] {
+        match self.entry() {
+            Entry::Plain(id) => &self.info(*id).shape,
             Entry::Scheme(_, bid) => &bid.shape,
         }
     }
@@ -57,7 +54,7 @@ impl<'m> Weight<'m> {
     /// The scheme it is stored in: `plain`, `gptq`, ..
     #[must_use]
     pub fn scheme(&self) -> &'static str {
-        match self.entry {
+        match self.entry() {
             Entry::Plain(_) => plain::NAME,
             Entry::Scheme(name, _) => name,
         }
@@ -65,9 +62,9 @@ impl<'m> Weight<'m> {
 
     /// The kind within the scheme; of a plain weight, its stored type.
     #[must_use]
-    pub fn variant(&self) -> &'m str {
-        match self.entry {
-            Entry::Plain(id) => Self::info(*id, self.model).stored.name(),
+    pub fn variant(&self) -> &str {
+        match self.entry() {
+            Entry::Plain(id) => self.info(*id).stored.name(),
             Entry::Scheme(_, bid) => &bid.variant,
         }
     }
@@ -75,8 +72,8 @@ impl<'m> Weight<'m> {
     /// The type its canonical library decodes it to; `None` when that is not known.
     #[must_use]
     pub fn native(&self) -> Option<DType> {
-        match self.entry {
-            Entry::Plain(id) => Self::info(*id, self.model).stored.element(),
+        match self.entry() {
+            Entry::Plain(id) => self.info(*id).stored.element(),
             Entry::Scheme(_, bid) => bid.native,
         }
     }
@@ -86,8 +83,8 @@ impl<'m> Weight<'m> {
     pub fn undecodable(&self) -> Option<String> {
         let refused =
             || self.parts().find_map(|(_, _, info)| info.refused.as_deref().map(str::to_owned));
-        let reason = match self.entry {
-            Entry::Plain(id) => plain::recipe(Self::info(*id, self.model)).err(),
+        let reason = match self.entry() {
+            Entry::Plain(id) => plain::recipe(self.info(*id)).err(),
             Entry::Scheme(_, bid) => bid.recipe.as_ref().err().map(ToString::to_string),
         };
         refused().or(reason)
@@ -121,16 +118,15 @@ impl<'m> Weight<'m> {
     }
 
     /// The stored tensors it is made of: role, source, tensor.
-    pub fn parts(&self) -> impl Iterator<Item = (&'static str, &'m Source, &'m TensorInfo)> {
-        let model = self.model;
-        (0..).map_while(move |index| self.part(index)).map(move |part| {
-            let (source, info) = model.stored(part.tensor);
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, &Source, &TensorInfo)> {
+        (0..).map_while(|index| self.part(index)).map(|part| {
+            let (source, info) = self.model.stored(part.tensor);
             (part.role, source, info)
         })
     }
 
     fn part(&self, index: usize) -> Option<Part> {
-        match self.entry {
+        match self.entry() {
             Entry::Plain(id) => (index == 0).then_some(Part { role: "weight", tensor: *id }),
             Entry::Scheme(_, bid) => bid.parts.get(index).copied(),
         }
@@ -144,7 +140,7 @@ impl<'m> Weight<'m> {
 
     /// Its bytes without a copy, where it is plain and its file is mapped or in memory.
     #[must_use]
-    pub fn bytes(&self) -> Option<&'m [u8]> {
+    pub fn bytes(&self) -> Option<&[u8]> {
         let (_, source, info) = self.parts().next().filter(|_| self.scheme() == plain::NAME)?;
         source.image(info)
     }
@@ -274,9 +270,9 @@ impl<'m> Weight<'m> {
         for (_, source, info) in self.parts() {
             source.check_readable(info)?;
         }
-        match self.entry {
+        match self.entry() {
             Entry::Plain(id) => {
-                let recipe = plain::recipe(Self::info(*id, self.model));
+                let recipe = plain::recipe(self.info(*id));
                 use_it(&recipe.map_err(Error::unsupported)?)
             }
             Entry::Scheme(_, bid) => match &bid.recipe {
@@ -286,36 +282,30 @@ impl<'m> Weight<'m> {
         }
     }
 
-    pub(super) fn model(&self) -> &'m Model {
-        self.model
+    pub(super) fn model(&self) -> &Model {
+        &self.model
     }
 
     /// What it is to its model.
-    pub(super) fn entry(&self) -> &'m Entry {
-        self.entry
+    pub(super) fn entry(&self) -> &Entry {
+        self.model.entry(self.index)
     }
 
     /// The place of its model.
-    pub(super) fn model_path(&self) -> &'m std::path::Path {
+    pub(super) fn model_path(&self) -> &std::path::Path {
         self.model.path()
     }
 
     /// Fetches the slabs that `scratch` lists, into its buffers where they cannot be lent.
-    fn stage<'a>(&self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>>
-    where
-        'm: 'a,
-    {
+    fn stage<'a>(&'a self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>> {
         self.stage_listed(scratch).map(|(_, staged)| staged)
     }
 
     /// The same with the slabs.
     pub(super) fn stage_listed<'a>(
-        &self,
+        &'a self,
         scratch: &'a mut Scratch,
-    ) -> Result<(&'a [Slab], StagedParts<'a>)>
-    where
-        'm: 'a,
-    {
+    ) -> Result<(&'a [Slab], StagedParts<'a>)> {
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
         let mut staged = smallvec::SmallVec::new();
         for (slab, buffer) in scratch.slabs.iter().zip(&mut scratch.buffers) {
@@ -330,12 +320,9 @@ impl<'m> Weight<'m> {
 
     /// What was staged before, with its slabs.
     pub(super) fn staged_already<'a>(
-        &self,
+        &'a self,
         scratch: &'a Scratch,
-    ) -> Result<(&'a [Slab], StagedParts<'a>)>
-    where
-        'm: 'a,
-    {
+    ) -> Result<(&'a [Slab], StagedParts<'a>)> {
         let staged = |(slab, buffer): (&Slab, &'a Vec<u8>)| {
             let part = self.part(slab.part);
             let part =

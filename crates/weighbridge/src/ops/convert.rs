@@ -117,7 +117,7 @@ pub(super) fn planned<'m>(
         workers: options.workers(),
         max_memory: options.max_memory,
     };
-    let jobs = pipeline::jobs(model, &wishes).map_err(|found| refused(model, found))?;
+    let jobs = pipeline::jobs(model, &wishes).map_err(|found| refused(model, &found))?;
     if jobs.is_empty() {
         return Err(nothing(model));
     }
@@ -156,14 +156,14 @@ fn done_with(jobs: &[Job<'_>]) -> Vec<&'static str> {
     schemes::traces(&names).flat_map(|traces| traces.metadata.iter().copied()).collect()
 }
 
-fn refused(model: &Model, obstacles: Vec<pipeline::Obstacle<'_>>) -> Error {
+fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
     let obstacles: Vec<_> = obstacles
-        .into_iter()
+        .iter()
         .map(|pipeline::Obstacle { name, variant, reason }| refusals::Obstacle {
             weight: name,
             variant,
             part: None,
-            reason,
+            reason: reason.clone(),
         })
         .collect();
     refusal(model, &obstacles).unwrap_or_else(|| Error::unsupported("nothing can be written"))

@@ -45,7 +45,7 @@ pub struct InspectOptions {
 pub type Select = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl InspectOptions {
-    fn wants(&self, weight: &Weight<'_>) -> bool {
+    fn wants(&self, weight: &Weight) -> bool {
         self.select.as_ref().is_none_or(|select| select(weight.name()))
     }
 }
@@ -217,7 +217,7 @@ fn add_stored<'a>(tensors: impl Iterator<Item = &'a TensorInfo>, report: &mut Re
     }
 }
 
-fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
+fn add_totals(weights: &[Weight], report: &mut Report) {
     let mut stored = 0u64;
     // A file may make up a variant for each of its tensors, so rows are found by hash.
     let mut rows: HashMap<(&str, &str), usize, foldhash::fast::RandomState> = HashMap::default();
@@ -252,17 +252,19 @@ fn add_totals(weights: &[Weight<'_>], report: &mut Report) {
 }
 
 /// The weights that are written: of several names for the same stored numbers, one.
-fn once<'a, 'm>(weights: &'a [Weight<'m>]) -> impl Iterator<Item = &'a Weight<'m>> {
-    let place = |weight: &Weight<'m>| {
-        let part = weight.parts().next().filter(|_| weight.scheme() == plain::NAME);
-        part.map(|(_, source, info)| (source, info))
-    };
-    let kept = kept_names(weights, place, |weight| weight.name(), |_, _| true);
+fn once(weights: &[Weight]) -> impl Iterator<Item = &Weight> {
+    let kept = kept_names(weights, plain_place, |weight| weight.name(), |_, _| true);
     weights.iter().enumerate().filter(move |(index, _)| kept[*index] == *index).map(|(_, w)| w)
 }
 
+/// Where the numbers of a plain weight lie.
+fn plain_place(weight: &Weight) -> Option<(&Source, &TensorInfo)> {
+    let part = weight.parts().next().filter(|_| weight.scheme() == plain::NAME);
+    part.map(|(_, source, info)| (source, info))
+}
+
 /// What one weight adds to the payload of a conversion, by the rules of `--dtype`.
-fn add_decoded(weight: &Weight<'_>, decoded: &mut DecodedBytes) {
+fn add_decoded(weight: &Weight, decoded: &mut DecodedBytes) {
     let elements = weight.elements();
     let bytes = |output_type: OutputType| match output_type.of(weight) {
         Some(dtype) => dtype.bytes_for(elements).unwrap_or(0),
@@ -298,7 +300,7 @@ fn json_list(values: &[Value]) -> Json {
     values.iter().map(Value::to_json).collect()
 }
 
-fn tensor_report(weight: &Weight<'_>) -> TensorReport {
+fn tensor_report(weight: &Weight) -> TensorReport {
     TensorReport {
         name: weight.name().to_owned(),
         shape: weight.shape().to_vec(),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::Select;
 use crate::catalog::Finding;
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Model, Weight};
 use crate::text::escaped;
 
 /// Findings about a model as a whole that do not put its values in doubt. What such a one says of
@@ -66,7 +66,8 @@ pub(super) fn refuse_problems(
             .hint("`weigh inspect` lists all problems of the model"));
     }
     let (mut obstacles, mut is_cut) = (Vec::new(), false);
-    let by_stored_name = weights_by_stored_name(model);
+    let weights: Vec<Weight> = model.weights().collect();
+    let by_stored_name = weights_by_stored_name(model, &weights);
     for finding in &findings {
         let Some(name) = finding.tensor.as_deref() else { continue };
         let found = match by_stored_name.get(name).filter(|_| !only_copied) {
@@ -93,7 +94,10 @@ pub(super) fn refuse_problems(
 }
 
 /// What is wrong with each weight that something is wrong with; an error if that is all of them.
-pub(super) fn problems_by_weight(model: &Model) -> Result<HashMap<&str, String>> {
+pub(super) fn problems_by_weight<'m>(
+    model: &'m Model,
+    weights: &'m [Weight],
+) -> Result<HashMap<&'m str, String>> {
     let mut problems = HashMap::new();
     if model.findings().is_empty() {
         return Ok(problems);
@@ -103,7 +107,7 @@ pub(super) fn problems_by_weight(model: &Model) -> Result<HashMap<&str, String>>
             .in_file(model.path())
             .hint("`weigh inspect` lists all problems of the model"));
     }
-    let by_stored_name = weights_by_stored_name(model);
+    let by_stored_name = weights_by_stored_name(model, weights);
     for finding in model.findings() {
         let Some(name) = finding.tensor.as_deref() else { continue };
         for of in by_stored_name.get(name).into_iter().flatten() {
@@ -127,12 +131,15 @@ struct Stored<'m> {
 }
 
 /// The weights that each stored tensor counts for; none for one that was dropped.
-fn weights_by_stored_name(model: &Model) -> HashMap<&str, Vec<Stored<'_>>> {
+fn weights_by_stored_name<'m>(
+    model: &'m Model,
+    weights: &'m [Weight],
+) -> HashMap<&'m str, Vec<Stored<'m>>> {
     let mut all = HashMap::<_, Vec<_>>::new();
     for (stored, _) in model.dropped() {
         all.entry(&*stored.name).or_default();
     }
-    for weight in model.weights() {
+    for weight in weights {
         let stored = |role| Stored { weight: weight.name(), variant: weight.variant(), role };
         let parts = weight.parts().filter(|(_, _, info)| *info.name != *weight.name());
         for (role, _, info) in parts {

@@ -67,7 +67,7 @@ impl Cut {
     }
 
     /// The smallest pieces that the action allows.
-    pub fn of(weight: &Weight<'_>, action: Action, dtype: DType) -> Self {
+    pub fn of(weight: &Weight, action: Action, dtype: DType) -> Self {
         let first = weight.parts().next().map(|(_, _, info)| info);
         let scattered = first.is_some_and(is_scattered);
         let bits = |stored: &StoredType| stored.element().map_or(8, DType::bits);
@@ -86,7 +86,7 @@ impl Cut {
         }
     }
 
-    fn of_decoded(weight: &Weight<'_>) -> Self {
+    fn of_decoded(weight: &Weight) -> Self {
         let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
         // A tile is f32 at its widest, whatever it is written as.
         let allowed = limits.min().unwrap_or(u64::MAX) / 4;
@@ -107,7 +107,7 @@ impl Cut {
 
     /// The same with more rows in a tile, so that they are read in longer pieces, and fewer of
     /// them decoded at a time.
-    fn widened(self, weight: &Weight<'_>, allowed: u64) -> Self {
+    fn widened(self, weight: &Weight, allowed: u64) -> Self {
         let part = (PART_ELEMENTS / self.piece.max(1)).next_multiple_of(PART_ROWS).min(self.step);
         let stored = (weight.stored_bytes() / self.pieces.max(1)).max(1);
         let step = (PANEL_BYTES.min(allowed) / stored) / part.max(1) * part.max(1);
@@ -141,7 +141,7 @@ impl Cut {
     }
 
     /// Bytes of the stored parts that the first tile needs.
-    pub fn staged_bytes(&self, weight: &Weight<'_>) -> Result<u64> {
+    pub fn staged_bytes(&self, weight: &Weight) -> Result<u64> {
         let tile = self.tile(0);
         match self.of {
             Pieces::Rows => weight.staged_for_rows(tile),
@@ -161,7 +161,7 @@ impl Cut {
     /// Decodes some pieces into `out`, which holds exactly them.
     pub fn decode<T: Element>(
         &self,
-        weight: &Weight<'_>,
+        weight: &Weight,
         pieces: Range<u64>,
         out: &mut [T],
         scratch: &mut Scratch,
@@ -178,7 +178,7 @@ fn is_scattered(info: &TensorInfo) -> bool {
 }
 
 /// An error if a tile of the weight takes a larger buffer than the limits allow.
-pub fn check_memory(weight: &Weight<'_>, cut: &Cut) -> Result<()> {
+pub fn check_memory(weight: &Weight, cut: &Cut) -> Result<()> {
     if cut.of != Pieces::Rows || weight.is_empty() {
         return Ok(());
     }

@@ -90,7 +90,7 @@ impl Desk {
         tile: &Tile,
         sink: &dyn Sink,
     ) -> Result<u64> {
-        let weight = *job.weight()?;
+        let weight = job.weight()?;
         let mut part = std::mem::take(T::kept(self));
         let (mut overflowed, first) = (0, job.cut.offset(rows.start, job.dtype()));
         let (f32, bytes) = (&mut self.f32, &mut self.bytes);

@@ -130,11 +130,7 @@ impl<'a, 'm> Floor<'a, 'm> {
 
     fn go_on(&self) -> Result<()> {
         match self.work.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            true => {
-                let stop =
-                    std::io::Error::new(std::io::ErrorKind::Interrupted, "nothing was written");
-                Err(Error::io(stop, "stopped"))
-            }
+            true => Err(Error::cancelled("nothing was written")),
             false => Ok(()),
         }
     }

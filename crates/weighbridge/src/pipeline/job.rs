@@ -20,10 +20,10 @@ pub enum Action {
 }
 
 /// Where the numbers come from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Origin<'m> {
     /// A weight, whatever it is made of.
-    Weight(Weight<'m>),
+    Weight(Weight),
     /// A stored tensor as it is.
     Stored(&'m Source, &'m TensorInfo),
 }
@@ -49,9 +49,9 @@ pub struct Job<'m> {
     pub cut: Cut,
 }
 
-impl<'m> Job<'m> {
+impl Job<'_> {
     /// Its name in the source.
-    pub fn source_name(&self) -> &'m str {
+    pub fn source_name(&self) -> &str {
         match &self.origin {
             Origin::Weight(weight) => weight.name(),
             Origin::Stored(_, info) => &info.name,
@@ -59,7 +59,7 @@ impl<'m> Job<'m> {
     }
 
     /// Its dimensions, outermost first.
-    pub fn shape(&self) -> &'m [u64] {
+    pub fn shape(&self) -> &[u64] {
         match &self.origin {
             Origin::Weight(weight) => weight.shape(),
             Origin::Stored(_, info) => &info.shape,
@@ -83,7 +83,7 @@ impl<'m> Job<'m> {
     }
 
     /// Its scheme, and the kind within it.
-    pub fn scheme(&self) -> (&'static str, &'m str) {
+    pub fn scheme(&self) -> (&'static str, &str) {
         match &self.origin {
             Origin::Weight(weight) => (weight.scheme(), weight.variant()),
             Origin::Stored(_, info) => (STORED, info.stored.name()),
@@ -96,7 +96,7 @@ impl<'m> Job<'m> {
     }
 
     /// The weight; an error for a tensor that is not looked into.
-    pub fn weight(&self) -> Result<&Weight<'m>> {
+    pub fn weight(&self) -> Result<&Weight> {
         match &self.origin {
             Origin::Weight(weight) => Ok(weight),
             Origin::Stored(..) => {
@@ -106,7 +106,7 @@ impl<'m> Job<'m> {
     }
 
     /// The stored tensor of one that is not made of several.
-    pub fn only_part(&self) -> Result<(&'m Source, &'m TensorInfo)> {
+    pub fn only_part(&self) -> Result<(&Source, &TensorInfo)> {
         match &self.origin {
             Origin::Stored(source, info) => Ok((source, info)),
             Origin::Weight(weight) => {

@@ -6,7 +6,6 @@
 //! for any number of workers.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -43,10 +42,7 @@ pub fn run_lockstep<L: Lockstep>(all: &[L], work: Work<'_>, before: u64) -> Resu
     floors[0].run(1);
     floors[1].run(work.workers);
     match floors[1].is_cancelled() {
-        true => {
-            let stop = io::Error::new(io::ErrorKind::Interrupted, "the comparison is not complete");
-            Err(Error::io(stop, "stopped"))
-        }
+        true => Err(Error::cancelled("the comparison is not complete")),
         false => Ok(()),
     }
 }

@@ -57,7 +57,7 @@ pub struct Types<'a> {
 
 impl Types<'_> {
     /// The type a weight is written in; see [`OutputType::of`].
-    pub fn of(self, weight: &Weight<'_>) -> Option<DType> {
+    pub fn of(self, weight: &Weight) -> Option<DType> {
         let is_number =
             weight.scheme() != plain::NAME || weight.native().is_some_and(DType::is_float);
         let cast = self.casts.iter().find(|cast| is_number && (cast.matches)(weight.name()));
@@ -78,7 +78,7 @@ impl OutputType {
     /// The type a weight is written in; `None` for one whose stored type has no name here, which
     /// cannot be written at all.
     #[must_use]
-    pub fn of(self, weight: &Weight<'_>) -> Option<DType> {
+    pub fn of(self, weight: &Weight) -> Option<DType> {
         let native = weight.native();
         match (weight.scheme() == plain::NAME, self.named()) {
             (true, Some(named)) if native.is_some_and(DType::is_float) => Some(named),

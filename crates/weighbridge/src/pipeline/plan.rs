@@ -72,33 +72,36 @@ impl<'m> Plan<'m> {
 }
 
 /// A tensor that cannot be written, and why.
-pub struct Obstacle<'m> {
+pub struct Obstacle {
     /// Its name in the source.
-    pub name: &'m str,
+    pub name: String,
     /// The kind within its scheme.
-    pub variant: &'m str,
+    pub variant: String,
     /// What stands against it.
     pub reason: String,
 }
 
 /// The tensors that are wanted, without their places; the error lists all that cannot be written.
-pub fn jobs<'m>(model: &'m Model, wishes: &Wishes<'_>) -> Result<Vec<Job<'m>>, Vec<Obstacle<'m>>> {
+pub fn jobs<'m>(model: &'m Model, wishes: &Wishes<'_>) -> Result<Vec<Job<'m>>, Vec<Obstacle>> {
     let origins: Vec<Origin<'m>> = match wishes.types.of {
         OutputType::Keep => stored(model).map(|(s, info)| Origin::Stored(s, info)).collect(),
         _ => model.weights().map(Origin::Weight).collect(),
     };
     let (mut jobs, mut obstacles) = (Vec::new(), Vec::new());
     for origin in origins {
-        let (name, variant): (&'m str, &'m str) = match &origin {
+        let (name, variant) = match &origin {
             Origin::Weight(weight) => (weight.name(), weight.variant()),
-            Origin::Stored(_, info) => (&info.name, info.stored.name()),
+            Origin::Stored(_, info) => (&*info.name, info.stored.name()),
         };
         if !(wishes.select)(name) {
             continue;
         }
-        match job(origin, (wishes.rename)(name), wishes) {
+        match job(&origin, (wishes.rename)(name), wishes) {
             Ok(job) => jobs.push(job),
-            Err(reason) => obstacles.push(Obstacle { name, variant, reason }),
+            Err(reason) => {
+                let (name, variant) = (name.to_owned(), variant.to_owned());
+                obstacles.push(Obstacle { name, variant, reason });
+            }
         }
     }
     if obstacles.is_empty() { Ok(jobs) } else { Err(obstacles) }
@@ -164,10 +167,10 @@ fn index(files: &[PlannedFile<'_>], wishes: &Wishes<'_>) -> Option<(String, Stri
 }
 
 /// What is to be done with a tensor, without its place; or why nothing can be.
-fn job<'m>(origin: Origin<'m>, name: String, wishes: &Wishes<'_>) -> Result<Job<'m>, String> {
+fn job<'m>(origin: &Origin<'m>, name: String, wishes: &Wishes<'_>) -> Result<Job<'m>, String> {
     let job = match origin {
         Origin::Stored(source, info) => stored_job(source, info, name)?,
-        Origin::Weight(weight) => weight_job(weight, name, wishes.types)?,
+        Origin::Weight(weight) => weight_job(weight.clone(), name, wishes.types)?,
     };
     let cut = if wishes.streamed { job.cut.undivided() } else { job.cut };
     let job = Job { cut, ..job };
@@ -196,7 +199,7 @@ fn stored_job<'m>(
     })
 }
 
-fn weight_job<'m>(weight: Weight<'m>, name: String, types: Types<'_>) -> Result<Job<'m>, String> {
+fn weight_job<'m>(weight: Weight, name: String, types: Types<'_>) -> Result<Job<'m>, String> {
     if let Some(reason) = unreadable_part(&weight) {
         return Err(reason);
     }
@@ -225,7 +228,7 @@ fn weight_job<'m>(weight: Weight<'m>, name: String, types: Types<'_>) -> Result<
 }
 
 /// Why a weight has no bytes to give, naming the part that has none.
-fn unreadable_part(weight: &Weight<'_>) -> Option<String> {
+fn unreadable_part(weight: &Weight) -> Option<String> {
     weight.parts().find_map(|(role, source, info)| {
         let reason = unreadable(source, info)?;
         Some(match *info.name == *weight.name() {

@@ -20,9 +20,8 @@ pub struct Tie {
 }
 
 /// Takes out all but one of the names of the same numbers.
-pub fn take_ties<'m>(jobs: &mut Vec<Job<'m>>) -> Vec<Tie> {
-    let place = |job: &Job<'m>| job.only_part().ok().filter(|_| job.action != Action::Decode);
-    let kept = kept_names(jobs, place, |job| &*job.name, |a, b| a.stored == b.stored);
+pub fn take_ties(jobs: &mut Vec<Job<'_>>) -> Vec<Tie> {
+    let kept = kept_names(jobs, copied_place, |job| &*job.name, |a, b| a.stored == b.stored);
     let mut ties = Vec::new();
     let names: Vec<String> =
         kept.iter().map(|&at| jobs.get(at).map_or(String::new(), |job| job.name.clone())).collect();
@@ -36,6 +35,11 @@ pub fn take_ties<'m>(jobs: &mut Vec<Job<'m>>) -> Vec<Tie> {
         kept[own] == own
     });
     ties
+}
+
+/// Where the numbers of a tensor lie that is not decoded.
+fn copied_place<'j>(job: &'j Job<'_>) -> Option<(&'j Source, &'j TensorInfo)> {
+    job.only_part().ok().filter(|_| job.action != Action::Decode)
 }
 
 /// Whether each starts behind the start of the one before, so that no two are the same bytes: as
@@ -56,8 +60,8 @@ fn is_one_behind_the_other<'m>(places: impl Iterator<Item = (&'m Source, &'m Ten
 /// For each thing, which one stands for it: itself, or the first by name of those that have the
 /// same bytes of the same file.
 pub fn kept_names<'m, T>(
-    things: &[T],
-    place: impl Fn(&T) -> Option<(&'m Source, &'m TensorInfo)>,
+    things: &'m [T],
+    place: impl Fn(&'m T) -> Option<(&'m Source, &'m TensorInfo)>,
     name: impl Fn(&T) -> &str,
     alike: impl Fn(&T, &T) -> bool,
 ) -> Vec<usize> {

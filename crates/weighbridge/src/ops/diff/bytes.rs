@@ -30,7 +30,7 @@ pub(super) struct Bytes<'m> {
 
 impl<'m> Bytes<'m> {
     /// Of two weights whose bytes, if they are the same, are the same numbers; otherwise nothing.
-    pub(super) fn of(a: &Weight<'m>, b: &Weight<'m>, same_words: bool) -> Option<Self> {
+    pub(super) fn of(a: &'m Weight, b: &'m Weight, same_words: bool) -> Option<Self> {
         // Of other schemes, configs and metadata may say how the bytes are read.
         let speaks_for_itself = [plain::NAME, "ggml"].contains(&a.scheme());
         let is_alike = a.scheme() == b.scheme()

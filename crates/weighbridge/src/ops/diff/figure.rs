@@ -44,7 +44,7 @@ pub(super) enum Stretch {
 /// A number in which weights are compared.
 pub(super) trait Figure: Copy + Default {
     /// Decodes a stretch into `out`, which holds exactly it.
-    fn decode(weight: &Weight<'_>, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()>;
+    fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()>;
 
     /// With something added.
     fn plus(self, more: f32) -> Self;
@@ -57,7 +57,7 @@ pub(super) trait Figure: Copy + Default {
 }
 
 fn decode<T: Element>(
-    weight: &Weight<'_>,
+    weight: &Weight,
     from: Stretch,
     out: &mut [T],
     (scratch, ahead): (&mut Scratch, &mut Ahead),
@@ -75,7 +75,7 @@ macro_rules! figure {
     ($($type:ident: $plus:expr, $half:expr;)*) => {
         $(impl Figure for $type {
             fn decode(
-                weight: &Weight<'_>,
+                weight: &Weight,
                 from: Stretch,
                 out: &mut [Self],
                 kept: &mut Kept,
@@ -102,7 +102,7 @@ figure!(
 );
 
 impl Figure for Wide {
-    fn decode(weight: &Weight<'_>, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()> {
+    fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()> {
         let stored = weight.parts().next().filter(|_| weight.scheme() == plain::NAME);
         let part = stored.and_then(|(_, source, info)| {
             let dtype = info.stored.element().filter(|dtype| Self::is_needed(*dtype))?;

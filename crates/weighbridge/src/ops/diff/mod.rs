@@ -55,7 +55,7 @@ pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
 /// Two models that are being compared.
 struct Comparison<'m> {
     models: [&'m Model; 2],
-    weights: [Vec<Weight<'m>>; 2],
+    weights: [Vec<Weight>; 2],
     options: &'m DiffOptions,
     pairing: Pairing,
     tensors: Vec<DiffTensor>,
@@ -76,7 +76,7 @@ impl<'m> Comparison<'m> {
         pairing.explained.retain(|(which, index, _)| {
             options.is_selected(&[name(usize::from(*which == Which::B), *index)])
         });
-        let problems = [problems_by_weight(a)?, problems_by_weight(b)?];
+        let problems = [problems_by_weight(a, &weights[0])?, problems_by_weight(b, &weights[1])?];
         let tensor = |pair: &Pair| {
             let (a, b) = (&weights[0][pair.a], &weights[1][pair.b]);
             let mut tensor = DiffTensor::new(a, b, pair);
@@ -150,7 +150,7 @@ impl<'m> Comparison<'m> {
                 .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
         let (mut failed, mut workers) = (Vec::new(), self.options.workers());
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
-            let (a, b) = (self.weights[0][pair.a], self.weights[1][pair.b]);
+            let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
                 Status::Identical if all && a.undecodable().is_none() => {
                     values::Values::of_same(Seen::new(a, pair.view_a.clone()))
@@ -205,7 +205,7 @@ impl<'m> Comparison<'m> {
             }
             tensor.message = Some(order::SAME_FIGURES.to_owned());
             for (other, words) in order::others(pair) {
-                let (a, b) = (self.weights[0][pair.a], self.weights[1][pair.b]);
+                let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
                 let seen = [Seen::new(a, other.view_a), Seen::new(b, other.view_b)];
                 let [a, b] = seen;
                 if let Ok(job) = values::Values::new(a, b) {
@@ -289,8 +289,8 @@ fn too_much(held: u64, most: u64) -> Error {
 }
 
 /// A model as the names know it.
-fn side<'m>(model: &'m Model, weights: &[Weight<'m>]) -> Side<'m> {
-    let named = |weight: &Weight<'m>| Named { name: weight.name(), shape: weight.shape() };
+fn side<'m>(model: &'m Model, weights: &'m [Weight]) -> Side<'m> {
+    let named = |weight: &'m Weight| Named { name: weight.name(), shape: weight.shape() };
     Side {
         weights: weights.iter().map(named).collect(),
         configs: model.configs(),
@@ -302,7 +302,7 @@ fn side<'m>(model: &'m Model, weights: &[Weight<'m>]) -> Side<'m> {
 fn settle(
     tensor: &mut DiffTensor,
     pair: &Pair,
-    weights: [&Weight<'_>; 2],
+    weights: [&Weight; 2],
     problems: &[HashMap<&str, String>; 2],
 ) {
     if !same_shape(&pair.view_a.shape, &pair.view_b.shape) {

@@ -27,7 +27,7 @@ pub(super) struct Precision {
 }
 
 impl Precision {
-    pub(super) fn of(a: &Weight<'_>, b: &Weight<'_>) -> Self {
+    pub(super) fn of(a: &Weight, b: &Weight) -> Self {
         let sides = [a, b].map(Kind::of);
         let is_wide = sides.iter().any(|side| side.stored.is_some_and(Wide::is_needed));
         let steps = sides[0].float.zip(sides[1].float).map(|(a, b)| coarser(a, b));
@@ -54,7 +54,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(weight: &Weight<'_>) -> Self {
+    fn of(weight: &Weight) -> Self {
         let stored = weight.native().filter(|_| weight.scheme() == plain::NAME);
         let float = match (stored, weight.native()) {
             (Some(dtype), _) if !dtype.is_float() => None,

@@ -176,7 +176,7 @@ pub struct DiffTensor {
 
 impl DiffTensor {
     /// A pair of which nothing but names, shapes and types is known.
-    pub(super) fn new(a: &Weight<'_>, b: &Weight<'_>, pair: &Pair) -> Self {
+    pub(super) fn new(a: &Weight, b: &Weight, pair: &Pair) -> Self {
         Self {
             name_a: a.name().to_owned(),
             name_b: b.name().to_owned(),
@@ -292,7 +292,7 @@ impl DiffTensor {
 
 /// Stored bits for each logical element.
 #[allow(clippy::cast_precision_loss)] // A ratio for people.
-fn bits(weight: &Weight<'_>) -> Option<f64> {
+fn bits(weight: &Weight) -> Option<f64> {
     let elements = weight.elements();
     (elements > 0).then(|| weight.stored_bytes() as f64 * 8.0 / elements as f64)
 }

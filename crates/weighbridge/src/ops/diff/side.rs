@@ -15,7 +15,7 @@ const READ_AHEAD: u64 = 64 << 10;
 
 /// A weight and how it is seen.
 pub(super) struct Seen<'m> {
-    pub(super) weight: Weight<'m>,
+    pub(super) weight: &'m Weight,
     pub(super) view: View,
     /// Elements of a row of the outermost dimension, where nothing less can be decoded.
     pub(super) row: Option<u64>,
@@ -42,7 +42,7 @@ impl<T> Shelf<T> {
 }
 
 impl<'m> Seen<'m> {
-    pub(super) fn new(weight: Weight<'m>, view: View) -> Self {
+    pub(super) fn new(weight: &'m Weight, view: View) -> Self {
         let row = (!weight.has_element_access()).then(|| weight.rows_and_columns().1.max(1));
         Self { weight, view, row }
     }
