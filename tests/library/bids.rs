@@ -5,19 +5,36 @@ use std::collections::HashMap;
 use crate::common::fixtures::fixtures;
 use crate::common::{image, root, samples, stored};
 use serde_json::json;
-use weighbridge::schemes::{self, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId};
+use weighbridge::schemes::{self, Bids, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId};
 use weighbridge::{Model, OpenOptions, Stores};
 
-/// The ledger of a model under some order of the schemes.
-fn ledger(model: &Model, schemes: &[&dyn Scheme]) -> Ledger {
+/// What `look` makes of the evidence of a model.
+fn with_evidence<T>(model: &Model, look: impl FnOnce(&Evidence<'_>) -> T) -> T {
     let sources = model.sources();
     let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
     let read = |id: TensorId| {
         let source = &sources[id.source as usize];
         image(source, &source.catalog().tensors[id.tensor as usize])
     };
-    let evidence = Evidence::new(catalogs, model.configs()).reading(&read);
-    schemes::settle(&evidence, schemes)
+    look(&Evidence::new(catalogs, model.configs()).reading(&read))
+}
+
+/// The ledger of a model under some order of the schemes.
+fn ledger(model: &Model, schemes: &[&dyn Scheme]) -> Ledger {
+    with_evidence(model, |evidence| schemes::settle(evidence, schemes))
+}
+
+/// A scheme that says, of the summary, that it has nothing to bid for must have nothing to say.
+fn check_may_bid(name: &str, model: &Model) {
+    with_evidence(model, |evidence| {
+        let summary = evidence.summary();
+        for scheme in SCHEMES.iter().filter(|scheme| !scheme.may_bid(&summary)) {
+            let mut bids = Bids::default();
+            scheme.bid(evidence, &mut bids);
+            let said = (bids.weights.len(), bids.dropped.len(), bids.findings.len());
+            assert_eq!(said, (0, 0, 0), "{name}: {} says it has nothing to bid for", scheme.name());
+        }
+    });
 }
 
 /// Everything a ledger says, in lines.
@@ -57,6 +74,7 @@ fn uses(ledger: &Ledger) -> HashMap<TensorId, usize> {
 }
 
 fn check(name: &str, model: &Model) {
+    check_may_bid(name, model);
     let forwards = ledger(model, SCHEMES);
     let reversed: Vec<&dyn Scheme> = SCHEMES.iter().rev().copied().collect();
     let backwards = ledger(model, &reversed);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::effort::Effort;
 use super::endings::Endings;
-use super::{Answer, Configs, SCHEMES, Scheme, answers, method};
+use super::{Answer, Configs, SCHEMES, Scheme, Summary, answers, method};
 use crate::catalog::{Metadata, TensorInfo};
 use crate::config::{self, Config};
 use crate::dtype::DType;
@@ -132,6 +132,12 @@ impl<'a> Evidence<'a> {
         let Some(name) = self.method() else { return false };
         let mut owners = method::all().filter(|(_, method)| method.is_called(name)).peekable();
         owners.peek().is_some() && owners.all(|(owner, _)| owner != scheme.name())
+    }
+
+    /// What schemes decide on whether they need to look any closer.
+    #[must_use]
+    pub fn summary(&self) -> Summary<'_, 'a> {
+        Summary::of(self)
     }
 
     /// Every stored tensor, in the order of the files.

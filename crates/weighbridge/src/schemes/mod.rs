@@ -6,11 +6,11 @@
 //! are a finding, so the order of [`SCHEMES`] cannot matter. To add a scheme: its folder, one
 //! `mod` line and one line in the table.
 
+mod activation_scales;
 mod answers;
 pub mod apr;
 pub mod awq;
 mod bid;
-mod bids;
 pub mod bnb;
 mod columns;
 pub mod compressed;
@@ -22,7 +22,6 @@ pub mod fp8;
 pub mod ggml;
 pub mod gptq;
 pub mod known;
-mod leftover;
 mod matrix;
 mod method;
 pub mod mlx;
@@ -30,23 +29,26 @@ mod modelopt;
 pub mod mx;
 pub mod nvfp4;
 pub mod plain;
-mod plainly;
 mod recipe;
 mod scheme;
+mod settle;
+mod summary;
+mod swizzle;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod unused;
+mod unclaimed;
 
 pub use answers::Answer;
 pub use bid::{Bid, Bids, Part};
-pub use bids::{Entry, Ledger, settle};
 pub use configs::Configs;
 pub use evidence::{Evidence, TensorId};
 pub use method::{Method, Sign};
 pub use recipe::{ByElements, Elements, Recipe};
 pub use scheme::{Additions, ConfigFile, Holds, Scheme, Traces};
+pub use settle::{Entry, Ledger, settle};
+pub use summary::Summary;
 
 pub use crate::config::Config;
 pub use crate::number::{Element, Out};

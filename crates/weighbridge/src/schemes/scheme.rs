@@ -1,6 +1,6 @@
 //! What every scheme states about itself.
 
-use super::{Bids, Configs, Evidence, Method, Sign};
+use super::{Bids, Configs, Evidence, Method, Sign, Summary};
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -29,6 +29,10 @@ pub trait Scheme: Sync {
     fn implied_method(&self, _configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         None
     }
+
+    /// Whether [`bid`](Self::bid) could say anything about a model of that summary. Saying yes is
+    /// always right; saying no keeps opening such models cheap.
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool;
 
     /// Bids for what it understands.
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);

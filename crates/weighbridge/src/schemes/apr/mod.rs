@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use super::ggml::{BlockRows, kernel_of};
-use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, plain};
+use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, Summary, plain};
 use crate::blocks::{APR_Q8, Block, Standing, Tiling};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
@@ -36,6 +36,10 @@ impl Scheme for Apr {
 
     fn methods(&self) -> &'static [Method] {
         &[]
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.has_blocks()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
 use super::columns::{self, Columns, Lay, Zeros, plain_codes};
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, TensorId, Traces,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, Summary, TensorId, Traces,
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
@@ -52,6 +52,10 @@ impl Scheme for Awq {
             files: &["quant_config.json", "quantize_config.json"],
             metadata: &[],
         }
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.may_end_with(&[".qweight", ".qzeros", ".scales"])
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

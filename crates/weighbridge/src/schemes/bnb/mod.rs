@@ -29,7 +29,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Bids, Evidence, Method, Scheme, TensorId};
+use super::{Bids, Evidence, Method, Scheme, Summary, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
@@ -56,6 +56,11 @@ impl Scheme for Bnb {
 
     fn methods(&self) -> &'static [Method] {
         const { &[Method::named(METHOD)] }
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        // A state's name goes on after its last dot.
+        summary.has_other_names() || summary.configs_speak()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

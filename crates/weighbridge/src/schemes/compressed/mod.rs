@@ -28,7 +28,8 @@
 //! group of the config whose arguments do not fit them is out. Names (`targets`) decide only
 //! between groups that fit.
 
-use super::{Bids, Configs, Evidence, Method, Scheme, Sign, TensorId, Traces};
+use super::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
+use super::{Bids, Configs, Evidence, Method, Scheme, Sign, Summary, TensorId, Traces};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
@@ -48,26 +49,6 @@ use module::Module;
 /// The scheme.
 pub struct Compressed;
 
-/// Tensors that belong to the activations or the KV cache.
-const ACTIVATIONS: [&str; 6] = [
-    "input_scale",
-    "input_zero_point",
-    "input_global_scale",
-    "output_scale",
-    "output_zero_point",
-    "output_global_scale",
-];
-const CACHE: [&str; 9] = [
-    "k_scale",
-    "v_scale",
-    "q_scale",
-    "kv_scale",
-    "k_zero_point",
-    "v_zero_point",
-    "q_zero_point",
-    "k_global_scale",
-    "v_global_scale",
-];
 /// Tensors that mean nothing without their weight.
 const COMPANIONS: [&str; 5] =
     ["weight_scale", "weight_global_scale", "weight_zero_point", "weight_g_idx", "weight_shape"];
@@ -95,6 +76,10 @@ impl Scheme for Compressed {
             files: &[],
             metadata: &[],
         }
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.may_end_with(&[".weight_packed", ".bitmask"]) || summary.configs_speak()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -156,10 +141,10 @@ fn companion(
 ) {
     let mut drop = |reason: &str| bids.dropped.push((id, reason.to_owned()));
     if ACTIVATIONS.contains(&role) {
-        return drop("quantizes activations, not weights");
+        return drop(OF_ACTIVATIONS);
     }
     if CACHE.contains(&role) {
-        return drop("quantizes the KV cache, not weights");
+        return drop(OF_CACHE);
     }
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     if role == "compressed" && find("bitmask").is_none() && find("shape").is_some() {

@@ -29,8 +29,8 @@ use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, Traces, modelopt,
-    plain,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, Summary, Traces,
+    modelopt, plain,
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
@@ -76,6 +76,12 @@ impl Scheme for Fp8 {
 
     fn traces(&self) -> Traces {
         modelopt::TRACES
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.has_type(&FP8)
+            || summary.may_end_with(&["_scale_inv", ".comfy_quant", "scaled_fp8"])
+            || summary.metadata_speaks()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -256,9 +262,11 @@ impl<'a> Model<'_, 'a> {
     }
 }
 
+/// The types of codes.
+const FP8: [DType; 4] = [DType::F8_E4M3, DType::F8_E5M2, DType::F8_E4M3FNUZ, DType::F8_E5M2FNUZ];
+
 fn is_fp8(dtype: DType) -> bool {
-    use DType::{F8_E4M3, F8_E4M3FNUZ, F8_E5M2, F8_E5M2FNUZ};
-    matches!(dtype, F8_E4M3 | F8_E5M2 | F8_E4M3FNUZ | F8_E5M2FNUZ)
+    FP8.contains(&dtype)
 }
 
 /// What the numbers of a scale are.

@@ -2,33 +2,26 @@
 //!
 //! ```text
 //! X.weight         F8_E4M3 [rows, columns]
-//! X.weight_scale   E8M0 [rows up to whole 128s, columns / 32 up to whole 4s], in tiles
+//! X.weight_scale   E8M0 [rows up to whole 128s, columns / 32 up to whole 4s], see `swizzle`
 //! ```
 //!
-//! A tile holds the scales of 128 rows and 4 groups in 512 bytes, tile after tile along the
-//! columns; scale `r, g` of a tile is byte `16 (r mod 32) + 4 (r / 32) + g`. The byte 0 stands for
-//! nought, not for 2^-127 as elsewhere: it is what comfy-kitchen's `dequantize_mxfp8` decodes, and
-//! what its quantizer writes for groups of noughts.
+//! The byte 0 stands for zero, not for 2^-127 as elsewhere: it is what comfy-kitchen's
+//! `dequantize_mxfp8` decodes, and what its quantizer writes for groups of zeros.
 
 use std::ops::Range;
 
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::schemes::matrix::{Factor, Factors, scale_of};
+use crate::schemes::swizzle::{self, Tiles};
 use crate::source::{Slab, Staged};
 
 /// Columns that share a scale.
 pub(super) const GROUP: u64 = 32;
 
-/// Rows and groups of a tile.
-const TILE: [u64; 2] = [128, 4];
-
 /// Scales in tiles.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tiled {
-    /// Tiles side by side.
-    tiles: u64,
-}
+pub(super) struct Tiled(Tiles);
 
 impl Tiled {
     /// The scales of a weight, if the shapes say so.
@@ -36,30 +29,22 @@ impl Tiled {
         let &[rows, columns] = shape else {
             return Err(format!("it has shape {shape:?}, MXFP8 in tiles has two dimensions"));
         };
-        let whole = |side: u64, tile: u64| side.div_ceil(tile).saturating_mul(tile);
-        let expected = [whole(rows, TILE[0]), whole(columns.div_ceil(GROUP), TILE[1])];
+        let expected = swizzle::padded(rows, columns.div_ceil(GROUP));
         match columns % GROUP == 0 && scales == expected {
-            true => Ok(Self { tiles: expected[1] / TILE[1] }),
+            true => Ok(Self(Tiles::of_columns(expected[1]))),
             false => Err(format!(
                 "scales of shape {scales:?} do not fit a weight of shape {shape:?}, expected \
                  {expected:?}"
             )),
         }
     }
-
-    fn row_bytes(&self) -> u64 {
-        self.tiles * TILE[0] * TILE[1]
-    }
 }
 
 impl Factors for Tiled {
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        let (first, end) = (rows.start / TILE[0], rows.end.div_ceil(TILE[0]));
-        let bytes = self.row_bytes();
-        slabs.push(Slab::whole(1, first * bytes, (end - first) * bytes));
+        slabs.push(self.0.slab(1, &rows));
     }
 
-    #[allow(clippy::cast_possible_truncation)] // The bytes are in memory.
     fn fill(
         &self,
         staged: &[Staged<'_>],
@@ -70,11 +55,8 @@ impl Factors for Tiled {
         out: &mut [Factor],
     ) -> Result<()> {
         let bytes = staged[0].bytes();
-        let start = (row / TILE[0] - first / TILE[0]) * self.row_bytes();
-        let inside = row % 32 * 16 + row % TILE[0] / 32 * TILE[1];
         for (group, out) in groups.zip(out) {
-            let tile = start + group / TILE[1] * TILE[0] * TILE[1];
-            let at = (tile + inside + group % TILE[1]) as usize;
+            let at = self.0.place(first, row, group);
             let scale = match bytes[at] {
                 0 => 0.0,
                 _ => scale_of(DType::F8_E8M0, bytes, at),
@@ -91,7 +73,7 @@ mod tests {
 
     #[test]
     fn shapes_must_be_those_of_whole_tiles() {
-        assert_eq!(Tiled::of(&[130, 160], &[256, 8]), Ok(Tiled { tiles: 2 }));
+        assert_eq!(Tiled::of(&[130, 160], &[256, 8]), Ok(Tiled(Tiles::of_columns(8))));
         for (shape, scales) in [
             (&[130, 160][..], &[130, 5][..]),
             (&[130, 160], &[256, 5]),

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, plain};
+use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, Summary, plain};
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
@@ -71,6 +71,10 @@ impl Scheme for Ggml {
 
     fn methods(&self) -> &'static [Method] {
         &[]
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.has_blocks()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -17,7 +17,7 @@
 //! back to the whole word is what restores them. Three-bit fields wrap each by itself.
 
 use super::columns::config::{AUTO_ROUND, FILES};
-use super::{Bids, ConfigFile, Evidence, Method, Scheme, Traces, columns};
+use super::{Bids, ConfigFile, Evidence, Method, Scheme, Summary, Traces, columns};
 
 mod layout;
 mod settings;
@@ -44,6 +44,10 @@ impl Scheme for Gptq {
             files: &["quantize_config.json", "quant_log.csv"],
             metadata: &[],
         }
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.may_end_with(&[".qweight", ".qzeros", ".g_idx", ".scales"])
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

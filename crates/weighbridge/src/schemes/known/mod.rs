@@ -10,7 +10,8 @@
 
 use std::collections::HashMap;
 
-use super::{Bid, Bids, ConfigFile, Evidence, Method, Part, Scheme, TensorId};
+use super::activation_scales::OF_ACTIVATIONS;
+use super::{Bid, Bids, ConfigFile, Evidence, Method, Part, Scheme, Summary, TensorId};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 
@@ -34,6 +35,13 @@ impl Scheme for Known {
 
     fn config_files(&self) -> &'static [ConfigFile] {
         &details::FILES
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        KINDS.iter().any(|kind| {
+            let may = |suffix: &&str| summary.may_end_with(&[*suffix]);
+            may(&kind.anchor) && kind.needs.iter().all(may)
+        })
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -173,7 +181,7 @@ impl<'g, 'a> Group<'g, 'a> {
         parts.extend(self.companions.iter().map(|c| Part { role: role(c.0), tensor: c.1 }));
         for suffix in self.kind.drops {
             if let Some((id, _)) = self.evidence.find(&format!("{}{suffix}", self.module)) {
-                bids.dropped.push((id, table::ACTIVATIONS.to_owned()));
+                bids.dropped.push((id, OF_ACTIVATIONS.to_owned()));
             }
         }
         let name = format!("{}{}", self.module, self.kind.weight);

@@ -35,9 +35,6 @@ pub(super) struct Kind {
     pub(super) instead: &'static str,
 }
 
-/// Why what belongs to activations is in no weight.
-pub(super) const ACTIVATIONS: &str = "a scale of activations, which no weight needs";
-
 const SOURCE: &str = "convert the model it was made from";
 
 /// What rows have in common.

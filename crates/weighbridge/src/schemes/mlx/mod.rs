@@ -33,7 +33,7 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
-use super::{Bids, Configs, Evidence, Method, Recipe, Scheme, Sign, Traces};
+use super::{Bids, Configs, Evidence, Method, Recipe, Scheme, Sign, Summary, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
 
@@ -67,6 +67,10 @@ impl Scheme for Mlx {
 
     fn traces(&self) -> Traces {
         Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.has_type(&[DType::U32]) || summary.may_end_with(&["scales"])
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

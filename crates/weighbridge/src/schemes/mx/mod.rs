@@ -24,7 +24,8 @@
 //! scale: torch's E8M0 reads NaN, `convert_moe_packed_tensors` and ModelOpt get infinity; here it
 //! is an error that names row and group.
 
-use super::{Bids, ConfigFile, Configs, Evidence, Method, Scheme, Sign, Traces, modelopt};
+use super::{Bids, ConfigFile, Configs, Evidence, Method, Scheme, Sign, Summary, Traces, modelopt};
+use crate::dtype::DType;
 
 mod blocks;
 mod packed;
@@ -58,6 +59,10 @@ impl Scheme for Mx {
 
     fn traces(&self) -> Traces {
         modelopt::TRACES
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.has_type(&[DType::U8, DType::I8, DType::F4])
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -33,19 +33,21 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
+use super::swizzle::Tiles;
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, TensorId, Traces,
-    modelopt,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, Summary,
+    TensorId, Traces, modelopt,
 };
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 
 mod layout;
 mod sides;
-mod swizzle;
+mod swizzled;
 
 use layout::{Files, Layout};
 use sides::Sides;
+use swizzled::Swizzled;
 
 /// The scheme.
 pub struct Nvfp4;
@@ -76,6 +78,10 @@ impl Scheme for Nvfp4 {
 
     fn traces(&self) -> Traces {
         modelopt::TRACES
+    }
+
+    fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+        summary.has_type(&[DType::U8]) && summary.may_end_with(&["_scale", "_scale_2"])
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -235,7 +241,7 @@ fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
     };
     let global = stacked(Grid::single(2, DType::F32));
     let factors: Box<dyn Factors> = match layout.is_swizzled() {
-        true => Box::new(swizzle::Swizzled { tiles: sides.scale_columns / 4, steps }),
+        true => Box::new(Swizzled { tiles: Tiles::of_columns(sides.scale_columns), steps }),
         false => Box::new(Scales {
             scale: Grid::rows(1, DType::F8_E4M3, sides.scale_columns),
             global: Some(global),

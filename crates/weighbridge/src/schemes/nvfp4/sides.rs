@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use super::layout::{self, Layout};
-use super::{Found, GROUP, swizzle};
+use super::{Found, GROUP};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::schemes::Evidence;
+use crate::schemes::{Evidence, swizzle};
 
 /// What the shapes say, as long as nothing is known of the order of the bytes.
 #[derive(Debug)]
@@ -123,8 +123,7 @@ fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
     }
     let mut tiles = rows.clone();
     if let [.., height, width] = &mut tiles[..] {
-        *height = height.div_ceil(swizzle::ROWS).saturating_mul(swizzle::ROWS);
-        *width = width.div_ceil(swizzle::COLUMNS).saturating_mul(swizzle::COLUMNS);
+        [*height, *width] = swizzle::padded(*height, *width);
     }
     format!(
         "weight_scale has shape {:?}; for codes of {:?} it is {rows:?} row by row, or {tiles:?} \

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bid, Bids, Evidence, Part, TensorId, unused};
+use super::activation_scales::{self, Says};
+use super::{Bid, Bids, Evidence, Part, Summary, TensorId};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 use crate::text::escaped;
@@ -27,10 +28,16 @@ pub(super) enum State {
     Settled,
 }
 
+/// Whether anything could be left: names that scales and their like have, or a config that speaks
+/// of quantization.
+pub(super) fn may_bid(summary: &Summary<'_, '_>) -> bool {
+    summary.has_other_names() || summary.configs_speak()
+}
+
 /// Bids for what is left. `quantized` says that anything in the model is.
 pub(super) fn bid(
     evidence: &Evidence<'_>,
-    says: unused::Says,
+    says: Says,
     quantized: bool,
     state: &dyn Fn(TensorId) -> State,
 ) -> Bids {
@@ -40,7 +47,7 @@ pub(super) fn bid(
         if state(id) != State::Free {
             continue;
         }
-        if let Some(reason) = unused::reason(evidence, info, says, quantized) {
+        if let Some(reason) = activation_scales::reason(evidence, info, says, quantized) {
             bids.dropped.push((id, reason.to_owned()));
             continue;
         }

@@ -9,7 +9,7 @@ use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::DType;
 
 /// Own names of tensors that say how activations are quantized.
-const ACTIVATIONS: [&str; 10] = [
+pub(super) const ACTIVATIONS: [&str; 12] = [
     "input_scale",
     "input_scale_ub",
     "input_global_scale",
@@ -17,13 +17,15 @@ const ACTIVATIONS: [&str; 10] = [
     "input_amax",
     "activation_scale",
     "output_scale",
+    "output_global_scale",
+    "output_zero_point",
     "output_amax",
     "scale_input",
     "qscale_act",
 ];
 
-/// The same for the cache.
-const CACHE: [&str; 8] = [
+/// Own names of tensors that say how the attention's cache is quantized.
+pub(super) const CACHE: [&str; 11] = [
     "k_scale",
     "v_scale",
     "q_scale",
@@ -32,7 +34,17 @@ const CACHE: [&str; 8] = [
     "prob_output_scale",
     "k_zero_point",
     "v_zero_point",
+    "q_zero_point",
+    "k_global_scale",
+    "v_global_scale",
 ];
+
+/// Why what serves activations is in no weight.
+pub(super) const OF_ACTIVATIONS: &str = "a scale of activations, which are no part of the weights";
+
+/// Why what serves the cache is in no weight.
+pub(super) const OF_CACHE: &str =
+    "a scale of the attention's cache, which is no part of the weights";
 
 /// What ModelOpt calls the offsets of an affine cache. Elsewhere they would be biases.
 const AFFINE_CACHE: [&str; 2] = ["k_proj.k_bias", "v_proj.v_bias"];
@@ -80,8 +92,6 @@ pub(super) fn reason(
     says: Says,
     quantized: bool,
 ) -> Option<&'static str> {
-    const OF_ACTIVATIONS: &str = "a scale of activations, which are no part of the weights";
-    const OF_CACHE: &str = "a scale of the attention's cache, which is no part of the weights";
     let float = matches!(info.stored.element(), Some(DType::F32 | DType::BF16 | DType::F16));
     let (module, own) = info.name.rsplit_once('.').unwrap_or(("", &info.name));
     if !float || !(quantized || says.cache) {

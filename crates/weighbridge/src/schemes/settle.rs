@@ -1,10 +1,11 @@
 //! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
-//! What no scheme asked for is plain only if nothing beside it says otherwise (`leftover`).
+//! What no scheme asked for is plain only if nothing beside it says otherwise (`unclaimed`).
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::leftover::{self, State};
-use super::{Bid, Bids, Evidence, Scheme, TensorId, plainly, unused};
+use super::activation_scales::Says;
+use super::unclaimed::{self, State};
+use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::text::{escaped, shortened};
 
@@ -45,22 +46,20 @@ enum Owner {
 /// plain stored tensors, so the outcome does not depend on the order of the schemes.
 #[must_use]
 pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
-    if plainly::is_plain(evidence) {
-        debug_assert!(is_of_plain_weights(&settle_by_bids(evidence, schemes)));
+    let summary = evidence.summary();
+    let bidders = || schemes.iter().copied().filter(|scheme| scheme.may_bid(&summary));
+    let nobody_bids = bidders().next().is_none();
+    if nobody_bids && !unclaimed::may_bid(&summary) && evidence.answers.are_none() {
         let plain = evidence.tensors().iter().map(|&(id, _)| Entry::Plain(id));
         return Ledger { weights: plain.collect(), ..Ledger::default() };
     }
-    settle_by_bids(evidence, schemes)
+    settle_by_bids(evidence, bidders())
 }
 
-/// Whether nobody had anything to say.
-fn is_of_plain_weights(ledger: &Ledger) -> bool {
-    ledger.dropped.is_empty()
-        && ledger.findings.is_empty()
-        && ledger.weights.iter().all(|entry| matches!(entry, Entry::Plain(_)))
-}
-
-fn settle_by_bids(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
+fn settle_by_bids<'s>(
+    evidence: &Evidence<'_>,
+    schemes: impl Iterator<Item = &'s dyn Scheme>,
+) -> Ledger {
     let mut ledger = Ledger::default();
     let mut claims: Vec<Option<(&'static str, Bid)>> = Vec::new();
     for scheme in schemes {
@@ -71,11 +70,11 @@ fn settle_by_bids(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
         ledger.dropped.extend(bids.dropped);
         ledger.findings.extend(bids.findings);
     }
-    let says = unused::Says::of(evidence);
+    let says = Says::of(evidence);
     // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
     ledger.dropped.sort();
     ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
-    bid_for_leftovers(evidence, says, &mut claims, &mut ledger);
+    bid_for_unclaimed(evidence, says, &mut claims, &mut ledger);
     if claims.is_empty() && !evidence.tensors().is_empty() {
         ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
     }
@@ -113,9 +112,9 @@ fn refuse_uncountable(bids: &mut Bids) {
 }
 
 /// Gives what no scheme asked for, and must not pass for plain, an owner or a finding.
-fn bid_for_leftovers(
+fn bid_for_unclaimed(
     evidence: &Evidence<'_>,
-    says: unused::Says,
+    says: Says,
     claims: &mut Vec<Option<(&'static str, Bid)>>,
     ledger: &mut Ledger,
 ) {
@@ -129,8 +128,8 @@ fn bid_for_leftovers(
         Owner::Dropped | Owner::Contested => State::Settled,
     };
     let quantized = says.weights || !claims.is_empty();
-    let left = leftover::bid(evidence, says, quantized, &state);
-    claims.extend(left.weights.into_iter().map(|bid| Some((leftover::NAME, bid))));
+    let left = unclaimed::bid(evidence, says, quantized, &state);
+    claims.extend(left.weights.into_iter().map(|bid| Some((unclaimed::NAME, bid))));
     ledger.dropped.extend(left.dropped);
     // A scheme that has found something about a tensor has said what there is to say.
     let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
@@ -241,7 +240,7 @@ fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
 mod tests {
     use super::*;
     use crate::schemes::testing::{config, evidence, tensor};
-    use crate::schemes::{Method, Part};
+    use crate::schemes::{Method, Part, Summary};
 
     fn tensors() -> Vec<TensorInfo> {
         ["a", "b", "c", "d"].map(|name| tensor(name, crate::DType::F32, &[2])).into()
@@ -256,6 +255,9 @@ mod tests {
         }
         fn methods(&self) -> &'static [Method] {
             &[]
+        }
+        fn may_bid(&self, _: &Summary<'_, '_>) -> bool {
+            true
         }
         fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
             let part = |&tensor| Part { role: "part", tensor: TensorId { source: 0, tensor } };
@@ -279,6 +281,9 @@ mod tests {
         }
         fn methods(&self) -> &'static [Method] {
             &[]
+        }
+        fn may_bid(&self, _: &Summary<'_, '_>) -> bool {
+            true
         }
         fn bid(&self, _: &Evidence<'_>, bids: &mut Bids) {
             bids.dropped.push((TensorId { source: 0, tensor: self.1 }, self.0.to_owned()));
@@ -319,10 +324,53 @@ mod tests {
         fn methods(&self) -> &'static [Method] {
             &[]
         }
+        fn may_bid(&self, _: &Summary<'_, '_>) -> bool {
+            true
+        }
         fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
             Wants("x", &[0]).bid(evidence, bids);
             bids.weights[0].shape = [1 << 40, 1 << 40].into_iter().collect();
         }
+    }
+
+    /// Stores codes as halves and calls them weights, without a word anywhere.
+    struct CodesInHalves;
+
+    impl Scheme for CodesInHalves {
+        fn name(&self) -> &'static str {
+            "halves"
+        }
+        fn methods(&self) -> &'static [Method] {
+            &[]
+        }
+        fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
+            summary.has_type(&[crate::DType::F16])
+        }
+        fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+            for &(id, info) in evidence.tensors() {
+                let parts = vec![Part { role: "weight", tensor: id }];
+                bids.weights.push(Bid::refused(&*info.name, info.shape.clone(), parts, "codes"));
+            }
+        }
+    }
+
+    /// No scheme depends on what others take for plain.
+    #[test]
+    fn a_scheme_of_plain_names_and_types_is_asked() {
+        let halves = [tensor("a.weight", crate::DType::F16, &[2, 2])];
+        let floats = [tensor("a.weight", crate::DType::F32, &[2, 2])];
+        let mut schemes = super::super::SCHEMES.to_vec();
+        let owner = |tensors: &[TensorInfo], schemes: &[&dyn Scheme]| {
+            let ledger = settle(&evidence(tensors, &[]), schemes);
+            match &ledger.weights[0] {
+                Entry::Plain(_) => "plain",
+                Entry::Scheme(name, _) => *name,
+            }
+        };
+        assert_eq!(owner(&halves, &schemes), "plain");
+        schemes.push(&CodesInHalves);
+        assert_eq!(owner(&halves, &schemes), "halves");
+        assert_eq!(owner(&floats, &schemes), "plain");
     }
 
     #[test]
