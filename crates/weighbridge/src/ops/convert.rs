@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::pipeline::{
-    self, Action, Job, OutputType, Plan, Spread, Types, Wishes, Work, kept_metadata,
+    self, Action, Job, OutputType, Plan, Pool, Spread, Types, Wishes, kept_metadata,
 };
 use crate::schemes;
 
@@ -74,13 +74,14 @@ impl<'m> Conversion<'m> {
         if self.options.dry_run {
             return Ok(report);
         }
-        let work = Work {
+        let pool = Pool {
             workers: self.plan.memory.workers,
             cancel: self.options.cancel.as_deref(),
             progress: self.options.progress.as_deref().map(|progress| progress as _),
+            done_before: 0,
         };
         let (force, resume) = (self.options.force, self.options.resume);
-        let writing = Writing { model: self.model, plan: &self.plan, work, beside, force, resume };
+        let writing = Writing { model: self.model, plan: &self.plan, pool, beside, force, resume };
         report.overflowed = Some(writing.write(&self.target, out)?);
         report.seconds = Some(self.start.elapsed().as_secs_f64());
         report.peak_memory = crate::sys::peak_memory();

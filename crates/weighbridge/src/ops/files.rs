@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Output;
 use crate::output_folder::{Leftover, OutputFolder};
-use crate::pipeline::{self, Plan, PlannedFile, Sink, Stream, Summed, Sums, Work};
+use crate::pipeline::{self, Plan, PlannedFile, Pool, Sink, Stream, Summed, Sums};
 use crate::sys::{free_space_beside, standard_output};
 
 /// A file that goes into a directory beside the weights.
@@ -43,7 +43,7 @@ impl Contents {
 pub(super) struct Writing<'a> {
     pub(super) model: &'a Model,
     pub(super) plan: &'a Plan<'a>,
-    pub(super) work: Work<'a>,
+    pub(super) pool: Pool<'a>,
     pub(super) beside: &'a [Beside],
     /// Replace what is there.
     pub(super) force: bool,
@@ -98,15 +98,10 @@ impl Writing<'_> {
         sums: Option<&Sums>,
         before: u64,
     ) -> Result<u64> {
-        let tell = |written: u64| {
-            if let Some(progress) = self.work.progress {
-                progress(before + written);
-            }
-        };
-        let work = Work { progress: Some(&tell), ..self.work };
+        let pool = Pool { done_before: before, ..self.pool };
         match sums {
-            Some(sums) => pipeline::run(file.jobs.iter(), &Summed { to: sink, sums }, work),
-            None => pipeline::run(file.jobs.iter(), sink, work),
+            Some(sums) => pipeline::run(file.jobs.iter(), &Summed { to: sink, sums }, &pool),
+            None => pipeline::run(file.jobs.iter(), sink, &pool),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::pipeline::{self, Job, Plan, Work};
+use crate::pipeline::{self, Job, Plan, Pool};
 use crate::source::Source;
 
 /// How an output compares with its source. The field names are the JSON contract.
@@ -162,14 +162,14 @@ fn values(
     report: &mut VerifyReport,
 ) -> Result<u64> {
     let compared = Compared::new(pairs.iter().map(|(job, found)| (*job, *found)));
-    let tell = |done: u64| {
-        if let Some(progress) = &options.progress {
-            progress(before + done);
-        }
+    let pool = Pool {
+        workers,
+        cancel: options.cancel.as_deref(),
+        progress: options.progress.as_deref().map(|progress| progress as _),
+        done_before: before,
     };
-    let work = Work { workers, cancel: options.cancel.as_deref(), progress: Some(&tell) };
     let jobs: Vec<&Job<'_>> = pairs.iter().map(|(job, _)| *job).collect();
-    report.overflowed += pipeline::run(jobs.iter().copied(), &compared, work)?;
+    report.overflowed += pipeline::run(jobs.iter().copied(), &compared, &pool)?;
     report.checked += jobs.len() as u64;
     let bytes: u64 = jobs.iter().map(|job| job.bytes).sum();
     report.bytes += bytes;

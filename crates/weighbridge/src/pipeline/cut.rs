@@ -8,6 +8,8 @@
 use std::ops::Range;
 
 use super::Action;
+use super::memory::check_whole_rows;
+use super::tiling::{ACROSS_ELEMENTS, stretch};
 use crate::catalog::{Order, TensorInfo};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -17,13 +19,9 @@ use crate::schemes::Element;
 /// Elements of a tile: 256 KiB of f32. Whole blocks of every type, so that none is decoded twice.
 const TILE_ELEMENTS: u64 = 64 << 10;
 
-/// Elements of a tile that is decoded from a panel of columns: at most 16 MiB of f32. A panel is
-/// read in as many pieces whatever its width, so the pieces should not be small.
-const PANEL_ELEMENTS: u64 = 4 << 20;
-
-/// Stored bytes of a panel of columns, and elements that are decoded of it at a time: 2 MiB in 16
+/// Stored bytes of a tile whose rows lie across the stored ones, and elements that are decoded of it at a time: 2 MiB in 16
 /// bits. Rows of a part come in whole words and lanes.
-const PANEL_BYTES: u64 = 12 << 20;
+const ACROSS_BYTES: u64 = 12 << 20;
 const PART_ELEMENTS: u64 = 1 << 20;
 const PART_ROWS: u64 = 32;
 
@@ -90,7 +88,7 @@ impl Cut {
         let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
         // A tile is f32 at its widest, whatever it is written as.
         let allowed = limits.min().unwrap_or(u64::MAX) / 4;
-        let most = if weight.is_turned() { PANEL_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
+        let most = if weight.is_turned() { ACROSS_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
         if let Some(step) = weight.panel(most.max(1)) {
             return Self::even(Pieces::Elements, weight.elements(), step);
         }
@@ -110,7 +108,7 @@ impl Cut {
     fn widened(self, weight: &Weight, allowed: u64) -> Self {
         let part = (PART_ELEMENTS / self.piece.max(1)).next_multiple_of(PART_ROWS).min(self.step);
         let stored = (weight.stored_bytes() / self.pieces.max(1)).max(1);
-        let step = (PANEL_BYTES.min(allowed) / stored) / part.max(1) * part.max(1);
+        let step = (ACROSS_BYTES.min(allowed) / stored) / part.max(1) * part.max(1);
         match step > self.step {
             true => Self { step, part: part.max(1), ..self },
             false => self,
@@ -120,16 +118,21 @@ impl Cut {
     /// The same for an output that takes whole tiles in their turn: what is decoded together is
     /// handed on together.
     pub fn undivided(self) -> Self {
-        let step = (PANEL_ELEMENTS / self.piece.max(1)).clamp(1, self.step.max(1));
+        let step = (ACROSS_ELEMENTS / self.piece.max(1)).clamp(1, self.step.max(1));
         match self.part < self.step {
             true => Self { step, part: step, ..self },
             false => self,
         }
     }
 
-    /// The tile that begins at a piece.
-    pub fn tile(&self, start: u64) -> Range<u64> {
-        start..start.saturating_add(self.step.max(1)).min(self.pieces)
+    /// How many tiles there are.
+    pub fn tiles(&self) -> u64 {
+        self.pieces.div_ceil(self.step.max(1))
+    }
+
+    /// The pieces of the tile of that number.
+    pub fn tile(&self, index: u64) -> Range<u64> {
+        stretch(index, self.step, self.pieces)
     }
 
     /// Where a piece begins in the output, counted in bytes from the weight's first.
@@ -183,20 +186,5 @@ pub fn check_memory(weight: &Weight, cut: &Cut) -> Result<()> {
         return Ok(());
     }
     let rows = cut.step.min(cut.pieces);
-    // A part is f32 at its widest, whatever it is written as.
-    let decoded = cut.part.min(rows).saturating_mul(cut.piece).saturating_mul(4);
-    let needed = decoded.max(weight.largest_slab(0..rows)?);
-    for (_, source, _) in weight.parts() {
-        let limit = source.limits().max_allocation;
-        if needed > limit {
-            return Err(Error::limit(format!(
-                "its rows are decoded whole, which takes a buffer of {needed} bytes; the limit \
-                 for one is {limit}"
-            ))
-            .in_tensor(weight.name())
-            .in_file(source.input().name())
-            .hint("raise max_allocation (--max-allocation), or leave it out (--exclude RE)"));
-        }
-    }
-    Ok(())
+    check_whole_rows(weight, 0..rows, cut.part.min(rows).saturating_mul(cut.piece))
 }

@@ -3,8 +3,11 @@
 //! A worker holds one tile at a time: the stored bytes it is made from, and the numbers. Tiles of
 //! the most expensive tensor count, since every worker may be at one.
 
+use std::ops::Range;
+
 use super::job::{Action, Job};
 use crate::error::{Error, Result};
+use crate::model::Weight;
 
 /// Smaller tiles than this cost more time than they save memory.
 const LEAST_BYTES: u64 = 16 << 10;
@@ -25,11 +28,6 @@ fn of_job(job: &Job<'_>) -> Result<u64> {
     }
 }
 
-/// Bytes that one worker needs at most.
-fn of_worker(jobs: &[Job<'_>]) -> Result<u64> {
-    jobs.iter().map(of_job).try_fold(0, |most, bytes| Ok(bytes?.max(most)))
-}
-
 /// How many workers work, and what they need together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
@@ -39,20 +37,56 @@ pub struct Memory {
     pub bytes: u64,
 }
 
+/// What all workers together may take. The tile that takes the most decides how many may work,
+/// since each of them may be at such a one.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryBudget {
+    workers: usize,
+    most: u64,
+    largest: u64,
+}
+
+impl MemoryBudget {
+    /// So many workers, and at most so many bytes for all of them.
+    #[must_use]
+    pub fn new(workers: usize, most: Option<u64>) -> Self {
+        Self { workers: workers.max(1), most: most.unwrap_or(u64::MAX), largest: 0 }
+    }
+
+    /// What a tile may take if all are to work.
+    fn share(&self) -> u64 {
+        self.most / self.workers as u64
+    }
+
+    /// Makes room for a tile of `bytes` of the weight of that name in every worker, with fewer of
+    /// them if need be; an error if not even one has room.
+    pub fn make_room(&mut self, name: &str, bytes: u64) -> Result<()> {
+        if bytes > self.most {
+            return Err(too_much(bytes, self.most).in_tensor(name));
+        }
+        self.largest = self.largest.max(bytes);
+        Ok(())
+    }
+
+    /// How many work, and what they need.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let fit = usize::try_from(self.most / self.largest.max(1)).unwrap_or(usize::MAX);
+        let workers = self.workers.min(fit).max(1);
+        Memory { workers, bytes: self.largest.saturating_mul(workers as u64) }
+    }
+}
+
 /// Cuts smaller tiles, or lets fewer work, until all fits into `most` bytes.
 pub fn fit(jobs: &mut [Job<'_>], workers: usize, most: Option<u64>) -> Result<Memory> {
-    let most = most.unwrap_or(u64::MAX);
+    let mut budget = MemoryBudget::new(workers, most);
     for job in jobs.iter_mut() {
         // Rather smaller tiles for all than one worker alone.
-        while of_job(job)? > most / workers as u64 && halve(job) {}
-        while of_job(job)? > most && halve_further(job) {}
+        while of_job(job)? > budget.share() && halve(job) {}
+        while of_job(job)? > budget.most && halve_further(job) {}
+        budget.make_room(job.source_name(), of_job(job)?)?;
     }
-    let each = of_worker(jobs)?;
-    if each > most {
-        return Err(too_much(jobs, most)?);
-    }
-    let workers = workers.min(usize::try_from(most / each.max(1)).unwrap_or(usize::MAX)).max(1);
-    Ok(Memory { workers, bytes: each.saturating_mul(workers as u64) })
+    Ok(budget.memory())
 }
 
 /// Smaller tiles, unless they are small already.
@@ -69,16 +103,29 @@ fn halve_further(job: &mut Job<'_>) -> bool {
     is_possible
 }
 
-fn too_much(jobs: &[Job<'_>], most: u64) -> Result<Error> {
-    for job in jobs {
-        let needed = of_job(job)?;
-        if needed > most {
-            return Ok(Error::limit(format!(
-                "the smallest piece of it takes {needed} bytes of memory, {most} are allowed"
+fn too_much(needed: u64, most: u64) -> Error {
+    Error::limit(format!(
+        "the smallest piece of it takes {needed} bytes of memory, {most} are allowed"
+    ))
+    .hint("raise --max-memory, or leave it out (--exclude RE)")
+}
+
+/// An error if some rows of a weight, of which `decoded` elements are decoded at a time, take a
+/// larger buffer than the limits allow.
+pub fn check_whole_rows(weight: &Weight, rows: Range<u64>, decoded: u64) -> Result<()> {
+    // Numbers are f32 at their widest, whatever they are written as.
+    let needed = decoded.saturating_mul(4).max(weight.largest_slab(rows)?);
+    for (_, source, _) in weight.parts() {
+        let limit = source.limits().max_allocation;
+        if needed > limit {
+            return Err(Error::limit(format!(
+                "its rows are decoded whole, which takes a buffer of {needed} bytes; the limit \
+                 for one is {limit}"
             ))
-            .in_tensor(job.source_name())
-            .hint("raise --max-memory, or leave it out (--exclude RE)"));
+            .in_tensor(weight.name())
+            .in_file(source.input().name())
+            .hint("raise max_allocation (--max-allocation), or leave it out (--exclude RE)"));
         }
     }
-    Ok(Error::limit(format!("{most} bytes of memory are too few")))
+    Ok(())
 }

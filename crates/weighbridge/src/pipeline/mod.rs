@@ -7,28 +7,32 @@
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
 mod cut;
-mod desk;
-mod engine;
 mod job;
-mod lockstep;
+mod jobs;
 mod memory;
 mod metadata;
+mod ordered_sum;
 mod output_type;
 mod plan;
+mod pool;
 mod shards;
 mod sink;
 mod sums;
 mod ties;
+mod tiling;
+mod worker;
 
 pub use cut::Cut;
-pub use engine::{Work, run};
 pub use job::{Action, Job, Origin};
-pub use lockstep::{InOrder, Lockstep, run_lockstep};
-pub use memory::Memory;
+pub use jobs::run;
+pub use memory::{Memory, MemoryBudget, check_whole_rows};
 pub use metadata::{Kept, kept_metadata};
+pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
 pub use plan::{Obstacle, Plan, PlannedFile, Wishes, jobs, plan};
+pub use pool::{OnTile, Pool, Tiled};
 pub use shards::Spread;
 pub use sink::{Sink, Stream, Tile};
 pub use sums::{Summed, Sums};
 pub use ties::{Tie, kept_names};
+pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::catalog::{Order, TensorInfo};
 use crate::compare::{self, Odd};
 use crate::dtype::DType;
+use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::pipeline::Lockstep;
+use crate::pipeline::Tiled;
 use crate::schemes::plain;
 use crate::source::{Access, Slab, Source};
 
@@ -106,8 +107,8 @@ pub(super) fn same_words(a: &Model, b: &Model) -> bool {
     configs(a) == configs(b) && metadata(a) == metadata(b)
 }
 
-impl Lockstep for Bytes<'_> {
-    type Desk = [Vec<u8>; 2];
+impl Tiled for Bytes<'_> {
+    type Buffers = [Vec<u8>; 2];
 
     fn tiles(&self) -> u64 {
         self.parts.iter().map(tiles_of).sum()
@@ -122,7 +123,7 @@ impl Lockstep for Bytes<'_> {
         !self.are_same()
     }
 
-    fn tile(&self, [buffer_a, buffer_b]: &mut Self::Desk, mut tile: u64) -> u64 {
+    fn tile(&self, [buffer_a, buffer_b]: &mut Self::Buffers, mut tile: u64) -> Result<u64> {
         for part in &self.parts {
             let tiles = tiles_of(part);
             if tile >= tiles {
@@ -141,8 +142,8 @@ impl Lockstep for Bytes<'_> {
                 Some((a, _)) => self.count(a.bytes()),
                 None => self.differ.store(true, Ordering::Relaxed),
             }
-            return 2 * slab.row_bytes;
+            return Ok(2 * slab.row_bytes);
         }
-        0
+        Ok(0)
     }
 }

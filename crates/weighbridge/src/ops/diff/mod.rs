@@ -8,12 +8,11 @@
 use std::collections::HashMap;
 
 use crate::compare::Sums;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
-use crate::pipeline::{Work, run_lockstep};
+use crate::pipeline::{MemoryBudget, OnTile, Pool};
 
-mod area;
 mod bytes;
 mod figure;
 mod metadata;
@@ -95,12 +94,9 @@ impl<'m> Comparison<'m> {
         })
     }
 
-    fn work<'w>(&'w self, tell: &'w (dyn Fn(u64) + Sync)) -> Work<'w> {
-        Work {
-            workers: self.options.workers(),
-            cancel: self.options.cancel.as_deref(),
-            progress: Some(tell),
-        }
+    fn pool<'w>(&'w self, workers: usize, progress: OnTile<'w>) -> Pool<'w> {
+        let cancel = self.options.cancel.as_deref();
+        Pool { workers, cancel, progress: Some(progress), done_before: 0 }
     }
 
     fn tell(&self, done: u64) {
@@ -126,7 +122,7 @@ impl<'m> Comparison<'m> {
                 places.push(index);
             }
         }
-        run_lockstep(&jobs, self.work(&|done| self.tell(done)), 0)?;
+        self.pool(self.options.workers(), &|done| self.tell(done)).run(&jobs)?;
         let mut done = 0;
         for (job, index) in jobs.iter().zip(places) {
             if job.are_same() {
@@ -148,7 +144,8 @@ impl<'m> Comparison<'m> {
         let all = self.options.wants_all()
             || (0..self.tensors.len())
                 .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
-        let (mut failed, mut workers) = (Vec::new(), self.options.workers());
+        let mut failed = Vec::new();
+        let mut budget = MemoryBudget::new(self.options.workers(), self.options.max_memory);
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
@@ -165,13 +162,8 @@ impl<'m> Comparison<'m> {
                 }
                 _ => continue,
             };
-            let most = self.options.max_memory.unwrap_or(u64::MAX);
             let fitting = job.and_then(|job| {
-                let held = job.held_bytes()?;
-                if held > most {
-                    return Err(too_much(held, most).in_tensor(a.name()));
-                }
-                workers = workers.min(usize::try_from(most / held.max(1)).unwrap_or(usize::MAX));
+                budget.make_room(a.name(), job.held_bytes()?)?;
                 Ok(job)
             });
             match fitting {
@@ -183,8 +175,8 @@ impl<'m> Comparison<'m> {
             }
         }
         let tell = |done| self.tell(done);
-        let work = Work { workers, ..self.work(&tell) };
-        run_lockstep(&jobs, work, done)?;
+        let workers = budget.memory().workers;
+        Pool { done_before: done, ..self.pool(workers, &tell) }.run(&jobs)?;
         let outcomes = places.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
         let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));
         let outcomes: Vec<_> = outcomes.chain(failures).collect();
@@ -214,8 +206,7 @@ impl<'m> Comparison<'m> {
                 }
             }
         }
-        let nothing = |_| {};
-        run_lockstep(&jobs, Work { workers, ..self.work(&nothing) }, 0)?;
+        Pool { progress: None, ..self.pool(workers, &|_| {}) }.run(&jobs)?;
         for ((index, words), job) in places.into_iter().zip(jobs) {
             if let Ok((sums, precision)) = job.outcome() {
                 let tensor = &mut self.tensors[index];
@@ -279,13 +270,6 @@ impl<'m> Comparison<'m> {
             tensors: self.tensors,
         }
     }
-}
-
-fn too_much(held: u64, most: u64) -> Error {
-    Error::limit(format!(
-        "the smallest piece of it takes {held} bytes of memory, {most} are allowed"
-    ))
-    .hint("raise --max-memory, or leave it out (--exclude RE)")
 }
 
 /// A model as the names know it.

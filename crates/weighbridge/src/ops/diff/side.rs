@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::area::{Area, Block};
 use super::figure::{Figure, Kept, Stretch};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::names::{Rows, View};
+use crate::pipeline::{Area, Block, SideShape, check_whole_rows, least_common_multiple};
 use crate::simd::Sides;
 
 /// Elements whose stored bytes are read at once, where they lie together.
@@ -52,13 +52,13 @@ impl<'m> Seen<'m> {
     }
 
     /// How many elements a tile must be a multiple of, so that nothing is decoded twice.
-    pub(super) fn unit(&self) -> u64 {
+    fn unit(&self) -> u64 {
         let heads = match self.view.rows {
             Rows::Heads { head_rows, .. } => (head_rows / 2).max(1) * 2 * self.view.row_len(),
             Rows::From(_) => 1,
         };
         match self.row {
-            Some(row) => lcm(row, heads),
+            Some(row) => least_common_multiple(row, heads),
             None => 1,
         }
     }
@@ -271,30 +271,21 @@ impl<'m> Seen<'m> {
             (Area::Block(block), Some(_)) if self.view.transposed => block.columns.clone(),
             (Area::Block(block), Some(_)) => block.rows.clone(),
         };
-        let decoded = (rows.end - rows.start).saturating_mul(self.row.unwrap_or(0) * 4);
-        let needed = decoded.max(self.weight.largest_slab(rows)?);
-        for (_, source, _) in self.weight.parts() {
-            let limit = source.limits().max_allocation;
-            if needed > limit {
-                return Err(Error::limit(format!(
-                    "its rows are decoded whole, which takes a buffer of {needed} bytes; the limit \
-                     for one is {limit}"
-                ))
-                .in_tensor(self.weight.name())
-                .in_file(source.input().name())
-                .hint("raise max_allocation (--max-allocation), or leave it out (--exclude RE)"));
-            }
-        }
-        Ok(())
+        let decoded = (rows.end - rows.start).saturating_mul(self.row.unwrap_or(0));
+        check_whole_rows(self.weight, rows, decoded)
     }
-}
 
-pub(super) fn lcm(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a.max(1), b.max(1));
-    while y > 0 {
-        (x, y) = (y, x % y);
+    /// What decides how it is cut.
+    pub(super) fn shape(&self) -> SideShape {
+        SideShape {
+            rows: self.view.row_count(),
+            columns: self.view.row_len(),
+            unit: self.unit(),
+            whole_rows: self.row.is_some(),
+            across: self.weight.is_turned(),
+            transposed: self.view.transposed,
+        }
     }
-    (a.max(1) / x).saturating_mul(b.max(1))
 }
 
 fn to_len(elements: u64) -> Result<usize> {

@@ -5,14 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use half::{bf16, f16};
 
-use super::area::{Area, Tiling};
 use super::figure::{Figure, Kept};
 use super::precision::{Precision, Rounding};
 use super::side::{Seen, Shelf};
 use crate::compare::{Coarse, PIECE, Sums, Wide, measure, one_by_one, steps, steps_in};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::pipeline::{InOrder, Lockstep};
+use crate::pipeline::{Area, OrderedSum, Tiled, Tiling};
 use crate::simd;
 use crate::source::Access;
 
@@ -30,14 +29,14 @@ pub(super) struct Values<'m> {
     most: AtomicU64,
     /// The bits of the largest difference found so far, which are in the order of the differences.
     largest: AtomicU64,
-    found: Mutex<InOrder<Sums>>,
+    found: Mutex<OrderedSum<Sums>>,
     error: Mutex<Option<Error>>,
     failed: AtomicBool,
 }
 
-/// What a worker keeps of both sides.
+/// What a worker keeps of both sides from one tile to the next.
 #[derive(Default)]
-pub(super) struct Desk {
+pub(super) struct Buffers {
     kept: [Kept; 2],
     singles: [Shelf<f32>; 2],
     wide: [Shelf<Wide>; 2],
@@ -45,7 +44,7 @@ pub(super) struct Desk {
     f16: [Shelf<f16>; 2],
 }
 
-impl Desk {
+impl Buffers {
     fn clear(&mut self) {
         self.kept.iter_mut().for_each(Kept::clear);
         self.singles.iter_mut().for_each(Shelf::clear);
@@ -58,7 +57,7 @@ impl Desk {
 impl<'m> Values<'m> {
     /// Compares two sides that are seen in the same shape.
     pub(super) fn new(a: Seen<'m>, b: Seen<'m>) -> Result<Self> {
-        let tiling = Tiling::of(&a, &b);
+        let tiling = Tiling::of_pair(a.elements(), &a.shape(), &b.shape());
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
             b.check_memory(&tiling.tile(0))?;
@@ -69,7 +68,7 @@ impl<'m> Values<'m> {
 
     /// Looks at one side, where the other is the same.
     pub(super) fn of_same(a: Seen<'m>) -> Result<Self> {
-        let tiling = Tiling::of(&a, &a);
+        let tiling = Tiling::of_pair(a.elements(), &a.shape(), &a.shape());
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
         }
@@ -122,18 +121,18 @@ impl<'m> Values<'m> {
         }
     }
 
-    fn compare(&self, desk: &mut Desk, tile: &Area) -> Result<Sums> {
-        desk.clear();
+    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Sums> {
+        buffers.clear();
         let mut all = Sums::default();
         for area in tile.chunks() {
             let mut sums = match self.precision.is_wide {
-                true => self.compare_wide(desk, tile, &area)?,
-                false => self.compare_singles(desk, tile, &area)?,
+                true => self.compare_wide(buffers, tile, &area)?,
+                false => self.compare_singles(buffers, tile, &area)?,
             };
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {
                     sums.rounded[index] = sums.rounded[index]
-                        || self.is_own_rounding(desk, tile, &area, rounding, index)?;
+                        || self.is_own_rounding(buffers, tile, &area, rounding, index)?;
                     if !sums.rounded[index] {
                         self.hope[index].store(false, Ordering::Relaxed);
                     }
@@ -144,8 +143,8 @@ impl<'m> Values<'m> {
         Ok(all)
     }
 
-    fn compare_singles(&self, desk: &mut Desk, tile: &Area, area: &Area) -> Result<Sums> {
-        let Desk { kept: [kept_a, kept_b], singles: [shelf_a, shelf_b], .. } = desk;
+    fn compare_singles(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Sums> {
+        let Buffers { kept: [kept_a, kept_b], singles: [shelf_a, shelf_b], .. } = buffers;
         let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
@@ -191,8 +190,8 @@ impl<'m> Values<'m> {
         }
     }
 
-    fn compare_wide(&self, desk: &mut Desk, tile: &Area, area: &Area) -> Result<Sums> {
-        let Desk { kept: [kept_a, kept_b], wide: [shelf_a, shelf_b], .. } = desk;
+    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Sums> {
+        let Buffers { kept: [kept_a, kept_b], wide: [shelf_a, shelf_b], .. } = buffers;
         let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
@@ -208,7 +207,7 @@ impl<'m> Values<'m> {
             sums.ulps =
                 a.iter().zip(b).map(|(a, b)| double_steps(a.upper, b.upper)).max().unwrap_or(0);
         } else if let (Some(dtype), Some(_)) = (self.precision.steps, &self.sides[1]) {
-            sums.ulps = self.in_type(desk, tile, area, dtype)?.0;
+            sums.ulps = self.in_type(buffers, tile, area, dtype)?.0;
         }
         // Looked at in the type itself, where it is not all the same.
         sums.rounded = [sums.identical == sums.elements; 2];
@@ -218,7 +217,7 @@ impl<'m> Values<'m> {
     /// Whether a side is decoded to exactly what the other side is, in the type of that.
     fn is_own_rounding(
         &self,
-        desk: &mut Desk,
+        buffers: &mut Buffers,
         tile: &Area,
         area: &Area,
         rounding: Rounding,
@@ -229,18 +228,18 @@ impl<'m> Values<'m> {
         if !rounding.own_way || !is_seen_as_it_is || !self.hope[index].load(Ordering::Relaxed) {
             return Ok(false);
         }
-        Ok(self.in_type(desk, tile, area, rounding.to)?.1)
+        Ok(self.in_type(buffers, tile, area, rounding.to)?.1)
     }
 
     /// The most steps between the sides, each decoded to a type, and whether they are the same.
     fn in_type(
         &self,
-        desk: &mut Desk,
+        buffers: &mut Buffers,
         tile: &Area,
         area: &Area,
         dtype: DType,
     ) -> Result<(u64, bool)> {
-        let Desk { kept, singles, bf16, f16, .. } = desk;
+        let Buffers { kept, singles, bf16, f16, .. } = buffers;
         match dtype {
             DType::BF16 => self.decoded(bf16, tile, area, kept),
             DType::F16 => self.decoded(f16, tile, area, kept),
@@ -307,8 +306,8 @@ fn share_of(bytes: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-impl Lockstep for Values<'_> {
-    type Desk = Desk;
+impl Tiled for Values<'_> {
+    type Buffers = Buffers;
 
     fn tiles(&self) -> u64 {
         self.tiling.tiles()
@@ -323,9 +322,9 @@ impl Lockstep for Values<'_> {
         self.failed.load(Ordering::Relaxed)
     }
 
-    fn tile(&self, desk: &mut Desk, index: u64) -> u64 {
+    fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
         let tile = self.tiling.tile(index);
-        match self.compare(desk, &tile) {
+        match self.compare(buffers, &tile) {
             Ok(sums) => {
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
                 found.add(index, sums, Sums::plus);
@@ -336,6 +335,6 @@ impl Lockstep for Values<'_> {
                 self.failed.store(true, Ordering::Relaxed);
             }
         }
-        share_of(self.stored_bytes, tile.elements(), self.elements)
+        Ok(share_of(self.stored_bytes, tile.elements(), self.elements))
     }
 }

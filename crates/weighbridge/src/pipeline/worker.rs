@@ -1,4 +1,4 @@
-//! A worker's desk: a tile is fetched, decoded, handed on.
+//! What a worker does with a tile: fetch it, decode it, hand it on.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ type HandOn<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
 
 /// What a worker keeps from one tile to the next.
 #[derive(Default)]
-pub struct Desk {
+pub struct Buffers {
     scratch: Scratch,
     staging: Vec<u8>,
     bytes: Vec<u8>,
@@ -26,8 +26,8 @@ pub struct Desk {
     f16: Vec<f16>,
 }
 
-impl Desk {
-    /// Does one tile, and gives the number of finite values that became infinite.
+impl Buffers {
+    /// Does one tile: `pieces` of the job. Gives the number of finite values that became infinite.
     pub fn work(
         &mut self,
         job: &Job<'_>,
@@ -67,7 +67,7 @@ impl Desk {
         pieces: Range<u64>,
         hand_on: HandOn<'_>,
     ) -> Result<u64> {
-        // Out of the desk while it is in use.
+        // Taken out while it is in use.
         let mut tile = std::mem::take(T::kept(self));
         tile.resize(job.cut.elements(&pieces)?, T::default());
         let overflowed = match job.action {
@@ -159,8 +159,8 @@ fn infinities<T: Number>(tile: &[T]) -> impl Iterator<Item = usize> {
 
 /// A number that knows its bytes on disk.
 trait Number: Element + bytemuck::Pod {
-    /// Where a desk keeps a tile of them.
-    fn kept(desk: &mut Desk) -> &mut Vec<Self>;
+    /// Where a worker keeps a tile of them.
+    fn kept(buffers: &mut Buffers) -> &mut Vec<Self>;
     /// The numbers in little-endian order; in `swapped`, where the machine has another.
     fn to_bytes<'a>(tile: &'a [Self], swapped: &'a mut Vec<u8>) -> &'a [u8];
     /// Whether it is one of the infinities.
@@ -170,8 +170,8 @@ trait Number: Element + bytemuck::Pod {
 macro_rules! number {
     ($($type:ident),*) => {
         $(impl Number for $type {
-            fn kept(desk: &mut Desk) -> &mut Vec<Self> {
-                &mut desk.$type
+            fn kept(buffers: &mut Buffers) -> &mut Vec<Self> {
+                &mut buffers.$type
             }
             fn to_bytes<'a>(tile: &'a [Self], swapped: &'a mut Vec<u8>) -> &'a [u8] {
                 if cfg!(target_endian = "little") {

@@ -1,0 +1,237 @@
+//! The workers: threads that take one tile after the other until none is left.
+//!
+//! Converting, verifying and comparing all run here. What they do is cut into tiles ahead of time
+//! ([`Tiled`]), so neither the tiles nor their order depends on how many workers there are. Workers
+//! take the next tile of the first item that has one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::simd;
+
+/// Something that is done in tiles.
+pub trait Tiled: Sync {
+    /// What a worker keeps from one tile to the next: its buffers.
+    type Buffers: Default;
+
+    /// How many tiles there are.
+    fn tiles(&self) -> u64;
+
+    /// Whether it reads something that can be read from front to back only. One worker does it
+    /// then, before all that is not sequential.
+    fn is_sequential(&self) -> bool {
+        false
+    }
+
+    /// Whether the tiles that are left need not be done.
+    fn is_settled(&self) -> bool {
+        false
+    }
+
+    /// Does a tile, and gives the number of bytes that progress counts for it.
+    fn tile(&self, buffers: &mut Self::Buffers, tile: u64) -> Result<u64>;
+
+    /// Called when the work ends early: nothing may wait any longer for another tile.
+    fn give_up(&self) {}
+}
+
+/// Hears how many bytes are done, after every tile and on any thread.
+pub type OnTile<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// How many threads work, what stops them, and who hears of it.
+#[derive(Clone, Copy)]
+pub struct Pool<'a> {
+    /// How many threads work, at least one.
+    pub workers: usize,
+    /// Set from elsewhere, it ends the work soon, with an error.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Hears how far the work is.
+    pub progress: Option<OnTile<'a>>,
+    /// Where progress starts: bytes that were done before.
+    pub done_before: u64,
+}
+
+impl Pool<'_> {
+    /// Does every tile of every item. The first error ends the work; being cancelled is one.
+    pub fn run<T: Tiled>(&self, items: &[T]) -> Result<()> {
+        let (sequential, parallel) =
+            items.iter().partition::<Vec<&T>, _>(|item| item.is_sequential());
+        let shared = Shared {
+            pool: *self,
+            done: AtomicU64::new(self.done_before),
+            is_stopped: AtomicBool::new(false),
+            error: Mutex::default(),
+        };
+        shared.run(&Queue::new(sequential), 1);
+        shared.run(&Queue::new(parallel), self.workers);
+        match shared.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The items, and the first tile that nobody has taken.
+struct Queue<'a, T> {
+    items: Vec<&'a T>,
+    next: Mutex<(usize, u64)>,
+}
+
+impl<'a, T: Tiled> Queue<'a, T> {
+    fn new(items: Vec<&'a T>) -> Self {
+        Self { items, next: Mutex::default() }
+    }
+
+    fn take(&self) -> Option<(&'a T, u64)> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let item = *self.items.get(next.0)?;
+            if next.1 < item.tiles() && !item.is_settled() {
+                next.1 += 1;
+                return Some((item, next.1 - 1));
+            }
+            *next = (next.0 + 1, 0);
+        }
+    }
+
+    /// How many tiles there are, if they are fewer than `most`.
+    fn tiles_up_to(&self, most: usize) -> usize {
+        let mut tiles = 0u64;
+        for item in &self.items {
+            tiles = tiles.saturating_add(item.tiles());
+            if tiles >= most as u64 {
+                return most;
+            }
+        }
+        usize::try_from(tiles).unwrap_or(most)
+    }
+}
+
+/// What all workers see.
+struct Shared<'a> {
+    pool: Pool<'a>,
+    done: AtomicU64,
+    is_stopped: AtomicBool,
+    error: Mutex<Option<Error>>,
+}
+
+impl Shared<'_> {
+    fn run<T: Tiled>(&self, queue: &Queue<'_, T>, workers: usize) {
+        let (workers, level) = (queue.tiles_up_to(workers), simd::level());
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                // The caller may have chosen a level for its own thread.
+                scope.spawn(move || simd::with_level(level, || self.work(queue)));
+            }
+            self.work(queue);
+        });
+    }
+
+    fn work<T: Tiled>(&self, queue: &Queue<'_, T>) {
+        let mut buffers = T::Buffers::default();
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            let Some((item, tile)) = queue.take() else { break };
+            if let Err(error) = self.tile(item, &mut buffers, tile) {
+                self.stop(error);
+                queue.items.iter().for_each(|item| item.give_up());
+            }
+        }
+    }
+
+    fn tile<T: Tiled>(&self, item: &T, buffers: &mut T::Buffers, tile: u64) -> Result<()> {
+        if self.pool.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Error::cancelled("the work is not complete"));
+        }
+        let bytes = item.tile(buffers, tile)?;
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if let Some(progress) = self.pool.progress {
+            progress(done);
+        }
+        Ok(())
+    }
+
+    /// The first error counts; those that follow from it do not.
+    fn stop(&self, error: Error) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Count {
+        tiles: u64,
+        settled_at: u64,
+        fails_at: Option<u64>,
+        done: AtomicU64,
+        given_up: AtomicBool,
+    }
+
+    fn count(tiles: u64, settled_at: u64) -> Count {
+        let (done, given_up) = (AtomicU64::new(0), AtomicBool::new(false));
+        Count { tiles, settled_at, fails_at: None, done, given_up }
+    }
+
+    impl Tiled for Count {
+        type Buffers = ();
+        fn tiles(&self) -> u64 {
+            self.tiles
+        }
+        fn is_sequential(&self) -> bool {
+            self.tiles == 7
+        }
+        fn is_settled(&self) -> bool {
+            self.done.load(Ordering::Relaxed) >= self.settled_at
+        }
+        fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
+            self.done.fetch_add(1, Ordering::Relaxed);
+            match self.fails_at == Some(tile) {
+                true => Err(Error::usage(format!("tile {tile}"))),
+                false => Ok(10),
+            }
+        }
+        fn give_up(&self) {
+            self.given_up.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn pool<'a>(workers: usize) -> Pool<'a> {
+        Pool { workers, cancel: None, progress: None, done_before: 0 }
+    }
+
+    #[test]
+    fn every_tile_is_done_once_unless_its_item_is_settled() {
+        let all = [count(0, 1), count(7, 100), count(5, 2), count(3, 100)];
+        pool(1).run(&all).unwrap();
+        assert_eq!(all.map(|one| one.done.into_inner()), [0, 7, 2, 3]);
+    }
+
+    #[test]
+    fn progress_ends_at_the_number_of_bytes() {
+        let (all, last) = ([count(4, 9), count(7, 9)], AtomicU64::new(0));
+        let hear = |done| {
+            last.fetch_max(done, Ordering::Relaxed);
+        };
+        Pool { progress: Some(&hear), done_before: 5, ..pool(3) }.run(&all).unwrap();
+        assert_eq!(last.into_inner(), 5 + 110);
+    }
+
+    #[test]
+    fn the_first_error_ends_the_work_and_nobody_waits() {
+        let all = [Count { fails_at: Some(2), ..count(100, 1000) }, count(50, 1000)];
+        let error = pool(1).run(&all).unwrap_err();
+        assert_eq!(error.message(), "tile 2");
+        assert_eq!(all[0].done.load(Ordering::Relaxed), 3);
+        assert!(all.iter().all(|one| one.given_up.load(Ordering::Relaxed)));
+    }
+
+    #[test]
+    fn what_is_cancelled_is_an_error_before_the_next_tile() {
+        let (all, cancel) = ([count(4, 9)], AtomicBool::new(true));
+        assert!(Pool { cancel: Some(&cancel), ..pool(2) }.run(&all).is_err());
+        assert_eq!(all[0].done.load(Ordering::Relaxed), 0);
+    }
+}
