@@ -3,11 +3,10 @@
 //! A piece stays in the first cache, so that it may be gone over more than once. Each sum has four lanes, added up in one fixed order: no level and no number of workers
 //! changes a digit. What is searched for one by one (where the largest difference is, how many
 //! steps lie between two numbers) is looked for only in pieces that can have it.
-#![allow(unsafe_code)] // The same functions compiled for a CPU that has more registers.
 
-use super::lanes::{self, LANES, One};
 use super::sums::{Moments, Sums};
-use crate::simd::{Level, Set};
+use crate::simd::sums::{LANES, OneSide};
+use crate::simd::{self, Isa, Level, Task};
 
 /// Numbers that are looked at together: 32 KiB of both sides.
 pub(crate) const PIECE: usize = 4096;
@@ -17,36 +16,31 @@ pub(crate) const PIECE: usize = 4096;
 ///
 /// Beside them, how many steps of f32 lie between two numbers at most, give or take one.
 pub(crate) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    match level.set() {
-        // SAFETY: a level is only ever one that the CPU has.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { measure_avx2(level, a, b, known) },
-        _ => measure_baseline(a, b, known),
-    }
+    simd::run(level, Measure { a, b, known })
 }
 
-#[inline(never)]
-fn measure_baseline(a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    measure_here(Level::BASELINE, a, b, known)
+/// The task of [`measure`].
+struct Measure<'a> {
+    a: &'a [f32],
+    b: &'a [f32],
+    known: f64,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c,fma")]
-unsafe fn measure_avx2(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    measure_here(level, a, b, known)
-}
+impl Task for Measure<'_> {
+    type Output = (Sums, u32);
 
-#[inline(always)]
-fn measure_here(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
-    let (sums, apart) = match are_same(a, b) {
-        true => (of_same(level, a), 0),
-        false => of_different(level, a, b, known),
-    };
-    // What is not finite makes its square so, and squares of finite numbers always have room.
-    match (sums.squares_a + sums.squares_b).is_finite() {
-        true => (sums, apart),
-        false => (with_odd_ones(a, b), apart),
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Self::Output {
+        let Self { a, b, known } = self;
+        let (sums, apart) = match are_same(a, b) {
+            true => (of_same(isa, a), 0),
+            false => of_different(isa, a, b, known),
+        };
+        // What is not finite makes its square so, and squares of finite numbers always have room.
+        match (sums.squares_a + sums.squares_b).is_finite() {
+            true => (sums, apart),
+            false => (with_odd_ones(a, b), apart),
+        }
     }
 }
 
@@ -62,9 +56,9 @@ fn are_same(a: &[f32], b: &[f32]) -> bool {
 
 /// Both sides are the same: one will do.
 #[inline(always)]
-fn of_same(level: Level, a: &[f32]) -> Sums {
+fn of_same(isa: impl Isa, a: &[f32]) -> Sums {
     let (eights, rest) = a.as_chunks();
-    let mut all = lanes::one(level, eights);
+    let mut all = isa.one_side(eights);
     for (index, &a) in rest.iter().enumerate() {
         all.add(index % LANES, a.into());
     }
@@ -88,7 +82,7 @@ fn of_same(level: Level, a: &[f32]) -> Sums {
 /// together far from it: then they are taken once more.
 #[inline(always)]
 #[allow(clippy::cast_precision_loss)] // A piece is short.
-fn moments(one: &One, values: &[f32]) -> Moments {
+fn moments(one: &OneSide, values: &[f32]) -> Moments {
     let (sum, squares) = (total(&one.sum), total(&one.squares));
     let mean = sum / values.len().max(1) as f64;
     let about_mean = squares - sum * mean;
@@ -119,10 +113,10 @@ fn total(sums: &[f64; LANES]) -> f64 {
 }
 
 #[inline(always)]
-fn of_different(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+fn of_different(isa: impl Isa, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
     let count = a.len() as u64;
     let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks(), b.as_chunks());
-    let mut all = lanes::two(level, eights_a, eights_b);
+    let mut all = isa.two_sides(eights_a, eights_b);
     for (index, (&a, &b)) in rest_a.iter().zip(rest_b).enumerate() {
         all.add(index % LANES, a, b);
     }

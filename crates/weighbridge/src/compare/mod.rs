@@ -4,7 +4,6 @@
 //! on the CPU or the number of threads.
 
 mod kernel;
-mod lanes;
 mod odd;
 mod steps;
 mod sums;

@@ -17,7 +17,7 @@ pub struct Level(Set);
 
 /// The sets of instructions that kernels are compiled for, the slowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Set {
+pub(super) enum Set {
     /// What every CPU of the architecture has; the scalar definitions.
     Baseline,
     /// x86-64 with AVX2, F16C and FMA.
@@ -61,7 +61,7 @@ impl Level {
 
     /// What to dispatch on.
     #[inline(always)]
-    pub(crate) fn set(self) -> Set {
+    pub(super) fn set(self) -> Set {
         self.0
     }
 

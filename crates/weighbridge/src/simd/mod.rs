@@ -13,13 +13,20 @@
 #[cfg(test)]
 pub(crate) mod agreement;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod avx2;
+mod avx2;
+mod blocks;
+pub(crate) mod codes;
+mod columns;
+mod isa;
 mod level;
-pub(crate) mod number;
+mod number;
 mod slices;
+pub(crate) mod small_floats;
+pub(crate) mod sums;
 mod transpose;
 
-pub(crate) use level::Set;
+pub(crate) use columns::{EIGHT, EightColumns, decode_eight_columns};
+pub(crate) use isa::{Isa, Task, run};
 pub use level::{Level, asked, level, with_level};
 pub(crate) use number::{Number, half_to_f32};
 pub(crate) use slices::{map, narrow, prefetch};

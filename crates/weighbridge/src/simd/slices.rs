@@ -1,7 +1,9 @@
 //! Whole slices from one type to another, at a level.
-#![allow(unsafe_code)]
 
-use super::{Level, Number, Set};
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+use super::level::{Level, Set};
+use super::{Isa, Number, Task, run};
 
 /// Fills `out` with `f` of each `N` bytes, compiled for the level.
 pub(crate) fn map<const N: usize>(
@@ -10,68 +12,55 @@ pub(crate) fn map<const N: usize>(
     out: &mut [f32],
     f: impl Fn([u8; N]) -> f32,
 ) {
-    match level.set() {
-        // SAFETY: a level is only ever one that the CPU has.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { map_avx2(bytes, out, f) },
-        _ => map_scalar(bytes, out, f),
+    run(level, Map { bytes, out, f });
+}
+
+/// The task of [`map`].
+struct Map<'a, const N: usize, F: Fn([u8; N]) -> f32> {
+    bytes: &'a [u8],
+    out: &'a mut [f32],
+    f: F,
+}
+
+impl<const N: usize, F: Fn([u8; N]) -> f32> Task for Map<'_, N, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        let Self { bytes, out, f } = self;
+        out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = f(*bytes));
     }
-}
-
-#[inline(always)]
-fn map_scalar<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8; N]) -> f32) {
-    out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = f(*bytes));
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn map_avx2<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8; N]) -> f32) {
-    map_scalar(bytes, out, f);
 }
 
 /// Asks for memory that will be written soon. Rows of an output lie pages apart: where a kernel
 /// goes from row to row, the CPU does not see it coming.
 #[inline(always)]
 pub(crate) fn prefetch<T>(level: Level, out: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    if level.set() == Set::Avx2 {
-        use std::arch::x86_64::*;
-        for at in (0..size_of_val(out)).step_by(64) {
-            // SAFETY: inside the slice; and a prefetch reads nothing.
-            unsafe { _mm_prefetch::<_MM_HINT_ET0>(out.as_ptr().cast::<i8>().add(at)) }
-        }
+    match level.set() {
+        Set::Baseline => _ = out,
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => avx2::prefetch(out),
     }
 }
 
 /// Rounds each of `values` to `out`'s type. NaN stays NaN.
 pub(crate) fn narrow<T: Number>(level: Level, values: &[f32], out: &mut [T]) {
-    match level.set() {
-        // SAFETY: a level is only ever one that the CPU has.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { narrow_avx2(values, out) },
-        _ => narrow_scalar(values, out),
-    }
+    run(level, Narrow { values, out });
 }
 
-#[inline(never)]
-fn narrow_scalar<T: Number>(values: &[f32], out: &mut [T]) {
-    out.iter_mut().zip(values).for_each(|(o, &value)| *o = T::narrow(value));
+/// The task of [`narrow`].
+struct Narrow<'a, T> {
+    values: &'a [f32],
+    out: &'a mut [T],
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn narrow_avx2<T: Number>(values: &[f32], out: &mut [T]) {
-    use std::arch::x86_64::*;
-    let ((values, rest), (out, rest_out)) = (values.as_chunks::<8>(), out.as_chunks_mut::<8>());
-    for (values, out) in values.iter().zip(out) {
-        // SAFETY: eight are read, eight are written; the caller saw to the CPU.
-        unsafe {
-            T::store8(out.as_mut_ptr(), T::any_nan(_mm256_loadu_ps(values.as_ptr())));
-        }
+impl<T: Number> Task for Narrow<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        isa.narrow(self.values, self.out);
     }
-    rest_out.iter_mut().zip(rest).for_each(|(o, &value)| *o = T::narrow(value));
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! `APR_Q8`: one f32 scale, then a signed byte for each element of the tensor.
-#![allow(unsafe_code)] // The AVX2 form.
 
 use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::schemes::{ByElements, Elements, Out};
-use crate::simd::{self, Level, Number, Set};
+use crate::simd::{self, Isa, Level, Number, Task};
 use crate::source::{Slab, Staged};
 
 /// Bytes of the scale.
@@ -45,7 +44,7 @@ impl Elements for ScaledBytes {
 
 /// Each signed byte times the scale.
 fn scaled(level: Level, scale: f32, bytes: &[u8], out: Out<'_>) {
-    // The plain NaN, as kernels promise to `store16`.
+    // The plain NaN, of which products can be narrowed without a look at them.
     let scale = if scale.is_nan() { f32::NAN } else { scale };
     match out {
         Out::F32(out) => scaled_as(level, scale, bytes, out),
@@ -55,38 +54,26 @@ fn scaled(level: Level, scale: f32, bytes: &[u8], out: Out<'_>) {
 }
 
 fn scaled_as<T: Number>(level: Level, scale: f32, bytes: &[u8], out: &mut [T]) {
-    match level.set() {
-        // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { scaled_avx2(scale, bytes, out) },
-        _ => define(scale, bytes, out),
-    }
+    simd::run(level, Scaled { scale, bytes, out });
 }
 
-/// The definition.
-#[inline(never)]
-fn define<T: Number>(scale: f32, bytes: &[u8], out: &mut [T]) {
-    for (out, byte) in out.iter_mut().zip(bytes) {
-        *out = T::narrow(f32::from(byte.cast_signed()) * scale);
-    }
+/// The task of [`scaled_as`].
+struct Scaled<'a, T> {
+    scale: f32,
+    bytes: &'a [u8],
+    out: &'a mut [T],
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn scaled_avx2<T: Number>(scale: f32, bytes: &[u8], out: &mut [T]) {
-    use std::arch::x86_64::*;
-    let ((whole, rest), (out, rest_out)) = (bytes.as_chunks::<16>(), out.as_chunks_mut::<16>());
-    let lanes = _mm256_set1_ps(scale);
-    for (bytes, out) in whole.iter().zip(out) {
-        // SAFETY: sixteen are read, sixteen are written; the caller saw to the CPU.
-        unsafe {
-            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            simd::avx2::scaled16(out.as_mut_ptr(), bytes, lanes);
+impl<T: Number> Task for Scaled<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        let Self { scale, bytes, out } = self;
+        let done = isa.scaled_bytes(scale, bytes, out);
+        for (out, byte) in out.iter_mut().zip(bytes).skip(done) {
+            *out = T::narrow(f32::from(byte.cast_signed()) * scale);
         }
-    }
-    for (out, byte) in rest_out.iter_mut().zip(rest) {
-        *out = T::narrow(f32::from(byte.cast_signed()) * scale);
     }
 }
 

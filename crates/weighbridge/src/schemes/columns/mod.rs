@@ -29,8 +29,6 @@ use crate::error::{Error, Result};
 use crate::simd::{self, Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
 pub(crate) mod config;
 mod orphan;
 mod scattered;
@@ -346,7 +344,7 @@ impl Tile<'_> {
             group,
             into: inputs.start % group,
         };
-        matrix::decode_run(level, codes, Arithmetic::MinusTimes, &run, out);
+        matrix::decode(level, codes, Arithmetic::MinusTimes, false, &run, out);
     }
 }
 

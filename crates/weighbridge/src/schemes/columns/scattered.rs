@@ -5,16 +5,14 @@
 
 use std::ops::Range;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
 use super::streams::{Lay, WORDS};
 use super::{BLOCK, Columns, length};
 use crate::schemes::matrix::{Codes, Factor};
-use crate::simd::{self, Level, Number, Sides};
+use crate::simd::{self, EightColumns, Level, Number, Sides};
 use crate::source::Staged;
 
 /// Outputs that are decoded side by side.
-pub(super) const PANEL: usize = 8;
+pub(super) const PANEL: usize = simd::EIGHT;
 
 /// Numbers that are kept until they are turned: those of as many codes of two bits as a stream has.
 pub(super) const TILE: usize = PANEL * WORDS * 16;
@@ -55,7 +53,7 @@ impl Table {
     }
 }
 
-/// Whether eight outputs can be decoded side by side.
+/// Whether eight outputs are better decoded side by side: the definition goes by single ones.
 pub(super) fn has_panels(level: Level, of: &Columns) -> bool {
     level > Level::BASELINE && of.lay == Lay::Inputs && 32 % of.codes.packing.bits() == 0
 }
@@ -87,12 +85,14 @@ impl Panel<'_> {
     ) {
         let rows = self.inputs.len();
         (0..PANEL).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
-        // SAFETY: only asked for where there are panels; the CPU has the level then.
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code)]
-        unsafe {
-            avx2::panel(self, &mut tile[..PANEL * rows]);
-        }
+        let first = self.inputs.start / (32 / self.bits as usize);
+        let columns = EightColumns::<_, BLOCK> {
+            bits: self.bits,
+            words: |row| &self.codes.row(first + row)[4 * self.column..],
+            groups: self.groups,
+            factors: self.factors,
+        };
+        simd::decode_eight_columns(level, &columns, &mut tile[..PANEL * rows]);
         let sides = Sides { rows, columns: PANEL, from: PANEL, to: stride };
         simd::transpose(level, sides, tile, out);
     }

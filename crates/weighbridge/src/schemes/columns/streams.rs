@@ -1,16 +1,13 @@
 //! From columns of words to one stream of codes for each output.
 //!
-//! The scalar functions are the definition. With AVX2, eight words of eight columns are
+//! The scalar functions are the definition. Where the CPU can, eight words of eight columns are
 //! transposed in registers; where a word holds eight outputs of one input, the nibbles of eight
 //! such words are first exchanged until each word holds eight inputs of one output.
-#![allow(unsafe_code)] // The AVX2 forms; each is reached only where the CPU has that level.
 
 use std::ops::Range;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
 use super::zeros::INTERLEAVED;
-use crate::simd::{Level, Set};
+use crate::simd::{self, Isa, Level, Task};
 use crate::source::Staged;
 
 /// Outputs whose streams are made at a time.
@@ -82,51 +79,61 @@ impl Streams {
         match lay {
             Lay::Inputs => {
                 let rows = inputs.start * bits / 32..(inputs.end * bits).div_ceil(32);
-                self.transpose(level, codes, columns, &rows);
+                simd::run(level, Transpose { streams: &mut self.0, codes, columns, rows });
             }
-            Lay::Outputs => self.regroup(level, codes, columns, inputs),
+            Lay::Outputs => {
+                simd::run(level, Regroup { streams: &mut self.0, codes, columns, inputs });
+            }
         }
     }
+}
 
-    fn transpose(
-        &mut self,
-        level: Level,
-        codes: &Staged<'_>,
-        columns: &Range<usize>,
-        rows: &Range<usize>,
-    ) {
-        let (done_rows, done_columns) = match level.set() {
-            // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => unsafe { avx2::transpose(&mut self.0, codes, columns, rows) },
-            _ => (0, 0),
-        };
-        for (at, row) in rows.clone().enumerate() {
+/// Columns of words become streams.
+struct Transpose<'a> {
+    streams: &'a mut Columns64,
+    codes: &'a Staged<'a>,
+    columns: &'a Range<usize>,
+    /// Rows of words.
+    rows: Range<usize>,
+}
+
+impl Task for Transpose<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        let Self { streams, codes, columns, rows } = self;
+        let (done_rows, done_columns) =
+            isa.turn_words(streams, |row| codes.row(row), columns, &rows);
+        for (at, row) in rows.enumerate() {
             let skip = if at < done_rows { done_columns } else { 0 };
             let words = &codes.row(row).as_chunks::<4>().0[columns.clone()];
-            for (stream, word) in self.0.iter_mut().zip(words).skip(skip) {
+            for (stream, word) in streams.iter_mut().zip(words).skip(skip) {
                 stream.as_chunks_mut().0[at] = *word;
             }
         }
     }
+}
 
-    fn regroup(
-        &mut self,
-        level: Level,
-        codes: &Staged<'_>,
-        columns: &Range<usize>,
-        inputs: &Range<usize>,
-    ) {
-        let done = match level.set() {
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => unsafe { avx2::regroup(&mut self.0, codes, columns, inputs) },
-            _ => 0,
-        };
+/// Nibbles of words that hold eight outputs each become streams.
+struct Regroup<'a> {
+    streams: &'a mut Columns64,
+    codes: &'a Staged<'a>,
+    columns: &'a Range<usize>,
+    inputs: &'a Range<usize>,
+}
+
+impl Task for Regroup<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        let Self { streams, codes, columns, inputs } = self;
+        let done = isa.turn_nibbles(streams, |row| codes.row(row), columns, inputs, INTERLEAVED);
         for (at, input) in inputs.clone().enumerate().skip(done) {
             let words = &codes.row(input).as_chunks::<4>().0;
             let words = &words[columns.start / 8..columns.end.div_ceil(8)];
-            for (streams, word) in self.0.chunks_exact_mut(8).zip(words) {
+            for (streams, word) in streams.chunks_exact_mut(8).zip(words) {
                 let word = u32::from_le_bytes(*word);
                 for (stream, nibble) in streams.iter_mut().zip(INTERLEAVED) {
                     put(stream, at, (word >> (4 * nibble) & 15) as u8);

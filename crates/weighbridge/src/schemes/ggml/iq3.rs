@@ -6,19 +6,10 @@
 //! | IQ3_S | f16 `d`; 64 lower grid bytes; 64 ninth bits of the grid; 32 times eight signs; 8 scales | d (2 s + 1) times the signed magnitude |
 //!
 //! Where seven signs are stored, the eighth makes their number even.
-#![allow(unsafe_code)] // The AVX2 forms.
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
-
-#[cfg(target_arch = "x86_64")]
-use super::grids::avx2::{
-    crossed_bits, even_signs as even_signs8, join16, odd_scales8, signed, spread, upper16,
-};
-use super::grids::{self, even_signs, scale_signed};
+use super::grids::{self, digits, even_signs, scale_signed};
 use super::kernel::{Blocks, Kernel, half_at, kernel};
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{Number, avx2};
+use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Xxs, 98, 256>(), kernel::<S, 110, 256>()];
 
@@ -26,94 +17,6 @@ pub(super) static KERNELS: &[Kernel] = &[kernel::<Xxs, 98, 256>(), kernel::<S, 1
 #[inline(always)]
 fn pair([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
-}
-
-/// A grid for the AVX2 form.
-#[cfg(target_arch = "x86_64")]
-struct Grid<const N: usize> {
-    /// What digits stand for.
-    magnitudes: [f32; 8],
-    /// The entries' digits.
-    digits: &'static [[u8; 4]; N],
-    /// The entries' magnitudes.
-    numbers: &'static [[f32; 4]; N],
-}
-
-/// A block from its signs, 32 a group, and its scales; `entry` gives the place in the grid of
-/// four elements.
-///
-/// # Safety
-///
-/// Every place lies in the grid.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn decode<T: Number, const N: usize>(
-    out: &mut [T; 256],
-    grid: &Grid<N>,
-    signs: &[[u8; 4]],
-    scales: &[f32; 8],
-    entry: impl Fn(usize) -> usize,
-) {
-    for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
-        let entries = [0, 1, 2, 3, 4, 5, 6, 7].map(|four| entry(8 * group + four));
-        // SAFETY: passed on.
-        unsafe {
-            let scale = _mm256_set1_ps(scales[group]);
-            if T::IS_16_BIT {
-                looked_up32(out, grid, entries, signs, scale);
-            } else {
-                multiplied32(out, grid, entries, signs, scale);
-            }
-        }
-    }
-}
-
-/// A group of single-precision numbers.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn multiplied32<T: Number, const N: usize>(
-    out: &mut [T; 32],
-    grid: &Grid<N>,
-    entries: [usize; 8],
-    signs: [u8; 4],
-    scale: __m256,
-) {
-    // SAFETY: entries lie in the grid and have four numbers; twice sixteen are written.
-    unsafe {
-        let signs = _mm256_set1_epi32(i32::from_le_bytes(signs));
-        for (half, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let mut lanes = [_mm256_setzero_ps(); 2];
-            for (part, lanes) in lanes.iter_mut().enumerate() {
-                let eight = 2 * half + part;
-                let first = grid.numbers.get_unchecked(entries[2 * eight]);
-                let second = grid.numbers.get_unchecked(entries[2 * eight + 1]);
-                let numbers = _mm256_loadu2_m128(second.as_ptr(), first.as_ptr());
-                *lanes = signed(_mm256_mul_ps(numbers, scale), signs, eight);
-            }
-            T::store16(out.as_mut_ptr(), lanes[0], lanes[1]);
-        }
-    }
-}
-
-/// A group of sixteen-bit numbers. Codes: three bits of digit, the sign.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn looked_up32<T: Number, const N: usize>(
-    out: &mut [T; 32],
-    grid: &Grid<N>,
-    entries: [usize; 8],
-    signs: [u8; 4],
-    scale: __m256,
-) {
-    // SAFETY: entries lie in the grid; 32 are written.
-    unsafe {
-        let [a, b, c, d, e, f, g, h] =
-            entries.map(|entry| i32::from_le_bytes(*grid.digits.get_unchecked(entry)));
-        let digits = _mm256_setr_epi32(a, b, e, f, c, d, g, h);
-        let codes = _mm256_or_si256(digits, crossed_bits(signs, 8));
-        let numbers = _mm256_mul_ps(_mm256_loadu_ps(grid.magnitudes.as_ptr()), scale);
-        avx2::Table16::signed::<T>(numbers).store_crossed32(out.as_mut_ptr(), codes);
-    }
 }
 
 struct Xxs;
@@ -133,25 +36,12 @@ impl Blocks<98, 256> for Xxs {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 98], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block.
-        unsafe {
-            let at = block.as_ptr();
-            let words = _mm256_loadu_si256(at.add(66).cast());
-            let mut signs = [[0; 4]; 8];
-            _mm256_storeu_si256(signs.as_mut_ptr().cast(), even_signs8(words));
-            let mut scales = [0.0; 8];
-            // (s + 1/2) / 2 is (2 s + 1) / 4.
-            odd_scales8(&mut scales, _mm256_srli_epi32::<28>(words), avx2::half(at) * 0.25);
-            let grid = Grid {
-                magnitudes: [4.0, 12.0, 20.0, 28.0, 36.0, 44.0, 52.0, 62.0],
-                digits: &grids::avx2::IQ3_XXS.0,
-                numbers: &grids::avx2::IQ3_XXS_NUMBERS.0,
-            };
-            decode(out, &grid, &signs, &scales, |four| usize::from(block[2 + four]));
-        }
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 98], out: &mut [T; 256]) {
+        let (grid, numbers) = (&digits::IQ3_XXS.0, &digits::IQ3_XXS_NUMBERS.0);
+        isa.iq3_xxs(block, digits::IQ3_XXS_MAGNITUDES, grid, numbers, out, |values| {
+            Self::define(block, values);
+        });
     }
 }
 
@@ -176,38 +66,11 @@ impl Blocks<110, 256> for S {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 110], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block.
-        unsafe {
-            let at = block.as_ptr();
-            const SPREADS: [[u16; 16]; 4] = [
-                spread(8, 0xff00, 1),
-                spread(8, 0xff02, 1),
-                spread(8, 0xff04, 1),
-                spread(8, 0xff06, 1),
-            ];
-            let mut entries = [0u16; 64];
-            let bytes = at.add(66).cast::<i64>().read_unaligned();
-            for (part, spread) in SPREADS.iter().enumerate() {
-                let times = [256, 128, 64, 32, 16, 8, 4, 2];
-                let upper = upper16(bytes, spread, times, 0x100);
-                join16(&mut entries[16 * part..], at.add(2 + 16 * part), upper);
-            }
-            let mut scales = [0.0; 8];
-            let bytes = _mm_cvtsi32_si128(at.add(106).cast::<i32>().read_unaligned());
-            let both = _mm_unpacklo_epi8(bytes, _mm_srli_epi16::<4>(bytes));
-            let nibbles = _mm_and_si128(both, _mm_set1_epi8(15));
-            odd_scales8(&mut scales, _mm256_cvtepu8_epi32(nibbles), avx2::half(at));
-            let signs = block[74..106].as_chunks().0;
-            let grid = Grid {
-                magnitudes: [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0],
-                digits: &grids::avx2::IQ3_S.0,
-                numbers: &grids::avx2::IQ3_S_NUMBERS.0,
-            };
-            // A byte and a bit above it are below 512.
-            decode(out, &grid, signs, &scales, |four| usize::from(entries[four]));
-        }
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 110], out: &mut [T; 256]) {
+        let (grid, numbers) = (&digits::IQ3_S.0, &digits::IQ3_S_NUMBERS.0);
+        isa.iq3_s(block, digits::IQ3_S_MAGNITUDES, grid, numbers, out, |values| {
+            Self::define(block, values);
+        });
     }
 }

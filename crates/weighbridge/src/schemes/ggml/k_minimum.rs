@@ -19,18 +19,9 @@
 //!          4 ..  7   minimum 0 .. 3   and above them the upper two bits of minimum 4 .. 7
 //!          8 .. 11   lower four bits of scale 4 .. 7, above them those of minimum 4 .. 7
 //! ```
-#![allow(unsafe_code)] // The AVX2 forms.
-
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
 
 use super::kernel::{Blocks, Kernel, half_at, kernel};
-#[cfg(target_arch = "x86_64")]
-use super::spread::{load32, unsigned32};
-#[cfg(target_arch = "x86_64")]
-use crate::simd::avx2::Table16;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{Number, avx2};
+use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
     &[kernel::<Q2_K, 84, 256>(), kernel::<Q4_K, 144, 256>(), kernel::<Q5_K, 176, 256>()];
@@ -48,19 +39,6 @@ fn six_bits(bytes: &[u8]) -> [[u8; 8]; 2] {
         (first(scales) | last(lower, scales)).to_le_bytes(),
         (first(minimums) | last(lower >> 4, minimums)).to_le_bytes(),
     ]
-}
-
-/// Eight unsigned bytes, times `unit`, one for each lane.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
-    let mut products = [0.0; 8];
-    // SAFETY: eight are written.
-    unsafe {
-        let bytes = _mm_cvtsi64_si128(i64::from_le_bytes(bytes));
-        _mm256_storeu_ps(products.as_mut_ptr(), _mm256_mul_ps(avx2::unsigned8(bytes), unit));
-    }
-    products
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -83,50 +61,9 @@ impl Blocks<84, 256> for Q2_K {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block, everything written in `out`.
-        unsafe {
-            let at = block.as_ptr();
-            // Two groups for each pair of bits, which stay at their place in the byte.
-            let down = _mm256_setr_ps(1.0, 1.0, 0.25, 0.25, 0.0625, 0.0625, 0.015_625, 0.015_625);
-            let d = _mm256_mul_ps(_mm256_set1_ps(avx2::half(at.add(80))), down);
-            let m = _mm256_set1_ps(avx2::half(at.add(82)));
-            for half in 0..2 {
-                let both = u64::from_le_bytes(at.add(8 * half).cast::<[u8; 8]>().read());
-                let nibbles = |bits: u64| (bits & 0x0f0f_0f0f_0f0f_0f0f).to_le_bytes();
-                let scales = products(nibbles(both), d);
-                let minimums = products(nibbles(both >> 4), m);
-                let bytes = load32::<T>(at.add(16 + 32 * half));
-                for pair in 0..4 {
-                    let q = _mm256_and_si256(
-                        bytes,
-                        _mm256_set1_epi8((3u8 << (2 * pair)).cast_signed()),
-                    );
-                    unsigned32(
-                        out.as_mut_ptr().add(128 * half + 32 * pair),
-                        q,
-                        [&scales[2 * pair], &scales[2 * pair + 1]],
-                        [&minimums[2 * pair], &minimums[2 * pair + 1]],
-                    );
-                }
-            }
-        }
-    }
-}
-
-/// The sixteen numbers that a group of nibbles can be.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
-    // SAFETY: registers only.
-    unsafe {
-        let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
-        let value = |q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum);
-        let low = _mm256_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0);
-        let high = _mm256_setr_ps(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
-        Table16::new::<T>(value(low), value(high))
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 84], out: &mut [T; 256]) {
+        isa.q2_k(block, out, |values| Self::define(block, values));
     }
 }
 
@@ -151,34 +88,9 @@ impl Blocks<144, 256> for Q4_K {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 144], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block, everything written in `out`.
-        unsafe {
-            let at = block.as_ptr();
-            let [scales, minimums] = six_bits(&block[4..16]);
-            let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
-            let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
-            let low = _mm256_set1_epi8(15);
-            for pair in 0..4 {
-                let bytes = if T::IS_16_BIT {
-                    avx2::crossed(_mm256_loadu_si256(at.add(16 + 32 * pair).cast()))
-                } else {
-                    load32::<T>(at.add(16 + 32 * pair))
-                };
-                let high = _mm256_srli_epi16::<4>(bytes);
-                for (group, q) in [(2 * pair, bytes), (2 * pair + 1, high)] {
-                    let (scale, minimum) = (&scales[group], &minimums[group]);
-                    let (q, out) = (_mm256_and_si256(q, low), out.as_mut_ptr().add(32 * group));
-                    if T::IS_16_BIT {
-                        sixteen::<T>(scale, minimum).store_crossed32(out, q);
-                    } else {
-                        unsigned32(out, q, [scale; 2], [minimum; 2]);
-                    }
-                }
-            }
-        }
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 144], out: &mut [T; 256]) {
+        isa.q4_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
     }
 }
 
@@ -205,32 +117,8 @@ impl Blocks<176, 256> for Q5_K {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 176], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block, everything written in `out`.
-        unsafe {
-            let at = block.as_ptr();
-            let [scales, minimums] = six_bits(&block[4..16]);
-            let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
-            let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
-            let (low, fifth) = (_mm256_set1_epi8(15), _mm256_set1_epi8(16));
-            let mut fifths = load32::<T>(at.add(16));
-            // Two of the fifth bits come to their place, above the nibbles, with each turn.
-            for pair in 0..4 {
-                let bytes = load32::<T>(at.add(48 + 32 * pair));
-                let even = _mm256_and_si256(_mm256_slli_epi16::<4>(fifths), fifth);
-                let odd = _mm256_and_si256(_mm256_slli_epi16::<3>(fifths), fifth);
-                let even = _mm256_or_si256(_mm256_and_si256(bytes, low), even);
-                let odd =
-                    _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low), odd);
-                for (group, q) in [(2 * pair, even), (2 * pair + 1, odd)] {
-                    let (scale, minimum) = (&scales[group], &minimums[group]);
-                    let out = out.as_mut_ptr().add(32 * group);
-                    unsigned32(out, q, [scale; 2], [minimum; 2]);
-                }
-                fifths = _mm256_srli_epi16::<2>(fifths);
-            }
-        }
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 176], out: &mut [T; 256]) {
+        isa.q5_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
     }
 }

@@ -1,16 +1,16 @@
 //! What every block type provides, and the loops that drive it.
 //!
 //! A block type is a [`Blocks`]: its scalar [`define`](Blocks::define) is the definition, and all
-//! that an architecture without kernels of its own runs. [`avx2`](Blocks::avx2) is by default the
-//! same function compiled again for that level; a type overrides it where that is measurably
-//! faster. Adding a type is its row in `blocks.rs`, its `Blocks` in a file of this folder, and
+//! that an architecture without kernels of its own runs; [`decode`](Blocks::decode) names the form
+//! of it that a set of instructions may have (`simd/blocks.rs`). Adding a type is its row in `blocks.rs`, its `Blocks` in a file of this folder, and
 //! its line in that file's `KERNELS`.
-#![allow(unsafe_code)] // The AVX2 forms; each is reached only where the CPU has that level.
+
+use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
 use crate::schemes::Out;
-use crate::simd::{Level, Number, Set};
+use crate::simd::{self, Isa, Level, Number, Task};
 
 /// The most elements a block has.
 pub(crate) const MOST_ELEMENTS: usize = 256;
@@ -23,19 +23,10 @@ pub(super) trait Blocks<const BYTES: usize, const ELEMENTS: usize> {
     /// The definition.
     fn define(block: &[u8; BYTES], out: &mut [f32; ELEMENTS]);
 
-    /// The same at the AVX2 level, in any output type.
+    /// Decodes a block to any output type with a set of instructions, by its form of this type.
     ///
-    /// Must be `#[inline(always)]`, so that it is compiled with that level's instructions.
-    ///
-    /// # Safety
-    ///
-    /// The CPU has AVX2 and F16C.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; BYTES], out: &mut [T; ELEMENTS]) {
-        // SAFETY: the caller saw to the CPU.
-        unsafe { T::through_lanes(out, |values| Self::define(block, values)) }
-    }
+    /// Must be `#[inline(always)]`, so that it is compiled with those instructions.
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; BYTES], out: &mut [T; ELEMENTS]);
 }
 
 /// A block type with its size forgotten: what the table holds.
@@ -80,44 +71,26 @@ fn decode<B: Blocks<BYTES, ELEMENTS>, T: Number, const BYTES: usize, const ELEME
 ) {
     let (blocks, out) = (blocks.as_chunks().0, out.as_chunks_mut().0);
     debug_assert_eq!(blocks.len(), out.len());
-    match level.set() {
-        // SAFETY: a level comes from `simd::level` or `Level::available`: the CPU has it.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { decode_avx2::<B, T, BYTES, ELEMENTS>(blocks, out) },
-        _ => decode_baseline::<B, T, BYTES, ELEMENTS>(blocks, out),
-    }
+    simd::run(level, Decode::<B, T, BYTES, ELEMENTS> { blocks, out, of: PhantomData });
 }
 
-#[inline(never)]
-fn decode_baseline<
-    B: Blocks<BYTES, ELEMENTS>,
-    T: Number,
-    const BYTES: usize,
-    const ELEMENTS: usize,
->(
-    blocks: &[[u8; BYTES]],
-    out: &mut [[T; ELEMENTS]],
-) {
-    for (block, out) in blocks.iter().zip(out) {
-        T::through(out, |values| B::define(block, values));
-    }
+/// Whole blocks that are to be decoded.
+struct Decode<'a, B, T, const BYTES: usize, const ELEMENTS: usize> {
+    blocks: &'a [[u8; BYTES]],
+    out: &'a mut [[T; ELEMENTS]],
+    of: PhantomData<B>,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn decode_avx2<
-    B: Blocks<BYTES, ELEMENTS>,
-    T: Number,
-    const BYTES: usize,
-    const ELEMENTS: usize,
->(
-    blocks: &[[u8; BYTES]],
-    out: &mut [[T; ELEMENTS]],
-) {
-    for (block, out) in blocks.iter().zip(out) {
-        // SAFETY: the caller saw to the CPU.
-        unsafe { B::avx2(block, out) }
+impl<B: Blocks<BYTES, ELEMENTS>, T: Number, const BYTES: usize, const ELEMENTS: usize> Task
+    for Decode<'_, B, T, BYTES, ELEMENTS>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        for (block, out) in self.blocks.iter().zip(self.out) {
+            B::decode(isa, block, out);
+        }
     }
 }
 

@@ -22,8 +22,6 @@ mod apr_q4;
 mod bits;
 mod codebook;
 mod companion;
-#[cfg(target_arch = "x86_64")]
-mod four;
 mod fp4;
 mod grids;
 mod iq1;
@@ -34,8 +32,6 @@ mod k_signed;
 mod kernel;
 mod rows;
 mod simple;
-#[cfg(target_arch = "x86_64")]
-mod spread;
 mod ternary;
 
 pub(crate) use kernel::Kernel;

@@ -10,16 +10,9 @@
 //! whose base-3 digits follow the point: three times it has the first digit above its eight bits
 //! and the remaining ones below. In TQ2_0 a run of 32 bytes holds 32 elements in its lowest two
 //! bits, 32 in the next two, and so on; nothing writes the number 3, which reads as 2.
-#![allow(unsafe_code)] // The AVX2 forms.
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
-
-#[cfg(target_arch = "x86_64")]
-use super::four::Four;
 use super::kernel::{Blocks, Kernel, half_at, kernel};
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{Number, avx2};
+use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[kernel::<Tq1_0, 54, 256>(), kernel::<Tq2_0, 66, 256>()];
 
@@ -40,49 +33,6 @@ fn digits_times_scale<const BYTES: usize>(run: &[u8], scale: f32, out: &mut [f32
     }
 }
 
-/// Bytes with their highest bits turned: of those a signed comparison tells the first digit, and
-/// three times them are the remaining digits with their highest bits turned.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn first_digit(turned: __m256i) -> __m256i {
-    // SAFETY: registers only.
-    unsafe {
-        // Three times a byte reaches 256 from 86 on, and 512 from 171 on.
-        let one = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((85u8 ^ 128).cast_signed()));
-        let two = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((170u8 ^ 128).cast_signed()));
-        _mm256_abs_epi8(_mm256_add_epi8(one, two))
-    }
-}
-
-/// What remains of bytes without their first digits.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn without_first(bytes: __m256i) -> __m256i {
-    // SAFETY: registers only.
-    unsafe { _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes)) }
-}
-
-/// The third run: four bytes, without none, one, two and three of their digits.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn third_run(at: *const u8) -> __m256i {
-    // SAFETY: four bytes may be read.
-    unsafe {
-        let bytes = _mm256_set1_epi32(at.cast::<i32>().read_unaligned());
-        let words = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(bytes));
-        // Each four words times a power of three; then the lower bytes, at the places asked for.
-        let powers = _mm256_setr_epi64x(
-            0x0001_0001_0001_0001,
-            0x0003_0003_0003_0003,
-            0x0009_0009_0009_0009,
-            0x001b_001b_001b_001b,
-        );
-        let products = _mm256_and_si256(_mm256_mullo_epi16(words, powers), _mm256_set1_epi16(255));
-        let bytes = _mm256_packus_epi16(products, products);
-        _mm256_xor_si256(bytes, _mm256_set1_epi8(-128))
-    }
-}
-
 struct Tq1_0;
 
 impl Blocks<54, 256> for Tq1_0 {
@@ -96,31 +46,9 @@ impl Blocks<54, 256> for Tq1_0 {
         digits_times_scale::<4>(&block[THIRD.0..], d, &mut out[THIRD.1..]);
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 54], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block; eight times 32 are written.
-        unsafe {
-            let (at, out) = (block.as_ptr(), out.as_mut_ptr());
-            let values = Four::from_minus_one::<T>(avx2::half(at.add(52)));
-            let highest = _mm256_set1_epi8(-128);
-            let mut rest = _mm256_xor_si256(avx2::crossed(_mm256_loadu_si256(at.cast())), highest);
-            for digit in 0..5 {
-                values.store_crossed32(out.add(32 * digit), first_digit(rest));
-                rest = without_first(rest);
-            }
-            // Two digits of the second run at a time; its fifth with all of the third run.
-            let second = _mm256_castsi128_si256(_mm_loadu_si128(at.add(SECOND.0).cast()));
-            let second = _mm256_permute4x64_epi64::<0b01_01_00_00>(second);
-            let second = _mm256_xor_si256(second, highest);
-            let mut rest = _mm256_blend_epi32::<0b1100_1100>(second, without_first(second));
-            for digits in 0..2 {
-                values.store_crossed32(out.add(SECOND.1 + 32 * digits), first_digit(rest));
-                rest = without_first(without_first(rest));
-            }
-            let third = _mm256_blend_epi32::<0b1100_1100>(rest, third_run(at.add(THIRD.0)));
-            values.store_crossed32(out.add(SECOND.1 + 64), first_digit(third));
-        }
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 54], out: &mut [T; 256]) {
+        isa.tq1_0(block, out, |values| Self::define(block, values));
     }
 }
 
@@ -140,22 +68,9 @@ impl Blocks<66, 256> for Tq2_0 {
             }
         }
     }
-    #[cfg(target_arch = "x86_64")]
+
     #[inline(always)]
-    unsafe fn avx2<T: Number>(block: &[u8; 66], out: &mut [T; 256]) {
-        // SAFETY: everything read lies in the block; twice four times 32 are written.
-        unsafe {
-            let (at, out) = (block.as_ptr(), out.as_mut_ptr());
-            let values = Four::from_minus_one::<T>(avx2::half(at.add(64)));
-            for run in 0..2 {
-                let mut bytes = avx2::crossed(_mm256_loadu_si256(at.add(32 * run).cast()));
-                let out = out.add(128 * run);
-                for plane in 0..4 {
-                    let indices = _mm256_and_si256(bytes, _mm256_set1_epi8(3));
-                    values.store_crossed32(out.add(32 * plane), indices);
-                    bytes = _mm256_srli_epi16::<2>(bytes);
-                }
-            }
-        }
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 66], out: &mut [T; 256]) {
+        isa.tq2_0(block, out, |values| Self::define(block, values));
     }
 }

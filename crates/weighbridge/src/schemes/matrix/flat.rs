@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Codes, Factor, GROUPS, Run, apply, first_not_finite, length};
+use super::{Arithmetic, Codes, Factor, GROUPS, Run, decode, first_not_finite, length};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{ByElements, Element, Elements, Out};
@@ -67,7 +67,7 @@ impl Flat {
                 group: length(self.block),
                 into: length(at % self.block),
             };
-            apply::decode(level, &self.codes, self.arithmetic, native, &run, now);
+            decode(level, &self.codes, self.arithmetic, native, &run, now);
             (at, out) = (end, rest);
         }
         Ok(())

@@ -14,33 +14,18 @@ use std::ops::Range;
 use super::{ByElements, Element, Elements, Out};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::simd::{self, Level, Number};
+use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
-#[cfg(test)]
-mod agreement;
-mod apply;
-mod codes;
 mod e2m1;
-#[cfg(target_arch = "x86_64")]
-mod fast;
 mod flat;
 mod grid;
 
-pub(crate) use apply::Arithmetic;
-pub(crate) use codes::{Codes, Packing};
 pub(crate) use e2m1::E2M1;
 pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
 
-/// The factors of one group of codes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Factor {
-    /// What the number is multiplied with.
-    pub scale: f32,
-    /// A zero point, or what is added; see [`Arithmetic`].
-    pub offset: f32,
-}
+pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, decode};
 
 /// Where the factors of a matrix come from.
 pub(crate) trait Factors: Send + Sync {
@@ -176,29 +161,11 @@ impl Matrix {
                 // Columns of the first group that lie before the stretch.
                 into: length(at % self.group),
             };
-            self.decode_run(level, native, &run, now);
+            decode(level, &self.codes, self.arithmetic, native, &run, now);
             at = end;
         }
         Ok(())
     }
-
-    fn decode_run<T: Number>(&self, level: Level, native: bool, run: &Run<'_>, out: &mut [T]) {
-        apply::decode(level, &self.codes, self.arithmetic, native, run, out);
-    }
-}
-
-/// Consecutive codes of one matrix row, with the factors of their groups.
-pub(crate) struct Run<'a> {
-    /// Bytes that hold the codes.
-    pub codes: &'a [u8],
-    /// Codes in those bytes before the first one.
-    pub start: usize,
-    /// Factors, one for each group.
-    pub factors: &'a [Factor],
-    /// Codes in a group.
-    pub group: usize,
-    /// Codes of the first group that come before the first one.
-    pub into: usize,
 }
 
 fn check_finite(factors: &[Factor], row: u64, first: u64) -> Result<()> {
@@ -219,17 +186,6 @@ fn first_not_finite(factors: &[Factor]) -> Option<usize> {
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
     Error::malformed(format!("the scale of row {row}, group {group} is {scale}"))
         .hint("a scale must be a finite number; the file is damaged, or its scheme is another")
-}
-
-/// Decodes a run whose arithmetic has no roundings of its own.
-pub(crate) fn decode_run<T: Number>(
-    level: Level,
-    codes: &Codes,
-    arithmetic: Arithmetic,
-    run: &Run<'_>,
-    out: &mut [T],
-) {
-    apply::decode(level, codes, arithmetic, false, run, out);
 }
 
 /// What is in memory has a length that fits.

@@ -190,7 +190,7 @@ impl Turned<'_> {
                     powers(&self.scales.row(row)[group..group + across], factors)
                         .map_err(|odd| (row as u64, first + (group + odd) as u64))?;
                     let run = Run { codes, start: 0, factors, group: BLOCK, into: 0 };
-                    matrix::decode_run(level, &self.of.codes, Arithmetic::Times, &run, tile);
+                    matrix::decode(level, &self.of.codes, Arithmetic::Times, false, &run, tile);
                 }
                 let here = wanted.start.max(group * BLOCK)..wanted.end.min(group * BLOCK + columns);
                 let out = &mut out[(here.start - wanted.start) * rows + start..];

@@ -14,12 +14,11 @@ use super::{ByElements, Elements, Out};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::simd::{self, Level, Number, half_to_f32};
+use crate::simd::{self, Level, Number, half_to_f32, small_floats};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
 
 mod narrow;
-mod small_floats;
 
 /// The scheme's name in reports.
 pub const NAME: &str = "plain";

@@ -4,8 +4,7 @@
 //! They were found by search, so there is no formula behind them. The files of this folder hold
 //! them as digits; here they become the bytes that kernels read.
 
-#[cfg(target_arch = "x86_64")]
-pub(super) mod avx2;
+pub(super) mod digits;
 mod iq1;
 mod iq2;
 mod iq3;
@@ -31,6 +30,10 @@ const fn expand<const BITS: usize, const DIGITS: usize, const N: usize>(
 
 /// -1, 0 and 1 as bytes.
 const TERNARY: [u8; 3] = [0xff, 0, 1];
+/// The magnitudes of IQ3_XXS.
+const IQ3_XXS_MAGNITUDES: [u8; 8] = [4, 12, 20, 28, 36, 44, 52, 62];
+/// The magnitudes of IQ3_S.
+const IQ3_S_MAGNITUDES: [u8; 8] = [1, 3, 5, 7, 9, 11, 13, 15];
 /// The magnitudes of IQ2.
 const IQ2: [u8; 3] = [8, 25, 43];
 
@@ -43,10 +46,9 @@ pub(super) static IQ2_XS: [[u8; 8]; 512] = expand::<2, 8, _>(&iq2::XS, &IQ2);
 /// IQ2_S.
 pub(super) static IQ2_S: [[u8; 8]; 1024] = expand::<2, 8, _>(&iq2::S, &IQ2);
 /// IQ3_XXS.
-pub(super) static IQ3_XXS: [[u8; 4]; 256] =
-    expand::<3, 4, _>(&iq3::XXS, &[4, 12, 20, 28, 36, 44, 52, 62]);
+pub(super) static IQ3_XXS: [[u8; 4]; 256] = expand::<3, 4, _>(&iq3::XXS, &IQ3_XXS_MAGNITUDES);
 /// IQ3_S.
-pub(super) static IQ3_S: [[u8; 4]; 512] = expand::<3, 4, _>(&iq3::S, &[1, 3, 5, 7, 9, 11, 13, 15]);
+pub(super) static IQ3_S: [[u8; 4]; 512] = expand::<3, 4, _>(&iq3::S, &IQ3_S_MAGNITUDES);
 
 /// Eight signs from seven: the eighth is set where the number of the others is odd.
 static EVEN_SIGNS: [u8; 128] = {

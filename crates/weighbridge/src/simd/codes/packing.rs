@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dtype::DType;
-use crate::schemes::plain;
+use crate::simd::small_floats;
 
 /// How the codes of a row are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,13 +120,12 @@ impl Kind {
                 found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan()
             })
         };
-        let float = |dtype: DType| all(&|code| plain::number(dtype, &[code], 0));
         match packing {
             Packing::LowNibbles | Packing::HighNibbles => Self::Sixteen,
             Packing::Bytes if all(&|code| f32::from(code.cast_signed())) => Self::Signed,
             Packing::Bytes if all(&|code| f32::from(code)) => Self::Unsigned,
-            Packing::Bytes if float(DType::F8_E4M3) => Self::E4m3,
-            Packing::Bytes if float(DType::F8_E5M2) => Self::E5m2,
+            Packing::Bytes if all(&small_floats::e4m3) => Self::E4m3,
+            Packing::Bytes if all(&small_floats::e5m2) => Self::E5m2,
             _ => Self::Other,
         }
     }

@@ -1,18 +1,11 @@
-//! The AVX2 forms of [`super::streams`] and [`super::scattered`]: words transposed in registers.
-//!
-//! Everything is `#[inline(always)]`, to be compiled into the few functions with
-//! `#[target_feature]`.
-#![allow(unsafe_code)] // Intrinsics; reached only where the CPU has AVX2.
+//! Codes that are stored by columns: words turned in registers.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::BLOCK;
-use super::scattered::{PANEL, Panel};
-use super::streams::Columns64;
-use super::zeros::INTERLEAVED;
 use crate::simd::Number;
-use crate::source::Staged;
+use crate::simd::columns::EightColumns;
 
 /// Four columns of eight rows of words: out of eight times sixteen bytes, each column as one
 /// register.
@@ -38,7 +31,12 @@ unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
 
 /// Eight words to byte `at` of a stream.
 #[inline(always)]
-unsafe fn store(streams: &mut Columns64, column: usize, at: usize, words: __m256i) {
+unsafe fn store<const BYTES: usize, const COLUMNS: usize>(
+    streams: &mut [[u8; BYTES]; COLUMNS],
+    column: usize,
+    at: usize,
+    words: __m256i,
+) {
     let eight = &mut streams[column][at..at + 32];
     // SAFETY: 32 bytes are there to be written.
     unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), words) }
@@ -46,18 +44,17 @@ unsafe fn store(streams: &mut Columns64, column: usize, at: usize, words: __m256
 
 /// Transposes as many whole blocks of eight rows and four columns as there are, from the first
 /// on; answers how many rows and columns those were.
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn transpose(
-    streams: &mut Columns64,
-    codes: &Staged<'_>,
+#[inline(always)]
+pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
+    streams: &mut [[u8; BYTES]; COLUMNS],
+    row_of: impl Fn(usize) -> &'a [u8],
     columns: &Range<usize>,
     rows: &Range<usize>,
 ) -> (usize, usize) {
     let (whole_rows, whole_columns) = (rows.len() / 8 * 8, columns.len() / 4 * 4);
     for row in (0..whole_rows).step_by(8) {
         let words: [&[u8]; 8] = std::array::from_fn(|i| {
-            &codes.row(rows.start + row + i)[4 * columns.start..4 * columns.end]
+            &row_of(rows.start + row + i)[4 * columns.start..4 * columns.end]
         });
         for column in (0..whole_columns).step_by(4) {
             // SAFETY: each row has four words from there on; the CPU is the caller's business.
@@ -105,13 +102,13 @@ unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
 
 /// Regroups whole blocks of 64 inputs of `columns`, from the first on; answers how many inputs
 /// those were. At most eight words of each row are looked at.
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn regroup(
-    streams: &mut Columns64,
-    codes: &Staged<'_>,
+#[inline(always)]
+pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
+    streams: &mut [[u8; BYTES]; COLUMNS],
+    row_of: impl Fn(usize) -> &'a [u8],
     columns: &Range<usize>,
     inputs: &Range<usize>,
+    order: [u32; 8],
 ) -> usize {
     let words = columns.start / 8..columns.end.div_ceil(8);
     let whole = inputs.len() / 64 * 64;
@@ -122,7 +119,7 @@ pub(super) unsafe fn regroup(
             // SAFETY: the CPU is the caller's business.
             unsafe {
                 let rows = std::array::from_fn(|i| {
-                    let row = codes.row(inputs.start + first + 8 * eighth + i);
+                    let row = row_of(inputs.start + first + 8 * eighth + i);
                     load_words(&row[4 * words.start..4 * words.end])
                 });
                 for (words, block) in exchange_nibbles(rows).into_iter().zip(block) {
@@ -130,7 +127,7 @@ pub(super) unsafe fn regroup(
                 }
             }
         }
-        for (output, nibble) in (0..8).zip(INTERLEAVED) {
+        for (output, nibble) in (0..8).zip(order) {
             for word in (0..words.len()).step_by(4) {
                 let rows = std::array::from_fn(|eighth| {
                     block[eighth][nibble as usize][word..word + 4].as_ptr().cast()
@@ -161,34 +158,30 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
     }
 }
 
-/// Numbers of eight outputs as they are stored: eight for each input.
-///
-/// # Safety
-///
-/// The CPU has AVX2 and F16C.
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-pub(super) unsafe fn panel<T: Number>(panel: &Panel<'_>, out: &mut [T]) {
-    let (bits, per_word) = (panel.bits, 32 / panel.bits as usize);
-    let mask = _mm256_set1_epi32((u32::MAX >> (32 - bits)).cast_signed());
-    let shift = _mm_cvtsi32_si128(bits.cast_signed());
-    let [scales, zeros] = panel.factors;
-    let rows = (panel.inputs.start / per_word..)
-        .zip(panel.groups.chunks(per_word).zip(out.chunks_mut(PANEL * per_word)));
-    for (row, (groups, out)) in rows {
-        // SAFETY: eight words are read of a row that has them.
-        let mut words = unsafe { load_words(&panel.codes.row(row)[4 * panel.column..]) };
-        for (group, out) in groups.iter().zip(out.as_chunks_mut::<PANEL>().0) {
-            let at = u32::from_le_bytes(*group) as usize * BLOCK;
-            let (scales, zeros) = (&scales[at..at + PANEL], &zeros[at..at + PANEL]);
+/// Decodes eight columns side by side.
+#[inline(always)]
+pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
+    codes: &EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+    out: &mut [T],
+) {
+    // SAFETY: registers only.
+    let (mask, shift) = unsafe {
+        let mask = (u32::MAX >> (32 - codes.bits)).cast_signed();
+        (_mm256_set1_epi32(mask), _mm_cvtsi32_si128(codes.bits.cast_signed()))
+    };
+    for (row, groups, out) in codes.rows(out) {
+        // SAFETY: eight words are read, or fewer if there are not so many.
+        let mut words = unsafe { load_words(row) };
+        for (group, out) in groups.iter().zip(out.as_chunks_mut::<8>().0) {
+            let [scales, zeros] = codes.factors_of(*group);
             // SAFETY: eight factors of each kind are read, eight numbers written.
             unsafe {
                 let code = _mm256_cvtepi32_ps(_mm256_and_si256(words, mask));
                 let above = _mm256_sub_ps(code, _mm256_loadu_ps(zeros.as_ptr()));
                 let value = _mm256_mul_ps(above, _mm256_loadu_ps(scales.as_ptr()));
                 T::store8(out.as_mut_ptr(), value);
+                words = _mm256_srl_epi32(words, shift);
             }
-            words = _mm256_srl_epi32(words, shift);
         }
     }
 }

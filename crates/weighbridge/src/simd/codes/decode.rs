@@ -3,13 +3,32 @@
 //! The definition takes a code, looks its number up and combines it with its group's factors, a
 //! step at a time. The common kinds of codes have forms for AVX2 in `fast`, which do whole groups, and
 //! as much of a segment as comes in whole vectors; the definition does the rest.
-#![allow(unsafe_code)] // The functions compiled for AVX2.
 
-use super::codes::Codes;
-#[cfg(target_arch = "x86_64")]
-use super::fast;
-use super::{Factor, Run};
-use crate::simd::{Level, Number, Set};
+use super::Codes;
+use crate::simd::{self, Isa, Level, Number, Task};
+
+/// The factors of one group of codes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Factor {
+    /// What the number is multiplied with.
+    pub scale: f32,
+    /// A zero point, or what is added; see [`Arithmetic`].
+    pub offset: f32,
+}
+
+/// Consecutive codes of one matrix row, with the factors of their groups.
+pub(crate) struct Run<'a> {
+    /// Bytes that hold the codes.
+    pub codes: &'a [u8],
+    /// Codes in those bytes before the first one.
+    pub start: usize,
+    /// Factors, one for each group.
+    pub factors: &'a [Factor],
+    /// Codes in a group.
+    pub group: usize,
+    /// Codes of the first group that come before the first one.
+    pub into: usize,
+}
 
 /// How a code's number and its group's factors are combined. Every step is rounded to f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +61,7 @@ impl Arithmetic {
 
 /// Consecutive codes that share their factors.
 #[derive(Clone, Copy)]
-pub(super) struct Segment<'a> {
+pub(crate) struct Segment<'a> {
     /// Bytes that hold them.
     pub bytes: &'a [u8],
     /// Codes in those bytes before the first one.
@@ -53,8 +72,9 @@ pub(super) struct Segment<'a> {
     pub stepwise: bool,
 }
 
-/// Decodes a run.
-pub(super) fn decode<T: Number>(
+/// Decodes a run. `native` says that the output is of the weight's native type, so that the
+/// roundings of [`Arithmetic::TimesPlus`] apply.
+pub(crate) fn decode<T: Number>(
     level: Level,
     codes: &Codes,
     arithmetic: Arithmetic,
@@ -62,33 +82,33 @@ pub(super) fn decode<T: Number>(
     run: &Run<'_>,
     out: &mut [T],
 ) {
-    match level.set() {
-        // SAFETY: a level is only ever one that the CPU has.
-        #[cfg(target_arch = "x86_64")]
-        Set::Avx2 => unsafe { decode_avx2(codes, arithmetic, native, run, out) },
-        _ => segments(run, native, out, |segment, out| define(codes, arithmetic, segment, out)),
-    }
+    simd::run(level, Decode { codes, arithmetic, native, run, out });
 }
 
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,f16c")]
-unsafe fn decode_avx2<T: Number>(
-    codes: &Codes,
+/// The task of [`decode`].
+struct Decode<'a, T> {
+    codes: &'a Codes,
     arithmetic: Arithmetic,
     native: bool,
-    run: &Run<'_>,
-    out: &mut [T],
-) {
-    // SAFETY: the caller saw to the CPU.
-    let done = unsafe { fast::groups(codes, arithmetic, native, run, out) };
-    let rest = Run { start: run.start + done, factors: &run.factors[done / run.group..], ..*run };
-    segments(&rest, native, &mut out[done..], |segment, out| {
-        // SAFETY: the caller saw to the CPU.
-        let done = unsafe { fast::decode(codes, arithmetic, segment, out) };
-        let segment = Segment { start: segment.start + done, ..segment };
-        define(codes, arithmetic, segment, &mut out[done..]);
-    });
+    run: &'a Run<'a>,
+    out: &'a mut [T],
+}
+
+impl<T: Number> Task for Decode<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        let Self { codes, arithmetic, native, run, out } = self;
+        let done = isa.code_groups(codes, arithmetic, native, run, out);
+        let rest =
+            Run { start: run.start + done, factors: &run.factors[done / run.group..], ..*run };
+        segments(&rest, native, &mut out[done..], |segment, out| {
+            let done = isa.code_segment(codes, arithmetic, segment, out);
+            let segment = Segment { start: segment.start + done, ..segment };
+            define(codes, arithmetic, segment, &mut out[done..]);
+        });
+    }
 }
 
 /// Cuts a run into segments.

@@ -1,4 +1,4 @@
-//! The grids at the AVX2 level, and what the kernels of IQ1, IQ2 and IQ3 share.
+//! What the kernels of IQ1, IQ2 and IQ3 share.
 //!
 //! Numbers are not converted and multiplied one by one. In single precision, each digit of an
 //! entry of eight picks one of four numbers that are scaled already; entries of four are kept as
@@ -9,55 +9,9 @@
 
 use std::arch::x86_64::*;
 
-use super::{expand, iq1, iq2, iq3};
-
-/// A table that begins with a cache line, so that no entry lies in two.
-#[repr(align(64))]
-pub(in super::super) struct Aligned<T>(pub(in super::super) T);
-
-/// Four bytes an entry as numbers.
-const fn numbers<const N: usize>(grid: &[[u8; 4]; N]) -> [[f32; 4]; N] {
-    let mut numbers = [[0.0; 4]; N];
-    let mut entry = 0;
-    while entry < N {
-        let [a, b, c, d] = grid[entry];
-        numbers[entry] = [a as f32, b as f32, c as f32, d as f32];
-        entry += 1;
-    }
-    numbers
-}
-
-/// IQ1_S and IQ1_M: digits.
-pub(in super::super) static IQ1: Aligned<[[u8; 8]; 2048]> =
-    Aligned(expand::<2, 8, _>(&iq1::TERNARY, &DIGITS));
-/// IQ2_XXS: digits.
-pub(in super::super) static IQ2_XXS: Aligned<[[u8; 8]; 256]> =
-    Aligned(expand::<2, 8, _>(&iq2::XXS, &DIGITS));
-/// IQ2_XS: digits.
-pub(in super::super) static IQ2_XS: Aligned<[[u8; 8]; 512]> =
-    Aligned(expand::<2, 8, _>(&iq2::XS, &DIGITS));
-/// IQ2_S: digits.
-pub(in super::super) static IQ2_S: Aligned<[[u8; 8]; 1024]> =
-    Aligned(expand::<2, 8, _>(&iq2::S, &DIGITS));
-/// IQ3_XXS: digits.
-pub(in super::super) static IQ3_XXS: Aligned<[[u8; 4]; 256]> =
-    Aligned(expand::<3, 4, _>(&iq3::XXS, &DIGITS));
-/// IQ3_S: digits.
-pub(in super::super) static IQ3_S: Aligned<[[u8; 4]; 512]> =
-    Aligned(expand::<3, 4, _>(&iq3::S, &DIGITS));
-/// IQ3_XXS: numbers.
-pub(in super::super) static IQ3_XXS_NUMBERS: Aligned<[[f32; 4]; 256]> =
-    Aligned(numbers(&super::IQ3_XXS));
-/// IQ3_S: numbers.
-pub(in super::super) static IQ3_S_NUMBERS: Aligned<[[f32; 4]; 512]> =
-    Aligned(numbers(&super::IQ3_S));
-
-/// What digits stand for where they are wanted themselves.
-const DIGITS: [u8; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
-
 /// The number of `table` that each digit of `entry` picks; both halves of `table` are the same.
 #[inline(always)]
-pub(in super::super) unsafe fn picked(table: __m256, entry: &[u8; 8]) -> __m256 {
+pub(super) unsafe fn picked(table: __m256, entry: &[u8; 8]) -> __m256 {
     // SAFETY: eight bytes are read.
     unsafe {
         let digits = _mm256_cvtepu8_epi32(_mm_loadl_epi64(entry.as_ptr().cast()));
@@ -67,7 +21,7 @@ pub(in super::super) unsafe fn picked(table: __m256, entry: &[u8; 8]) -> __m256 
 
 /// The digits of four entries, [`crossed`](crate::simd::avx2::crossed).
 #[inline(always)]
-pub(in super::super) unsafe fn crossed_digits(entries: [&[u8; 8]; 4]) -> __m256i {
+pub(super) unsafe fn crossed_digits(entries: [&[u8; 8]; 4]) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let [a, b, c, d] = entries.map(|entry| i64::from_le_bytes(*entry));
@@ -77,7 +31,7 @@ pub(in super::super) unsafe fn crossed_digits(entries: [&[u8; 8]; 4]) -> __m256i
 
 /// 32 bits as bytes that are [`crossed`](crate::simd::avx2::crossed): `code` where the bit is set.
 #[inline(always)]
-pub(in super::super) unsafe fn crossed_bits(bits: [u8; 4], code: i8) -> __m256i {
+pub(super) unsafe fn crossed_bits(bits: [u8; 4], code: i8) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let byte = _mm256_setr_epi64x(
@@ -95,7 +49,7 @@ pub(in super::super) unsafe fn crossed_bits(bits: [u8; 4], code: i8) -> __m256i 
 
 /// Eight numbers negated where their sign is set: byte `eight` of each lane of `signs`.
 #[inline(always)]
-pub(in super::super) unsafe fn signed(numbers: __m256, signs: __m256i, eight: usize) -> __m256 {
+pub(super) unsafe fn signed(numbers: __m256, signs: __m256i, eight: usize) -> __m256 {
     // SAFETY: registers only.
     unsafe {
         let up = match eight {
@@ -111,7 +65,7 @@ pub(in super::super) unsafe fn signed(numbers: __m256, signs: __m256i, eight: us
 
 /// 32 signs a lane, from its lowest 28 bits: see [`even`].
 #[inline(always)]
-pub(in super::super) unsafe fn even_signs(words: __m256i) -> __m256i {
+pub(super) unsafe fn even_signs(words: __m256i) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let bits = |mask: u32| _mm256_set1_epi32(mask.cast_signed());
@@ -126,7 +80,7 @@ pub(in super::super) unsafe fn even_signs(words: __m256i) -> __m256i {
 
 /// Seven signs a byte, and the eighth, set where their number is odd.
 #[inline(always)]
-pub(in super::super) unsafe fn even(sevens: __m256i) -> __m256i {
+pub(super) unsafe fn even(sevens: __m256i) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         // Folded to four bits, which look up whether their number is odd.
@@ -144,7 +98,7 @@ pub(in super::super) unsafe fn even(sevens: __m256i) -> __m256i {
 
 /// A shuffle that puts bytes into sixteen lanes of two: those of `first`, and for every further
 /// `each` lanes the ones `step` further on. A byte 0xff of `first` stands for zero.
-pub(in super::super) const fn spread(each: usize, first: u16, step: u16) -> [u16; 16] {
+pub(super) const fn spread(each: usize, first: u16, step: u16) -> [u16; 16] {
     let mut lanes = [first; 16];
     let mut lane = each;
     while lane < 16 {
@@ -157,7 +111,7 @@ pub(in super::super) const fn spread(each: usize, first: u16, step: u16) -> [u16
 /// The upper bits of sixteen indices: eight bytes, spread over lanes of two, times `times` in both
 /// halves; the bits of `mask` are wanted.
 #[inline(always)]
-pub(in super::super) unsafe fn upper16(
+pub(super) unsafe fn upper16(
     bytes: i64,
     spread: &[u16; 16],
     times: [u16; 8],
@@ -174,7 +128,7 @@ pub(in super::super) unsafe fn upper16(
 
 /// Sixteen lower bytes of indices with their upper bits, to `at`.
 #[inline(always)]
-pub(in super::super) unsafe fn join16(at: &mut [u16], lower: *const u8, upper: __m256i) {
+pub(super) unsafe fn join16(at: &mut [u16], lower: *const u8, upper: __m256i) {
     debug_assert!(at.len() >= 16);
     // SAFETY: sixteen are read, sixteen are written.
     unsafe {
@@ -185,7 +139,7 @@ pub(in super::super) unsafe fn join16(at: &mut [u16], lower: *const u8, upper: _
 
 /// Eight whole numbers `2 s + 1` times `scale`, to `at`.
 #[inline(always)]
-pub(in super::super) unsafe fn odd_scales8(at: &mut [f32], s: __m256i, scale: f32) {
+pub(super) unsafe fn odd_scales8(at: &mut [f32], s: __m256i, scale: f32) {
     debug_assert!(at.len() >= 8);
     // SAFETY: eight are written.
     unsafe {

@@ -7,11 +7,9 @@
 
 use std::arch::x86_64::*;
 
-use super::apply::{Arithmetic, Segment};
-use super::codes::{Codes, Kind, Packing};
-use super::{Factor, Run};
 use crate::simd::Number;
 use crate::simd::avx2::{self, Table16};
+use crate::simd::codes::{Arithmetic, Codes, Factor, Kind, Packing, Run, Segment};
 
 /// Decodes the front of a segment and says how many elements that were.
 ///
@@ -19,7 +17,7 @@ use crate::simd::avx2::{self, Table16};
 ///
 /// The CPU has AVX2 and F16C.
 #[inline(always)]
-pub(super) unsafe fn decode<T: Number>(
+pub(super) unsafe fn segment<T: Number>(
     codes: &Codes,
     arithmetic: Arithmetic,
     segment: Segment<'_>,

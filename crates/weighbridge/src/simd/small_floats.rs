@@ -12,20 +12,20 @@ use crate::simd::half_to_f32;
 
 // Selections, not branches: the loops around these are compiled into vectors.
 
-pub(super) fn e4m3(byte: u8) -> f32 {
+pub(crate) fn e4m3(byte: u8) -> f32 {
     let nan = f32::NAN.copysign(if byte & 0x80 == 0 { 1.0 } else { -1.0 });
     if byte & 0x7f == 0x7f { nan } else { finite(byte, 3, 7) }
 }
 
-pub(super) fn e5m2(byte: u8) -> f32 {
+pub(crate) fn e5m2(byte: u8) -> f32 {
     half_to_f32(u16::from(byte) << 8)
 }
 
-pub(super) fn e4m3fnuz(byte: u8) -> f32 {
+pub(crate) fn e4m3fnuz(byte: u8) -> f32 {
     if byte == 0x80 { f32::NAN } else { finite(byte, 3, 8) }
 }
 
-pub(super) fn e5m2fnuz(byte: u8) -> f32 {
+pub(crate) fn e5m2fnuz(byte: u8) -> f32 {
     if byte == 0x80 { f32::NAN } else { finite(byte, 2, 16) }
 }
 

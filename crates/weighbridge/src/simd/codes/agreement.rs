@@ -2,11 +2,8 @@
 
 use half::{bf16, f16};
 
-use super::apply::decode;
-use super::{Arithmetic, Codes, Factor, Packing, Run};
-use crate::dtype::DType;
-use crate::schemes::plain;
-use crate::simd::{Level, Number};
+use super::{Arithmetic, Codes, Factor, Packing, Run, decode};
+use crate::simd::{Level, Number, small_floats};
 
 /// Random enough, and the same on every run.
 struct Noise(u32);
@@ -33,7 +30,6 @@ impl Noise {
 }
 
 fn kinds() -> Vec<Codes> {
-    let float = |dtype| Codes::new(Packing::Bytes, move |code| plain::number(dtype, &[code], 0));
     let e2m1 = |code: u8| {
         let magnitude = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0][usize::from(code & 7)];
         if code & 8 == 0 { magnitude } else { -magnitude }
@@ -41,10 +37,10 @@ fn kinds() -> Vec<Codes> {
     vec![
         Codes::new(Packing::Bytes, |code| f32::from(code.cast_signed())),
         Codes::new(Packing::Bytes, f32::from),
-        float(DType::F8_E4M3),
-        float(DType::F8_E5M2),
-        float(DType::F8_E4M3FNUZ),
-        float(DType::F8_E5M2FNUZ),
+        Codes::new(Packing::Bytes, small_floats::e4m3),
+        Codes::new(Packing::Bytes, small_floats::e5m2),
+        Codes::new(Packing::Bytes, small_floats::e4m3fnuz),
+        Codes::new(Packing::Bytes, small_floats::e5m2fnuz),
         Codes::new(Packing::LowNibbles, e2m1),
         Codes::new(Packing::HighNibbles, e2m1),
         // As e2m1, but without a negative zero.

@@ -1,0 +1,129 @@
+//! K types whose values are counted up from a minimum: blocks of 256, cut into groups that have
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+use std::arch::x86_64::*;
+
+use super::spread::{load32, unsigned32};
+use crate::simd::avx2::Table16;
+use crate::simd::{Number, avx2};
+
+/// Eight unsigned bytes, times `unit`, one for each lane.
+#[inline(always)]
+unsafe fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
+    let mut products = [0.0; 8];
+    // SAFETY: eight are written.
+    unsafe {
+        let bytes = _mm_cvtsi64_si128(i64::from_le_bytes(bytes));
+        _mm256_storeu_ps(products.as_mut_ptr(), _mm256_mul_ps(avx2::unsigned8(bytes), unit));
+    }
+    products
+}
+
+/// Q2_K.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 256]) {
+    // SAFETY: everything read lies in the block, everything written in `out`.
+    unsafe {
+        let at = block.as_ptr();
+        // Two groups for each pair of bits, which stay at their place in the byte.
+        let down = _mm256_setr_ps(1.0, 1.0, 0.25, 0.25, 0.0625, 0.0625, 0.015_625, 0.015_625);
+        let d = _mm256_mul_ps(_mm256_set1_ps(avx2::half(at.add(80))), down);
+        let m = _mm256_set1_ps(avx2::half(at.add(82)));
+        for half in 0..2 {
+            let both = u64::from_le_bytes(at.add(8 * half).cast::<[u8; 8]>().read());
+            let nibbles = |bits: u64| (bits & 0x0f0f_0f0f_0f0f_0f0f).to_le_bytes();
+            let scales = products(nibbles(both), d);
+            let minimums = products(nibbles(both >> 4), m);
+            let bytes = load32::<T>(at.add(16 + 32 * half));
+            for pair in 0..4 {
+                let q =
+                    _mm256_and_si256(bytes, _mm256_set1_epi8((3u8 << (2 * pair)).cast_signed()));
+                unsigned32(
+                    out.as_mut_ptr().add(128 * half + 32 * pair),
+                    q,
+                    [&scales[2 * pair], &scales[2 * pair + 1]],
+                    [&minimums[2 * pair], &minimums[2 * pair + 1]],
+                );
+            }
+        }
+    }
+}
+
+/// The sixteen numbers that a group of nibbles can be.
+#[inline(always)]
+unsafe fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
+    // SAFETY: registers only.
+    unsafe {
+        let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));
+        let value = |q| _mm256_sub_ps(_mm256_mul_ps(q, scale), minimum);
+        let low = _mm256_setr_ps(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0);
+        let high = _mm256_setr_ps(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0);
+        Table16::new::<T>(value(low), value(high))
+    }
+}
+
+/// Q4_K.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q4_k<T: Number>(
+    block: &[u8; 144],
+    scales: [[u8; 8]; 2],
+    out: &mut [T; 256],
+) {
+    // SAFETY: everything read lies in the block, everything written in `out`.
+    unsafe {
+        let at = block.as_ptr();
+        let [scales, minimums] = scales;
+        let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
+        let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
+        let low = _mm256_set1_epi8(15);
+        for pair in 0..4 {
+            let bytes = if T::IS_16_BIT {
+                avx2::crossed(_mm256_loadu_si256(at.add(16 + 32 * pair).cast()))
+            } else {
+                load32::<T>(at.add(16 + 32 * pair))
+            };
+            let high = _mm256_srli_epi16::<4>(bytes);
+            for (group, q) in [(2 * pair, bytes), (2 * pair + 1, high)] {
+                let (scale, minimum) = (&scales[group], &minimums[group]);
+                let (q, out) = (_mm256_and_si256(q, low), out.as_mut_ptr().add(32 * group));
+                if T::IS_16_BIT {
+                    sixteen::<T>(scale, minimum).store_crossed32(out, q);
+                } else {
+                    unsigned32(out, q, [scale; 2], [minimum; 2]);
+                }
+            }
+        }
+    }
+}
+
+/// Q5_K.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q5_k<T: Number>(
+    block: &[u8; 176],
+    scales: [[u8; 8]; 2],
+    out: &mut [T; 256],
+) {
+    // SAFETY: everything read lies in the block, everything written in `out`.
+    unsafe {
+        let at = block.as_ptr();
+        let [scales, minimums] = scales;
+        let scales = products(scales, _mm256_set1_ps(avx2::half(at)));
+        let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
+        let (low, fifth) = (_mm256_set1_epi8(15), _mm256_set1_epi8(16));
+        let mut fifths = load32::<T>(at.add(16));
+        // Two of the fifth bits come to their place, above the nibbles, with each turn.
+        for pair in 0..4 {
+            let bytes = load32::<T>(at.add(48 + 32 * pair));
+            let even = _mm256_and_si256(_mm256_slli_epi16::<4>(fifths), fifth);
+            let odd = _mm256_and_si256(_mm256_slli_epi16::<3>(fifths), fifth);
+            let even = _mm256_or_si256(_mm256_and_si256(bytes, low), even);
+            let odd = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low), odd);
+            for (group, q) in [(2 * pair, even), (2 * pair + 1, odd)] {
+                let (scale, minimum) = (&scales[group], &minimums[group]);
+                let out = out.as_mut_ptr().add(32 * group);
+                unsigned32(out, q, [scale; 2], [minimum; 2]);
+            }
+            fifths = _mm256_srli_epi16::<2>(fifths);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The first generation: blocks of 32 with one scale, and for some one minimum.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+use std::arch::x86_64::*;
+
+use crate::simd::{Number, avx2};
+
+/// 32 nibbles as bytes, in the order of the elements.
+#[inline(always)]
+pub(super) unsafe fn nibbles32(at: *const u8) -> __m256i {
+    // SAFETY: sixteen bytes may be read.
+    unsafe {
+        let bytes = _mm_loadu_si128(at.cast());
+        let both = _mm256_set_m128i(_mm_srli_epi16::<4>(bytes), bytes);
+        _mm256_and_si256(both, _mm256_set1_epi8(15))
+    }
+}
+
+/// Sixteen nibbles and the bits above them as words: `lift` where the bit is set.
+#[inline(always)]
+unsafe fn five_bit_words(nibbles: __m256i, fifths: *const u8, lift: i16) -> __m256i {
+    // SAFETY: two bytes may be read.
+    unsafe {
+        let fifths = _mm256_set1_epi16(fifths.cast::<i16>().read_unaligned());
+        let bit = _mm256_setr_epi16(
+            1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, -32768,
+        );
+        let set = _mm256_cmpeq_epi16(_mm256_and_si256(fifths, bit), bit);
+        _mm256_or_si256(nibbles, _mm256_and_si256(set, _mm256_set1_epi16(lift)))
+    }
+}
+
+/// The 32 codes of a block of five bits as words, elements 0 to 15 and 16 to 31.
+#[inline(always)]
+unsafe fn five_bits32(fifths: *const u8, nibbles: *const u8) -> [__m256i; 2] {
+    // SAFETY: four bytes and sixteen bytes may be read.
+    unsafe {
+        let bytes = _mm256_cvtepu8_epi16(_mm_loadu_si128(nibbles.cast()));
+        let low = _mm256_and_si256(bytes, _mm256_set1_epi16(15));
+        let high = _mm256_srli_epi16::<4>(bytes);
+        [five_bit_words(low, fifths, 16), five_bit_words(high, fifths.add(2), 16)]
+    }
+}
+
+/// 32 signed bytes times a scale.
+#[inline(always)]
+unsafe fn scaled32<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32) {
+    // SAFETY: 32 are written.
+    unsafe {
+        let (at, scale) = (out.as_mut_ptr(), _mm256_set1_ps(scale));
+        avx2::scaled16(at, _mm256_castsi256_si128(bytes), scale);
+        avx2::scaled16(at.add(16), _mm256_extracti128_si256::<1>(bytes), scale);
+    }
+}
+
+/// 32 unsigned bytes times a scale, plus a minimum; rounded after each step.
+#[inline(always)]
+unsafe fn scaled32_from<T: Number>(out: &mut [T; 32], bytes: __m256i, scale: f32, minimum: f32) {
+    // SAFETY: 32 are written.
+    unsafe {
+        let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+        let value = |bytes| _mm256_add_ps(_mm256_mul_ps(avx2::unsigned8(bytes), scale), minimum);
+        for (half, at) in [
+            (_mm256_castsi256_si128(bytes), out.as_mut_ptr()),
+            (_mm256_extracti128_si256::<1>(bytes), out.as_mut_ptr().add(16)),
+        ] {
+            T::store16(at, value(half), value(_mm_srli_si128::<8>(half)));
+        }
+    }
+}
+
+/// `q` times a scale plus a minimum for `q` from 0 to 15.
+#[inline(always)]
+unsafe fn counted_from(scale: f32, minimum: f32) -> (__m256, __m256) {
+    // SAFETY: registers only.
+    unsafe {
+        let (scale, minimum) = (_mm256_set1_ps(scale), _mm256_set1_ps(minimum));
+        let low = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
+        let high = _mm256_setr_ps(8., 9., 10., 11., 12., 13., 14., 15.);
+        let value = |q| _mm256_add_ps(_mm256_mul_ps(q, scale), minimum);
+        (value(low), value(high))
+    }
+}
+
+/// Q4_0.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q4_0<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block.
+    unsafe {
+        let (at, scale) = (block.as_ptr(), avx2::half(block.as_ptr()));
+        if T::IS_16_BIT {
+            let scale = _mm256_set1_ps(scale);
+            let low = _mm256_mul_ps(_mm256_setr_ps(-8., -7., -6., -5., -4., -3., -2., -1.), scale);
+            let high = _mm256_mul_ps(_mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.), scale);
+            let table = avx2::Table16::new::<T>(low, high);
+            table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(2)));
+        } else {
+            let signed = _mm256_sub_epi8(nibbles32(at.add(2)), _mm256_set1_epi8(8));
+            scaled32(out, signed, scale);
+        }
+    }
+}
+
+/// Q4_1.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q4_1<T: Number>(block: &[u8; 20], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block.
+    unsafe {
+        let at = block.as_ptr();
+        let (scale, minimum) = (avx2::half(at), avx2::half(at.add(2)));
+        if T::IS_16_BIT {
+            let (low, high) = counted_from(scale, minimum);
+            let table = avx2::Table16::new::<T>(low, high);
+            table.store_crossed32(out.as_mut_ptr(), avx2::crossed_nibbles32(at.add(4)));
+        } else {
+            scaled32_from(out, nibbles32(at.add(4)), scale, minimum);
+        }
+    }
+}
+
+/// Q5_0.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q5_0<T: Number>(block: &[u8; 22], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block.
+    unsafe {
+        let at = block.as_ptr();
+        let scale = _mm256_set1_ps(avx2::half(at));
+        let [low, high] = five_bits32(at.add(2), at.add(6));
+        let middle = _mm256_set1_epi16(16);
+        avx2::scaled_words16(out.as_mut_ptr(), _mm256_sub_epi16(low, middle), scale);
+        avx2::scaled_words16(out.as_mut_ptr().add(16), _mm256_sub_epi16(high, middle), scale);
+    }
+}
+
+/// Q5_1.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q5_1<T: Number>(block: &[u8; 24], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block.
+    unsafe {
+        let at = block.as_ptr();
+        let scale = _mm256_set1_ps(avx2::half(at));
+        let minimum = _mm256_set1_ps(avx2::half(at.add(2)));
+        let [low, high] = five_bits32(at.add(4), at.add(8));
+        avx2::scaled_words16_from(out.as_mut_ptr(), low, scale, minimum);
+        avx2::scaled_words16_from(out.as_mut_ptr().add(16), high, scale, minimum);
+    }
+}
+
+/// 32 signed bytes times a scale, straight from memory.
+#[inline(always)]
+unsafe fn scaled_bytes32<T: Number>(out: &mut [T; 32], at: *const u8, scale: f32) {
+    // SAFETY: 32 bytes may be read, 32 numbers are written.
+    unsafe {
+        let scale = _mm256_set1_ps(scale);
+        for half in [0, 16] {
+            let bytes = _mm_loadu_si128(at.add(half).cast());
+            if T::IS_16_BIT {
+                let words = _mm256_cvtepi8_epi16(bytes);
+                avx2::scaled_words16(out.as_mut_ptr().add(half), words, scale);
+            } else {
+                avx2::scaled16(out.as_mut_ptr().add(half), bytes, scale);
+            }
+        }
+    }
+}
+
+/// Q8_0.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q8_0<T: Number>(block: &[u8; 34], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block.
+    unsafe {
+        let at = block.as_ptr();
+        scaled_bytes32(out, at.add(2), avx2::half(at));
+    }
+}
+
+/// Q8_1.
+#[inline(always)]
+pub(in crate::simd) unsafe fn q8_1<T: Number>(block: &[u8; 36], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block.
+    unsafe {
+        let at = block.as_ptr();
+        scaled_bytes32(out, at.add(4), avx2::half(at));
+    }
+}
+
+/// APR_Q4.
+#[inline(always)]
+pub(in crate::simd) unsafe fn apr_q4<T: Number>(block: &[u8; 18], out: &mut [T; 32]) {
+    // SAFETY: everything read lies in the block, 32 are written.
+    unsafe {
+        let (at, out) = (block.as_ptr(), out.as_mut_ptr());
+        let scale = _mm256_set1_ps(avx2::half(at));
+        let bytes = _mm_loadu_si128(at.add(2).cast());
+        let signed =
+            |nibbles| _mm_sub_epi8(_mm_and_si128(nibbles, _mm_set1_epi8(15)), _mm_set1_epi8(8));
+        let (even, odd) = (signed(bytes), signed(_mm_srli_epi16::<4>(bytes)));
+        avx2::scaled16(out, _mm_unpacklo_epi8(even, odd), scale);
+        avx2::scaled16(out.add(16), _mm_unpackhi_epi8(even, odd), scale);
+    }
+}

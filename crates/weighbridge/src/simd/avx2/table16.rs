@@ -1,0 +1,125 @@
+//! Lookups of 16-bit numbers by codes of four bits.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+use std::arch::x86_64::*;
+
+use super::Lanes;
+
+/// Sixteen numbers of sixteen bits, to be looked up by codes of four bits.
+///
+/// Rounding an element costs more than all else in a 4-bit block. But such a block has only
+/// sixteen different numbers: they are rounded once, and each element is two byte shuffles away.
+#[derive(Clone, Copy)]
+pub(in crate::simd::avx2) struct Table16 {
+    low_bytes: __m256i,
+    high_bytes: __m256i,
+}
+
+impl Table16 {
+    /// The table of sixteen numbers, rounded to `T`, which has sixteen bits.
+    #[inline(always)]
+    pub(in crate::simd::avx2) unsafe fn new<T: Lanes>(low: __m256, high: __m256) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            // Within each half: the low bytes of eight words, then their high bytes.
+            let apart = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,
+            ));
+            let words = _mm256_shuffle_epi8(T::round16(low, high), apart);
+            Self {
+                low_bytes: _mm256_permute4x64_epi64::<0b10_00_10_00>(words),
+                high_bytes: _mm256_permute4x64_epi64::<0b11_01_11_01>(words),
+            }
+        }
+    }
+
+    /// A table that was made before: sixteen low bytes, then sixteen high bytes.
+    #[inline(always)]
+    pub(in crate::simd::avx2) unsafe fn load(bytes: &[u8; 32]) -> Self {
+        // SAFETY: sixteen bytes are read, twice.
+        unsafe {
+            let twice = |at: *const u8| _mm256_broadcastsi128_si256(_mm_loadu_si128(at.cast()));
+            Self { low_bytes: twice(bytes.as_ptr()), high_bytes: twice(bytes.as_ptr().add(16)) }
+        }
+    }
+
+    /// The table of eight numbers, rounded to `T`, which has sixteen bits, and the same negated.
+    #[inline(always)]
+    pub(in crate::simd::avx2) unsafe fn signed<T: Lanes>(numbers: __m256) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            let twice = Self::new::<T>(numbers, numbers);
+            let sign = _mm256_broadcastsi128_si256(_mm_set_epi64x(
+                0x8080_8080_8080_8080_u64.cast_signed(),
+                0,
+            ));
+            Self { high_bytes: _mm256_xor_si256(twice.high_bytes, sign), ..twice }
+        }
+    }
+
+    /// Two tables, one for each 128-bit half: eight numbers, rounded to `T`, which has sixteen
+    /// bits, and the same eight with `signs`, of which the last eight count, changed.
+    #[inline(always)]
+    pub(in crate::simd::avx2) unsafe fn mirrored<T: Lanes>(
+        first: __m256,
+        second: __m256,
+        signs: [u8; 16],
+    ) -> Self {
+        // SAFETY: registers only.
+        unsafe {
+            let words = T::round16(first, second);
+            let twice = |pattern| _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pattern));
+            let low = _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
+            let high = _mm_add_epi8(low, _mm_set1_epi8(1));
+            let signs = _mm256_broadcastsi128_si256(_mm_loadu_si128(signs.as_ptr().cast()));
+            Self { low_bytes: twice(low), high_bytes: _mm256_xor_si256(twice(high), signs) }
+        }
+    }
+
+    /// Sixteen numbers twice: those of the lower and those of the upper eight codes of each
+    /// 128-bit half. Codes are bytes below 16.
+    #[inline(always)]
+    pub(in crate::simd::avx2) unsafe fn look_up(self, codes: __m256i) -> [__m256i; 2] {
+        // SAFETY: registers only.
+        unsafe {
+            let low = _mm256_shuffle_epi8(self.low_bytes, codes);
+            let high = _mm256_shuffle_epi8(self.high_bytes, codes);
+            [_mm256_unpacklo_epi8(low, high), _mm256_unpackhi_epi8(low, high)]
+        }
+    }
+
+    /// Writes the numbers of 32 codes, bytes below 16 and [`crossed`], to `at..at + 32`.
+    #[inline(always)]
+    pub(in crate::simd::avx2) unsafe fn store_crossed32<T: Lanes>(
+        self,
+        at: *mut T,
+        codes: __m256i,
+    ) {
+        // SAFETY: 32 may be written.
+        unsafe {
+            let [first, second] = self.look_up(codes);
+            _mm256_storeu_si256(at.cast(), first);
+            _mm256_storeu_si256(at.cast::<__m256i>().add(1), second);
+        }
+    }
+}
+
+/// Puts the four quarters of 32 bytes into the order 0, 2, 1, 3: unpacking, which works within
+/// 128-bit halves, then gives elements in order.
+#[inline(always)]
+pub(in crate::simd::avx2) unsafe fn crossed(bytes: __m256i) -> __m256i {
+    // SAFETY: registers only.
+    unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes) }
+}
+
+/// The nibbles of sixteen bytes, low ones first, as 32 bytes that are [`crossed`].
+#[inline(always)]
+pub(in crate::simd::avx2) unsafe fn crossed_nibbles32(at: *const u8) -> __m256i {
+    // SAFETY: sixteen bytes may be read.
+    unsafe {
+        let bytes = _mm256_castsi128_si256(_mm_loadu_si128(at.cast()));
+        let twice = _mm256_permute4x64_epi64::<0b01_01_00_00>(bytes);
+        let both = _mm256_srlv_epi64(twice, _mm256_setr_epi64x(0, 4, 0, 4));
+        _mm256_and_si256(both, _mm256_set1_epi8(15))
+    }
+}

@@ -1,0 +1,10 @@
+//! Small codes and factors to numbers: each code stands for a number, which is combined with the
+//! factors of its group.
+
+#[cfg(test)]
+mod agreement;
+mod decode;
+mod packing;
+
+pub(crate) use decode::{Arithmetic, Factor, Run, Segment, decode};
+pub(crate) use packing::{Codes, Kind, Packing};

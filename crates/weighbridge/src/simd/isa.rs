@@ -1,0 +1,150 @@
+//! The seam between kernels and sets of instructions.
+//!
+//! A kernel is a [`Task`]: one function, compiled once for each set of instructions. Within it,
+//! an [`Isa`] stands for the set, and offers the operations that a set may have a form of its own
+//! for. Each of them is a plain function of slices and has a default, the scalar definition: a
+//! set overrides what is measurably faster. To add a set: its folder with an `Isa`, a line in the
+//! table of levels and in [`run`].
+#![allow(unsafe_code)] // The one call that needs the CPU to have a set of instructions.
+
+use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+use super::blocks::BlockForms;
+use super::codes::{Arithmetic, Codes, Run, Segment};
+use super::columns::EightColumns;
+use super::level::{Level, Set};
+use super::sums::{self, Eight, OneSide, TwoSides};
+use super::{Number, Sides};
+
+/// Something that is compiled for each set of instructions.
+pub(crate) trait Task {
+    /// What it gives.
+    type Output;
+
+    /// Does it. Must be `#[inline(always)]`, so that it is compiled with the set's instructions.
+    fn run<I: Isa>(self, isa: I) -> Self::Output;
+}
+
+/// Does a task at a level.
+#[inline(always)]
+pub(crate) fn run<K: Task>(level: Level, task: K) -> K::Output {
+    match level.set() {
+        Set::Baseline => at_baseline(task),
+        // SAFETY: a level is only ever one that the CPU has.
+        #[cfg(target_arch = "x86_64")]
+        Set::Avx2 => unsafe { avx2::run(task) },
+    }
+}
+
+#[inline(never)]
+fn at_baseline<K: Task>(task: K) -> K::Output {
+    task.run(Baseline)
+}
+
+/// What every CPU of the architecture has.
+#[derive(Clone, Copy)]
+struct Baseline;
+
+impl BlockForms for Baseline {}
+impl Isa for Baseline {}
+
+/// A set of instructions, within a [`Task`].
+///
+/// Operations that answer with a count do as much of their work as comes in whole vectors, from
+/// the front on; the caller's definition does the rest.
+pub(crate) trait Isa: BlockForms {
+    /// Rounds each of `values` to `out`'s type. NaN stays NaN.
+    #[inline(always)]
+    fn narrow<T: Number>(self, values: &[f32], out: &mut [T]) {
+        out.iter_mut().zip(values).for_each(|(o, &value)| *o = T::narrow(value));
+    }
+
+    /// Turns the whole squares of a matrix; gives the rows and columns of `from` that those are.
+    #[inline(always)]
+    fn transpose<T: Number>(self, _: Sides, _from: &[T], _to: &mut [T]) -> (usize, usize) {
+        (0, 0)
+    }
+
+    /// Signed bytes times a scale; gives how many.
+    #[inline(always)]
+    fn scaled_bytes<T: Number>(self, _scale: f32, _: &[u8], _: &mut [T]) -> usize {
+        0
+    }
+
+    /// Codes of whole groups, from the front of a run; gives how many.
+    #[inline(always)]
+    fn code_groups<T: Number>(
+        self,
+        _: &Codes,
+        _: Arithmetic,
+        _stepwise: bool,
+        _: &Run<'_>,
+        _: &mut [T],
+    ) -> usize {
+        0
+    }
+
+    /// Codes from the front of a segment; gives how many.
+    #[inline(always)]
+    fn code_segment<T: Number>(
+        self,
+        _: &Codes,
+        _: Arithmetic,
+        _: Segment<'_>,
+        _: &mut [T],
+    ) -> usize {
+        0
+    }
+
+    /// Turns a matrix of 32-bit words: `row(r)`, from byte `4 * columns.start` on, is a row, and
+    /// each of `streams` a column. Gives how many rows and columns are done.
+    #[inline(always)]
+    fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
+        self,
+        _streams: &mut [[u8; BYTES]; COLUMNS],
+        _row: impl Fn(usize) -> &'a [u8],
+        _columns: &Range<usize>,
+        _rows: &Range<usize>,
+    ) -> (usize, usize) {
+        (0, 0)
+    }
+
+    /// Turns a matrix of nibbles whose words hold eight columns, `order[c % 8]` being the nibble
+    /// of column `c`: each of `streams` is a column, low nibbles first. Gives how many rows are
+    /// done. There are at most 64 columns.
+    #[inline(always)]
+    fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
+        self,
+        _streams: &mut [[u8; BYTES]; COLUMNS],
+        _row: impl Fn(usize) -> &'a [u8],
+        _columns: &Range<usize>,
+        _rows: &Range<usize>,
+        _order: [u32; 8],
+    ) -> usize {
+        0
+    }
+
+    /// Decodes eight columns side by side: eight numbers of `out` for each row of codes.
+    #[inline(always)]
+    fn eight_columns<'a, T: Number, const STRIDE: usize>(
+        self,
+        codes: &EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+        out: &mut [T],
+    ) {
+        codes.define(out);
+    }
+
+    /// Sums over the numbers of one side of a comparison.
+    #[inline(always)]
+    fn one_side(self, numbers: &[Eight]) -> OneSide {
+        sums::one_side(numbers)
+    }
+
+    /// Sums over the numbers of both sides of a comparison.
+    #[inline(always)]
+    fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
+        sums::two_sides(a, b)
+    }
+}

@@ -1,0 +1,116 @@
+//! Sums in four lanes, over eights of numbers: one addition after the other in each lane.
+//!
+//! Compilers pack sums of different kinds into one register and lose more by shuffling them than
+//! they win, so that what each register holds is written out for AVX2. Counting steps between bits
+//! takes other units of the CPU than adding does, and is done in the same loop. Products of two
+//! f32 are exact in f64, so that a fused addition of them rounds as the definition does.
+
+pub(crate) const LANES: usize = 4;
+
+pub(crate) type Eight = [f32; 2 * LANES];
+
+/// What is summed of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OneSide {
+    pub(crate) sum: [f64; LANES],
+    pub(crate) squares: [f64; LANES],
+}
+
+impl OneSide {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, lane: usize, x: f64) {
+        self.sum[lane] += x;
+        self.squares[lane] += x * x;
+    }
+}
+
+/// What is summed of two sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TwoSides {
+    pub(crate) a: OneSide,
+    pub(crate) b: OneSide,
+    pub(crate) products: [f64; LANES],
+    /// Of differences.
+    pub(crate) squares: [f64; LANES],
+    /// Of differences.
+    pub(crate) absolute: [f64; LANES],
+    pub(crate) largest: [f64; LANES],
+    /// How many are the same to the bit.
+    pub(crate) identical: u32,
+    /// How many steps are between two at most: one too many where their signs are unlike.
+    pub(crate) apart: u32,
+}
+
+impl TwoSides {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, lane: usize, single_a: f32, single_b: f32) {
+        let (a, b) = (f64::from(single_a), f64::from(single_b));
+        let apart = a - b;
+        let size = apart.abs();
+        self.a.add(lane, a);
+        self.b.add(lane, b);
+        self.products[lane] += a * b;
+        self.squares[lane] += apart * apart;
+        self.absolute[lane] += size;
+        self.largest[lane] = if size > self.largest[lane] { size } else { self.largest[lane] };
+        let bits = [single_a, single_b].map(|x| x.to_bits().cast_signed());
+        self.identical += u32::from(bits[0] == bits[1]);
+        let [a, b] = bits.map(|x| x ^ ((x >> 31).cast_unsigned() >> 1).cast_signed());
+        self.apart = self.apart.max(a.abs_diff(b));
+    }
+}
+
+/// Over one side.
+#[inline(always)]
+pub(crate) fn one_side(eights: &[Eight]) -> OneSide {
+    let mut all = OneSide::default();
+    for (index, &x) in eights.as_flattened().iter().enumerate() {
+        all.add(index % LANES, x.into());
+    }
+    all
+}
+
+/// Over two sides.
+#[inline(always)]
+pub(crate) fn two_sides(a: &[Eight], b: &[Eight]) -> TwoSides {
+    let mut all = TwoSides::default();
+    let pairs = a.as_flattened().iter().zip(b.as_flattened());
+    for (index, (&a, &b)) in pairs.enumerate() {
+        all.add(index % LANES, a, b);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Isa, Level, Task, run};
+
+    struct Both<'a>(&'a [Eight], &'a [Eight]);
+
+    impl Task for Both<'_> {
+        type Output = (OneSide, TwoSides);
+
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> Self::Output {
+            (isa.one_side(self.0), isa.two_sides(self.0, self.1))
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_same_sums() {
+        let numbers = |seed: u32| -> Vec<Eight> {
+            let number = |i: u32| {
+                f32::from_bits(i.wrapping_mul(2_654_435).wrapping_add(seed) % 0x7f00_0000) - 1.0
+            };
+            (0..300).map(|i| [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| number(i * 8 + lane))).collect()
+        };
+        let (a, b) = (numbers(1), numbers(77));
+        for len in [0, 1, 2, 299, 300] {
+            for &level in Level::available() {
+                let (a, b) = (&a[..len], &b[..len]);
+                assert_eq!(run(level, Both(a, b)), (one_side(a), two_sides(a, b)));
+            }
+        }
+    }
+}
