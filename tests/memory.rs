@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::output::{Output, discard_unfinished};
-use weighbridge::{ErrorKind, FileAccess, Limits, OpenOptions, ops};
+use weighbridge::{ErrorKind, FileAccess, Limits, OpenOptions, Remedy, ops};
 
 /// Counts what is held.
 struct Counting;
@@ -105,7 +105,7 @@ fn rows_that_are_too_long_are_refused_when_planned() {
         let error = convert(1 << 20, dry_run).unwrap_err();
         assert_eq!((error.kind(), error.tensor()), (ErrorKind::Limit, Some("a.weight")));
         assert!(error.message().contains("4194304 bytes"), "{error}");
-        assert!(error.hint_text().unwrap().contains("--max-allocation"), "{error}");
+        assert!(error.remedies().contains(&Remedy::RaiseLimit("max_allocation")), "{error}");
         assert!(!target.exists());
     }
     assert_eq!(convert(4 << 20, false).unwrap().files[0].tensors, 1);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::root;
 use serde_json::Value;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
-use weighbridge::{Model, f16};
+use weighbridge::{Model, Remedy, f16};
 
 fn sample() -> Model {
     Model::open(root().join("samples/tiny-llama-gptq")).unwrap()
@@ -147,7 +147,7 @@ fn what_was_interrupted_goes_on() {
         assert_eq!(finished > 0, after >= 40_000, "{after}: {finished} files are finished");
         if finished > 0 {
             let error = ops::convert(&model, &options("out")).unwrap_err();
-            assert!(error.hint_text().unwrap().contains("--resume"), "{error}");
+            assert!(error.remedies().contains(&Remedy::Resume), "{error}");
             let other = options("out").dtype(OutputType::F32).resume(true);
             let error = ops::convert(&model, &other).unwrap_err();
             assert!(error.to_string().contains("another conversion"), "{error}");

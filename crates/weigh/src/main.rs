@@ -6,6 +6,7 @@ use clap::Parser as _;
 
 mod args;
 mod commands;
+mod remedy;
 mod render;
 mod size;
 mod sys;

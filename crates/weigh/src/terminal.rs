@@ -6,6 +6,8 @@ use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use weighbridge::text::escaped;
 
+use crate::remedy;
+
 /// Bold red, for the word `error`.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// Bold cyan, for the word `hint`.
@@ -29,8 +31,8 @@ pub(crate) fn width() -> Option<usize> {
 /// Reports an error and the way out of it.
 pub(crate) fn report(error: &weighbridge::Error) {
     say(ERROR, "error", &error.to_string());
-    if let Some(hint) = error.hint_text() {
-        say(HINT, "hint", &escaped(hint));
+    if let Some(hint) = remedy::hint(error) {
+        say(HINT, "hint", &escaped(&hint));
     }
 }
 

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::blocks::Block;
 use crate::dtype::StoredType;
+use crate::error::Remedy;
 
 /// Dimensions, outermost first.
 pub type Shape = SmallVec<[u64; 4]>;
@@ -180,6 +181,9 @@ pub struct Finding {
     pub message: String,
 }
 
+/// The kind of a finding about a weight that could be stored in several ways.
+const AMBIGUOUS: &str = "ambiguous";
+
 impl Finding {
     /// A finding about one tensor.
     pub fn of(tensor: &str, kind: &'static str, message: impl Into<String>) -> Self {
@@ -189,6 +193,12 @@ impl Finding {
     /// A finding about the whole file.
     pub fn general(kind: &'static str, message: impl Into<String>) -> Self {
         Self { tensor: None, kind, message: message.into() }
+    }
+
+    /// What the caller can do about it, where it is theirs to decide.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        (self.kind == AMBIGUOUS).then_some(Remedy::StateScheme)
     }
 }
 

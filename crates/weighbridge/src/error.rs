@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 
 use crate::text::escaped;
 
+mod remedy;
+
+pub use remedy::Remedy;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -38,6 +42,7 @@ struct Details {
     kind: ErrorKind,
     message: String,
     hint: Option<String>,
+    remedies: Vec<Remedy>,
     path: Option<PathBuf>,
     tensor: Option<String>,
     offset: Option<u64>,
@@ -50,6 +55,7 @@ impl Error {
             kind,
             message: message.into(),
             hint: None,
+            remedies: Vec::new(),
             path: None,
             tensor: None,
             offset: None,
@@ -89,10 +95,19 @@ impl Error {
         error
     }
 
-    /// Adds a way out, shown on a line of its own.
+    /// Adds advice that is not about an option of ours, shown on a line of its own.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// Adds something that the caller can do.
+    #[must_use]
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        if !self.0.remedies.contains(&remedy) {
+            self.0.remedies.push(remedy);
+        }
         self
     }
 
@@ -137,7 +152,13 @@ impl Error {
         &self.0.message
     }
 
-    /// The way out, where there is one.
+    /// What the caller can do about it, best first.
+    #[must_use]
+    pub fn remedies(&self) -> &[Remedy] {
+        &self.0.remedies
+    }
+
+    /// Advice in words, where there is some.
     #[must_use]
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
@@ -191,9 +212,12 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {self}", self.0.kind)?;
-        match &self.0.hint {
-            Some(hint) => write!(f, " (hint: {hint})"),
-            None => Ok(()),
+        if let Some(hint) = &self.0.hint {
+            write!(f, " (hint: {hint})")?;
+        }
+        match &self.0.remedies[..] {
+            [] => Ok(()),
+            remedies => write!(f, " {remedies:?}"),
         }
     }
 }

@@ -39,7 +39,7 @@ mod sys;
 pub mod text;
 
 pub use dtype::DType;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Remedy, Result};
 pub use half::{bf16, f16};
 pub use input::FileAccess;
 pub use limits::{Budget, Limits};

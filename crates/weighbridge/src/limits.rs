@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 
 /// Bounds on what opening and reading a model may cost.
 ///
@@ -97,7 +97,7 @@ impl Budget {
                 self.limits.max_total,
                 what,
             )
-            .hint("raise max_total (--max-total) if this file is trusted"));
+            .remedy(Remedy::RaiseLimit("max_total")));
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Budget {
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.limits.max_allocation {
             return Err(over("bytes at once", bytes, self.limits.max_allocation, what)
-                .hint("raise max_allocation (--max-allocation) if this file is trusted"));
+                .remedy(Remedy::RaiseLimit("max_allocation")));
         }
         Ok(())
     }
@@ -116,7 +116,7 @@ impl Budget {
         let before = self.items.fetch_add(count, Ordering::Relaxed);
         if before.saturating_add(count) > self.limits.max_items {
             return Err(over("items", before.saturating_add(count), self.limits.max_items, what)
-                .hint("raise max_items (--max-items) if this file is trusted"));
+                .remedy(Remedy::RaiseLimit("max_items")));
         }
         Ok(())
     }
@@ -124,7 +124,8 @@ impl Budget {
     /// Call on entering a nested structure.
     pub fn depth(&self, depth: u32, what: &str) -> Result<()> {
         if depth > self.limits.max_depth {
-            return Err(over("levels", u64::from(depth), self.limits.max_depth.into(), what));
+            return Err(over("levels", u64::from(depth), self.limits.max_depth.into(), what)
+                .remedy(Remedy::RaiseLimit("max_depth")));
         }
         Ok(())
     }
@@ -133,9 +134,9 @@ impl Budget {
     pub fn ratio(&self, compressed: u64, size: u64, what: &str) -> Result<()> {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
         if size > most {
-            return Err(over("bytes after decompression", size, most, what).hint(
-                "no honest archive compresses this well; raise max_ratio (--max-ratio) to insist",
-            ));
+            return Err(over("bytes after decompression", size, most, what)
+                .hint("no honest archive compresses this well")
+                .remedy(Remedy::RaiseLimit("max_ratio")));
         }
         Ok(())
     }

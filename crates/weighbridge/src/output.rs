@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::sys;
 
 /// How many names are tried for the partial file: other processes had our number before us.
@@ -120,9 +120,7 @@ fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
 pub(crate) fn refuse_existing(target: &Path) -> Result<()> {
     match target.symlink_metadata() {
         Err(_) => Ok(()),
-        Ok(_) => Err(Error::usage("exists already")
-            .in_file(target)
-            .hint("--force replaces it, once the new file is complete")),
+        Ok(_) => Err(Error::usage("exists already").in_file(target).remedy(Remedy::Overwrite)),
     }
 }
 

@@ -13,7 +13,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::output::refuse_existing;
 use crate::sys::sync_folder_of;
 
@@ -76,26 +76,35 @@ impl OutputFolder {
     /// Goes on with what another run has left, if that is wanted and it was the same work.
     fn take_up(&self, stamp: &str, leftover: Leftover) -> Result<()> {
         let found = fs::read_to_string(self.path_of(STAMP)).ok();
-        let (error, hint) = match (leftover, found.as_deref() == Some(stamp)) {
+        let (error, hint, remedies): (_, Option<&str>, &[Remedy]) = match (
+            leftover,
+            found.as_deref() == Some(stamp),
+        ) {
             (Leftover::Resume, true) => return self.sweep(),
             _ if found.is_none() => (
                 "has no stamp: either a run ended just before it gave this its name, or no run made it",
-                "rename it if its files are what you want, --force starts anew",
+                Some("rename it if its files are what you want"),
+                &[Remedy::Overwrite],
             ),
             (Leftover::Resume, false) => (
                 "was begun for another conversion: other options, other sources, or another version",
-                "--force starts anew",
+                None,
+                &[Remedy::Overwrite],
             ),
             _ => (
                 "is what an unfinished conversion has left",
-                "--resume goes on with it, --force starts anew",
+                None,
+                &[Remedy::Resume, Remedy::Overwrite],
             ),
         };
-        let mut hint = hint.to_owned();
-        for old in self.set_aside() {
-            hint += &format!("; what was to be replaced is now {}", old.display());
-        }
-        Err(Error::usage(error).in_file(&self.partial).hint(hint))
+        let mut hints: Vec<String> = hint.map(str::to_owned).into_iter().collect();
+        let old = self.set_aside();
+        hints.extend(
+            old.iter().map(|old| format!("what was to be replaced is now {}", old.display())),
+        );
+        let error = remedies.iter().fold(Error::usage(error), |error, &one| error.remedy(one));
+        let error = error.in_file(&self.partial);
+        Err(if hints.is_empty() { error } else { error.hint(hints.join("; ")) })
     }
 
     /// What runs that died while replacing the target have left of it.
@@ -194,7 +203,7 @@ mod tests {
         fs::write(folder.path_of("b.7.weigh-partial"), "half").unwrap();
         drop(folder);
         let error = create("one", Leftover::Refuse).err().unwrap();
-        assert!(error.hint_text().unwrap().contains("--resume"), "{error}");
+        assert!(error.remedies().contains(&Remedy::Resume), "{error}");
         assert!(create("two", Leftover::Resume).is_err());
         let folder = create("one", Leftover::Resume).unwrap();
         assert!(folder.has("a", 4) && !folder.has("a", 5) && !folder.has("b", 4));

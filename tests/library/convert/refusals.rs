@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::{gguf, names_in, one};
 use crate::common::root;
 use weighbridge::ops::{ConvertOptions, OutputType};
-use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, ops};
+use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, Remedy, ops};
 
 /// The error, after making sure that the folder was left as it was.
 fn refused(model: &Model, options: &ConvertOptions, folder: &Path) -> weighbridge::Error {
@@ -106,7 +106,7 @@ fn what_cannot_be_converted_is_named_and_can_be_left_out() {
     let error = refused(&model, &options, folder.path());
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("weights cannot be converted: "), "{error}");
-    assert!(error.hint_text().unwrap().contains("--exclude"));
+    assert!(error.remedies().contains(&Remedy::Exclude));
     let good: Vec<String> = model
         .weights()
         .filter(|weight| weight.undecodable().is_none())

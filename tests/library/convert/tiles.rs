@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Q8_0, TYPES, convert_one, gguf, names_in, one, wanted_bytes};
 use crate::common::root;
 use weighbridge::ops::{ConvertOptions, OutputType};
-use weighbridge::{DType, ErrorKind, FileAccess, Model, OpenOptions, bf16, f16, ops};
+use weighbridge::{DType, ErrorKind, FileAccess, Model, OpenOptions, Remedy, bf16, f16, ops};
 
 #[test]
 fn what_becomes_infinite_is_counted_and_nothing_else() {
@@ -134,7 +134,7 @@ fn memory_is_held_to_what_is_allowed() {
     }
     let error = ops::convert_to(&model, &whole.max_memory(10), &mut bytes).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
-    assert!(error.hint_text().unwrap().contains("--max-memory"), "{error}");
+    assert!(error.remedies().contains(&Remedy::RaiseLimit("max_memory")), "{error}");
 }
 
 /// Weights that are read in wide panels come out as they do when they are decoded whole, however

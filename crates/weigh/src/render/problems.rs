@@ -5,12 +5,14 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use weighbridge::Remedy;
 use weighbridge::catalog::Finding;
 use weighbridge::text::escaped;
 
 use super::units::{grouped, plural};
 use super::wrap::wrapped;
 use super::{ALARM, LABEL, MOST, Page};
+use crate::remedy;
 
 /// Names shown of each group where a kind has several.
 const FEW: usize = 3;
@@ -19,6 +21,7 @@ const FEW: usize = 3;
 struct Group<'a> {
     kind: &'static str,
     message: &'a str,
+    remedy: Option<Remedy>,
     tensors: Vec<&'a str>,
 }
 
@@ -53,7 +56,7 @@ fn grouped_by_message(problems: &[Finding]) -> Vec<Group<'_>> {
     for finding in problems {
         let (kind, message) = (finding.kind, finding.message.as_str());
         let index = *known.entry((kind, message)).or_insert_with(|| {
-            groups.push(Group { kind, message, tensors: Vec::new() });
+            groups.push(Group { kind, message, remedy: finding.remedy(), tensors: Vec::new() });
             groups.len() - 1
         });
         groups[index].tensors.extend(finding.tensor.as_deref());
@@ -67,7 +70,8 @@ fn write_group(
     group: &Group<'_>,
     names: usize,
 ) -> io::Result<()> {
-    let message = escaped(group.message);
+    let way_out = group.remedy.and_then(remedy::words).map_or(String::new(), |w| format!("; {w}"));
+    let message = format!("{}{way_out}", escaped(group.message));
     write!(out, "    ")?;
     match &group.tensors[..] {
         [] => wrapped(out, page.width, 6, 4, &message),

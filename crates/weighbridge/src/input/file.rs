@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::map::MappedFile;
 use super::memory::Memory;
 use super::{ReadAt, ReadPattern};
-use crate::error::Error;
+use crate::error::{Error, Remedy};
 use crate::sys;
 
 /// Files up to this size are read whole instead of mapped: one read costs less than a map, its
@@ -46,7 +46,7 @@ pub(super) fn of_file(
     }
     if !metadata.is_file() {
         return Err(io::Error::other(
-            Error::usage("not a regular file").hint("a pipe can be given as `-`, standard input"),
+            Error::usage("not a regular file").remedy(Remedy::OpenAsStream),
         ));
     }
     let source: Arc<dyn ReadAt> = match access {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use super::memory::copy_range;
 use super::{ReadAt, lock};
-use crate::error::Error;
+use crate::error::{Error, Remedy};
 
 /// Bytes asked for at a time, at least and at most.
 const STEP: (usize, usize) = (8 << 10, 1 << 20);
@@ -75,5 +75,6 @@ impl<R: Read> Kept<R> {
 
 fn too_long(most: u64) -> Error {
     Error::limit(format!("more than {most} bytes of a stream would have to be kept in memory"))
-        .hint("save the stream to a file first, or raise max_allocation (--max-allocation)")
+        .hint("save the stream to a file first")
+        .remedy(Remedy::RaiseLimit("max_allocation"))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Finding, TensorInfo, Value};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::input::ReadSeek;
 use crate::schemes::{self, Answer, Config, Entry, Evidence, Ledger, TensorId};
 use crate::source::{Slab, Source};
@@ -161,7 +161,7 @@ impl Model {
             Error::usage("the model has no such weight")
                 .in_tensor(name)
                 .in_file(&self.0.path)
-                .hint("`weigh inspect --tensors` lists the names")
+                .remedy(Remedy::ListNames)
         })?;
         Ok(Weight::new(self.clone(), index))
     }

@@ -10,7 +10,7 @@ use super::refusals::{self, refusal, refuse_problems};
 use super::target::{Place, Target};
 use crate::containers::writing::{Held, Holds};
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::pipeline::{
     self, Action, Job, OutputType, Plan, Pool, Spread, Types, Wishes, kept_metadata,
@@ -137,13 +137,15 @@ pub(super) fn planned<'m>(
 
 fn check_options(options: &ConvertOptions, target: &Target) -> Result<()> {
     if options.dtype == OutputType::Keep && !options.casts.is_empty() {
-        return Err(Error::usage("what is kept as it is stored cannot be cast")
-            .hint("leave out --dtype keep, or --cast"));
+        return Err(
+            Error::usage("what is kept as it is stored cannot be cast").remedy(Remedy::KeepOrCast)
+        );
     }
     if !options.metadata.is_empty() && target.writer.holds() != Holds::Values {
         let format = target.writer.format();
-        return Err(Error::usage(format!("typed metadata (--kv) is for GGUF, not for {format}"))
-            .in_file(&options.target));
+        return Err(
+            Error::usage(format!("{format} cannot hold typed metadata")).in_file(&options.target)
+        );
     }
     Ok(())
 }
@@ -165,6 +167,7 @@ fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
             variant,
             part: None,
             reason: reason.clone(),
+            is_ambiguous: false,
         })
         .collect();
     refusal(model, &obstacles).unwrap_or_else(|| Error::unsupported("nothing can be written"))
@@ -176,7 +179,7 @@ fn nothing(model: &Model) -> Error {
         0 => Error::usage("there is nothing to convert: the model has no weights"),
         all => {
             Error::usage(format!("there is nothing to convert: none of {all} weights is selected"))
-                .hint("`weigh inspect --tensors` lists the names")
+                .remedy(Remedy::ListNames)
         }
     };
     error.in_file(model.path())

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::Select;
 use crate::catalog::Finding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Weight};
 use crate::text::escaped;
 
@@ -29,12 +29,9 @@ const HARMLESS: &[&str] = &[
 /// How many reasons are given, and how many names for each.
 const MOST: usize = 3;
 
-/// The way around a weight.
-const LEAVE_OUT: &str = "--exclude RE leaves out the weights whose names match";
-
 /// A weight that stays where it is, and why.
 pub(super) struct Obstacle<'m> {
-    /// Its name, which `--exclude` matches.
+    /// Its name.
     pub(super) weight: &'m str,
     /// The kind within its scheme, which the reason may speak of.
     pub(super) variant: &'m str,
@@ -43,6 +40,8 @@ pub(super) struct Obstacle<'m> {
     pub(super) part: Option<String>,
     /// What is wrong.
     pub(super) reason: String,
+    /// Whether the caller can say what it is.
+    pub(super) is_ambiguous: bool,
 }
 
 /// An error if the model has a problem that concerns what is wanted of it: of all problems, or
@@ -63,7 +62,7 @@ pub(super) fn refuse_problems(
     if let Some(general) = findings.iter().find(|finding| speaks_against_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
-            .hint("`weigh inspect` lists all problems of the model"));
+            .remedy(Remedy::ListProblems));
     }
     let (mut obstacles, mut is_cut) = (Vec::new(), false);
     let weights: Vec<Weight> = model.weights().collect();
@@ -81,6 +80,7 @@ pub(super) fn refuse_problems(
             variant: of.variant,
             part: of.role.map(|role| format!("its {role} {}", escaped(name))),
             reason: finding.message.clone(),
+            is_ambiguous: finding.remedy() == Some(Remedy::StateScheme),
         }));
     }
     // One line about the file says more than many about its tensors.
@@ -88,7 +88,8 @@ pub(super) fn refuse_problems(
     match findings.iter().find(is_general).filter(|_| is_cut) {
         Some(cut) => Err(Error::malformed(format!("the file was cut short: {}", cut.message))
             .in_file(model.path())
-            .hint(format!("fetch the file again; {LEAVE_OUT}"))),
+            .hint("fetch the file again")
+            .remedy(Remedy::Exclude)),
         None => refusal(model, &obstacles).map_or(Ok(()), Err),
     }
 }
@@ -105,7 +106,7 @@ pub(super) fn problems_by_weight<'m>(
     if let Some(general) = model.findings().iter().find(|finding| speaks_against_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
-            .hint("`weigh inspect` lists all problems of the model"));
+            .remedy(Remedy::ListProblems));
     }
     let by_stored_name = weights_by_stored_name(model, weights);
     for finding in model.findings() {
@@ -167,7 +168,11 @@ pub(super) fn refusal(model: &Model, obstacles: &[Obstacle<'_>]) -> Option<Error
         }
         _ => Error::unsupported(summary(obstacles)),
     };
-    Some(error.in_file(model.path()).hint(LEAVE_OUT))
+    let error = match obstacles.iter().any(|obstacle| obstacle.is_ambiguous) {
+        true => error.remedy(Remedy::StateScheme),
+        false => error,
+    };
+    Some(error.in_file(model.path()).remedy(Remedy::Exclude))
 }
 
 /// `3 weights cannot be converted: a, b: reason; c (its scale d): another`.
@@ -179,7 +184,7 @@ fn summary(obstacles: &[Obstacle<'_>]) -> String {
     let texts: Vec<_> = groups.iter().take(MOST).map(Group::text).collect();
     let more = match groups.len().saturating_sub(MOST) {
         0 => String::new(),
-        more => format!("; and {more} more reasons, see `weigh inspect`"),
+        more => format!("; and {more} more reasons"),
     };
     let weights = if names.len() == 1 { "weight" } else { "weights" };
     format!("{} {weights} cannot be converted: {}{more}", names.len(), texts.join("; "))
@@ -188,7 +193,7 @@ fn summary(obstacles: &[Obstacle<'_>]) -> String {
 /// Equal reasons together. Reasons that name the variant are equal but for that.
 fn groups<'a>(obstacles: &'a [Obstacle<'a>]) -> Vec<Group<'a>> {
     let (mut groups, mut known) = (Vec::<Group<'a>>::new(), HashMap::new());
-    for Obstacle { weight, variant, part, reason } in obstacles {
+    for Obstacle { weight, variant, part, reason, .. } in obstacles {
         let named = !variant.is_empty() && reason.contains(variant);
         let key = if named { reason.replacen(variant, "\0", 1) } else { reason.clone() };
         let index = *known.entry(key).or_insert_with(|| {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::job::{Action, Job};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::Weight;
 
 /// Smaller tiles than this cost more time than they save memory.
@@ -107,7 +107,8 @@ fn too_much(needed: u64, most: u64) -> Error {
     Error::limit(format!(
         "the smallest piece of it takes {needed} bytes of memory, {most} are allowed"
     ))
-    .hint("raise --max-memory, or leave it out (--exclude RE)")
+    .remedy(Remedy::RaiseLimit("max_memory"))
+    .remedy(Remedy::Exclude)
 }
 
 /// An error if some rows of a weight, of which `decoded` elements are decoded at a time, take a
@@ -124,7 +125,8 @@ pub fn check_whole_rows(weight: &Weight, rows: Range<u64>, decoded: u64) -> Resu
             ))
             .in_tensor(weight.name())
             .in_file(source.input().name())
-            .hint("raise max_allocation (--max-allocation), or leave it out (--exclude RE)"));
+            .remedy(Remedy::RaiseLimit("max_allocation"))
+            .remedy(Remedy::Exclude));
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Entry, Ledger, SCHEMES};
 use crate::catalog::Finding;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::text::escaped;
 
 /// A rule: the weights it speaks of, and what they are.
@@ -43,7 +43,8 @@ impl Answer {
         };
         let names = SCHEMES.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
         Err(Error::usage(format!("the answer '{}' {message}", escaped(&self.says)))
-            .hint(format!("the schemes are {names}; `weigh inspect` says what is asked")))
+            .hint(format!("the schemes are {names}"))
+            .remedy(Remedy::ListProblems))
     }
 
     fn scheme(&self) -> &str {

@@ -171,7 +171,7 @@ fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
 fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
         "a second scale of {}, which is decoded without it: its values would be others if this \
-         were applied, and nothing says how; leave this out with --exclude if it is of no use",
+         were applied, and nothing says how; leave this scale out if it is not meant to apply",
         escaped(&weight.name)
     );
     Finding::of(&info.name, "orphan", message)
@@ -180,7 +180,7 @@ fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
 fn beside_numbers(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
         "a scale of {}, whose {} need none: nothing says whether it was applied already; leave \
-         the scale out with --exclude if it was",
+         the scale out if it was",
         escaped(&weight.name),
         weight.stored.name(),
     );

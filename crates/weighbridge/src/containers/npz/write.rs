@@ -5,7 +5,7 @@
 
 use crate::containers::writing::{self, About, Fixed, Holds, Layout, Planned, Writer, end_of};
 use crate::containers::zip::write::{MAX_NAME, Member, end};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 
 use super::header::MAGIC;
 use super::{Npy, Npz, types};
@@ -32,7 +32,8 @@ impl Writer for Npy {
                 "an NPY file holds one array, {} weights are selected",
                 tensors.len()
             ))
-            .hint("--include '^NAME$' selects one; an NPZ file holds many"));
+            .hint("an NPZ file holds many")
+            .remedy(Remedy::SelectOne));
         };
         let header = header(tensor);
         let start = header.len() as u64;
@@ -100,7 +101,7 @@ fn no_type(tensor: &Planned<'_>, format: &str) -> Option<String> {
     match dtype.and_then(types::descr) {
         Some(_) => None,
         None if dtype.is_some_and(crate::DType::is_float) => Some(format!(
-            "{}, since numpy has none; --dtype f32 or f16 writes one that it reads",
+            "{}, since numpy has none; as f32 or f16 it can be written",
             writing::no_type(tensor, format)
         )),
         None => Some(writing::no_type(tensor, format)),

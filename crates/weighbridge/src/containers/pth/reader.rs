@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::catalog::{Catalog, Finding, Run, TensorInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::limits::Budget;
 
 use super::draft::Draft;
@@ -55,7 +55,7 @@ impl Reader<'_, '_> {
                 "the objects of the pickle are shared so often that listing them takes more than \
                  {done} steps"
             ))
-            .hint("raise max_pickle_steps (--max-pickle-steps) if this file is trusted"));
+            .remedy(Remedy::RaiseLimit("max_pickle_steps")));
         }
         Ok(())
     }

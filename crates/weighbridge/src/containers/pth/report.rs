@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use crate::catalog::{Catalog, Finding, Order, Run, Shape, TensorInfo};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::text::{escaped, shortened};
 
 use super::super::Opening;
@@ -161,7 +161,7 @@ fn dangerous(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result
 fn unknown(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<()> {
     if opening.strict_pickle {
         return Err(Error::unsupported(format!("the pickle names {path}, which is not known"))
-            .hint("without --strict-pickle it is listed and otherwise ignored"));
+            .remedy(Remedy::AllowUnknownClasses));
     }
     let message =
         format!("{path} is not known; its contents were searched for tensors, nothing was run");

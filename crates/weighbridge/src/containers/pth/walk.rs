@@ -159,10 +159,7 @@ impl Walk<'_, '_, '_> {
         if let Node::Object(_) = node
             && let Some(draft) = self.reader.tensor(id)?
         {
-            self.reader
-                .budget
-                .depth(depth, "a tensor in nested objects")
-                .map_err(|e| e.hint("raise max_depth (--max-depth) if this file is trusted"))?;
+            self.reader.budget.depth(depth, "a tensor in nested objects")?;
             grow(&mut self.trail.branches, (branch, !draft.is_array), self.reader.budget)?;
             let inner = draft.inner;
             let name = if self.name.is_empty() { self.stem } else { &self.name };

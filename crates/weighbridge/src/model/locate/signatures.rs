@@ -33,7 +33,7 @@ const CERTAIN: &[Signature] = &[
     at(
         0,
         b"\x89HDF\r\n\x1a\n",
-        "an HDF5 file (Keras weights, .h5), which weigh does not read",
+        "an HDF5 file (Keras weights, .h5), which this version does not read",
         KERAS,
     ),
     at(0, b"\x1f\x8b", "a gzip archive", UNPACK),
@@ -72,7 +72,7 @@ const CERTAIN: &[Signature] = &[
     at(
         4,
         b"TFL3",
-        "a TensorFlow Lite model, which weigh does not read",
+        "a TensorFlow Lite model, which this version does not read",
         "read it with the TensorFlow Lite interpreter; fetch the safetensors or GGUF of the model instead",
     ),
     at(0, b"ftypqt", "a video", NOT_WEIGHTS),

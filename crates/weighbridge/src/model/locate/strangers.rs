@@ -191,7 +191,10 @@ fn download_error(head: &[u8]) -> Option<Error> {
 fn guessed(head: &[u8], name: &Path) -> Option<Error> {
     let file = name.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let unread = |what: &str, hint: &str| {
-        Some(Error::unsupported(format!("this is {what}, which weigh does not read")).hint(hint))
+        Some(
+            Error::unsupported(format!("this is {what}, which this version does not read"))
+                .hint(hint),
+        )
     };
     const OTHER: &str = "fetch the safetensors or GGUF files of the same model, or export them from its own framework";
     match &*extension(&file) {
@@ -284,7 +287,7 @@ fn unknown(head: &[u8], name: &Path) -> Error {
         None => Error::unsupported(format!(
             "no weight format begins like this; its first bytes are {bytes}"
         ))
-        .hint("weigh reads safetensors, GGUF, NPZ, NPY, PyTorch and APR files"),
+        .hint("this version reads safetensors, GGUF, NPZ, NPY, PyTorch and APR files"),
     }
 }
 

@@ -136,7 +136,7 @@ fn asked(sides: Sides, answer: Option<&str>, why: &str) -> Result<Sides, (&'stat
     let variant = sides.variant();
     match answer.and_then(|answer| answer.strip_prefix("awq/")) {
         Some(named) if named == variant || named == "gemm" => Ok(sides),
-        _ => Err(("ambiguous", format!("{why} with --scheme 'NAME=awq/{variant}'"))),
+        _ => Err(("ambiguous", format!("{why} (awq/{variant})"))),
     }
 }
 

@@ -199,10 +199,7 @@ impl<'e, 'a> Module<'e, 'a> {
         }
         let kinds: Vec<String> =
             possible.iter().map(|one| format!("compressed/{}", one.variant())).collect();
-        let reason = format!(
-            "{why}; it could be {}. Say so with --scheme 'NAME=compressed/..'",
-            kinds.join(" or ")
-        );
+        let reason = format!("{why}; it could be {}", kinds.join(" or "));
         Err(("ambiguous", reason))
     }
 

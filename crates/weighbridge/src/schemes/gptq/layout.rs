@@ -157,10 +157,8 @@ fn one_of<'e>(
         ROTATED => "",
         _ => "put config.json or quantize_config.json beside the file, or ",
     };
-    let reason = format!(
-        "{why}. It may be {}; {config}say which with --scheme 'NAME=gptq/..'{not_it}",
-        shown.join(" or ")
-    );
+    let reason =
+        format!("{why}. It may be {}; {config}state which one it is{not_it}", shown.join(" or "));
     Err(("ambiguous", reason))
 }
 

@@ -297,7 +297,7 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
     let could = match readings {
         [] => "which fits no kind that MLX writes".to_owned(),
         some => format!(
-            "which could be {}: `--scheme` can say which, as in 'NAME=mlx/{}'",
+            "which could be {}: state which one it is, as in mlx/{}",
             some.iter().map(one).collect::<Vec<_>>().join(" or "),
             some[0]
         ),

@@ -124,11 +124,7 @@ fn answered(
     });
     Err((
         "ambiguous",
-        format!(
-            "NVFP4, but nothing tells {open}. Say which with --scheme 'NAME=nvfp4/..', where .. \
-             is {}{not_it}",
-            names(left)
-        ),
+        format!("NVFP4, but nothing tells {open}. It could be {}{not_it}", names(left)),
     ))
 }
 

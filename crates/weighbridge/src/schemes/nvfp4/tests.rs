@@ -48,7 +48,7 @@ fn without_evidence_all_four_readings_are_named() {
     let found = bids(&square(), &Metadata::default(), &[], "");
     let (kind, message) = outcome(&found).unwrap_err();
     assert_eq!(kind, "ambiguous");
-    for name in ["modelopt or modelopt-swizzled or comfy or comfy-linear", "--scheme"] {
+    for name in ["modelopt or modelopt-swizzled or comfy or comfy-linear", "It could be"] {
         assert!(message.contains(name), "{message}");
     }
     assert_eq!(&found.weights[0].shape[..], [128, 64]);

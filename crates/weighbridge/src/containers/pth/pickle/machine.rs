@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::limits::Budget;
 
 use super::heap::{Heap, Id, Node, Seq, Span, grow};
@@ -91,9 +91,8 @@ impl<'a> Machine<'a, '_> {
             if steps > most {
                 return Err(self.error_at(
                     start,
-                    Error::limit(format!("the pickle has more than {most} steps")).hint(
-                        "raise max_pickle_steps (--max-pickle-steps) if this file is trusted",
-                    ),
+                    Error::limit(format!("the pickle has more than {most} steps"))
+                        .remedy(Remedy::RaiseLimit("max_pickle_steps")),
                 ));
             }
             self.step(op).map_err(|e| self.error_at(start, e))?;

@@ -1,0 +1,35 @@
+//! What a caller can do about a problem, for programs to read.
+
+/// What a caller can do about a problem: an option to set, or something to look at.
+///
+/// Messages of this library name no option of any program. A program that shows them says beside
+/// them how the remedy is called there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Allow the output to replace what is there.
+    Overwrite,
+    /// Continue the output that an earlier run left unfinished.
+    Resume,
+    /// Raise this limit; its name is that of the method of [`Limits`](crate::Limits), or of the
+    /// options of the operation.
+    RaiseLimit(&'static str),
+    /// Leave out the weights that the message names.
+    Exclude,
+    /// Select a single weight.
+    SelectOne,
+    /// List the names of the weights.
+    ListNames,
+    /// List all problems of the model.
+    ListProblems,
+    /// State the scheme and variant of the weight, with
+    /// [`OpenOptions::scheme`](crate::OpenOptions::scheme).
+    StateScheme,
+    /// Choose between keeping weights as they are stored and casting them.
+    KeepOrCast,
+    /// Allow pickles that name unknown classes, with
+    /// [`OpenOptions::strict_pickle`](crate::OpenOptions::strict_pickle).
+    AllowUnknownClasses,
+    /// Read it front to back, with [`OpenOptions::open_stream`](crate::OpenOptions::open_stream).
+    OpenAsStream,
+}
