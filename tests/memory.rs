@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use weighbridge::internals::output::{Output, discard_unfinished};
 use weighbridge::ops::{ConvertOptions, OutputType};
-use weighbridge::output::{Output, discard_unfinished};
 use weighbridge::{ErrorKind, FileAccess, Limits, OpenOptions, Remedy, ops};
 
 /// Counts what is held.

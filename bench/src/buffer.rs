@@ -4,7 +4,7 @@
 use std::alloc::{Layout, alloc, alloc_zeroed};
 use std::marker::PhantomData;
 
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 
 /// A cache line; its bytes are seen through the views only.
 #[repr(align(64))]

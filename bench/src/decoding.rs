@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 use weighbridge::{Scratch, Weight, bf16, f16};
 
 use crate::buffer::Buffer;

@@ -4,9 +4,9 @@
 //! f32 rounded to nearest even; any NaN matches any NaN. Each level of the CPU is compared. This
 //! is the wide search; the samples under `tests/files` are the narrow one that everybody can run.
 
-use weighbridge::blocks::{BLOCKS, Block, Standing};
-use weighbridge::schemes::Element;
-use weighbridge::simd::{Level, with_level};
+use weighbridge::Element;
+use weighbridge::internals::blocks::{BLOCKS, Block, Standing};
+use weighbridge::internals::simd::{Level, with_level};
 use weighbridge::{Scratch, bf16, f16};
 
 use crate::random_blocks::{BlockFile, Scales};

@@ -85,11 +85,11 @@ pub fn safetensors(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
 pub fn safetensors_layout(
     tensors: &[(String, weighbridge::DType, Vec<u64>)],
     format: &str,
-) -> std::io::Result<weighbridge::containers::writing::Layout> {
+) -> std::io::Result<weighbridge::internals::containers::writing::Layout> {
     use weighbridge::catalog::{Value, element_count};
-    use weighbridge::containers::safetensors::Safetensors;
-    use weighbridge::containers::writing::{About, Held, Planned, Writer as _};
-    use weighbridge::dtype::StoredType;
+    use weighbridge::internals::containers::safetensors::Safetensors;
+    use weighbridge::internals::containers::writing::{About, Held, Planned, Writer as _};
+    use weighbridge::internals::dtype::StoredType;
     let stored: Vec<_> = tensors.iter().map(|tensor| StoredType::Element(tensor.1)).collect();
     let planned: Vec<_> = tensors
         .iter()

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::NonNull;
 
-use weighbridge::blocks::Block;
+use weighbridge::internals::blocks::Block;
 
 /// What to do when there is none.
 const HOW: &str = "build ggml's base library with `oracles/ggml_build.sh` and set BENCH_GGML to \

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use weighbridge::DType;
-use weighbridge::blocks::{BLOCKS, Block};
+use weighbridge::internals::blocks::{BLOCKS, Block};
 
 use crate::decoding::{COLUMNS, ROWS};
 use crate::random_blocks::{BlockFile, Random, Scales};

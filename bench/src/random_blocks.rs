@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge::blocks::Block;
+use weighbridge::internals::blocks::Block;
 use weighbridge::{Model, Weight};
 
 use crate::decoding::Subject;

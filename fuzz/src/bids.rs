@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use weighbridge::catalog::{TensorInfo, element_count};
-use weighbridge::schemes::{
+use weighbridge::internals::schemes::{
     Bid, Entry, Evidence, Ledger, Out, Recipe, SCHEMES, Scheme, TensorId, settle,
 };
-use weighbridge::source::{Slab, Source};
+use weighbridge::internals::source::{Slab, Source};
 use weighbridge::{Error, OpenOptions, Result, bf16, f16};
 
 use crate::invent::{Invented, invent};

@@ -12,7 +12,7 @@
 use serde_json::{Map, Value as Json, json};
 use weighbridge::DType;
 use weighbridge::catalog::{Metadata, Place, TensorInfo, element_count};
-use weighbridge::schemes::Config;
+use weighbridge::internals::schemes::Config;
 
 /// Dots and underscores are part of it: some names end a word, some a path.
 const ENDINGS: &[&str] = &[

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use weighbridge::catalog::TensorInfo;
 use weighbridge::ops::{InspectOptions, inspect};
-use weighbridge::source::{Slab, Source};
+use weighbridge::internals::source::{Slab, Source};
 use weighbridge::{ErrorKind, Limits, Model, OpenOptions, Result};
 
 mod archive;

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use weighbridge::Model;
 use weighbridge::catalog::TensorInfo;
-use weighbridge::source::{Slab, Source};
+use weighbridge::internals::source::{Slab, Source};
 
 /// The repository.
 pub fn root() -> PathBuf {

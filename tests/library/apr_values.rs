@@ -2,7 +2,7 @@
 //! bf16 and f16, and every range of rows.
 
 use crate::common::root;
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 use weighbridge::{Model, Weight, bf16, f16};
 
 fn open(name: &str) -> Model {

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use crate::common::fixtures::fixtures;
 use crate::common::{image, root, samples, stored};
 use serde_json::json;
-use weighbridge::schemes::{self, Bids, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId};
+use weighbridge::internals::schemes::{
+    self, Bids, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId,
+};
 use weighbridge::{Model, OpenOptions, Stores};
 
 /// What `look` makes of the evidence of a model.

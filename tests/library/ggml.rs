@@ -2,8 +2,8 @@
 //! every range of rows, from files of both byte orders.
 
 use crate::common::root;
-use weighbridge::blocks::{BLOCKS, Standing};
-use weighbridge::schemes::Element;
+use weighbridge::Element;
+use weighbridge::internals::blocks::{BLOCKS, Standing};
 use weighbridge::{Model, Weight, bf16, f16};
 
 const FILES: [(&str, &str); 3] = [

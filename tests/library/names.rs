@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use weighbridge::names::{Named, Pair, Pairing, Rows, Rules, Side, View, Which, pair};
+use weighbridge::internals::names::{Named, Pair, Pairing, Rows, Rules, Side, View, Which, pair};
 use weighbridge::{Model, bf16, f16};
 
 fn folder(name: &str) -> PathBuf {

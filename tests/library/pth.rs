@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use weighbridge::containers::{Opening, recognize};
-use weighbridge::input::{FileAccess, Input};
-use weighbridge::source::{Slab, Source};
-use weighbridge::{Budget, Limits};
+use weighbridge::Limits;
+use weighbridge::internals::containers::{Opening, recognize};
+use weighbridge::internals::input::{FileAccess, Input};
+use weighbridge::internals::limits::Budget;
+use weighbridge::internals::source::{Slab, Source};
 
 /// What these readers give otherwise than torch, each for a reason.
 const KNOWN: &[(&str, &str)] = &[("legacy_tar.pth", "the tar format is recognised and refused")];

@@ -22,7 +22,7 @@ fn every_sample_is_read_as_its_own_library_reads_it() {
 fn every_container_has_samples() {
     let formats: Vec<String> =
         samples().iter().filter_map(|s| s.expect["format"].as_str().map(str::to_owned)).collect();
-    for container in weighbridge::containers::CONTAINERS {
+    for container in weighbridge::internals::containers::CONTAINERS {
         assert!(formats.iter().any(|f| f == container.name()), "{}", container.name());
     }
 }
@@ -75,7 +75,7 @@ fn check_tensors(sample: &Sample, model: &Model) -> Result<(), String> {
 fn check_tensor(
     sample: &Sample,
     expected: &Json,
-    source: &weighbridge::source::Source,
+    source: &weighbridge::Source,
     tensor: &weighbridge::catalog::TensorInfo,
 ) -> Result<(), String> {
     let shape: Json = tensor.shape.iter().copied().collect::<Vec<u64>>().into();

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::fixtures::{Fixture, fixtures};
 use crate::common::root;
 use half::{bf16, f16};
+use weighbridge::Element;
 use weighbridge::ops::{self, ConvertOptions};
-use weighbridge::schemes::Element;
 use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
 /// Numbers as bits, every NaN alike: which NaN a conversion gives is nobody's contract.
@@ -345,7 +345,7 @@ fn page(table: &Table) -> String {
         "\n## Recognised, not decoded\n\n| variant | what it is | instead |\n|---|---|---|\n",
     );
     let mut seen = BTreeSet::new();
-    for (name, title, instead) in weighbridge::schemes::known::kinds() {
+    for (name, title, instead) in weighbridge::internals::schemes::known::kinds() {
         if seen.insert((name, title)) {
             writeln!(page, "| {name} | {title} | {instead} |").unwrap();
         }

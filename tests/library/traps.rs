@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::common::fixtures::{Fixture, fixtures};
 use half::{bf16, f16};
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 use weighbridge::{DType, OpenOptions, Stores, Weight};
 
 /// Every stored tensor of a fixture: type, shape, bytes.

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::fixtures::fixtures;
 use crate::common::{image, in_parallel, root, samples, sha256, stored};
-use weighbridge::blocks::Standing;
 use weighbridge::catalog::TensorInfo;
-use weighbridge::dtype::StoredType;
+use weighbridge::internals::blocks::Standing;
+use weighbridge::internals::dtype::StoredType;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Stores, Weight, bf16};
 

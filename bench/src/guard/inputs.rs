@@ -4,7 +4,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use weighbridge::blocks::Block;
+use weighbridge::internals::blocks::Block;
 use weighbridge::ops::{ConvertOptions, OutputType, convert};
 use weighbridge::{DType, Model};
 

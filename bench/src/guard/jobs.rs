@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use weighbridge::blocks::Block;
+use weighbridge::Element;
+use weighbridge::internals::blocks::Block;
+use weighbridge::internals::simd::{Level, level, with_level};
 use weighbridge::ops::{
     ConvertOptions, DiffOptions, InspectOptions, OutputType, convert_to, diff, inspect,
 };
-use weighbridge::schemes::Element;
-use weighbridge::simd::{Level, level, with_level};
 use weighbridge::{Model, Scratch, Weight, bf16, f16};
 
 use super::inputs::{BLOCKS, CONTAINERS, PLAIN, ROUNDED, SCHEMES, container};

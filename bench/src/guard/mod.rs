@@ -46,7 +46,7 @@ fn try_run(parts: &[String], bless: bool, memory_data: &Path) -> Result<i32, Str
     }
     let inputs = Inputs::make(&memory_data.join("guard"))?;
     let level = valgrind::level(inputs.folder())?;
-    let own = weighbridge::simd::level().name();
+    let own = weighbridge::internals::simd::level().name();
     if level != own {
         println!("under valgrind the kernels run at level {level}, on this machine at {own}");
     }

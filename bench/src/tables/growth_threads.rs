@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use weighbridge::blocks::Block;
+use weighbridge::internals::blocks::Block;
 use weighbridge::{Scratch, Weight, bf16};
 
 use super::scheme_decode::cases::CASES;

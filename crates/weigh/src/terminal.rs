@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-use weighbridge::text::escaped;
+use weighbridge::internals::text::escaped;
 
 use crate::remedy;
 

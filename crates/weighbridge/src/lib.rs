@@ -6,41 +6,51 @@
 //!     println!("{} {:?} {}", weight.name(), weight.shape(), weight.scheme());
 //! }
 //! let weight = model.weight("model.layers.0.mlp.up_proj.weight")?;
-//! let mut out = vec![0f32; weight.len()];
-//! weight.decode_into(&mut out)?;
+//! let numbers: Vec<f32> = weight.decode_to_vec()?;
 //! # Ok::<(), weighbridge::Error>(())
 //! ```
 //!
-//! The rooms are described in ARCHITECTURE.md: [`containers`] turn files into stored tensors,
-//! [`schemes`] turn stored tensors into numbers, [`ops`] are the verbs.
+//! A [`Model`] is a cheap handle and so is a [`Weight`]; both can be cloned, kept and sent to other
+//! threads. [`ops`] are the verbs: inspect, convert, dequantize, verify, diff. Every [`Error`] says
+//! whose fault it is, where, and what can be done about it.
+//!
+//! How the library is built is described in ARCHITECTURE.md.
 
-pub mod blocks;
+mod blocks;
 pub mod catalog;
 mod compare;
-pub mod config;
-pub mod containers;
-pub mod cursor;
-pub mod dtype;
+mod config;
+mod containers;
+mod cursor;
+mod dtype;
 mod error;
-pub mod inflate;
-pub mod input;
+mod inflate;
+mod input;
+#[doc(hidden)]
+pub mod internals;
 mod limits;
 mod model;
-pub mod names;
+mod names;
 mod number;
 pub mod ops;
-pub mod output;
+mod output;
 mod output_folder;
-pub mod pipeline;
-pub mod schemes;
-pub mod simd;
-pub mod source;
+mod pipeline;
+mod schemes;
+mod simd;
+mod source;
 mod sys;
-pub mod text;
+mod text;
 
-pub use dtype::DType;
+pub use config::Config;
+pub use dtype::{DType, StoredType};
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use half::{bf16, f16};
-pub use input::FileAccess;
-pub use limits::{Budget, Limits};
-pub use model::{Model, OpenOptions, Scratch, Stores, Weight};
+pub use input::{
+    EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, ReadAt, ReadPattern,
+    ReadRange, ReadSeek,
+};
+pub use limits::Limits;
+pub use model::{Model, OpenOptions, Scratch, Select, SelectedWeights, Stores, Weight, Weights};
+pub use number::Element;
+pub use source::Source;

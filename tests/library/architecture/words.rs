@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge::containers::CONTAINERS;
-use weighbridge::schemes::SCHEMES;
+use weighbridge::internals::containers::CONTAINERS;
+use weighbridge::internals::schemes::SCHEMES;
 
 use super::check;
 use super::sources::{COMMAND, LIBRARY, program_files};

@@ -20,7 +20,7 @@ fn wanted_bytes(weight: &Weight, dtype: DType) -> Vec<u8> {
         let (_, source, info) = weight.parts().next().unwrap();
         return image(source, info).unwrap();
     }
-    fn decoded<T: weighbridge::schemes::Element, const N: usize>(
+    fn decoded<T: weighbridge::Element, const N: usize>(
         weight: &Weight,
         bytes: fn(T) -> [u8; N],
     ) -> Vec<u8> {

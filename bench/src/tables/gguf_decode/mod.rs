@@ -11,9 +11,9 @@ mod targets;
 use std::cell::RefCell;
 use std::time::Instant;
 
-use weighbridge::blocks::{BLOCKS, Block, Standing};
-use weighbridge::schemes::Element;
-use weighbridge::simd::{Level, with_level};
+use weighbridge::Element;
+use weighbridge::internals::blocks::{BLOCKS, Block, Standing};
+use weighbridge::internals::simd::{Level, with_level};
 use weighbridge::{Scratch, bf16, f16};
 
 use crate::buffer::Buffer;

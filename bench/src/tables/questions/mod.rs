@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 
 use crate::buffer::Buffer;
 use crate::harness::{Contestant, Row};

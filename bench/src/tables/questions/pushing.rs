@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use weighbridge::blocks::Block;
+use weighbridge::internals::blocks::Block;
 use weighbridge::{Scratch, f16};
 
 use super::{Agreed, LEGEND, Memory, column, fresh, reused, side_by_side, sum_numbers};

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 use weighbridge::{Scratch, Weight, bf16};
 
 use super::{Agreed, LEGEND, Memory, column, fresh, reused, side_by_side, sum_numbers};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::process::Command;
 
-use weighbridge::schemes::Element;
+use weighbridge::Element;
 use weighbridge::{DType, bf16, f16};
 
 use super::cases::Case;

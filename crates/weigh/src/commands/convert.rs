@@ -195,7 +195,7 @@ impl Stop {
         // Without a handler Ctrl-C ends the process at once, which is no worse than before.
         let _ = ctrlc::set_handler(move || {
             if asked.swap(true, Ordering::Relaxed) || !begun.load(Ordering::Relaxed) {
-                weighbridge::output::discard_unfinished();
+                weighbridge::internals::output::discard_unfinished();
                 std::process::exit(INTERRUPTED.into());
             }
             terminal::note("stopping; Ctrl-C again ends at once");

@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;
 
+use weighbridge::Source;
 use weighbridge::ops::{self, DiffReport};
-use weighbridge::source::Source;
 use weighbridge::{Error, FileAccess, Model};
 
 use super::convert::Stop;

@@ -31,7 +31,7 @@ enum Outcome {
 
 /// Runs a command.
 pub(crate) fn run(command: Command) -> ExitCode {
-    if let Err(error) = weighbridge::simd::asked() {
+    if let Err(error) = weighbridge::internals::simd::asked() {
         terminal::report(&error);
         return ExitCode::from(2);
     }

@@ -36,7 +36,7 @@ fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
     let output = weighbridge::OpenOptions::new().access(FileAccess::Read).open(&args.output)?;
     stop.begun.store(true, Ordering::Relaxed);
     let mut options = args.wishes.options(&args.output).cancel(stop.asked.clone());
-    let bytes = output.sources().iter().map(weighbridge::source::Source::file_bytes).sum();
+    let bytes = output.sources().iter().map(weighbridge::Source::file_bytes).sum();
     let bar = if args.wishes.quiet { None } else { progress::bar_of(bytes) };
     if let Some(bar) = &bar {
         options = options.progress(progress::heard_by(bar));

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::{ConversionReport, ConvertReport};
-use weighbridge::text::escaped;
 
 use super::summary::{dropped, labelled, remarks};
 use super::table::{Side, Table};

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::io::{self, Write};
 
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric, Status};
-use weighbridge::text::escaped;
 
 use super::diff_cost as cost;
 use super::table::{Side, Table};

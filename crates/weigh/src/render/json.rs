@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, PrettyFormatter};
-use weighbridge::text::is_harmless;
+use weighbridge::internals::text::is_harmless;
 
 /// Writes a value, indented, with a newline at the end.
 pub(crate) fn json<T: Serialize + ?Sized>(out: &mut dyn Write, value: &T) -> io::Result<()> {

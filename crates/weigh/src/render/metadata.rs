@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use weighbridge::Model;
+use weighbridge::Source;
 use weighbridge::catalog::{ArrayRef, Value};
-use weighbridge::source::Source;
-use weighbridge::text::{escaped, shortened};
+use weighbridge::internals::text::{escaped, shortened};
 
 use super::units::grouped;
 use super::{LABEL, Page};

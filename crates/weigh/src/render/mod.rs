@@ -8,8 +8,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use weighbridge::Model;
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::Report;
-use weighbridge::text::escaped;
 
 mod convert;
 mod diff;

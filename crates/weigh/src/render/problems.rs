@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use weighbridge::Remedy;
 use weighbridge::catalog::Finding;
-use weighbridge::text::escaped;
+use weighbridge::internals::text::escaped;
 
 use super::units::{grouped, plural};
 use super::wrap::wrapped;
@@ -70,7 +70,7 @@ fn write_group(
     group: &Group<'_>,
     names: usize,
 ) -> io::Result<()> {
-    let way_out = group.remedy.and_then(remedy::words).map_or(String::new(), |w| format!("; {w}"));
+    let way_out = group.remedy.and_then(remedy::words).map_or(String::new(), |w| format!(" ({w})"));
     let message = format!("{}{way_out}", escaped(group.message));
     write!(out, "    ")?;
     match &group.tensors[..] {

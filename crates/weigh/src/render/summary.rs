@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
+use weighbridge::internals::text::{escaped, shortened};
 use weighbridge::ops::{Dropped, FileReport, Report, SchemeReport};
-use weighbridge::text::{escaped, shortened};
 
 use super::table::{Side, Table};
 use super::units::{bytes, bytes_exactly, count, count_exactly, grouped, plural};

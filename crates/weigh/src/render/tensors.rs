@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::TensorReport;
-use weighbridge::text::escaped;
 
 use super::Page;
 use super::table::{Side, Table};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::VerifyReport;
-use weighbridge::text::escaped;
 
 use super::units::{bytes_exactly, grouped, plural};
 use super::{ALARM, Page};

@@ -1,6 +1,7 @@
 //! What the user points at: one or several stored files, opened as one model.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -15,13 +16,20 @@ mod by_name;
 mod locate;
 mod options;
 mod panel;
+mod read;
+#[cfg(test)]
+mod read_tests;
+mod select;
 mod straight;
 mod weight;
+mod weights;
 
 pub(crate) use ahead::Ahead;
 pub use locate::Stores;
 pub use options::OpenOptions;
+pub use select::Select;
 pub use weight::{Scratch, Weight};
+pub use weights::{SelectedWeights, Weights};
 
 use by_name::ByName;
 use locate::Located;
@@ -42,6 +50,16 @@ struct Contents {
     configs: Vec<Config>,
     /// Where each name is among the weights, once somebody asks for one by its name.
     by_name: OnceLock<ByName>,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("path", &self.0.path)
+            .field("format", &self.format())
+            .field("weights", &self.0.ledger.weights.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Model {
@@ -146,18 +164,19 @@ impl Model {
     }
 
     /// Its logical weights, in the order of the files.
-    pub fn weights(&self) -> impl ExactSizeIterator<Item = Weight> {
-        (0..self.0.ledger.weights.len()).map(|index| Weight::new(self.clone(), index))
+    #[must_use]
+    pub fn weights(&self) -> Weights<'_> {
+        Weights::new(self, self.0.ledger.weights.len())
     }
 
     /// The weight of that name; of several, the first.
     ///
     /// The first call makes an index of all names, later ones take constant time.
     pub fn weight(&self, name: &str) -> Result<Weight> {
-        let name_of = |index: usize| self.name_of(self.entry(index));
+        let name_at = |index: usize| self.name_at(index);
         let by_name =
-            self.0.by_name.get_or_init(|| ByName::new(self.0.ledger.weights.len(), name_of));
-        let index = by_name.find(name, name_of).ok_or_else(|| {
+            self.0.by_name.get_or_init(|| ByName::new(self.0.ledger.weights.len(), name_at));
+        let index = by_name.find(name, name_at).ok_or_else(|| {
             Error::usage("the model has no such weight")
                 .in_tensor(name)
                 .in_file(&self.0.path)
@@ -166,8 +185,9 @@ impl Model {
         Ok(Weight::new(self.clone(), index))
     }
 
-    fn name_of<'a>(&'a self, entry: &'a Entry) -> &'a str {
-        match entry {
+    /// The name of one of its weights.
+    fn name_at(&self, index: usize) -> &str {
+        match self.entry(index) {
             Entry::Plain(id) => &self.stored(*id).1.name,
             Entry::Scheme(_, bid) => &bid.name,
         }

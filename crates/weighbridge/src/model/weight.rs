@@ -1,5 +1,6 @@
 //! One logical weight and its way to numbers.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::Model;
@@ -14,6 +15,16 @@ use crate::source::{Slab, Source, Staged};
 pub struct Weight {
     model: Model,
     index: usize,
+}
+
+impl fmt::Debug for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Weight")
+            .field("name", &self.name())
+            .field("shape", &self.shape())
+            .field("scheme", &format_args!("{}/{}", self.scheme(), self.variant()))
+            .finish_non_exhaustive()
+    }
 }
 
 /// Buffers that decoding needs, kept from one call to the next.
@@ -39,7 +50,7 @@ impl Weight {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.model.name_of(self.entry())
+        self.model.name_at(self.index)
     }
 
     /// Its logical shape, outermost dimension first.

@@ -1,0 +1,18 @@
+//! What the command, the benchmarks, the fuzz targets and the tests use besides the public surface.
+//!
+//! Nothing here is promised to anybody: names and shapes change with the rooms they are from.
+
+/// Makes the public items of private modules reachable, each module under its own name.
+macro_rules! rooms {
+    ($($room:ident)*) => {
+        $(#[allow(missing_docs)] // They are documented where they are defined.
+        pub mod $room {
+            pub use crate::$room::*;
+        })*
+    };
+}
+
+rooms!(
+    blocks config containers cursor dtype inflate input limits names number output pipeline schemes
+    simd source text
+);

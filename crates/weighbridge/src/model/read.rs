@@ -1,0 +1,220 @@
+//! Reading with a type that is chosen at run time, into bytes of the caller.
+
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
+
+use half::{bf16, f16};
+
+use super::{Scratch, Weight};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::number::Element;
+use crate::schemes::Entry;
+use crate::simd;
+use crate::source::{Access, Slab};
+
+/// Bytes of output for which starting a thread pays.
+const WORTH_A_THREAD: usize = 4 << 20;
+
+/// Bytes of output that a thread makes at once, so that what they are made from stays small.
+const STEP: u64 = 1 << 20;
+
+/// Makes some rows, into a slice that holds exactly those.
+type Make<'a, T> = &'a (dyn Fn(Range<u64>, &mut [T]) -> Result<()> + Sync);
+
+impl Weight {
+    /// Reads all of it as `dtype` into `out`, in row-major order and little-endian, on several
+    /// threads where it is large.
+    ///
+    /// Every weight that can be decoded can be read as `F32`, `BF16` or `F16`; a plain one, be it
+    /// of integers, booleans or complex numbers, also as the type it is stored in. `out` need not
+    /// be aligned.
+    pub fn read_into(&self, dtype: DType, out: &mut [u8]) -> Result<()> {
+        self.read_rows_into(0..self.rows_and_columns().0, dtype, out)
+    }
+
+    /// Reads some rows of the outermost dimension, as [`read_into`](Self::read_into) reads all.
+    pub fn read_rows_into(&self, rows: Range<u64>, dtype: DType, out: &mut [u8]) -> Result<()> {
+        let read = || {
+            let elements = self.elements_of(&rows)?;
+            if dtype.bytes_for(elements.end - elements.start) != Some(out.len() as u64) {
+                return Err(Error::usage(format!(
+                    "rows {rows:?} as {dtype} do not fill a buffer of {} bytes",
+                    out.len()
+                )));
+            }
+            if self.is_plain() && self.native() == Some(dtype) {
+                return self.read_stored(rows, dtype, out);
+            }
+            match dtype {
+                DType::F32 => self.read_decoded::<f32>(rows, out),
+                DType::BF16 => self.read_decoded::<bf16>(rows, out),
+                DType::F16 => self.read_decoded::<f16>(rows, out),
+                _ => Err(Error::usage(format!(
+                    "it is stored as {}, which cannot be read as {dtype}",
+                    self.variant()
+                ))),
+            }
+        };
+        read().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+    }
+
+    /// Reads all of it as `dtype` into a new vector, as [`read_into`](Self::read_into) does.
+    pub fn read_to_vec(&self, dtype: DType) -> Result<Vec<u8>> {
+        let bytes = dtype.bytes_for(self.elements()).and_then(|bytes| usize::try_from(bytes).ok());
+        let mut out = zeros(bytes.unwrap_or(usize::MAX)).map_err(|e| e.in_tensor(self.name()))?;
+        self.read_into(dtype, &mut out)?;
+        Ok(out)
+    }
+
+    /// Decodes all of it into a new vector of `f32`, `bf16` or `f16`, on several threads where it
+    /// is large.
+    pub fn decode_to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let mut out = zeros(self.len()).map_err(|e| e.in_tensor(self.name()))?;
+        let make = |rows: Range<u64>, out: &mut [T]| {
+            let mut scratch = Scratch::default();
+            let columns = out.len() as u64 / (rows.end - rows.start).max(1);
+            self.in_steps(rows, columns * size_of::<T>() as u64, out, &mut |rows, out| {
+                self.decode_rows_with(rows, out, &mut scratch)
+            })
+        };
+        self.on_threads(0..self.rows_and_columns().0, &mut out, &make)?;
+        Ok(out)
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.entry(), Entry::Plain(_))
+    }
+
+    /// The elements of some rows.
+    fn elements_of(&self, rows: &Range<u64>) -> Result<Range<u64>> {
+        let (all, columns) = self.rows_and_columns();
+        if rows.start > rows.end || rows.end > all {
+            return Err(Error::usage(format!("rows {rows:?} are asked for, there are {all}")));
+        }
+        Ok(rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns))
+    }
+
+    /// Copies rows of a plain weight in the type it is stored in.
+    fn read_stored(&self, rows: Range<u64>, dtype: DType, out: &mut [u8]) -> Result<()> {
+        let Entry::Plain(id) = self.entry() else { return Ok(()) };
+        let (source, info) = self.model().stored(*id);
+        let columns = self.rows_and_columns().1;
+        let copy = |rows: Range<u64>, out: &mut [u8]| {
+            let start = rows.start.checked_mul(columns).and_then(|first| dtype.bytes_for(first));
+            let start = start.ok_or_else(|| Error::usage("rows do not begin at a whole byte"))?;
+            source.copy(info, &Slab::whole(0, start, out.len() as u64), out)
+        };
+        match dtype.bytes_for(columns) {
+            Some(_) => self.on_threads(rows, out, &copy),
+            // Rows of types smaller than a byte may share one.
+            None => copy(rows, out),
+        }
+    }
+
+    fn read_decoded<T: Element>(&self, rows: Range<u64>, out: &mut [u8]) -> Result<()> {
+        let make = |rows: Range<u64>, out: &mut [u8]| {
+            let (mut scratch, mut numbers) = (Scratch::default(), Vec::new());
+            let row_bytes = out.len() as u64 / (rows.end - rows.start).max(1);
+            self.in_steps(rows, row_bytes, out, &mut |rows, out| {
+                self.decode_bytes::<T>(rows, out, &mut scratch, &mut numbers)
+            })
+        };
+        self.on_threads(rows, out, &make)
+    }
+
+    /// Decodes rows to little-endian bytes, in place where they are aligned.
+    fn decode_bytes<T: Element>(
+        &self,
+        rows: Range<u64>,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+        numbers: &mut Vec<T>,
+    ) -> Result<()> {
+        let is_little = cfg!(target_endian = "little");
+        if let (true, Ok(out)) = (is_little, bytemuck::try_cast_slice_mut::<u8, T>(out)) {
+            return self.decode_rows_with(rows, out, scratch);
+        }
+        numbers.resize(out.len() / size_of::<T>(), T::default());
+        self.decode_rows_with(rows, numbers, scratch)?;
+        for (bytes, number) in out.chunks_exact_mut(size_of::<T>()).zip(numbers) {
+            bytes.copy_from_slice(bytemuck::bytes_of(number));
+            if !is_little {
+                bytes.reverse();
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes rows a few at a time.
+    fn in_steps<T>(
+        &self,
+        rows: Range<u64>,
+        row_bytes: u64,
+        out: &mut [T],
+        make: &mut dyn FnMut(Range<u64>, &mut [T]) -> Result<()>,
+    ) -> Result<()> {
+        let count = rows.end - rows.start;
+        // Few rows of what lies across its stored rows are many small reads.
+        let step = if self.is_turned() { count } else { STEP / row_bytes.max(1) };
+        let step = step.clamp(1, count.max(1));
+        let len = usize::try_from(out.len() as u64 / count.max(1) * step).unwrap_or(usize::MAX);
+        if count == 0 || len == 0 {
+            return make(rows, out);
+        }
+        let starts = (rows.start..rows.end).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+        let mut parts = starts.zip(out.chunks_mut(len));
+        parts.try_for_each(|(start, out)| make(start..(start + step).min(rows.end), out))
+    }
+
+    /// Makes rows on as many threads as pay for themselves.
+    fn on_threads<T: Send>(
+        &self,
+        rows: Range<u64>,
+        out: &mut [T],
+        make: Make<'_, T>,
+    ) -> Result<()> {
+        let count = rows.end - rows.start;
+        let threads = self.threads_for(size_of_val(out)).min(usize::try_from(count).unwrap_or(1));
+        if threads < 2 {
+            return make(rows, out);
+        }
+        let share = count.div_ceil(threads as u64);
+        let len = usize::try_from(out.len() as u64 / count * share).unwrap_or(usize::MAX);
+        let level = simd::level();
+        thread::scope(|scope| {
+            let starts =
+                (rows.start..rows.end).step_by(usize::try_from(share).unwrap_or(usize::MAX));
+            let spawned: Vec<_> = starts
+                .zip(out.chunks_mut(len))
+                .map(|(start, out)| {
+                    let rows = start..(start + share).min(rows.end);
+                    scope.spawn(move || simd::with_level(level, || make(rows, out)))
+                })
+                .collect();
+            let joined =
+                spawned.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
+            joined.fold(Ok(()), |all, one| all.and(one))
+        })
+    }
+
+    fn threads_for(&self, bytes: usize) -> usize {
+        let is_sequential =
+            || self.parts().any(|(_, source, info)| source.access(info) == Access::Sequential);
+        if bytes < 2 * WORTH_A_THREAD || is_sequential() {
+            return 1;
+        }
+        thread::available_parallelism().map_or(1, usize::from).min(bytes / WORTH_A_THREAD)
+    }
+}
+
+/// So many zeros; an error where there is no memory for them.
+fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    if out.try_reserve_exact(len).is_err() {
+        return Err(Error::limit(format!("there is no memory for {len} numbers of it")));
+    }
+    out.resize(len, T::default());
+    Ok(out)
+}
