@@ -20,9 +20,12 @@ pub struct TensorId {
     pub tensor: u32,
 }
 
+/// A stored tensor: which one, and what its file says about it.
+pub type StoredTensor<'a> = (TensorId, &'a TensorInfo);
+
 /// All a scheme may look at: the stored tensors, the configs, the files' metadata.
 pub struct Evidence<'a> {
-    tensors: Vec<(TensorId, &'a TensorInfo)>,
+    tensors: Vec<StoredTensor<'a>>,
     /// Where each source's tensors start in the list above.
     starts: Vec<usize>,
     /// Built when a scheme first asks: most files hold plain tensors only.
@@ -142,13 +145,13 @@ impl<'a> Evidence<'a> {
 
     /// Every stored tensor, in the order of the files.
     #[must_use]
-    pub fn tensors(&self) -> &[(TensorId, &'a TensorInfo)] {
+    pub fn tensors(&self) -> &[StoredTensor<'a>] {
         &self.tensors
     }
 
     /// The tensor of that name, in whichever file it lies.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<(TensorId, &'a TensorInfo)> {
+    pub fn find(&self, name: &str) -> Option<StoredTensor<'a>> {
         let by_name = self.by_name.get_or_init(|| {
             let names = self.tensors.iter().enumerate().rev();
             names.map(|(index, (_, info))| (&*info.name, index)).collect()
@@ -159,7 +162,7 @@ impl<'a> Evidence<'a> {
     /// The tensor whose name is `stem` with `suffix` behind it. Where no name has that suffix, this
     /// costs next to nothing.
     #[must_use]
-    pub fn beside(&self, stem: &str, suffix: &str) -> Option<(TensorId, &'a TensorInfo)> {
+    pub fn beside(&self, stem: &str, suffix: &str) -> Option<StoredTensor<'a>> {
         match self.endings().may_end_with(suffix) {
             true => self.find(&[stem, suffix].concat()),
             false => None,

@@ -7,7 +7,7 @@
 
 use serde_json::Value as Json;
 
-use super::{ConfigFile, Configs, Holds, Method, Sign, Traces};
+use super::{ConfigFile, Configs, Holds, Method, Sign, Traces, comfy};
 
 /// Its method.
 pub(super) const METHOD: Method = Method {
@@ -25,7 +25,7 @@ pub(super) const FILE: ConfigFile =
 pub(super) const TRACES: Traces = Traces {
     config_keys: &["quantization_config", "quantization"],
     files: &[FILE.name],
-    metadata: &["_quantization_metadata", "quantization_config"],
+    metadata: &[comfy::METADATA, "quantization_config"],
 };
 
 /// Its file gives it away, whether it names itself there or not.

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use super::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
 use super::columns::{self, Columns, Lay, Zeros, plain_codes};
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, Summary, TensorId, Traces,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
+    Traces,
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
@@ -26,8 +27,6 @@ use settings::Layout;
 
 /// The scheme.
 pub struct Awq;
-
-type Found<'a> = (TensorId, &'a TensorInfo);
 
 impl Scheme for Awq {
     fn name(&self) -> &'static str {
@@ -84,7 +83,7 @@ struct Sides {
 
 fn bid_for(
     prefix: &str,
-    (id, qweight): Found<'_>,
+    (id, qweight): StoredTensor<'_>,
     evidence: &Evidence<'_>,
     config: Option<&Settings<'_, Layout>>,
     bids: &mut Bids,
@@ -173,7 +172,7 @@ fn bid_of(sides: &Sides, name: String, parts: Vec<Part>) -> Bid {
 }
 
 /// Whether the shapes are those of this layout.
-fn is_gemm(qweight: &TensorInfo, scales: Option<Found<'_>>) -> bool {
+fn is_gemm(qweight: &TensorInfo, scales: Option<StoredTensor<'_>>) -> bool {
     let (&[_, packed], Some((_, scales))) = (&qweight.shape[..], scales) else { return false };
     scales.shape.get(1) == packed.checked_mul(8).as_ref() && qweight.stored == DType::I32.into()
 }
@@ -182,8 +181,8 @@ fn configured(
     prefix: &str,
     config: &Settings<'_, Layout>,
     qweight: &TensorInfo,
-    zeros: Option<Found<'_>>,
-    scales: Option<Found<'_>>,
+    zeros: Option<StoredTensor<'_>>,
+    scales: Option<StoredTensor<'_>>,
 ) -> Result<Sides, String> {
     if let Layout::Other(name) = &config.layout {
         return Err(format!("AWQ's layout `{name}` cannot be decoded by this version"));
@@ -204,8 +203,8 @@ fn configured(
 
 fn sides_of(
     qweight: &TensorInfo,
-    zeros: Option<Found<'_>>,
-    scales: Option<Found<'_>>,
+    zeros: Option<StoredTensor<'_>>,
+    scales: Option<StoredTensor<'_>>,
     packed: Packed,
 ) -> Result<Sides, String> {
     let (_, scales) = scales.ok_or("its `scales` are missing")?;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Found, orphan, other_method};
+use super::{orphan, other_method};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
-use crate::schemes::{Bid, Bids, Evidence, Part, Recipe};
+use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
 
 /// What the library multiplies with instead of dividing by 127; that is another number.
 #[allow(clippy::excessive_precision)] // As the library spells it.
@@ -18,7 +18,7 @@ const FORMATS: [&str; 4] = ["row", "col32", "col_turing", "col_ampere"];
 /// Bids for `prefix.weight` with its scales.
 pub(super) fn bid_for(
     prefix: &str,
-    scales: Option<Found<'_>>,
+    scales: Option<StoredTensor<'_>>,
     evidence: &Evidence<'_>,
     bids: &mut Bids,
 ) {
@@ -26,7 +26,7 @@ pub(super) fn bid_for(
     let format = evidence.find(&format!("{prefix}.weight_format"));
     let weight = evidence.find(&name);
     // Without its scales, a weight is only ours if it looks like it.
-    let is_bytes = |(_, info): &Found<'_>| info.stored == DType::I8.into();
+    let is_bytes = |(_, info): &StoredTensor<'_>| info.stored == DType::I8.into();
     let Some((id, weight)) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
         scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
         return;
@@ -64,8 +64,8 @@ fn recipe(columns: u64) -> Arc<dyn Recipe> {
 /// The columns of a weight that all evidence agrees on.
 fn columns_of(
     weight: &TensorInfo,
-    scales: Option<Found<'_>>,
-    format: Option<Found<'_>>,
+    scales: Option<StoredTensor<'_>>,
+    format: Option<StoredTensor<'_>>,
     evidence: &Evidence<'_>,
 ) -> Result<u64, String> {
     other_method(evidence)?;
@@ -88,7 +88,7 @@ fn columns_of(
 }
 
 /// Rows are the only layout that any current version of the library takes.
-fn check_format((id, info): Found<'_>, evidence: &Evidence<'_>) -> Result<(), String> {
+fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result<(), String> {
     if info.stored != DType::U8.into() || info.bytes != 1 {
         return Err(format!(
             "its weight_format is {} {:?}, expected one U8",

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::absmax::{Coded, MAP, Stored};
 use super::state::State;
-use super::{Found, Group, orphan, other_method};
+use super::{Group, orphan, other_method};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::schemes::matrix::{Arithmetic, BlockFactors, Codes, Flat, Packing, scale_of};
-use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, plain};
+use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
 
 /// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
 #[rustfmt::skip]
@@ -35,10 +35,10 @@ pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
 
 /// The tensors beside a weight.
 struct Companions<'a> {
-    absmax: Option<Found<'a>>,
-    nested_absmax: Option<Found<'a>>,
-    nested_map: Option<Found<'a>>,
-    map: Option<Found<'a>>,
+    absmax: Option<StoredTensor<'a>>,
+    nested_absmax: Option<StoredTensor<'a>>,
+    nested_map: Option<StoredTensor<'a>>,
+    map: Option<StoredTensor<'a>>,
 }
 
 /// Bids for a weight and what lies beside it.
@@ -243,7 +243,7 @@ fn check(
 
 /// The library never looks at the stored table: another one would be lost there without a word.
 fn check_map(
-    (id, info): Found<'_>,
+    (id, info): StoredTensor<'_>,
     table: &[f32; 16],
     kind: &str,
     evidence: &Evidence<'_>,

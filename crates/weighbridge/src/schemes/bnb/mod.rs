@@ -29,7 +29,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Bids, Evidence, Method, Scheme, Summary, TensorId};
+use super::{Bids, Evidence, Method, Scheme, StoredTensor, Summary};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
@@ -42,9 +42,6 @@ mod tests;
 
 /// The scheme.
 pub struct Bnb;
-
-/// A stored tensor.
-type Found<'a> = (TensorId, &'a TensorInfo);
 
 /// The state's name follows this, and its kind follows the name.
 const STATE: &str = ".quant_state.bitsandbytes__";
@@ -92,7 +89,7 @@ struct Group<'a> {
     /// The weight's name.
     weight: &'a str,
     /// Its states, each with the kind in its name: one, in a sound file.
-    states: Vec<(&'a str, Found<'a>)>,
+    states: Vec<(&'a str, StoredTensor<'a>)>,
 }
 
 /// The module of signed bytes that have lost all that lay beside them: in a model of this library

@@ -3,20 +3,20 @@
 
 use super::config::{Args, Strategy, Writer};
 use super::factors::PackedZeros;
-use super::layout::{Cells, Columns, Found, ZeroKind, described, element};
+use super::layout::{Cells, Checked, Columns, ZeroKind, described, element};
 use super::module::{Form, Module};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 
 /// A tensor of one number in f32. Without a dimension it would not widen the scales it divides.
-pub(super) fn check_global(global: &TensorInfo) -> Found<()> {
+pub(super) fn check_global(global: &TensorInfo) -> Checked<()> {
     match element(global) == Some(DType::F32) && global.shape[..] == [1] {
         true => Ok(()),
         false => Err(format!("weight_global_scale is {}, expected F32 [1]", described(global))),
     }
 }
 
-pub(super) fn float_scale(module: &Module<'_, '_>) -> Found<DType> {
+pub(super) fn float_scale(module: &Module<'_, '_>) -> Checked<DType> {
     match element(module.scale()?) {
         Some(dtype @ (DType::F32 | DType::BF16 | DType::F16)) => Ok(dtype),
         _ => {
@@ -26,7 +26,7 @@ pub(super) fn float_scale(module: &Module<'_, '_>) -> Found<DType> {
 }
 
 /// Which codes share a scale, by the config, or by the scales' shape where it says nothing.
-pub(super) fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> Found<Cells> {
+pub(super) fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> Checked<Cells> {
     let scale = module.scale()?;
     let (rows, columns) = (shape[shape.len() - 2], shape[shape.len() - 1]);
     let strategy = match args.strategy {
@@ -69,7 +69,7 @@ pub(super) fn cells_of(module: &Module<'_, '_>, args: &Args, shape: &[u64]) -> F
     })
 }
 
-fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Found<Strategy> {
+fn strategy_by_shape(scale: &TensorInfo, shape: &[u64]) -> Checked<Strategy> {
     let columns = shape[shape.len() - 1];
     match scale.shape.split_last() {
         _ if scale.shape.len() < 2 => Ok(Strategy::Tensor),
@@ -89,7 +89,7 @@ pub(super) fn zero_of(
     stream: bool,
     writer: Writer,
     shape: &[u64],
-) -> Found<ZeroKind> {
+) -> Checked<ZeroKind> {
     let scale = module.scale()?;
     let Some((_, zero)) = module.zero else {
         // Early versions left zero points out where all were zero.
@@ -138,7 +138,7 @@ pub(super) fn order_of(
     args: &Args,
     cells: Cells,
     columns: u64,
-) -> Found<Columns> {
+) -> Checked<Columns> {
     let Some((_, order)) = module.order else {
         let several = matches!(cells, Cells::Rows { cells: 2.., .. });
         return Ok(if args.ordered && several { Columns::Lost } else { Columns::InOrder });

@@ -117,7 +117,7 @@ impl Layout {
     }
 }
 
-pub(super) type Found<T> = Result<T, String>;
+pub(super) type Checked<T> = Result<T, String>;
 
 pub(super) fn element(info: &TensorInfo) -> Option<DType> {
     match info.stored {
@@ -135,7 +135,7 @@ pub(super) fn packed_integers(
     module: &Module<'_, '_>,
     args: &Args,
     writer: Writer,
-) -> Found<Layout> {
+) -> Checked<Layout> {
     refuse_float(args, "integers")?;
     let packed = module.codes.1;
     if !(2..=3).contains(&packed.shape.len()) {
@@ -174,7 +174,7 @@ pub(super) fn packed_integers(
 
 /// The weight's shape; with the type of `weight_shape` where that was not needed for it. Groups
 /// tell how many columns there are, if there is more than one: no column is outside of them.
-fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Found<(Shape, Option<DType>)> {
+fn shape_of(module: &Module<'_, '_>, args: &Args, bits: u32) -> Checked<(Shape, Option<DType>)> {
     let (packed, scale) = (module.codes.1, module.scale()?);
     let sides = packed.shape.len();
     let dtype = module.shape_type(sides)?;
@@ -215,7 +215,7 @@ fn is_stream(
     writer: Writer,
     (bits, columns, words): (u32, u64, u64),
     shape: &[u64],
-) -> Found<bool> {
+) -> Checked<bool> {
     let rows = shape[shape.len() - 2];
     let zeros = module.zero.filter(|(_, zero)| element(zero) == Some(DType::I32));
     let codes_fit = |stream: bool| PackedZeros::words_for(columns, bits, stream) == words;
@@ -251,7 +251,7 @@ fn is_stream(
 }
 
 /// `weight` of signed bytes or small floats.
-pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Found<Layout> {
+pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Checked<Layout> {
     let weight = module.codes.1;
     let codes = match element(weight) {
         Some(DType::I8) => {
@@ -297,7 +297,7 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Fou
 
 /// `weight_packed` of bytes: four-bit floats, with E4M3 scales and a global one or with exponents
 /// as scales, or six-bit floats.
-pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Found<Layout> {
+pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Layout> {
     if args.float == Some(false) {
         return Err("the config says integers, weight_packed holds bytes as for floats".to_owned());
     }
@@ -369,7 +369,7 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Found<Layou
     })
 }
 
-fn refuse_float(args: &Args, found: &str) -> Found<()> {
+fn refuse_float(args: &Args, found: &str) -> Checked<()> {
     match args.float {
         Some(true) => Err(format!("the config says floats, the tensors hold {found}")),
         _ => Ok(()),

@@ -9,20 +9,18 @@ use super::stated::{self, Stated};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Cell, Codes, Factors, Grid, Matrix, Packing, Scales};
-use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
-
-pub(super) type Found<'a> = (TensorId, &'a TensorInfo);
+use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
 
 /// The tensors of one quantized module.
 pub(super) struct Module<'e, 'a> {
     evidence: &'e Evidence<'a>,
     pub(super) name: &'a str,
-    pub(super) codes: Found<'a>,
-    pub(super) scale: Option<Found<'a>>,
-    pub(super) global: Option<Found<'a>>,
-    pub(super) zero: Option<Found<'a>>,
-    pub(super) order: Option<Found<'a>>,
-    pub(super) shape: Option<Found<'a>>,
+    pub(super) codes: StoredTensor<'a>,
+    pub(super) scale: Option<StoredTensor<'a>>,
+    pub(super) global: Option<StoredTensor<'a>>,
+    pub(super) zero: Option<StoredTensor<'a>>,
+    pub(super) order: Option<StoredTensor<'a>>,
+    pub(super) shape: Option<StoredTensor<'a>>,
     /// A plain `weight` lies beside the packed one.
     twice: bool,
 }
@@ -45,7 +43,7 @@ pub(super) enum Form {
 
 impl<'e, 'a> Module<'e, 'a> {
     /// The module of that name, whose codes are `codes`.
-    pub(super) fn new(name: &'a str, codes: Found<'a>, evidence: &'e Evidence<'a>) -> Self {
+    pub(super) fn new(name: &'a str, codes: StoredTensor<'a>, evidence: &'e Evidence<'a>) -> Self {
         let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
         Self {
             evidence,

@@ -7,12 +7,17 @@
 //! ```
 
 use super::COMPANIONS;
-use super::module::{Found, Module};
+use super::module::Module;
 use crate::catalog::Finding;
-use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
+use crate::schemes::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
 
 /// Refuses a weight whose values are those that a bit mask lets through.
-pub(super) fn bid_for(name: &str, mask: Found<'_>, evidence: &Evidence<'_>, bids: &mut Bids) {
+pub(super) fn bid_for(
+    name: &str,
+    mask: StoredTensor<'_>,
+    evidence: &Evidence<'_>,
+    bids: &mut Bids,
+) {
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     let Some((values, info)) = find("compressed") else {
         if find("shape").is_some() {

@@ -1,25 +1,22 @@
-//! ComfyUI's descriptions: a marker tensor in older files, a format for each layer in newer ones.
+//! ComfyUI's files: a marker tensor in older ones, a format for each layer in newer ones.
 //!
 //! ```text
-//! <prefix>scaled_fp8            older: its type is that of the weights below the prefix; F32 says E4M3
-//! X.comfy_quant                 newer: U8, the text of {"format": "float8_e4m3fn", ..}
-//! _quantization_metadata        newer, in the file's metadata: {"layers": {"X": {"format": ..}}}
+//! <prefix>scaled_fp8   its type is that of the weights below the prefix; F32 says E4M3
 //! ```
 
 use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::names::Found;
 use super::settings::format_of;
 use crate::dtype::DType;
-use crate::schemes::{self, Evidence, TensorId};
+use crate::schemes::{self, Evidence, StoredTensor, TensorId, comfy};
 
 /// What a file's own descriptions say.
 #[derive(Default)]
 pub(super) struct Comfy<'a> {
     /// Marker tensors, by the prefix of the names they speak for.
-    markers: HashMap<&'a str, Found<'a>, foldhash::fast::RandomState>,
+    markers: HashMap<&'a str, StoredTensor<'a>, foldhash::fast::RandomState>,
     /// All of them, also where two have one name.
     pub marker_ids: Vec<TensorId>,
     /// Formats of layers, from the metadata of the files.
@@ -31,7 +28,7 @@ pub(super) struct Comfy<'a> {
 /// What is said of one layer.
 pub(super) struct Layer<'a> {
     /// The tensor that says so, where it is one.
-    pub tensor: Option<Found<'a>>,
+    pub tensor: Option<StoredTensor<'a>>,
     /// The name of the format; why it cannot be read, otherwise.
     pub format: Result<String, String>,
 }
@@ -55,37 +52,31 @@ impl Layer<'_> {
 impl<'a> Comfy<'a> {
     /// Gathers it.
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {
-        let mut comfy = Self::default();
+        let mut found = Self::default();
         for &(id, info) in evidence.tensors() {
             let prefix = info.name.strip_suffix("scaled_fp8");
             if let Some(prefix) = prefix.filter(|p| p.is_empty() || p.ends_with('.')) {
-                comfy.marker_ids.push(id);
-                comfy.markers.insert(prefix, (id, info));
+                found.marker_ids.push(id);
+                found.markers.insert(prefix, (id, info));
             }
         }
-        for metadata in evidence.metadata() {
-            let Some(value) = metadata.get("_quantization_metadata") else { continue };
-            let json = value.as_str().and_then(|text| serde_json::from_str::<Json>(text).ok());
-            match json.and_then(|json| json.get("layers").filter(|l| l.is_object()).cloned()) {
-                Some(layers) => comfy.layers.push(layers),
-                None => comfy.unreadable = true,
+        for layers in evidence.metadata().iter().filter_map(|metadata| comfy::layers(metadata)) {
+            match layers {
+                Ok(layers) => found.layers.push(layers),
+                Err(_) => found.unreadable = true,
             }
         }
-        comfy
+        found
     }
 
     /// What is said of a layer, if anything is.
     pub(super) fn layer(&self, evidence: &Evidence<'a>, module: &str) -> Option<Layer<'a>> {
-        if let Some((id, info)) = evidence.beside(module, ".comfy_quant") {
-            let json = evidence.bytes(id).and_then(|bytes| {
-                serde_json::from_slice::<Json>(&bytes)
-                    .map_err(|e| format!("{} is not JSON: {e}", info.name))
-            });
-            let format = json.and_then(|json| format_in(&json, &info.name));
-            return Some(Layer { tensor: Some((id, info)), format });
+        if let Some((tensor, json)) = comfy::description(evidence, module) {
+            let format = json.and_then(|json| format_in(&json, &tensor.1.name));
+            return Some(Layer { tensor: Some(tensor), format });
         }
         let json = self.layers.iter().find_map(|layers| layers.get(module))?;
-        Some(Layer { tensor: None, format: format_in(json, "_quantization_metadata") })
+        Some(Layer { tensor: None, format: format_in(json, comfy::METADATA) })
     }
 
     /// Whether a marker speaks for a weight.
@@ -93,7 +84,7 @@ impl<'a> Comfy<'a> {
         self.marker(name).is_some()
     }
 
-    fn marker(&self, name: &str) -> Option<&Found<'a>> {
+    fn marker(&self, name: &str) -> Option<&StoredTensor<'a>> {
         if self.markers.is_empty() {
             return None;
         }
@@ -115,8 +106,7 @@ impl<'a> Comfy<'a> {
 }
 
 fn format_in(json: &Json, place: &str) -> Result<String, String> {
-    let format = json.get("format").and_then(Json::as_str);
-    format.map(str::to_owned).ok_or_else(|| format!("{place} names no format"))
+    comfy::format(json).map(str::to_owned).ok_or_else(|| format!("{place} names no format"))
 }
 
 /// Why a format does not fit a weight of that type, if it does not.

@@ -27,10 +27,11 @@
 
 use std::sync::Arc;
 
+use super::comfy::UNREADABLE;
 use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, Summary, Traces,
-    modelopt, plain,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, StoredTensor,
+    Summary, Traces, modelopt, plain,
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
@@ -43,9 +44,9 @@ mod settings;
 mod tests;
 mod tiled;
 
-use comfy::Comfy;
+use self::comfy::Comfy;
 use geometry::{Geometry, Hints, geometry};
-use names::{Found, module_of, scales_of};
+use names::{module_of, scales_of};
 use settings::Settings;
 use tiled::Tiled;
 
@@ -123,7 +124,7 @@ struct Agreed {
 }
 
 impl<'a> Model<'_, 'a> {
-    fn bid_for(&self, weight: Found<'a>, bids: &mut Bids) {
+    fn bid_for(&self, weight: StoredTensor<'a>, bids: &mut Bids) {
         let (_, info) = weight;
         let module = module_of(&info.name);
         let layer = self.comfy.layer(self.evidence, module).filter(|_| module != &*info.name);
@@ -153,15 +154,11 @@ impl<'a> Model<'_, 'a> {
     fn agree(
         &self,
         info: &TensorInfo,
-        scales: &[(&'static str, Found<'a>)],
+        scales: &[(&'static str, StoredTensor<'a>)],
         format: Option<&str>,
     ) -> Result<Agreed, String> {
         if self.comfy.unreadable && format.is_none() {
-            return Err(
-                "the file's _quantization_metadata, which says how its layers are stored, \
-                cannot be read; fetch the file again"
-                    .to_owned(),
-            );
+            return Err(UNREADABLE.to_owned());
         }
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
@@ -235,7 +232,7 @@ impl<'a> Model<'_, 'a> {
 
     /// A multiplier called an inverse, beside a weight of any type: no other scheme has that name.
     /// Powers of two beside whole numbers belong to 4-bit floats in pairs.
-    fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, Found<'a>)> {
+    fn inverse_scale(&self, info: &TensorInfo) -> Vec<(&'static str, StoredTensor<'a>)> {
         let Some((id, scale)) = self.evidence.beside(&info.name, "_scale_inv") else {
             return Vec::new();
         };

@@ -1,10 +1,6 @@
 //! The names of a weight's companions.
 
-use crate::catalog::TensorInfo;
-use crate::schemes::{Evidence, TensorId};
-
-/// A stored tensor.
-pub(super) type Found<'a> = (TensorId, &'a TensorInfo);
+use crate::schemes::{Evidence, StoredTensor};
 
 /// The module of a weight: `a.b` of `a.b.weight`. A parameter by another name stands for itself.
 pub(super) fn module_of(name: &str) -> &str {
@@ -12,7 +8,10 @@ pub(super) fn module_of(name: &str) -> &str {
 }
 
 /// Scales that lie beside a weight, with the ending of their name.
-pub(super) fn scales_of<'a>(evidence: &Evidence<'a>, name: &str) -> Vec<(&'static str, Found<'a>)> {
+pub(super) fn scales_of<'a>(
+    evidence: &Evidence<'a>,
+    name: &str,
+) -> Vec<(&'static str, StoredTensor<'a>)> {
     const AFTER_ANY: [&str; 2] = ["_scale_inv", "_scale"];
     const AFTER_MODULE: [&str; 3] = [".scale_weight", ".qscale_weight", ".scale"];
     // Parameters of ModelOpt's fused experts, and of ours that are not called `weight`.

@@ -6,7 +6,7 @@ use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::schemes::columns::config::{Packed, ROTATED, Settings};
 use crate::schemes::columns::{Columns, Lay, Zeros, plain_codes};
-use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
+use crate::schemes::{Bid, Bids, Evidence, Part, StoredTensor};
 use crate::text::shortened;
 
 use super::settings::Layout;
@@ -61,19 +61,17 @@ impl Sides {
     }
 }
 
-type Found<'a> = (TensorId, &'a TensorInfo);
-
 /// What lies beside the packed codes.
 struct Companions<'a> {
-    zeros: Option<Found<'a>>,
-    scales: Option<Found<'a>>,
-    groups: Option<Found<'a>>,
+    zeros: Option<StoredTensor<'a>>,
+    scales: Option<StoredTensor<'a>>,
+    groups: Option<StoredTensor<'a>>,
 }
 
 /// Bids for `prefix.qweight` and its companions, unless the shapes say that outputs are packed.
 pub(super) fn bid_for(
     prefix: &str,
-    (id, qweight): Found<'_>,
+    (id, qweight): StoredTensor<'_>,
     evidence: &Evidence<'_>,
     config: Option<&Settings<'_, Layout>>,
     bids: &mut Bids,

@@ -2,7 +2,7 @@
 
 use super::Group;
 use crate::dtype::DType;
-use crate::schemes::{self, ConfigFile, Evidence, Holds};
+use crate::schemes::{self, ConfigFile, Evidence, Holds, comfy};
 
 /// What HQQ keeps beside the packed integers, and SINQ after it.
 pub(super) const HQQ_PARTS: &[&str] = &[
@@ -124,15 +124,15 @@ pub(super) fn sdnq_bits(group: &Group<'_, '_>) -> Option<u64> {
 
 /// The format of ComfyUI's description, where it is none of those that are decoded.
 pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
-    let bytes = group.evidence.bytes(group.anchor.0).ok()?;
-    let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    let format = json.get("format")?.as_str()?;
+    let (_, description) = comfy::description(group.evidence, group.module)?;
+    let description = description.ok()?;
+    let format = comfy::format(&description)?;
     (!schemes::decodes_layers_as(format)).then(|| format.chars().take(40).collect())
 }
 
 /// Whether no other scheme has a say about 8-bit integers with scales: one that has the model to
 /// itself does, and so does a layout that ComfyUI describes.
 pub(super) fn int8_is_nobodys(group: &Group<'_, '_>) -> bool {
-    let described = group.evidence.find(&format!("{}.comfy_quant", group.module)).is_some();
+    let described = group.evidence.beside(group.module, comfy::TENSOR).is_some();
     !described && !group.evidence.is_anothers(&super::Known)
 }

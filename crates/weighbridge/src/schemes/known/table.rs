@@ -3,7 +3,7 @@
 use super::{Group, details, shapes};
 use crate::catalog::Shape;
 use crate::dtype::DType;
-use crate::schemes::{Method, modelopt};
+use crate::schemes::{Method, comfy, modelopt};
 
 /// What is known of a scheme.
 pub(super) struct Kind {
@@ -453,7 +453,7 @@ pub(super) static KINDS: &[Kind] = &[
     Kind {
         name: "comfy",
         title: "a layout of ComfyUI",
-        anchor: ".comfy_quant",
+        anchor: comfy::TENSOR,
         types: &[DType::U8],
         needs: &[".weight", ".weight_scale"],
         takes: &[
@@ -506,3 +506,15 @@ pub(super) static KINDS: &[Kind] = &[
         ..USUAL
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_methods_of_all_rows_are_stated() {
+        for method in KINDS.iter().flat_map(|kind| kind.method) {
+            assert!(METHODS.iter().any(|known| known.is_called(method)), "{method}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use super::recipe;
 use super::settings::{Says, Settings};
 use crate::catalog::{Finding, Shape, TensorInfo};
 use crate::dtype::{DType, StoredType};
-use crate::schemes::{Bid, Bids, Evidence, Part, TensorId};
+use crate::schemes::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
 
 /// The sides of one packed weight, once all evidence agrees.
 #[derive(Debug)]
@@ -57,16 +57,14 @@ impl Layout {
     }
 }
 
-type Found<'a> = (TensorId, &'a TensorInfo);
-
 /// A packed weight with what was found beside it.
 struct Group<'a> {
     weight: &'a TensorInfo,
-    scales: Option<Found<'a>>,
-    biases: Option<Found<'a>>,
+    scales: Option<StoredTensor<'a>>,
+    biases: Option<StoredTensor<'a>>,
     /// The biases under transformers' name.
-    qbiases: Option<Found<'a>>,
-    global: Option<Found<'a>>,
+    qbiases: Option<StoredTensor<'a>>,
+    global: Option<StoredTensor<'a>>,
 }
 
 impl<'a> Group<'a> {
@@ -108,7 +106,7 @@ impl<'a> Group<'a> {
 /// Bids for `prefix` + `weight` and its companions, if it is packed.
 pub(super) fn bid_for<'a>(
     prefix: &str,
-    (id, weight): Found<'a>,
+    (id, weight): StoredTensor<'a>,
     evidence: &Evidence<'a>,
     settings: &Settings<'_>,
     bids: &mut Bids,
@@ -144,7 +142,7 @@ pub(super) fn bid_for<'a>(
 /// Scales or biases of a weight that is not there.
 pub(super) fn check_orphan(
     prefix: &str,
-    (_, info): Found<'_>,
+    (_, info): StoredTensor<'_>,
     evidence: &Evidence<'_>,
     settings: &Settings<'_>,
     bids: &mut Bids,

@@ -32,7 +32,7 @@
 
 use std::sync::Arc;
 
-use super::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
+use super::matrix::{Arithmetic, Codes, E2M1, Grid, Matrix, Packing, Scales};
 use super::{Bids, Configs, Evidence, Method, Recipe, Scheme, Sign, Summary, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
@@ -135,13 +135,6 @@ fn codes(kind: Kind) -> Codes {
     match kind.mode {
         Mode::Affine => Codes::new(packing, f32::from),
         Mode::Mxfp8 => Codes::new(packing, |code| plain::number(DType::F8_E4M3, &[code], 0)),
-        Mode::Mxfp4 | Mode::Nvfp4 => Codes::new(packing, e2m1),
+        Mode::Mxfp4 | Mode::Nvfp4 => Codes::new(packing, |code| E2M1[usize::from(code)]),
     }
-}
-
-/// Sign, two bits of exponent, one of mantissa.
-fn e2m1(code: u8) -> f32 {
-    const SIZES: [f32; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
-    let size = SIZES[usize::from(code & 7)];
-    if code & 8 == 0 { size } else { -size }
 }

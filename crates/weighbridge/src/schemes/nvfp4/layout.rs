@@ -15,9 +15,9 @@
 use serde_json::Value as Json;
 
 use super::sides::Stored;
-use super::{Found, Refusal};
+use super::{Candidate, Refusal};
 use crate::catalog::{Metadata, Value};
-use crate::schemes::{Evidence, modelopt};
+use crate::schemes::{Evidence, comfy, modelopt};
 use crate::text::shortened;
 
 /// What ComfyUI calls the format.
@@ -66,7 +66,7 @@ impl Layout {
 pub(super) fn decide(
     evidence: &Evidence<'_>,
     files: &Files,
-    found: &Found<'_>,
+    found: &Candidate<'_>,
     stored: &Stored,
 ) -> Result<Layout, Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);
@@ -101,7 +101,7 @@ fn names(layouts: &[Layout]) -> String {
 /// What the user says where several layouts are left.
 fn answered(
     evidence: &Evidence<'_>,
-    found: &Found<'_>,
+    found: &Candidate<'_>,
     left: &[Layout],
 ) -> Result<Layout, Refusal> {
     let answer = evidence.asked(&found.weight.name);
@@ -138,39 +138,27 @@ enum Described {
 fn described(
     evidence: &Evidence<'_>,
     file: Option<&File>,
-    found: &Found<'_>,
+    found: &Candidate<'_>,
 ) -> Result<Described, String> {
     let listed = || match file.and_then(|file| file.layers.as_ref()) {
         Some(Ok(layers)) => Ok(layers.get(found.module).cloned()),
         Some(Err(unreadable)) => Err((*unreadable).to_owned()),
         None => Ok(None),
     };
-    let (json, described) = match description(evidence, found) {
-        Some(json) => (json?, Described::Tensor),
+    let (json, described) = match comfy::description(evidence, found.module) {
+        Some((_, json)) => (json?, Described::Tensor),
         None => match listed()? {
             Some(json) => (json, Described::Metadata),
             None => return Ok(Described::No),
         },
     };
-    match json.get("format").and_then(Json::as_str) {
+    match comfy::format(&json) {
         Some(FORMAT) => Ok(described),
         other => Err(format!(
             "it has the parts of an NVFP4 weight, but is described as {}",
             shortened(other.unwrap_or("nothing"), 40)
         )),
     }
-}
-
-/// What `comfy_quant` says, where there is one.
-pub(super) fn description(
-    evidence: &Evidence<'_>,
-    found: &Found<'_>,
-) -> Option<Result<Json, String>> {
-    let (id, _) = found.beside(evidence, "comfy_quant")?;
-    let json = evidence.bytes(id).and_then(|bytes| {
-        serde_json::from_slice(&bytes).map_err(|e| format!("comfy_quant is not JSON: {e}"))
-    });
-    Some(json)
 }
 
 /// What the metadata of each file says, read once.
@@ -186,34 +174,24 @@ struct File {
 impl Files {
     pub(super) fn of(evidence: &Evidence<'_>) -> Self {
         let file = |metadata: &&Metadata| {
-            let json = |key| match metadata.get(key)? {
-                Value::Text(text) => Some(serde_json::from_str::<Json>(text).ok()),
-                _ => Some(None),
-            };
-            let layers = |json: Option<Json>| match json?.get_mut("layers").map(Json::take) {
-                Some(layers @ Json::Object(_)) => Some(layers),
-                _ => None,
-            };
-            const UNREADABLE: &str = "the file's _quantization_metadata, which says how its \
-                layers are stored, cannot be read; fetch the file again";
+            let settings = metadata.get("quantization_config").and_then(Value::as_str);
+            let json = settings.and_then(|text| serde_json::from_str(text).ok());
             File {
-                layers: json("_quantization_metadata").map(|j| layers(j).ok_or(UNREADABLE)),
-                by_modelopt: json("quantization_config")
-                    .flatten()
-                    .is_some_and(|j| modelopt::is_named_in(&j)),
+                layers: comfy::layers(metadata),
+                by_modelopt: json.is_some_and(|json| modelopt::is_named_in(&json)),
             }
         };
         Self(evidence.metadata().iter().map(file).collect())
     }
 
-    fn of_weight(&self, found: &Found<'_>) -> Option<&File> {
+    fn of_weight(&self, found: &Candidate<'_>) -> Option<&File> {
         self.0.get(found.id.source as usize)
     }
 }
 
 /// Whether a config file says that ModelOpt wrote the weight; an explanation where it says so
 /// but names another kind.
-fn says_modelopt(evidence: &Evidence<'_>, found: &Found<'_>) -> Result<bool, String> {
+fn says_modelopt(evidence: &Evidence<'_>, found: &Candidate<'_>) -> Result<bool, String> {
     if !evidence.method().is_some_and(modelopt::is_method) {
         return Ok(false);
     }

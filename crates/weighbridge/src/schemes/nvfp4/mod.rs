@@ -35,8 +35,8 @@ use std::sync::Arc;
 use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
 use super::swizzle::Tiles;
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, Summary,
-    TensorId, Traces, modelopt,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, StoredTensor,
+    Summary, TensorId, Traces, comfy, modelopt,
 };
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
@@ -90,7 +90,7 @@ impl Scheme for Nvfp4 {
         }
         let files = Files::of(evidence);
         for &(id, info) in evidence.tensors() {
-            if let Some(found) = Found::of(evidence, id, info) {
+            if let Some(found) = Candidate::of(evidence, id, info) {
                 bid_for(evidence, &files, &found, bids);
             }
         }
@@ -98,16 +98,16 @@ impl Scheme for Nvfp4 {
 }
 
 /// A weight with those of its companions that are there.
-struct Found<'a> {
+struct Candidate<'a> {
     id: TensorId,
     weight: &'a TensorInfo,
     /// `a` of `a.weight`; the whole name of a parameter that is not called so.
     module: &'a str,
-    scales: Option<(TensorId, &'a TensorInfo)>,
-    global: Option<(TensorId, &'a TensorInfo)>,
+    scales: Option<StoredTensor<'a>>,
+    global: Option<StoredTensor<'a>>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Candidate<'a> {
     /// Bytes with a scale of the kind that only this scheme has.
     fn of(evidence: &Evidence<'a>, id: TensorId, weight: &'a TensorInfo) -> Option<Self> {
         if weight.stored.element() != Some(DType::U8) {
@@ -135,11 +135,7 @@ impl<'a> Found<'a> {
     }
 
     /// A tensor of the weight's module.
-    fn beside<'e>(
-        &self,
-        evidence: &Evidence<'e>,
-        role: &str,
-    ) -> Option<(TensorId, &'e TensorInfo)> {
+    fn beside<'e>(&self, evidence: &Evidence<'e>, role: &str) -> Option<StoredTensor<'e>> {
         evidence.find(&format!("{}.{role}", self.module))
     }
 
@@ -152,9 +148,9 @@ impl<'a> Found<'a> {
     }
 }
 
-fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Found<'_>, bids: &mut Bids) {
+fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: &mut Bids) {
     let mut parts = found.parts();
-    if let Some((id, _)) = found.beside(evidence, "comfy_quant") {
+    if let Some((id, _)) = evidence.beside(found.module, comfy::TENSOR) {
         bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
     }
     let factors = ["pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b"];
@@ -185,7 +181,7 @@ type Refusal = (&'static str, String);
 fn understood(
     evidence: &Evidence<'_>,
     files: &Files,
-    found: &Found<'_>,
+    found: &Candidate<'_>,
     parts: &[Part],
 ) -> Result<(Layout, Sides, DType), Refusal> {
     let undecodable = |reason: String| ("undecodable", reason);

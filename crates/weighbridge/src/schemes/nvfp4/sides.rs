@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 
-use super::layout::{self, Layout};
-use super::{Found, GROUP};
+use super::layout::Layout;
+use super::{Candidate, GROUP};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::schemes::{Evidence, swizzle};
+use crate::schemes::{Evidence, comfy, swizzle};
 
 /// What the shapes say, as long as nothing is known of the order of the bytes.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Stored {
 
 impl Stored {
     /// An explanation where a part is missing or its type or shape cannot be right.
-    pub(super) fn of(found: &Found<'_>) -> Result<Self, String> {
+    pub(super) fn of(found: &Candidate<'_>) -> Result<Self, String> {
         let (_, scales) = found.scales.ok_or("its `weight_scale` is missing")?;
         let (_, global) = found.global.ok_or("its `weight_scale_2` is missing")?;
         expect_type(scales, DType::F8_E4M3)?;
@@ -91,7 +91,7 @@ impl Stored {
     pub(super) fn sides(
         self,
         evidence: &Evidence<'_>,
-        found: &Found<'_>,
+        found: &Candidate<'_>,
         layout: Layout,
     ) -> Result<Sides, String> {
         let Self { matrices, rows, row_bytes, scales, globals } = self;
@@ -135,13 +135,14 @@ fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
 /// The sides without padding to multiples of 16, as far as anything tells them.
 fn true_sides(
     evidence: &Evidence<'_>,
-    found: &Found<'_>,
+    found: &Candidate<'_>,
     (rows, columns): (u64, u64),
 ) -> Result<(u64, u64), String> {
     let fits = |side: u64, padded: u64| {
         side == padded || side.checked_next_multiple_of(16) == Some(padded)
     };
-    let description = layout::description(evidence, found).transpose()?;
+    let description =
+        comfy::description(evidence, found.module).map(|(_, json)| json).transpose()?;
     if let Some(shape) = description.as_ref().and_then(|json| json.get("orig_shape")) {
         let sides: Vec<u64> =
             shape.as_array().into_iter().flatten().filter_map(Json::as_u64).collect();
