@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use super::root;
+use super::{name_of, root};
 
 /// What lies in a fixture beside the model.
 const OURS: [&str; 3] = ["expected.safetensors", "expected-f32.safetensors", "findings.json"];
@@ -24,11 +24,7 @@ pub fn fixtures() -> Vec<Fixture> {
     let mut paths = Vec::new();
     collect(&folder, &mut paths);
     paths.sort();
-    let name = |path: &Path| {
-        let parts = path.strip_prefix(&folder).unwrap().components();
-        parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-    };
-    paths.into_iter().map(|path| Fixture { name: name(&path), path }).collect()
+    paths.into_iter().map(|path| Fixture { name: name_of(&path), path }).collect()
 }
 
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,8 +1,11 @@
 //! What the whole-file tests share: the samples folder and its expectations.
 #![allow(dead_code)] // Each test binary uses its own part.
 
+pub mod decoded;
 pub mod fixtures;
 pub mod folders;
+pub mod ledger;
+pub mod torch;
 
 use std::path::{Path, PathBuf};
 
@@ -26,11 +29,17 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Its path below the samples folder.
+    /// Its path below `tests/files`, or in the repository.
     pub fn name(&self) -> String {
-        let folder = root().join("tests/files");
-        self.path.strip_prefix(folder).unwrap_or(&self.path).display().to_string()
+        name_of(&self.path)
     }
+}
+
+/// A path below `tests/files`, or in the repository, with slashes.
+pub fn name_of(path: &Path) -> String {
+    let short = path.strip_prefix(root()).unwrap_or(path);
+    let short = short.strip_prefix("tests/files").unwrap_or(short).components();
+    short.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 /// Every sample that has an expectation, found by looking.

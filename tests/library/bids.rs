@@ -1,124 +1,9 @@
-//! Who gets which stored tensor: the same in any order of the schemes, each exactly once.
+//! Headers of schemes that are known and not decoded: each is named, accounted for and refused.
 
-use std::collections::HashMap;
-
-use crate::common::fixtures::fixtures;
-use crate::common::{image, root, samples, stored};
 use serde_json::json;
-use weighbridge::internals::schemes::{
-    self, Bids, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId,
-};
-use weighbridge::{Model, OpenOptions, Stores};
+use weighbridge::{OpenOptions, Stores};
 
-/// What `look` makes of the evidence of a model.
-fn with_evidence<T>(model: &Model, look: impl FnOnce(&Evidence<'_>) -> T) -> T {
-    let sources = model.sources();
-    let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
-    let read = |id: TensorId| {
-        let source = &sources[id.source as usize];
-        image(source, &source.catalog().tensors[id.tensor as usize])
-    };
-    look(&Evidence::new(catalogs, model.configs()).reading(&read))
-}
-
-/// The ledger of a model under some order of the schemes.
-fn ledger(model: &Model, schemes: &[&dyn Scheme]) -> Ledger {
-    with_evidence(model, |evidence| schemes::settle(evidence, schemes))
-}
-
-/// A scheme that says, of the summary, that it has nothing to bid for must have nothing to say.
-fn check_may_bid(name: &str, model: &Model) {
-    with_evidence(model, |evidence| {
-        let summary = evidence.summary();
-        for scheme in SCHEMES.iter().filter(|scheme| !scheme.may_bid(&summary)) {
-            let mut bids = Bids::default();
-            scheme.bid(evidence, &mut bids);
-            let said = (bids.weights.len(), bids.dropped.len(), bids.findings.len());
-            assert_eq!(said, (0, 0, 0), "{name}: {} says it has nothing to bid for", scheme.name());
-        }
-    });
-}
-
-/// Everything a ledger says, in lines.
-fn lines(ledger: &Ledger) -> Vec<String> {
-    let weight = |entry: &Entry| match entry {
-        Entry::Plain(id) => format!("plain {id:?}"),
-        Entry::Scheme(scheme, bid) => format!(
-            "{scheme} {} {:?} {} {:?} {:?} {:?}",
-            bid.name,
-            bid.shape,
-            bid.variant,
-            bid.native,
-            bid.parts,
-            bid.recipe.as_ref().err()
-        ),
-    };
-    let mut lines: Vec<String> = ledger.weights.iter().map(weight).collect();
-    lines.extend(ledger.dropped.iter().map(|dropped| format!("{dropped:?}")));
-    let mut findings: Vec<String> = ledger.findings.iter().map(|f| format!("{f:?}")).collect();
-    findings.sort();
-    lines.extend(findings);
-    lines
-}
-
-/// How often each stored tensor occurs.
-fn uses(ledger: &Ledger) -> HashMap<TensorId, usize> {
-    let mut uses = HashMap::new();
-    let mut used = |id: TensorId| *uses.entry(id).or_insert(0) += 1;
-    for entry in &ledger.weights {
-        match entry {
-            Entry::Plain(id) => used(*id),
-            Entry::Scheme(_, bid) => bid.parts.iter().for_each(|part| used(part.tensor)),
-        }
-    }
-    ledger.dropped.iter().for_each(|(id, _)| used(*id));
-    uses
-}
-
-fn check(name: &str, model: &Model) {
-    check_may_bid(name, model);
-    let forwards = ledger(model, SCHEMES);
-    let reversed: Vec<&dyn Scheme> = SCHEMES.iter().rev().copied().collect();
-    let backwards = ledger(model, &reversed);
-    assert_eq!(lines(&forwards), lines(&backwards), "{name}: the order of the schemes matters");
-    let uses = uses(&forwards);
-    let all = stored(model).count();
-    assert_eq!(uses.len(), all, "{name}: {} of {all} stored tensors are accounted for", uses.len());
-    let twice: Vec<_> = uses.iter().filter(|(_, count)| **count != 1).collect();
-    assert!(twice.is_empty(), "{name}: used more than once: {twice:?}");
-}
-
-#[test]
-fn every_sample_is_settled_the_same_in_any_order() {
-    let mut opened = 0;
-    for sample in samples() {
-        let Ok(models) = OpenOptions::new().stores(Stores::none()).open_all(&sample.path) else {
-            continue;
-        };
-        for model in &models {
-            opened += 1;
-            check(&sample.name(), model);
-        }
-    }
-    assert!(opened > 100, "only {opened} samples were opened");
-    let demos = std::fs::read_dir(root().join("samples")).unwrap();
-    for demo in demos.map(|entry| entry.unwrap().path()) {
-        if let Ok(models) = OpenOptions::new().stores(Stores::none()).open_all(&demo) {
-            models.iter().for_each(|model| check(&demo.display().to_string(), model));
-        }
-    }
-}
-
-#[test]
-fn every_fixture_is_settled_the_same_in_any_order() {
-    for fixture in fixtures() {
-        let folder = fixture.model();
-        let model = OpenOptions::new().open(folder.path()).unwrap();
-        check(&fixture.name, &model);
-        let kinds: Vec<_> = model.findings().iter().map(|finding| finding.kind).collect();
-        assert!(!kinds.contains(&"contested"), "{}: {:?}", fixture.name, model.findings());
-    }
-}
+use crate::common::ledger::check_ledger;
 
 /// A header like those of a scheme that is known and not decoded.
 struct Header {
@@ -332,7 +217,7 @@ fn refusal_of(header: &Header) -> Result<(), String> {
         write(name, json.to_string().as_bytes());
     }
     let model = OpenOptions::new().stores(Stores::none()).open(folder.path()).unwrap();
-    check(header.variant, &model);
+    check_ledger(header.variant, &model);
     let findings = model.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
     if kinds != ["undecodable"] {

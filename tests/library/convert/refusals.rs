@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::{gguf, names_in, one};
+use super::{gguf, one};
+use crate::common::decoded::names_in;
 use crate::common::root;
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, Remedy, ops};

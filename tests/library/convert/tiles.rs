@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Q8_0, TYPES, convert_one, gguf, names_in, one, wanted_bytes};
+use super::{Q8_0, convert_one, gguf, one};
+use crate::common::decoded::{TYPES, names_in, wanted_bytes};
 use crate::common::root;
 use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::{DType, ErrorKind, FileAccess, Model, OpenOptions, Remedy, bf16, f16, ops};

@@ -2,13 +2,24 @@
 //!
 //! All samples are taken as they are found, so a new one is checked without new code here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value as Json;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+use libtest_mimic::Trial;
+
+use crate::{root, trials};
+
+pub fn trials() -> Vec<Trial> {
+    trials![
+        "json":
+        every_sample_keeps_the_contract,
+        one_model_is_an_object_and_an_error_is_nothing,
+        a_tensor_nobody_can_read_is_a_problem_and_has_a_place,
+        short_arrays_are_shown_and_long_ones_summed_up,
+        convert_reports_what_it_did_and_a_dry_run_what_it_would_do,
+    ]
 }
 
 fn inspect(models: &[PathBuf], flags: &[&str]) -> Output {
@@ -35,7 +46,6 @@ fn samples() -> Vec<PathBuf> {
     found
 }
 
-#[test]
 fn every_sample_keeps_the_contract() {
     let samples = samples();
     let output = inspect(&samples, &["--tensors"]);
@@ -53,7 +63,6 @@ fn every_sample_keeps_the_contract() {
     assert!(opened("safetensors") >= written.count());
 }
 
-#[test]
 fn one_model_is_an_object_and_an_error_is_nothing() {
     let model = root().join("samples/tiny-llama-gptq");
     let output = inspect(std::slice::from_ref(&model), &[]);
@@ -69,7 +78,6 @@ fn one_model_is_an_object_and_an_error_is_nothing() {
     assert_eq!((output.status.code(), reports.as_array().map(Vec::len)), (Some(2), Some(1)));
 }
 
-#[test]
 fn a_tensor_nobody_can_read_is_a_problem_and_has_a_place() {
     let header = br#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"ODD","shape":[2],"data_offsets":[4,7]}}"#;
     let mut file = (header.len() as u64).to_le_bytes().to_vec();
@@ -97,7 +105,6 @@ fn a_tensor_nobody_can_read_is_a_problem_and_has_a_place() {
     assert_eq!(kinds(&cut), want);
 }
 
-#[test]
 fn short_arrays_are_shown_and_long_ones_summed_up() {
     let path = root().join("tests/files/gguf/vocabulary.gguf");
     let output = inspect(std::slice::from_ref(&path), &[]);
@@ -111,7 +118,6 @@ fn short_arrays_are_shown_and_long_ones_summed_up() {
     assert_eq!(list(&full["metadata"], "tokenizer.ggml.tokens").len(), 200);
 }
 
-#[test]
 fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.safetensors");

@@ -3,18 +3,15 @@
 //! A fixture is a directory under `tests/files` with `expected.safetensors`: the values in the
 //! library's own type, and where the library could be run with widened scales also
 //! `expected-f32.safetensors`. `findings.json`, a list of kinds, says what is wrong with it.
-//! `oracles.json` one folder up names, for each fixture in it, the library and its version;
-//! `docs/schemes.md` is written from what is checked here (`BLESS=1` writes it anew).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt::Write as _;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::fixtures::{Fixture, fixtures};
-use crate::common::root;
+use crate::common::fixtures::Fixture;
+use crate::{FIXTURES, counts, every_fixture, trial};
 use half::{bf16, f16};
+use libtest_mimic::Trial;
 use weighbridge::Element;
 use weighbridge::ops::{self, ConvertOptions};
 use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
@@ -138,8 +135,19 @@ fn check_weight(weight: &Weight, expected: &Weight) -> Result<(), String> {
     }
 }
 
-/// All that is expected of one fixture; what it says of each scheme and variant.
-fn check(fixture: &Fixture) -> Result<Vec<Row>, String> {
+pub fn trials() -> Vec<Trial> {
+    let mut trials = every_fixture("values", check);
+    trials.push(trial("nvfp4/modelopt::answer".into(), an_answer_decides_where_the_file_cannot));
+    trials.push(trial(
+        "compressed/fp8-static::dropped".into(),
+        what_belongs_to_activations_is_dropped,
+    ));
+    trials
+}
+
+/// All that is expected of one fixture.
+fn check(fixture: &Fixture) -> Result<(), String> {
+    counts::add("fixtures", 1);
     let folder = fixture.model();
     let options = OpenOptions::new().stores(Stores::none());
     let model = options.open(folder.path()).map_err(|error| error.to_string())?;
@@ -149,7 +157,6 @@ fn check(fixture: &Fixture) -> Result<Vec<Row>, String> {
     let single = open("expected-f32.safetensors").ok();
     let weights: HashMap<String, Weight> =
         model.weights().map(|w| (w.name().to_owned(), w)).collect();
-    let mut rows = Vec::new();
     for expected in expected.weights() {
         let name = expected.name();
         let weight = weights.get(name).ok_or_else(|| format!("there is no weight {name}"))?;
@@ -157,9 +164,6 @@ fn check(fixture: &Fixture) -> Result<Vec<Row>, String> {
         let single = single.as_ref().and_then(|single| single.weight(name).ok());
         if let Some(single) = &single {
             same(&decoded::<f32>(weight)?, &decoded::<f32>(single)?, &format!("{name} in f32"))?;
-        }
-        if weight.scheme() != "plain" {
-            rows.push(Row::of(weight, single.is_some()));
         }
     }
     if let Some(single) = &single {
@@ -171,7 +175,7 @@ fn check(fixture: &Fixture) -> Result<Vec<Row>, String> {
     let unchecked = |w: &&Weight| w.scheme() != "plain" && expected.weight(w.name()).is_err();
     match weights.values().find(unchecked) {
         Some(weight) => Err(format!("{} is not expected", weight.name())),
-        None => Ok(rows),
+        None => Ok(()),
     }
 }
 
@@ -188,60 +192,10 @@ fn check_findings(fixture: &Fixture, model: &Model) -> Result<(), String> {
     }
 }
 
-/// What was checked of one weight.
-struct Row {
-    kind: (&'static str, String),
-    native: &'static str,
-    single: bool,
-}
-
-impl Row {
-    fn of(weight: &Weight, single: bool) -> Self {
-        Self {
-            kind: (weight.scheme(), weight.variant().to_owned()),
-            native: weight.native().map_or("", DType::name),
-            single: single || weight.native() == Some(DType::F32),
-        }
-    }
-}
-
-/// What was checked of all weights of a scheme and variant.
-#[derive(Default)]
-struct Checked {
-    natives: BTreeSet<&'static str>,
-    single: bool,
-    fixtures: BTreeSet<String>,
-}
-
-type Table = BTreeMap<(&'static str, String), Checked>;
-
-#[test]
-fn every_fixture_decodes_as_its_own_library_decodes_it() {
-    let all = fixtures();
-    assert!(!all.is_empty(), "there are no fixtures");
-    let (mut failures, mut table) = (Vec::new(), Table::new());
-    for fixture in &all {
-        match check(fixture) {
-            Err(failure) => failures.push(format!("{}: {failure}", fixture.name)),
-            Ok(rows) => {
-                for row in rows {
-                    let checked = table.entry(row.kind).or_default();
-                    checked.natives.insert(row.native);
-                    checked.single |= row.single;
-                    checked.fixtures.insert(fixture.name.clone());
-                }
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{} fixtures differ:\n{}", failures.len(), failures.join("\n"));
-    check_page(&table);
-}
-
 /// Without its configs a file of ModelOpt's leaves several readings open: the user's answer picks
 /// one, and the others give other numbers.
-#[test]
-fn an_answer_decides_where_the_file_cannot() {
-    let fixture = fixtures().into_iter().find(|fixture| fixture.name == "nvfp4/modelopt").unwrap();
+fn an_answer_decides_where_the_file_cannot() -> Result<(), String> {
+    let fixture = fixture("nvfp4/modelopt");
     let folder = fixture.model();
     for config in ["config.json", "hf_quant_config.json"] {
         std::fs::remove_file(folder.path().join(config)).unwrap();
@@ -264,6 +218,7 @@ fn an_answer_decides_where_the_file_cannot() {
     assert!(kinds(&none.unwrap()).contains("unused-answer"));
     assert!(options().scheme(|_| true, "nothing/v1").open(folder.path()).is_err());
     refuses_to_go_on(&right, &wrong);
+    Ok(())
 }
 
 /// Files of one reading must not be completed with those of another, though their headers agree.
@@ -283,92 +238,15 @@ fn refuses_to_go_on(begun: &Model, other: &Model) {
 }
 
 /// Scales of activations and of the KV cache are no weights.
-#[test]
-fn what_belongs_to_activations_is_dropped() {
-    let fixtures = fixtures();
-    let fixture = fixtures.iter().find(|fixture| fixture.name == "compressed/fp8-static").unwrap();
+fn what_belongs_to_activations_is_dropped() -> Result<(), String> {
+    let fixture = fixture("compressed/fp8-static");
     let model = Model::open(fixture.model().path()).unwrap();
     let dropped =
         |suffix: &str| model.dropped().filter(|(info, _)| info.name.ends_with(suffix)).count();
     assert_eq!([dropped(".input_scale"), dropped(".k_scale"), dropped(".v_scale")], [3, 1, 1]);
+    Ok(())
 }
 
-const PAGE: &str = "docs/schemes.md";
-
-const HEAD: &str = "\
-# Schemes
-
-What is decoded, and against what that is held. Every row is a scheme and variant that occurs in a sample, with the library whose values it was compared with. Samples are
-written by the scheme's own library, or, where it cannot write on a CPU, laid out as its loader reads them; the second table says which. `BLESS=1 cargo test -p weighbridge
---test schemes` writes this page from the samples, after checking each of them.
-
-- **native**: the library's own type; every weight is bit-identical in it, whole and in pieces.
-- **f32**: *exact* is bit-identical to the library run with widened scales. *formula* means that it cannot be run so: f32 is the same formula without the
-  roundings to 16 bits, and the other 16-bit type is that value rounded once.
-
-GGUF's block types are held to ggml's own values by `tests/ggml.rs`. Schemes that are recognised but not decoded are listed at the end.
-
-";
-
-/// The page must be what the fixtures say.
-fn check_page(table: &Table) {
-    let path = root().join(PAGE);
-    let page = page(table);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, page).unwrap();
-    } else {
-        let written = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(written == page, "{PAGE} is not what the samples say: run this with BLESS=1");
-    }
-}
-
-fn page(table: &Table) -> String {
-    let mut page = HEAD.to_owned();
-    page.push_str(
-        "| scheme | variant | native | f32 | source | samples |\n|---|---|---|---|---|---|\n",
-    );
-    let joined = |texts: BTreeSet<String>| texts.into_iter().collect::<Vec<_>>().join("; ");
-    for ((scheme, variant), checked) in table {
-        let sources = joined(checked.fixtures.iter().map(|name| source(name)).collect());
-        let samples = joined(checked.fixtures.iter().map(|name| sample(name)).collect());
-        let natives = checked.natives.iter().copied().collect::<Vec<_>>().join(", ");
-        let single = if checked.single { "exact" } else { "formula" };
-        writeln!(page, "| {scheme} | {variant} | {natives} | {single} | {sources} | {samples} |")
-            .unwrap();
-    }
-    page.push_str("\n## Who wrote the samples\n\n| sample | written by |\n|---|---|\n");
-    let all: BTreeSet<&String> = table.values().flat_map(|checked| &checked.fixtures).collect();
-    for name in all {
-        writeln!(page, "| {name} | {} |", oracle(name, "writer")).unwrap();
-    }
-    page.push_str(
-        "\n## Recognised, not decoded\n\n| variant | what it is | instead |\n|---|---|---|\n",
-    );
-    let mut seen = BTreeSet::new();
-    for (name, title, instead) in weighbridge::internals::schemes::known::kinds() {
-        if seen.insert((name, title)) {
-            writeln!(page, "| {name} | {title} | {instead} |").unwrap();
-        }
-    }
-    page
-}
-
-fn sample(name: &str) -> String {
-    format!("[{name}](../tests/files/{name})")
-}
-
-/// The library that decoded a fixture, with its version.
-fn source(name: &str) -> String {
-    format!("{} {}", oracle(name, "source"), oracle(name, "version"))
-}
-
-/// What is known about the origin of a fixture.
-fn oracle(name: &str, key: &str) -> String {
-    let (scheme, case) = name.rsplit_once('/').unwrap_or(("", name));
-    let file = Path::new("tests/files").join(scheme).join("oracles.json");
-    let text = std::fs::read_to_string(root().join(&file))
-        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let value = json[case][key].as_str();
-    value.unwrap_or_else(|| panic!("{}: {case} has no {key}", file.display())).to_owned()
+fn fixture(name: &str) -> &'static Fixture {
+    FIXTURES.iter().find(|fixture| fixture.name == name).expect(name)
 }

@@ -3,19 +3,32 @@
 //!
 //! `oracles/check_outputs.py` does the same with the canonical reader of each container.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::common::fixtures::fixtures;
-use crate::common::{image, in_parallel, root, samples, sha256, stored};
+use crate::common::fixtures::Fixture;
+use crate::common::{Sample, image, root, sha256, stored};
+use crate::{FIXTURES, SAMPLES, counts, every_fixture, trial};
+use libtest_mimic::Trial;
 use weighbridge::catalog::TensorInfo;
 use weighbridge::internals::blocks::Standing;
 use weighbridge::internals::dtype::StoredType;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Stores, Weight, bf16};
 
-const FORMATS: [&str; 3] = ["safetensors", "gguf", "npz"];
+/// What each sample is written as.
+const KINDS: [(&str, OutputType, &str); 9] = [
+    ("safetensors", OutputType::Keep, "safetensors keep"),
+    ("safetensors", OutputType::Auto, "safetensors auto"),
+    ("safetensors", OutputType::F32, "safetensors f32"),
+    ("gguf", OutputType::Keep, "gguf keep"),
+    ("gguf", OutputType::Auto, "gguf auto"),
+    ("gguf", OutputType::F32, "gguf f32"),
+    ("npz", OutputType::Keep, "npz keep"),
+    ("npz", OutputType::Auto, "npz auto"),
+    ("npz", OutputType::F32, "npz f32"),
+];
 
 /// What a tensor must be, by the canonical library.
 #[derive(Clone)]
@@ -30,15 +43,11 @@ type Goldens = HashMap<String, Golden>;
 
 /// A sample as it is stored, and as it is decoded to its native type and to f32.
 struct Known {
-    name: String,
     model: Model,
     stored: Goldens,
     native: Goldens,
     single: Goldens,
 }
-
-/// How many tensors were compared, by format and type.
-type Tally = BTreeMap<(&'static str, &'static str), usize>;
 
 /// Whether a container has a place for it.
 fn holds(format: &str, name: &str, dtype: DType, rank: usize) -> bool {
@@ -143,45 +152,50 @@ fn as_stored(model: &Model) -> Goldens {
     stored(model).filter_map(golden).collect()
 }
 
-fn known() -> Vec<Known> {
-    let mut all = Vec::new();
-    for fixture in fixtures() {
-        let folder = fixture.model();
-        // The copy may go: on Unix an open file stays readable.
-        let model = options().open(folder.path()).unwrap();
-        let native = values(&fixture.path.join("expected.safetensors"));
-        let single = values(&fixture.path.join("expected-f32.safetensors"));
-        all.push(Known { name: fixture.name, stored: as_stored(&model), model, native, single });
+pub fn trials() -> Vec<Trial> {
+    let mut trials = every_fixture("written", |fixture| check_all(&known_fixture(fixture)));
+    let homes: HashSet<_> = FIXTURES.iter().map(|fixture| &fixture.path).collect();
+    for sample in SAMPLES.iter() {
+        // The files of a fixture are part of it.
+        if !homes.contains(&sample.path.parent().unwrap().to_owned()) {
+            let name = format!("{}::written", sample.name());
+            trials
+                .push(trial(name, move || known_sample(sample).map_or(Ok(()), |k| check_all(&k))));
+        }
     }
-    let homes: HashSet<_> = fixtures().into_iter().map(|fixture| fixture.path).collect();
-    for sample in samples() {
-        if homes.contains(sample.path.parent().unwrap()) {
-            continue;
-        }
-        let Ok(model) = options().open(&sample.path) else {
-            continue;
-        };
-        if model.findings().iter().any(|finding| finding.kind == "dangerous-global") {
-            let error = convert(&model, "safetensors", OutputType::Auto, &HashSet::new());
-            assert!(error.is_err(), "{} was converted", sample.name());
-            continue;
-        }
-        let golden = |tensor: &serde_json::Value| {
-            let text = |key: &str| tensor[key].as_str().map(str::to_owned);
-            Some((text("name")?, Golden::Sum(text("dtype")?, text("sha256")?)))
-        };
-        let listed = sample.expect["tensors"].as_array().unwrap().iter();
-        let name = sample.name();
-        let stem = sample.path.with_extension("");
-        let stem = stem.display().to_string().replace("-big-endian", "");
-        let mut native = values(Path::new(&format!("{stem}.expected.safetensors")));
-        if sample.path.ends_with("tiny-llama-gptq") {
-            native = demo_values();
-        }
-        let stored = listed.filter_map(golden).collect();
-        all.push(Known { name, model, stored, native, single: Goldens::new() });
+    trials
+}
+
+fn known_fixture(fixture: &Fixture) -> Known {
+    let folder = fixture.model();
+    // The copy may go: on Unix an open file stays readable.
+    let model = options().open(folder.path()).unwrap();
+    let native = values(&fixture.path.join("expected.safetensors"));
+    let single = values(&fixture.path.join("expected-f32.safetensors"));
+    Known { stored: as_stored(&model), model, native, single }
+}
+
+/// A sample, unless it is refused as a whole.
+fn known_sample(sample: &Sample) -> Option<Known> {
+    let model = options().open(&sample.path).ok()?;
+    if model.findings().iter().any(|finding| finding.kind == "dangerous-global") {
+        let error = convert(&model, "safetensors", OutputType::Auto, &HashSet::new());
+        assert!(error.is_err(), "it was converted");
+        return None;
     }
-    all
+    let golden = |tensor: &serde_json::Value| {
+        let text = |key: &str| tensor[key].as_str().map(str::to_owned);
+        Some((text("name")?, Golden::Sum(text("dtype")?, text("sha256")?)))
+    };
+    let listed = sample.expect["tensors"].as_array().unwrap().iter();
+    let stem = sample.path.with_extension("");
+    let stem = stem.display().to_string().replace("-big-endian", "");
+    let mut native = values(Path::new(&format!("{stem}.expected.safetensors")));
+    if sample.path.ends_with("tiny-llama-gptq") {
+        native = demo_values();
+    }
+    let stored = listed.filter_map(golden).collect();
+    Some(Known { model, stored, native, single: Goldens::new() })
 }
 
 /// A model's chosen weights as a file in memory; nothing chosen is everything.
@@ -287,32 +301,11 @@ fn check(known: &Known, format: &str, asked: OutputType) -> Result<usize, String
     Ok(compared)
 }
 
-#[test]
-fn every_sample_is_the_same_in_every_container() {
-    let all = known();
-    let (tally, failures) = (Mutex::new(Tally::new()), Mutex::new(Vec::new()));
-    let kinds = [("keep", OutputType::Keep), ("auto", OutputType::Auto), ("f32", OutputType::F32)];
-    in_parallel(&all, |known| {
-        for (format, (kind, asked)) in
-            FORMATS.iter().flat_map(|f| kinds.iter().map(move |k| (*f, *k)))
-        {
-            match check(known, format, asked) {
-                Ok(compared) => {
-                    *tally.lock().unwrap().entry((format, kind)).or_default() += compared;
-                }
-                Err(failure) => {
-                    failures
-                        .lock()
-                        .unwrap()
-                        .push(format!("{} as {format}, {kind}: {failure}", known.name));
-                }
-            }
-        }
-    });
-    let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
-    // Nothing compared would be no difference either.
-    for (kind, compared) in tally.into_inner().unwrap() {
-        assert!(compared > 900, "{kind:?}: only {compared} tensors were compared");
+/// It is the same in every container, as it is stored and decoded.
+fn check_all(known: &Known) -> Result<(), String> {
+    for (format, asked, kind) in KINDS {
+        let compared = check(known, format, asked);
+        counts::add(kind, compared.map_err(|failure| format!("as {kind}: {failure}"))?);
     }
+    Ok(())
 }

@@ -1,8 +1,10 @@
 //! Every sample that can be converted is, to every type, and read back: the values, the dtype rules
 //! and the sizes `inspect` promises.
 
-use super::{TYPES, names_in, wanted_bytes};
-use crate::common::{in_parallel, samples};
+use crate::common::Sample;
+use crate::common::decoded::{TYPES, names_in, wanted_bytes};
+use crate::{counts, every_sample};
+use libtest_mimic::Trial;
 use weighbridge::ops::{ConvertOptions, InspectOptions, OutputType};
 use weighbridge::{DType, FileAccess, Model, OpenOptions, Weight, ops};
 
@@ -78,65 +80,64 @@ fn check(model: &Model, output_type: OutputType, name: &str) -> bool {
     true
 }
 
-#[test]
-fn every_sample_converts_to_every_type_or_is_refused() {
-    let written = std::sync::atomic::AtomicUsize::new(0);
-    in_parallel(&samples(), |sample| {
-        let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
-            return;
-        };
-        // What has neither problems nor odd types nor blocks must go through.
-        let is_easy = |weight: Weight| {
-            weight.undecodable().is_none() && !matches!(weight.native(), None | Some(DType::C128))
-        };
-        let easy = model.findings().is_empty()
-            && model.weights().len() > 0
-            && model.weights().all(is_easy);
-        for output_type in TYPES {
-            let done = check(&model, output_type, &sample.name());
-            assert!(done || !easy, "{} {output_type:?} was refused", sample.name());
-            written.fetch_add(usize::from(done), std::sync::atomic::Ordering::Relaxed);
+pub fn trials() -> Vec<Trial> {
+    let mut trials = every_sample("converted", to_every_type);
+    trials.extend(every_sample("stretches", stretches));
+    trials
+}
+
+/// It converts to every type, or is refused.
+fn to_every_type(sample: &Sample) -> Result<(), String> {
+    let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
+        return Ok(());
+    };
+    // What has neither problems nor unusual types nor blocks must go through.
+    let is_easy = |weight: Weight| {
+        weight.undecodable().is_none() && !matches!(weight.native(), None | Some(DType::C128))
+    };
+    let easy =
+        model.findings().is_empty() && model.weights().len() > 0 && model.weights().all(is_easy);
+    for output_type in TYPES {
+        let done = check(&model, output_type, &sample.name());
+        if !done && easy {
+            return Err(format!("{output_type:?} was refused"));
         }
-    });
-    assert!(written.into_inner() > 200);
+        counts::add("conversions", usize::from(done));
+    }
+    Ok(())
 }
 
 /// Any stretch of elements is that stretch of the whole, wherever it begins and ends.
-#[test]
-fn stretches_of_elements_are_cut_from_the_whole() {
-    let seen = std::sync::Mutex::new(std::collections::BTreeSet::new());
-    in_parallel(&samples(), |sample| {
-        let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
-            return;
-        };
-        let able = |weight: &Weight| weight.has_element_access() && weight.len() < 1 << 16;
-        for weight in model.weights().filter(able) {
-            let mut whole = vec![0f32; weight.len()];
-            if let Err(error) = weight.decode_into(&mut whole) {
-                let odd = weight.undecodable().is_some() || !model.findings().is_empty();
-                assert!(odd, "{} {}: {error}", sample.name(), weight.name());
-                continue;
-            }
-            seen.lock().unwrap().insert(format!("{}/{}", weight.scheme(), weight.variant()));
-            let mut scratch = weighbridge::Scratch::default();
-            for step in [37, 256, 1000] {
-                let mut start = 0;
-                for wanted in whole.chunks(step) {
-                    let (range, mut out) =
-                        (start..start + wanted.len() as u64, vec![0f32; wanted.len()]);
-                    weight.decode_elements_with(range.clone(), &mut out, &mut scratch).unwrap();
-                    let same = out.iter().zip(wanted).all(|(a, b)| a.to_bits() == b.to_bits());
-                    assert!(same, "{} {} {range:?}", sample.name(), weight.name());
-                    start = range.end;
-                }
-            }
-            let past = weight.elements()..weight.elements() + 1;
-            assert!(weight.decode_elements_with(past, &mut [0f32], &mut scratch).is_err());
+fn stretches(sample: &Sample) -> Result<(), String> {
+    let Ok(model) = OpenOptions::new().access(FileAccess::Read).open(&sample.path) else {
+        return Ok(());
+    };
+    let able = |weight: &Weight| weight.has_element_access() && weight.len() < 1 << 16;
+    for weight in model.weights().filter(able) {
+        let mut whole = vec![0f32; weight.len()];
+        if let Err(error) = weight.decode_into(&mut whole) {
+            let expected = weight.undecodable().is_some() || !model.findings().is_empty();
+            assert!(expected, "{}: {error}", weight.name());
+            continue;
         }
-    });
-    let seen = seen.into_inner().unwrap();
-    let wanted = ["plain/F64", "ggml/Q4_K", "ggml/NVFP4", "apr/Q4_K", "apr/APR_Q8", "apr/APR_Q4"];
-    for wanted in wanted.into_iter().chain(["mlx/3bit-g32", "mlx/nvfp4", "mlx/mxfp8"]) {
-        assert!(seen.contains(wanted), "{wanted} is not in {seen:?}");
+        counts::seen(format!("{}/{}", weight.scheme(), weight.variant()));
+        check_stretches(&weight, &whole);
     }
+    Ok(())
+}
+
+fn check_stretches(weight: &Weight, whole: &[f32]) {
+    let mut scratch = weighbridge::Scratch::default();
+    for step in [37, 256, 1000] {
+        let mut start = 0;
+        for wanted in whole.chunks(step) {
+            let (range, mut out) = (start..start + wanted.len() as u64, vec![0f32; wanted.len()]);
+            weight.decode_elements_with(range.clone(), &mut out, &mut scratch).unwrap();
+            let same = out.iter().zip(wanted).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{} {range:?}", weight.name());
+            start = range.end;
+        }
+    }
+    let past = weight.elements()..weight.elements() + 1;
+    assert!(weight.decode_elements_with(past, &mut [0f32], &mut scratch).is_err());
 }

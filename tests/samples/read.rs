@@ -1,29 +1,27 @@
 //! Every sample against what its canonical library reads: names, shapes, types, metadata, bytes.
 
-use crate::common::{Sample, image, samples, sha256, stored};
+use crate::common::{Sample, image, sha256, stored};
+use crate::{SAMPLES, every_sample, trial};
+use libtest_mimic::Trial;
 use serde_json::Value as Json;
 use weighbridge::catalog::Value;
+use weighbridge::internals::containers::CONTAINERS;
 use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{Model, OpenOptions};
 
-#[test]
-fn every_sample_is_read_as_its_own_library_reads_it() {
-    let mut failures = Vec::new();
-    for sample in samples() {
-        if let Err(failure) = check(&sample) {
-            failures.push(format!("{}: {failure}", sample.name()));
-        }
-    }
-    assert!(failures.is_empty(), "{} samples differ:\n{}", failures.len(), failures.join("\n"));
+pub fn trials() -> Vec<Trial> {
+    let mut trials = every_sample("read", check);
+    trials.push(trial("every container has samples".into(), every_container_has_samples));
+    trials
 }
 
 /// A format without a sample would pass every test here.
-#[test]
-fn every_container_has_samples() {
-    let formats: Vec<String> =
-        samples().iter().filter_map(|s| s.expect["format"].as_str().map(str::to_owned)).collect();
-    for container in weighbridge::internals::containers::CONTAINERS {
-        assert!(formats.iter().any(|f| f == container.name()), "{}", container.name());
+fn every_container_has_samples() -> Result<(), String> {
+    let has_sample =
+        |name: &str| SAMPLES.iter().any(|sample| sample.expect["format"].as_str() == Some(name));
+    match CONTAINERS.iter().find(|container| !has_sample(container.name())) {
+        Some(container) => Err(format!("{} has none", container.name())),
+        None => Ok(()),
     }
 }
 

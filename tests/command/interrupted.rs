@@ -1,6 +1,5 @@
 //! Conversions that do not come to their end: killed at any moment, interrupted, with a source that
 //! changes under them. Nothing half done ever has a final name, and what was done is not lost.
-#![cfg(unix)]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,6 +7,22 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use libtest_mimic::Trial;
+
+use crate::trials;
+
+pub fn trials() -> Vec<Trial> {
+    trials![
+        "interrupted":
+        a_killed_conversion_to_a_directory_goes_on,
+        a_killed_conversion_to_a_file_leaves_no_half_file,
+        a_source_that_becomes_shorter_is_an_error,
+        a_source_that_changes_is_an_error,
+        being_interrupted_leaves_nothing,
+        a_place_that_takes_nothing_is_an_error,
+    ]
+}
 
 /// A folder in memory, where the system has such: nobody waits for a disk.
 fn place() -> tempfile::TempDir {
@@ -67,7 +82,6 @@ fn kill_after(mut child: Child, delay: Duration) {
     child.wait().unwrap();
 }
 
-#[test]
 fn a_killed_conversion_to_a_directory_goes_on() {
     let place = place();
     model(&place.path().join("in.safetensors"));
@@ -95,7 +109,6 @@ fn a_killed_conversion_to_a_directory_goes_on() {
     assert!(contents(&out) == whole);
 }
 
-#[test]
 fn a_killed_conversion_to_a_file_leaves_no_half_file() {
     let place = place();
     model(&place.path().join("in.safetensors"));
@@ -138,7 +151,6 @@ fn complaint(mut child: Child) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-#[test]
 fn a_source_that_becomes_shorter_is_an_error() {
     let place = place();
     let source = place.path().join("in.safetensors");
@@ -149,7 +161,6 @@ fn a_source_that_becomes_shorter_is_an_error() {
     assert!(said.contains("in.safetensors") && said.contains("became shorter"), "{said}");
 }
 
-#[test]
 fn a_source_that_changes_is_an_error() {
     let place = place();
     let source = place.path().join("in.safetensors");
@@ -162,7 +173,6 @@ fn a_source_that_changes_is_an_error() {
     assert!(said.contains("in.safetensors: was changed while it was read"), "{said}");
 }
 
-#[test]
 fn being_interrupted_leaves_nothing() {
     let place = place();
     let mut child =
@@ -192,7 +202,6 @@ fn being_interrupted_leaves_nothing() {
     assert_eq!(contents(place.path()).into_keys().collect::<Vec<_>>(), ["in.safetensors"]);
 }
 
-#[test]
 fn a_place_that_takes_nothing_is_an_error() {
     let place = place();
     model(&place.path().join("in.safetensors"));

@@ -1,7 +1,7 @@
 //! Whole-terminal snapshots: what is typed, what appears on both streams, the exit code.
 //!
 //! Each file `tests/terminal/*.txt` is one test. To add one, write the description and the `$`
-//! lines, then run `BLESS=1 cargo test -p weigh --test terminal` and read what it filled in:
+//! lines, then run `BLESS=1 cargo test -p weigh --test command terminal` and read what it filled in:
 //!
 //! ```text
 //! What is shown here.
@@ -19,11 +19,13 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 
-fn main() -> ExitCode {
+use crate::root;
+
+pub fn trials() -> Vec<Trial> {
     let folder = root().join("tests/terminal");
     let mut cases: Vec<PathBuf> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -32,17 +34,13 @@ fn main() -> ExitCode {
         .collect();
     cases.sort();
     let trial = |path: PathBuf| {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let name = format!("terminal/{}", path.file_stem().unwrap().to_string_lossy());
         // Transcripts are written for a POSIX shell and a full device to write to.
         Trial::test(name, move || check(&path)).with_ignored_flag(!cfg!(target_os = "linux"))
     };
     let mut trials: Vec<Trial> = cases.iter().cloned().map(trial).collect();
-    trials.push(Trial::test("readme", move || check_readme(&cases)));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    trials.push(Trial::test("terminal/readme", move || check_readme(&cases)));
+    trials
 }
 
 fn check(path: &Path) -> Result<(), Failed> {

@@ -1,0 +1,36 @@
+//! Whole-program tests of the command: what it shows, the JSON it promises, and how it ends when it
+//! is stopped.
+
+#[cfg(unix)]
+mod interrupted;
+mod json;
+mod terminal;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+fn main() -> ExitCode {
+    let mut trials = terminal::trials();
+    trials.extend(json::trials());
+    #[cfg(unix)]
+    trials.extend(interrupted::trials());
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Functions as tests under their own names, below the name of their module.
+macro_rules! trials {
+    ($module:literal: $($function:ident),+ $(,)?) => {
+        vec![$(libtest_mimic::Trial::test(concat!($module, "/", stringify!($function)), || {
+            $function();
+            Ok(())
+        })),+]
+    };
+}
+use trials;
