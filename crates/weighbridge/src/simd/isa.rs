@@ -73,11 +73,13 @@ pub(crate) trait Isa: BlockForms {
         0
     }
 
-    /// Codes of whole groups, from the front of a run; gives how many.
+    /// Codes of whole groups, from the front of a run; gives how many. `signs` are
+    /// [`Codes::mirror`].
     #[inline(always)]
     fn code_groups<T: Number>(
         self,
         _: &Codes,
+        _signs: Option<[u8; 16]>,
         _: Arithmetic,
         _stepwise: bool,
         _: &Run<'_>,

@@ -55,6 +55,7 @@ pub(super) unsafe fn segment<T: Number>(
 #[inline(always)]
 pub(super) unsafe fn groups<T: Number>(
     codes: &Codes,
+    signs: Option<[u8; 16]>,
     arithmetic: Arithmetic,
     stepwise: bool,
     run: &Run<'_>,
@@ -65,7 +66,7 @@ pub(super) unsafe fn groups<T: Number>(
     }
     let count = (out.len() / run.group).min(run.factors.len()) * run.group;
     let out = &mut out[..count];
-    let groups = |out| Groups { codes, arithmetic, stepwise, run, out };
+    let groups = |out| Groups { codes, signs, arithmetic, stepwise, run, out };
     // SAFETY: the bytes hold `count` codes from the start of the run.
     unsafe {
         match (codes.kind, codes.packing) {
@@ -92,6 +93,8 @@ pub(super) unsafe fn groups<T: Number>(
 /// Whole groups that are to be decoded.
 struct Groups<'a, T> {
     codes: &'a Codes,
+    /// [`Codes::mirror`].
+    signs: Option<[u8; 16]>,
     arithmetic: Arithmetic,
     stepwise: bool,
     run: &'a Run<'a>,
@@ -102,8 +105,8 @@ struct Groups<'a, T> {
 impl<T: Number> Groups<'_, T> {
     #[inline(always)]
     unsafe fn of_nibbles<const LOW_FIRST: bool>(self, at: *const u8) {
-        let Self { codes, arithmetic, stepwise, run, out } = self;
-        let mirror = codes.mirror.filter(|_| T::IS_16_BIT && arithmetic == Arithmetic::Times);
+        let Self { codes, signs, arithmetic, stepwise, run, out } = self;
+        let mirror = signs.filter(|_| T::IS_16_BIT && arithmetic == Arithmetic::Times);
         let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
         // SAFETY: half as many bytes as elements are read, which the caller saw to.
         unsafe {

@@ -73,13 +73,14 @@ impl Isa for Avx2 {
     fn code_groups<T: Number>(
         self,
         codes: &Codes,
+        signs: Option<[u8; 16]>,
         arithmetic: Arithmetic,
         stepwise: bool,
         run: &Run<'_>,
         out: &mut [T],
     ) -> usize {
         // SAFETY: the CPU has the instructions.
-        unsafe { codes::groups(codes, arithmetic, stepwise, run, out) }
+        unsafe { codes::groups(codes, signs, arithmetic, stepwise, run, out) }
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 //! step at a time. The common kinds of codes have forms for AVX2 in `fast`, which do whole groups, and
 //! as much of a segment as comes in whole vectors; the definition does the rest.
 
-use super::Codes;
+use super::{Codes, Kind};
 use crate::simd::{self, Isa, Level, Number, Task};
 
 /// The factors of one group of codes.
@@ -100,11 +100,15 @@ impl<T: Number> Task for Decode<'_, T> {
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {
         let Self { codes, arithmetic, native, run, out } = self;
-        let done = isa.code_groups(codes, arithmetic, native, run, out);
+        let is_other = codes.kind == Kind::Other;
+        let done = match is_other {
+            true => 0,
+            false => isa.code_groups(codes, codes.mirror, arithmetic, native, run, out),
+        };
         let rest =
             Run { start: run.start + done, factors: &run.factors[done / run.group..], ..*run };
         segments(&rest, native, &mut out[done..], |segment, out| {
-            let done = isa.code_segment(codes, arithmetic, segment, out);
+            let done = if is_other { 0 } else { isa.code_segment(codes, arithmetic, segment, out) };
             let segment = Segment { start: segment.start + done, ..segment };
             define(codes, arithmetic, segment, &mut out[done..]);
         });
