@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use crate::catalog::{Finding, TensorInfo, Value};
 use crate::error::{Error, Remedy, Result};
 use crate::input::ReadSeek;
-use crate::schemes::{self, Answer, Config, Entry, Evidence, Ledger, TensorId};
+use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
 mod ahead;
@@ -78,12 +78,13 @@ impl Model {
         OpenOptions::new().open_reader(reader, name)
     }
 
-    fn new(sources: Vec<Source>, located: Located, answers: &[Answer]) -> Result<Self> {
+    fn new(sources: Vec<Source>, located: Located, choices: &[SchemeChoice]) -> Result<Self> {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
-        let evidence = Evidence::new(catalogs, &located.configs).reading(&read).answered(answers);
+        let evidence =
+            Evidence::new(catalogs, &located.configs).reading(&read).with_choices(choices);
         let ledger = schemes::settle(&evidence, schemes::SCHEMES);
-        evidence.effort().check().map_err(|e| e.in_file(&located.path))?;
+        evidence.match_budget().check().map_err(|e| e.in_file(&located.path))?;
         let mut findings = located.findings;
         let mut notes = located.notes;
         for source in &sources {

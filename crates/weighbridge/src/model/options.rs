@@ -10,7 +10,7 @@ use crate::containers::{self, Opening};
 use crate::error::Result;
 use crate::input::{FileAccess, Input, ReadSeek};
 use crate::limits::{Budget, Limits};
-use crate::schemes::Answer;
+use crate::schemes::SchemeChoice;
 use crate::source::Source;
 
 /// How a model is opened.
@@ -30,7 +30,7 @@ pub struct OpenOptions {
     root: Option<String>,
     strict_pickle: bool,
     stores: Option<Stores>,
-    answers: Vec<Answer>,
+    choices: Vec<SchemeChoice>,
 }
 
 impl OpenOptions {
@@ -75,7 +75,7 @@ impl OpenOptions {
         self
     }
 
-    /// Answers what a file cannot tell: the weights whose names match are what `says` says, as
+    /// Choices what a file cannot tell: the weights whose names match are what `says` says, as
     /// `scheme/variant`. Of several rules for one weight the first counts; one that names no
     /// scheme is an error on opening, one that decides nothing a finding.
     #[must_use]
@@ -84,7 +84,7 @@ impl OpenOptions {
         matches: impl Fn(&str) -> bool + Send + Sync + 'static,
         says: &str,
     ) -> Self {
-        self.answers.push(Answer::new(Arc::new(matches), says.into()));
+        self.choices.push(SchemeChoice::new(Arc::new(matches), says.into()));
         self
     }
 
@@ -143,7 +143,7 @@ impl OpenOptions {
     }
 
     fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
-        self.answers.iter().try_for_each(Answer::check)?;
+        self.choices.iter().try_for_each(SchemeChoice::check)?;
         let budget = Budget::new(self.limits.clone());
         let sources: Vec<Source> = inputs
             .into_iter()
@@ -153,7 +153,7 @@ impl OpenOptions {
             })
             .collect::<Result<_>>()?;
         locate::beside_late(&sources, &mut located, &budget)?;
-        Model::new(sources, located, &self.answers)
+        Model::new(sources, located, &self.choices)
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::effort::Effort;
 use super::endings::Endings;
-use super::{Answer, Configs, SCHEMES, Scheme, Summary, answers, method};
+use super::match_budget::MatchBudget;
+use super::{Configs, SCHEMES, Scheme, SchemeChoice, Summary, choices, method};
 use crate::catalog::{Metadata, TensorInfo};
 use crate::config::{self, Config};
 use crate::dtype::DType;
@@ -28,21 +28,21 @@ pub struct Evidence<'a> {
     tensors: Vec<StoredTensor<'a>>,
     /// Where each source's tensors start in the list above.
     starts: Vec<usize>,
-    /// Built when a scheme first asks: most files hold plain tensors only.
+    /// Built when it is first needed: most models need no lookups.
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     endings: OnceCell<Endings<'a>>,
     configs: Configs<'a>,
     /// The quantization method, once somebody has asked.
     method: OnceCell<Option<String>>,
     metadata: Vec<&'a Metadata>,
-    /// Reads the image of a stored tensor, where there is a file to read.
+    /// Reads all bytes of a stored tensor, where there is a file to read.
     read: Option<&'a dyn Fn(TensorId) -> Result<Vec<u8>>>,
-    pub(super) answers: answers::Answers<'a>,
-    effort: Effort,
+    pub(super) choices: choices::Choices<'a>,
+    match_budget: MatchBudget,
 }
 
-/// The longest tensor that is read before anything is asked for: descriptions of a scheme that
-/// are stored as tensors are far shorter.
+/// The longest tensor that is read while a model is opened. Descriptions that are stored as tensors
+/// are far shorter.
 const MOST_READ: u64 = 64 << 10;
 
 impl<'a> Evidence<'a> {
@@ -60,8 +60,8 @@ impl<'a> Evidence<'a> {
             method: OnceCell::new(),
             metadata: Vec::new(),
             read: None,
-            answers: answers::Answers::default(),
-            effort: Effort::default(),
+            choices: choices::Choices::default(),
+            match_budget: MatchBudget::default(),
         };
         for (source, (tensors, metadata)) in (0u32..).zip(catalogs) {
             evidence.metadata.push(metadata);
@@ -81,22 +81,22 @@ impl<'a> Evidence<'a> {
         self
     }
 
-    /// Gives it the user's answers.
+    /// Adds what the user says about single weights.
     #[must_use]
-    pub fn answered(mut self, answers: &'a [Answer]) -> Self {
-        self.answers = answers::Answers::new(answers);
+    pub fn with_choices(mut self, choices: &'a [SchemeChoice]) -> Self {
+        self.choices = choices::Choices::new(choices);
         self
     }
 
     /// What the user says a weight is, as `scheme/variant`. To be asked only where the evidence
-    /// leaves several readings open: an answer that no scheme asked for is a finding.
+    /// leaves several readings open: a choice that no scheme asked for is a finding.
     #[must_use]
-    pub fn asked(&self, weight: &str) -> Option<&'a str> {
-        self.answers.ask(weight)
+    pub fn chosen(&self, weight: &str) -> Option<&'a str> {
+        self.choices.ask(weight)
     }
 
-    /// The bytes of a small tensor that describes others (JSON as bytes, a shape), as a row-major
-    /// little-endian image; why they cannot be had, otherwise.
+    /// The bytes of a small tensor that describes others (JSON as bytes, a shape), row by row and
+    /// little-endian; an explanation if they cannot be read.
     pub fn bytes(&self, id: TensorId) -> Result<Vec<u8>, String> {
         let (_, info) = self.tensors[self.index(id)];
         let Some(read) = self.read else {
@@ -111,9 +111,9 @@ impl<'a> Evidence<'a> {
         read(id).map_err(|e| e.to_string())
     }
 
-    /// The account of comparisons of names with what the configs list.
-    pub(crate) fn effort(&self) -> &Effort {
-        &self.effort
+    /// What comparing names with the lists of configs may still cost.
+    pub(crate) fn match_budget(&self) -> &MatchBudget {
+        &self.match_budget
     }
 
     /// The quantization method that the configs name or imply, in lower case.
@@ -159,8 +159,8 @@ impl<'a> Evidence<'a> {
         by_name.get(name).map(|&index| self.tensors[index])
     }
 
-    /// The tensor whose name is `stem` with `suffix` behind it. Where no name has that suffix, this
-    /// costs next to nothing.
+    /// The tensor whose name is `stem` followed by `suffix`. Costs next to nothing if no name ends
+    /// with the suffix.
     #[must_use]
     pub fn beside(&self, stem: &str, suffix: &str) -> Option<StoredTensor<'a>> {
         match self.endings().may_end_with(suffix) {

@@ -7,22 +7,22 @@
 //! `mod` line and one line in the table.
 
 mod activation_scales;
-mod answers;
 pub mod apr;
 pub mod awq;
 mod bid;
 pub mod bnb;
+mod choices;
 mod columns;
 mod comfy;
 pub mod compressed;
 mod configs;
-mod effort;
 mod endings;
 mod evidence;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
 pub mod known;
+mod match_budget;
 mod matrix;
 mod method;
 pub mod mlx;
@@ -41,8 +41,8 @@ mod testing;
 mod tests;
 mod unclaimed;
 
-pub use answers::Answer;
 pub use bid::{Bid, Bids, Part};
+pub use choices::SchemeChoice;
 pub use configs::Configs;
 pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use method::{Method, Sign};

@@ -49,7 +49,7 @@ pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
     let summary = evidence.summary();
     let bidders = || schemes.iter().copied().filter(|scheme| scheme.may_bid(&summary));
     let nobody_bids = bidders().next().is_none();
-    if nobody_bids && !unclaimed::may_bid(&summary) && evidence.answers.are_none() {
+    if nobody_bids && !unclaimed::may_bid(&summary) && evidence.choices.are_none() {
         let plain = evidence.tensors().iter().map(|&(id, _)| Entry::Plain(id));
         return Ledger { weights: plain.collect(), ..Ledger::default() };
     }
@@ -92,7 +92,7 @@ fn settle_by_bids<'s>(
         }
     }
     ledger.dropped.sort();
-    let unused = evidence.answers.unused(&ledger);
+    let unused = evidence.choices.unused(&ledger);
     ledger.findings.extend(unused);
     ledger
 }

@@ -111,9 +111,9 @@ fn bid_for(
     };
     let decided = decided.map_err(|reason| ("undecodable", reason));
     let decided = decided.and_then(|sides| match config {
-        Some(config) if config.rotated => asked(sides, evidence.asked(&name), ROTATED),
+        Some(config) if config.rotated => asked(sides, evidence.chosen(&name), ROTATED),
         Some(_) => Ok(sides),
-        None => asked(sides, evidence.asked(&name), NO_CONFIG),
+        None => asked(sides, evidence.chosen(&name), NO_CONFIG),
     });
     match decided {
         Ok(sides) => bids.weights.push(bid_of(&sides, name, parts)),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Awq;
 use crate::dtype::DType::{F16, I16, I32};
-use crate::schemes::columns::outcome::{Stored, answered, outcome};
+use crate::schemes::columns::outcome::{Stored, outcome, outcome_as};
 
 const LAYER: [Stored<'static>; 3] =
     [("p.qweight", I32, &[128, 8]), ("p.qzeros", I32, &[4, 8]), ("p.scales", F16, &[4, 64])];
@@ -80,7 +80,7 @@ fn without_a_config_it_is_named_not_guessed() {
     assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
     assert!(findings[0].contains("awq/gemm-4bit-g32"), "{findings:?}");
     for says in ["awq/gemm", "awq/gemm-4bit-g32"] {
-        let (variants, findings) = answered(&Awq, &LAYER, None, says);
+        let (variants, findings) = outcome_as(&Awq, &LAYER, None, says);
         assert_eq!((&*variants, &*findings), (&["gemm-4bit-g32".to_owned()][..], &[][..]));
     }
     let rotated = || {
@@ -88,9 +88,9 @@ fn without_a_config_it_is_named_not_guessed() {
         "bits": 4, "group_size": 32, "rotation_config": {"hadamard_type": "hadamard"}})
     };
     assert!(finding(&LAYER, rotated()).contains("rotated while the model runs"));
-    assert_eq!(answered(&Awq, &LAYER, Some(rotated()), "awq/gemm").0, ["gemm-4bit-g32"]);
-    assert_eq!(answered(&Awq, &LAYER, None, "awq/gemv").0, ["undecided"]);
-    assert_eq!(answered(&Awq, &LAYER, None, "gptq/4bit-g32").0, ["undecided"]);
+    assert_eq!(outcome_as(&Awq, &LAYER, Some(rotated()), "awq/gemm").0, ["gemm-4bit-g32"]);
+    assert_eq!(outcome_as(&Awq, &LAYER, None, "awq/gemv").0, ["undecided"]);
+    assert_eq!(outcome_as(&Awq, &LAYER, None, "gptq/4bit-g32").0, ["undecided"]);
 }
 
 #[test]

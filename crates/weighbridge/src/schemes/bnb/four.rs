@@ -197,7 +197,7 @@ fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), 
     Ok(())
 }
 
-/// A scale for each block: floats, or codes with what they need. Answers their type.
+/// A scale for each block: floats, or codes with what they need. Returns their type too.
 fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<DType, String> {
     let (_, absmax) = beside.absmax.ok_or("its `absmax` is missing")?;
     let has_tensors = beside.nested_absmax.is_some() || beside.nested_map.is_some();

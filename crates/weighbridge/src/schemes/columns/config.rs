@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use crate::schemes::effort::Effort;
+use crate::schemes::match_budget::MatchBudget;
 use crate::schemes::{ConfigFile, Evidence, Holds, Method};
 use crate::text::shortened;
 
@@ -57,7 +57,7 @@ pub(crate) struct Settings<'a, L> {
     /// Those of modules whose names fit a pattern.
     rules: Vec<Rule<'a>>,
     /// What comparing with them may cost.
-    effort: Effort,
+    budget: MatchBudget,
 }
 
 /// A pattern of module names, and what it says of them.
@@ -149,14 +149,14 @@ impl<'a, L> Settings<'a, L> {
             there("qweight") || there("weight")
         };
         let layout = layout(settings, writer).ok_or(())?;
-        Ok(Some(Self::from_json(settings, layout, &is_module, evidence.effort())))
+        Ok(Some(Self::from_json(settings, layout, &is_module, evidence.match_budget())))
     }
 
     fn from_json(
         json: &'a Json,
         layout: L,
         is_module: &dyn Fn(&str) -> bool,
-        effort: &Effort,
+        budget: &MatchBudget,
     ) -> Self {
         let usual = Packed::of(json);
         let members = |key: &str| {
@@ -164,16 +164,16 @@ impl<'a, L> Settings<'a, L> {
             members.map(|(name, rule)| (&**name, Packed::of(rule).or(usual)))
         };
         let dynamic = members("dynamic").map(|(text, packed)| match text.strip_prefix("-:") {
-            Some(text) => Rule::at_start(text, Says::Plain, effort),
+            Some(text) => Rule::at_start(text, Says::Plain, budget),
             None => {
                 let text = text.strip_prefix("+:").unwrap_or(text);
-                Rule::at_start(text, Says::Packed(packed), effort)
+                Rule::at_start(text, Says::Packed(packed), budget)
             }
         });
         let extra = members("extra_config").filter(|(name, _)| !is_module(name));
         let extra = extra.map(|(text, packed)| Rule {
             text,
-            pattern: effort.pattern(text),
+            pattern: budget.pattern(text),
             says: Says::Perhaps(packed),
         });
         Self {
@@ -182,7 +182,7 @@ impl<'a, L> Settings<'a, L> {
             usual,
             named: members("extra_config").collect(),
             rules: dynamic.chain(extra).collect(),
-            effort: effort.clone(),
+            budget: budget.clone(),
         }
     }
 
@@ -194,7 +194,7 @@ impl<'a, L> Settings<'a, L> {
         }
         let mut possible = Vec::new();
         let rules =
-            if self.effort.compare(module, self.rules.len()) { &self.rules[..] } else { &[] };
+            if self.budget.compare(module, self.rules.len()) { &self.rules[..] } else { &[] };
         for rule in rules {
             match (rule.fits(module), &rule.says) {
                 (Some(true), Says::Packed(packed)) => {
@@ -239,8 +239,8 @@ fn says(json: Option<&Json>) -> bool {
 
 impl<'a> Rule<'a> {
     /// A pattern that fits names from their start on, as Python's `match` has it.
-    fn at_start(text: &'a str, says: Says, effort: &Effort) -> Self {
-        Self { text, pattern: effort.pattern_at_start(text), says }
+    fn at_start(text: &'a str, says: Says, budget: &MatchBudget) -> Self {
+        Self { text, pattern: budget.pattern_at_start(text), says }
     }
 
     /// Whether a module's name fits; `None` if that cannot be told.
@@ -265,7 +265,7 @@ mod tests {
             ".*gate.*": {"bits": 2},
             "+:.*\\.18\\..*proj.*": {"bits": 8, "group_size": 32},
         }});
-        let config = Settings::from_json(&json, (), &|_| false, &Effort::default());
+        let config = Settings::from_json(&json, (), &|_| false, &MatchBudget::default());
         let of = |module: &str| config.of_module(module);
         assert!(of("model.layers.1.self_attn.o_proj").unwrap_err().contains("not quantized"));
         assert_eq!(of("model.layers.18.mlp.gate_proj").unwrap(), [packed(2, 128)]);
@@ -280,7 +280,7 @@ mod tests {
             "-:(?!x).*": {},
             "+:(?!y).*": {"bits": 8},
         }});
-        let config = Settings::from_json(&json, (), &|_| false, &Effort::default());
+        let config = Settings::from_json(&json, (), &|_| false, &MatchBudget::default());
         assert_eq!(config.of_module("x").unwrap(), [packed(8, 128), packed(4, 128)]);
     }
 
@@ -292,7 +292,7 @@ mod tests {
             "shared_expert": {"bits": 8},
         }});
         let is_module = |name: &str| name == "layers.1.mlp.gate";
-        let config = Settings::from_json(&json, (), &is_module, &Effort::default());
+        let config = Settings::from_json(&json, (), &is_module, &MatchBudget::default());
         let of = |module: &str| config.of_module(module).unwrap();
         assert_eq!(of("layers.1.mlp.gate_proj"), [packed(4, 128)]);
         assert_eq!(of("layers.1.mlp.gate"), [packed(16, 128)]);

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 pub(crate) use crate::schemes::testing::Stored;
 use crate::schemes::testing::{self, bids, evidence};
-use crate::schemes::{Answer, Config, Scheme};
+use crate::schemes::{Config, Scheme, SchemeChoice};
 
 /// The variants that are bid for, and the findings as `tensor: kind: message`.
 pub(crate) fn outcome(
@@ -14,30 +14,30 @@ pub(crate) fn outcome(
     tensors: &[Stored<'_>],
     config: Option<Json>,
 ) -> (Vec<String>, Vec<String>) {
-    with_answers(scheme, tensors, config, &[])
+    with_choices(scheme, tensors, config, &[])
 }
 
 /// Likewise, where the user says what every weight is.
-pub(crate) fn answered(
+pub(crate) fn outcome_as(
     scheme: &dyn Scheme,
     tensors: &[Stored<'_>],
     config: Option<Json>,
     says: &str,
 ) -> (Vec<String>, Vec<String>) {
-    let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
-    with_answers(scheme, tensors, config, &answers)
+    let choices = [SchemeChoice::new(Arc::new(|_: &str| true), says.into())];
+    with_choices(scheme, tensors, config, &choices)
 }
 
-fn with_answers(
+fn with_choices(
     scheme: &dyn Scheme,
     tensors: &[Stored<'_>],
     config: Option<Json>,
-    answers: &[Answer],
+    choices: &[SchemeChoice],
 ) -> (Vec<String>, Vec<String>) {
     let tensors = testing::tensors(tensors);
     let json = config.map(|json| serde_json::json!({"quantization_config": json}));
     let configs: Vec<Config> = json.into_iter().map(testing::config).collect();
-    let bids = bids(scheme, &evidence(&tensors, &configs).answered(answers));
+    let bids = bids(scheme, &evidence(&tensors, &configs).with_choices(choices));
     let variants = bids.weights.iter().map(|bid| bid.variant.to_string()).collect();
     let told = |f: &crate::catalog::Finding| {
         format!("{}: {}: {}", f.tensor.as_deref().unwrap_or_default(), f.kind, f.message)

@@ -6,7 +6,7 @@ use std::fmt;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use crate::schemes::effort::Effort;
+use crate::schemes::match_budget::MatchBudget;
 use crate::schemes::{Configs, Evidence, Method, Sign};
 
 /// The config, as far as decoding depends on it.
@@ -17,7 +17,7 @@ pub(super) struct Settings {
     /// Modules whose activations are transformed while the model runs, and exceptions.
     transformed: Vec<(Targets, Targets)>,
     /// What comparing names with all these may cost.
-    effort: Effort,
+    budget: MatchBudget,
     /// Which packing the writer's version used for widths that do not divide a word.
     pub(super) writer: Writer,
 }
@@ -142,10 +142,10 @@ impl Settings {
     pub(super) fn of(evidence: &Evidence<'_>) -> Option<Self> {
         let (_, json) = evidence.quantization()?;
         let ours = evidence.method()? == METHOD.name;
-        ours.then(|| Self::from_json(json, evidence.effort()))
+        ours.then(|| Self::from_json(json, evidence.match_budget()))
     }
 
-    fn from_json(json: &Json, effort: &Effort) -> Self {
+    fn from_json(json: &Json, budget: &MatchBudget) -> Self {
         // Early writers nest it once more.
         let json =
             json.get("quantization_config").filter(|inner| inner.is_object()).unwrap_or(json);
@@ -153,17 +153,17 @@ impl Settings {
         let groups = groups.into_iter().flat_map(|groups| groups.values());
         let format = json.get("format").and_then(Json::as_str);
         Self {
-            groups: groups.filter_map(|group| Group::from_json(group, format, effort)).collect(),
-            ignore: Targets::of(json.get("ignore"), effort),
-            transformed: transformed(json, effort),
-            effort: effort.clone(),
+            groups: groups.filter_map(|group| Group::from_json(group, format, budget)).collect(),
+            ignore: Targets::of(json.get("ignore"), budget),
+            transformed: transformed(json, budget),
+            budget: budget.clone(),
             writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
         }
     }
 
     /// Whether a module is left as it is, by name.
     pub(super) fn ignores(&self, module: &str) -> bool {
-        self.ignore.matches(module, &self.effort)
+        self.ignore.matches(module, &self.budget)
     }
 
     /// Whether a module's activations are transformed while the model runs.
@@ -171,10 +171,10 @@ impl Settings {
         let is_transformed = |(targets, ignore): &(Targets, Targets)| {
             // A quantized weight is one of a class.
             let is_target =
-                targets.class || targets.unreadable || targets.matches(module, &self.effort);
-            is_target && !ignore.matches(module, &self.effort)
+                targets.class || targets.unreadable || targets.matches(module, &self.budget);
+            is_target && !ignore.matches(module, &self.budget)
         };
-        self.effort.compare(module, self.transformed.len())
+        self.budget.compare(module, self.transformed.len())
             && self.transformed.iter().any(is_transformed)
     }
 
@@ -182,7 +182,7 @@ impl Settings {
     pub(super) fn all(&self) -> Vec<Args> {
         match &self.groups[..] {
             // Each is tried, which takes longer than a comparison.
-            groups if !groups.is_empty() && self.effort.compare("", groups.len() * 16) => {
+            groups if !groups.is_empty() && self.budget.compare("", groups.len() * 16) => {
                 groups.iter().map(|group| group.args.clone()).collect()
             }
             _ => vec![Args::default()],
@@ -193,13 +193,13 @@ impl Settings {
     /// by its class, which for a weight that is quantized can only be guessed where there is but
     /// one such group.
     pub(super) fn named(&self, module: &str) -> Option<Args> {
-        if !self.effort.compare(module, self.groups.len()) {
+        if !self.budget.compare(module, self.groups.len()) {
             return None;
         }
         let first =
             |test: &dyn Fn(&Targets) -> bool| self.groups.iter().find(|group| test(&group.targets));
         let exact = first(&|targets| targets.names.contains(module));
-        let pattern = || first(&|targets| targets.fits_pattern(module, &self.effort));
+        let pattern = || first(&|targets| targets.fits_pattern(module, &self.budget));
         let class = || {
             let mut classes = self.groups.iter().filter(|group| group.targets.class);
             let only = classes.next().filter(|_| classes.next().is_none());
@@ -211,18 +211,18 @@ impl Settings {
 
 impl Group {
     /// A group without weight arguments quantizes activations only. `format` is the model's.
-    fn from_json(json: &Json, format: Option<&str>, effort: &Effort) -> Option<Self> {
+    fn from_json(json: &Json, format: Option<&str>, budget: &MatchBudget) -> Option<Self> {
         let weights = json.get("weights").filter(|weights| weights.is_object())?;
         let format = json.get("format").and_then(Json::as_str).or(format);
         let format = format.filter(|format| !FORMATS.contains(format)).map(Into::into);
         let args = Args { format, ..Args::from_json(weights) };
-        Some(Self { targets: Targets::of(json.get("targets"), effort), args })
+        Some(Self { targets: Targets::of(json.get("targets"), budget), args })
     }
 }
 
 impl Targets {
     /// Those of a list, or a single one.
-    fn of(json: Option<&Json>, effort: &Effort) -> Self {
+    fn of(json: Option<&Json>, budget: &MatchBudget) -> Self {
         let list = match json {
             Some(Json::Array(list)) => &list[..],
             Some(one) => std::slice::from_ref(one),
@@ -231,7 +231,7 @@ impl Targets {
         let mut targets = Self::default();
         for text in list.iter().filter_map(Json::as_str) {
             // The library matches from the start of the name, to anywhere.
-            match text.strip_prefix("re:").map(|text| effort.pattern_at_start(text)) {
+            match text.strip_prefix("re:").map(|text| budget.pattern_at_start(text)) {
                 Some(Some(pattern)) => targets.patterns.push(pattern),
                 Some(None) => targets.unreadable = true,
                 None => {
@@ -243,14 +243,14 @@ impl Targets {
         targets
     }
 
-    fn fits_pattern(&self, module: &str, effort: &Effort) -> bool {
-        effort.compare(module, self.patterns.len())
+    fn fits_pattern(&self, module: &str, budget: &MatchBudget) -> bool {
+        budget.compare(module, self.patterns.len())
             && self.patterns.iter().any(|pattern| pattern.is_match(module))
     }
 
     /// Whether a module is one of them for certain.
-    fn matches(&self, module: &str, effort: &Effort) -> bool {
-        self.names.contains(module) || self.fits_pattern(module, effort)
+    fn matches(&self, module: &str, budget: &MatchBudget) -> bool {
+        self.names.contains(module) || self.fits_pattern(module, budget)
     }
 }
 
@@ -262,7 +262,7 @@ fn is_class(name: &str) -> bool {
 
 /// Targets and exceptions of every transform of activations that a weight has to do with: those
 /// of weights are done once and for all, those of the attention's cache are between activations.
-fn transformed(json: &Json, effort: &Effort) -> Vec<(Targets, Targets)> {
+fn transformed(json: &Json, budget: &MatchBudget) -> Vec<(Targets, Targets)> {
     let groups =
         json.get("transform_config").and_then(|json| json.get("config_groups")?.as_object());
     let schemes = groups.into_iter().flat_map(|groups| groups.values());
@@ -270,7 +270,7 @@ fn transformed(json: &Json, effort: &Effort) -> Vec<(Targets, Targets)> {
     let online = |apply: &&Json| {
         ["input", "output"].map(Some).contains(&apply.get("location").and_then(Json::as_str))
     };
-    let of = |apply: &Json, key: &str| Targets::of(apply.get(key), effort);
+    let of = |apply: &Json, key: &str| Targets::of(apply.get(key), budget);
     all.filter(online).map(|apply| (of(apply, "targets"), of(apply, "ignore"))).collect()
 }
 
@@ -361,7 +361,7 @@ mod tests {
         let json = serde_json::json!({ "config_groups": {
             "a": group("Linear", 2), "b": group("re:.*down_proj", 3),
             "c": group("model.down_proj", 4), "d": group("lm_head", 8) } });
-        let settings = Settings::from_json(&json, &Effort::default());
+        let settings = Settings::from_json(&json, &MatchBudget::default());
         let bits = |module| settings.named(module).and_then(|args| args.bits);
         assert_eq!(bits("model.down_proj"), Some(4));
         assert_eq!(bits("layer.down_proj.x"), Some(3));
@@ -375,7 +375,7 @@ mod tests {
         let json = serde_json::json!({ "ignore": ["re:(?!x).*", "lm_head"], "config_groups": {
             "a": { "targets": ["re:(?!x).*"], "weights": { "num_bits": 4 } },
             "b": { "targets": ["Linear"], "weights": { "num_bits": 8 } } } });
-        let settings = Settings::from_json(&json, &Effort::default());
+        let settings = Settings::from_json(&json, &MatchBudget::default());
         assert_eq!(settings.named("model.up_proj"), None);
         assert!(!settings.ignores("model.up_proj"));
         assert!(settings.ignores("lm_head"));
@@ -387,7 +387,7 @@ mod tests {
             let json = serde_json::json!({ "format": global, "config_groups": { "a": {
                 "targets": ["Linear"], "format": own,
                 "weights": { "num_bits": 4, "group_size": 32, "actorder": order } } } });
-            let args = Settings::from_json(&json, &Effort::default()).all().remove(0);
+            let args = Settings::from_json(&json, &MatchBudget::default()).all().remove(0);
             (args.format.map(String::from), args.ordered)
         };
         let odd = Some("new-quantized");

@@ -190,7 +190,7 @@ impl<'e, 'a> Module<'e, 'a> {
 
     /// The layout that the user says it is.
     fn asked(&self, possible: &[Layout], why: &str) -> Result<Layout, Refusal> {
-        let answer = self.evidence.asked(&self.weight_name());
+        let answer = self.evidence.chosen(&self.weight_name());
         let named = answer.and_then(|answer| answer.strip_prefix("compressed/"));
         if let Some(one) = possible.iter().find(|one| Some(&*one.variant()) == named) {
             return Ok(one.clone());

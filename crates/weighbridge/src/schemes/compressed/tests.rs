@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Compressed;
 use crate::DType;
 use crate::catalog::TensorInfo;
-use crate::schemes::{Answer, Bids, Out, testing};
+use crate::schemes::{Bids, Out, SchemeChoice, testing};
 use crate::source::Staged;
 
 const P: &str = "model.layers.0.mlp.up_proj";
@@ -167,10 +167,11 @@ fn a_module_between_transforms_is_asked_for() {
 #[test]
 fn what_is_asked_can_be_answered() {
     let decided = |says: &str| {
-        let answers = [Answer::new(Arc::new(|name: &str| name.contains("up_proj")), says.into())];
+        let choices =
+            [SchemeChoice::new(Arc::new(|name: &str| name.contains("up_proj")), says.into())];
         let weights = json!({ "num_bits": 4, "group_size": 32, "actorder": true });
         let (tensors, configs) = (packed(), [testing::config(config(&weights))]);
-        let evidence = testing::evidence(&tensors, &configs).answered(&answers);
+        let evidence = testing::evidence(&tensors, &configs).with_choices(&choices);
         testing::bids(&Compressed, &evidence).weights.remove(0).recipe.is_ok()
     };
     assert!(decided("compressed/int4-g32"));

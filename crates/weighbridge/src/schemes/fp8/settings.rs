@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use crate::dtype::DType;
-use crate::schemes::effort::Effort;
+use crate::schemes::match_budget::MatchBudget;
 use crate::schemes::{Configs, Evidence, Method, modelopt};
 
 /// The configs' say.
@@ -23,7 +23,7 @@ pub(super) struct Settings<'a> {
     /// Modules that are left as they are, as names or patterns.
     excluded: Vec<&'a str>,
     /// What looking at them may cost.
-    effort: Effort,
+    budget: MatchBudget,
     /// The type the model was made in.
     pub model_dtype: Option<DType>,
     /// What kind of model it is.
@@ -58,7 +58,7 @@ impl<'a> Settings<'a> {
             scales_expected: method.is_some_and(|m| SCALED.contains(&m)),
             model_dtype: evidence.model_dtype(),
             model_type: model_type.unwrap_or_default(),
-            effort: evidence.effort().clone(),
+            budget: evidence.match_budget().clone(),
             method,
             ..Self::default()
         };
@@ -127,7 +127,7 @@ impl<'a> Settings<'a> {
             let core = entry.trim_start_matches("re:").trim_matches(['*', '.', '^', '$']);
             !core.is_empty() && module.contains(core)
         };
-        self.effort.compare(module, self.excluded.len()) && self.excluded.iter().any(matches)
+        self.budget.compare(module, self.excluded.len()) && self.excluded.iter().any(matches)
     }
 
     /// Whether a weight may be fused projections whose blocks restart in each shard.

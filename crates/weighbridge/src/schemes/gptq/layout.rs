@@ -103,7 +103,7 @@ pub(super) fn bid_for(
         }
     };
     let readings = readings.map_err(|reason| ("undecodable", reason));
-    match readings.and_then(|readings| one_of(readings, why, &|| evidence.asked(&name))) {
+    match readings.and_then(|readings| one_of(readings, why, &|| evidence.chosen(&name))) {
         Ok(sides) => bids.weights.push(sides.bid(name, parts)),
         Err((kind, reason)) => {
             let bid = Bid::refused(name, qweight.shape.clone(), parts, &reason);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Gptq;
 use crate::dtype::DType::{self, F16, I32};
-use crate::schemes::columns::outcome::{Stored, answered, outcome};
+use crate::schemes::columns::outcome::{Stored, outcome, outcome_as};
 
 const LAYER: [Stored<'static>; 4] = [
     ("p.qweight", I32, &[16, 64]),
@@ -81,10 +81,10 @@ fn without_a_config_the_readings_are_named() {
     assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
     assert!(findings[0].contains("gptq/4bit-g32 or gptq/4bit-g32-v2"), "{findings:?}");
     assert!(!findings[0].contains("8bit"), "{findings:?}");
-    let answered = |says: &str| answered(&Gptq, &LAYER, None, says);
-    assert_eq!(answered("gptq/4bit-g32-v2"), (vec!["4bit-g32-v2".to_owned()], vec![]));
-    assert_eq!(answered("gptq/4bit-g32").0, ["4bit-g32"]);
-    let (variants, findings) = answered("gptq/8bit-g32");
+    let stated = |says: &str| outcome_as(&Gptq, &LAYER, None, says);
+    assert_eq!(stated("gptq/4bit-g32-v2"), (vec!["4bit-g32-v2".to_owned()], vec![]));
+    assert_eq!(stated("gptq/4bit-g32").0, ["4bit-g32"]);
+    let (variants, findings) = stated("gptq/8bit-g32");
     assert_eq!(variants, ["undecided"]);
     assert!(findings[0].contains("'gptq/8bit-g32' is none of them"), "{findings:?}");
 }
@@ -99,7 +99,7 @@ fn a_rotated_model_is_decoded_only_if_asked_for() {
     let (variants, findings) = outcome(&Gptq, &LAYER, Some(rotated()));
     assert_eq!(variants, ["undecided"]);
     assert!(findings[0].starts_with("p.qweight: ambiguous: "), "{findings:?}");
-    assert_eq!(answered(&Gptq, &LAYER, Some(rotated()), "gptq/4bit-g32").0, ["4bit-g32"]);
+    assert_eq!(outcome_as(&Gptq, &LAYER, Some(rotated()), "gptq/4bit-g32").0, ["4bit-g32"]);
     let mut plain = rotated();
     plain["rotation_config"] = json!({});
     assert_eq!(outcome(&Gptq, &LAYER, Some(plain)).0, ["4bit-g32"]);

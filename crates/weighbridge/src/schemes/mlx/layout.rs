@@ -126,7 +126,7 @@ pub(super) fn bid_for<'a>(
     }
     let says = settings.layer(prefix.trim_end_matches('.'));
     let parts = group.parts(id);
-    match layout_of(&group, &says, &|| evidence.asked(&weight.name)) {
+    match layout_of(&group, &says, &|| evidence.chosen(&weight.name)) {
         Ok(layout) => bids.weights.push(Bid {
             name: weight.name.to_string(),
             shape: shape_of(weight, layout.columns),

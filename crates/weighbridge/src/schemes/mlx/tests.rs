@@ -7,12 +7,12 @@ use serde_json::{Value as Json, json};
 use super::Mlx;
 use crate::dtype::DType;
 use crate::schemes::testing::{self, Stored as Tensor};
-use crate::schemes::{Answer, Entry, Ledger, settle};
+use crate::schemes::{Entry, Ledger, SchemeChoice, settle};
 use crate::{Model, OpenOptions};
 
-fn ledger(tensors: &[Tensor<'_>], config: Json, answers: &[Answer]) -> Ledger {
+fn ledger(tensors: &[Tensor<'_>], config: Json, choices: &[SchemeChoice]) -> Ledger {
     let (tensors, configs) = (testing::tensors(tensors), [testing::config(config)]);
-    settle(&testing::evidence(&tensors, &configs).answered(answers), &[&Mlx])
+    settle(&testing::evidence(&tensors, &configs).with_choices(choices), &[&Mlx])
 }
 
 /// Variant and shape of the first weight, if it can be decoded.
@@ -172,7 +172,8 @@ fn transformers_kind_needs_its_config() {
 #[test]
 fn an_answer_decides_among_readings() {
     let all = [WEIGHT, SCALES, BIASES];
-    let answer = |says: &str| [Answer::new(Arc::new(|name: &str| name == "a.weight"), says.into())];
+    let answer =
+        |says: &str| [SchemeChoice::new(Arc::new(|name: &str| name == "a.weight"), says.into())];
     let with = |says: &str| first(&ledger(&all, json!({}), &answer(says)));
     assert_eq!(with("mlx/8bit-g32"), Some(("8bit-g32".to_owned(), vec![3, 64])));
     assert_eq!(with("mlx/4bit-g64"), Some(("4bit-g64".to_owned(), vec![3, 128])));

@@ -19,7 +19,7 @@ enum Names {
     OpenAi,
 }
 
-/// Bids for `P_blocks` or `P.blocks`; answers whether the tensor is accounted for.
+/// Bids for `P_blocks` or `P.blocks`; returns whether the tensor is accounted for.
 pub(super) fn bid_for(
     evidence: &Evidence<'_>,
     id: TensorId,

@@ -104,7 +104,7 @@ fn answered(
     found: &Candidate<'_>,
     left: &[Layout],
 ) -> Result<Layout, Refusal> {
-    let answer = evidence.asked(&found.weight.name);
+    let answer = evidence.chosen(&found.weight.name);
     let named = answer.and_then(|answer| answer.strip_prefix("nvfp4/"));
     if let Some(&one) = left.iter().find(|one| Some(one.name()) == named) {
         return Ok(one);

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::catalog::{Metadata, Value};
 use crate::schemes::testing::{self, tensor};
-use crate::schemes::{Answer, Config};
+use crate::schemes::{Config, SchemeChoice};
 
 /// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
 fn square() -> Vec<TensorInfo> {
@@ -208,9 +208,9 @@ fn foreign_methods_are_left_alone() {
 fn an_answer_decides_what_is_open_and_nothing_else() {
     let (tensors, metadata) = (square(), Metadata::default());
     let decided = |says: &str, configs: &[Config]| {
-        let answers = [Answer::new(Arc::new(|_: &str| true), says.into())];
-        let evidence =
-            Evidence::new(std::iter::once((&tensors[..], &metadata)), configs).answered(&answers);
+        let choices = [SchemeChoice::new(Arc::new(|_: &str| true), says.into())];
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), configs)
+            .with_choices(&choices);
         let mut bids = Bids::default();
         Nvfp4.bid(&evidence, &mut bids);
         outcome(&bids).map(str::to_owned).map_err(|(kind, _)| kind.to_owned())

@@ -1,8 +1,7 @@
-//! The user's answers where a file cannot tell: which scheme and variant a weight is.
+//! The user's choice of scheme and variant, for weights that could be stored in several ways.
 //!
-//! An answer is never a way to force a reading on tensors that say otherwise: a scheme asks for
-//! it where the evidence leaves several readings open, and an answer that nobody asked for is a
-//! finding.
+//! A choice never forces a reading on tensors that say otherwise: a scheme looks at it only where
+//! several readings are possible. A choice that no scheme looked at is a finding.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,20 +13,21 @@ use crate::catalog::Finding;
 use crate::error::{Error, Remedy, Result};
 use crate::text::escaped;
 
-/// A rule: the weights it speaks of, and what they are.
+/// Which weights the user means, and what they are.
 #[derive(Clone)]
-pub struct Answer {
+pub struct SchemeChoice {
     matches: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// `scheme/variant`
     says: Box<str>,
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for SchemeChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Answer").field(&self.says).finish()
+        f.debug_tuple("SchemeChoice").field(&self.says).finish()
     }
 }
 
-impl Answer {
+impl SchemeChoice {
     /// `says` is `scheme/variant`, checked by [`check`](Self::check).
     pub(crate) fn new(matches: Arc<dyn Fn(&str) -> bool + Send + Sync>, says: Box<str>) -> Self {
         Self { matches, says }
@@ -37,12 +37,12 @@ impl Answer {
     pub(crate) fn check(&self) -> Result<()> {
         let known = |scheme: &str| SCHEMES.iter().any(|known| known.name() == scheme);
         let message = match self.says.split_once('/') {
-            None | Some((_, "")) => "is not of the form scheme/variant",
+            None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
             Some((scheme, _)) if known(scheme) => return Ok(()),
-            Some(_) => "names a scheme that this version does not have",
+            Some(_) => "names no scheme of this version",
         };
         let names = SCHEMES.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
-        Err(Error::usage(format!("the answer '{}' {message}", escaped(&self.says)))
+        Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
             .hint(format!("the schemes are {names}"))
             .remedy(Remedy::ListProblems))
     }
@@ -52,24 +52,24 @@ impl Answer {
     }
 }
 
-/// The answers to one model, and which were asked for.
+/// All choices for one model, and which of them a scheme looked at.
 #[derive(Default)]
-pub(super) struct Answers<'a> {
-    rules: &'a [Answer],
+pub(super) struct Choices<'a> {
+    rules: &'a [SchemeChoice],
     asked: RefCell<BTreeSet<(usize, String)>>,
 }
 
-impl<'a> Answers<'a> {
-    pub(super) fn new(rules: &'a [Answer]) -> Self {
+impl<'a> Choices<'a> {
+    pub(super) fn new(rules: &'a [SchemeChoice]) -> Self {
         Self { rules, asked: RefCell::default() }
     }
 
-    /// Whether nobody has said anything.
+    /// Whether the user has said nothing.
     pub(super) fn are_none(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What the first rule that matches says of a weight.
+    /// What the first choice that matches says about a weight.
     pub(super) fn ask(&self, weight: &str) -> Option<&'a str> {
         let matching = self.rules.iter().enumerate().find(|(_, rule)| (rule.matches)(weight));
         let (index, rule) = matching?;
@@ -77,8 +77,8 @@ impl<'a> Answers<'a> {
         Some(&rule.says)
     }
 
-    /// A finding for each rule that decided nothing: no scheme asked for it, or what it named
-    /// did not get the weight.
+    /// A finding for each choice that decided nothing: no scheme looked at it, or the scheme it
+    /// names did not get the weight.
     pub(super) fn unused(&self, ledger: &Ledger) -> Vec<Finding> {
         let mut used = vec![false; self.rules.len()];
         let asked = self.asked.borrow();
@@ -97,10 +97,10 @@ impl<'a> Answers<'a> {
     }
 }
 
-fn finding(rule: &Answer) -> Finding {
+fn finding(rule: &SchemeChoice) -> Finding {
     let message = format!(
-        "the answer '{}' decides nothing: no weight it matches is one that {} asks about; leave \
-         it out, or match the weights that are reported as ambiguous",
+        "'{}' decides nothing: {} has no open question about the weights it was given for; leave \
+         it out, or give it for weights that are reported as ambiguous",
         escaped(&rule.says),
         escaped(rule.scheme()),
     );
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
     use crate::schemes::Bid;
 
-    fn answer(part: &'static str, says: &str) -> Answer {
-        Answer::new(Arc::new(move |name: &str| name.contains(part)), says.into())
+    fn choice(part: &'static str, says: &str) -> SchemeChoice {
+        SchemeChoice::new(Arc::new(move |name: &str| name.contains(part)), says.into())
     }
 
     fn ledger(weight: &str, scheme: &'static str) -> Ledger {
@@ -129,21 +129,21 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_matches_answers() {
-        let rules = [answer("up", "gptq/v1"), answer("", "gptq/v2")];
-        let answers = Answers::new(&rules);
-        assert_eq!(answers.ask("a.up"), Some("gptq/v1"));
-        assert_eq!(answers.ask("a.down"), Some("gptq/v2"));
-        assert_eq!(Answers::default().ask("a.up"), None);
+    fn the_first_choice_that_matches_counts() {
+        let rules = [choice("up", "gptq/v1"), choice("", "gptq/v2")];
+        let choices = Choices::new(&rules);
+        assert_eq!(choices.ask("a.up"), Some("gptq/v1"));
+        assert_eq!(choices.ask("a.down"), Some("gptq/v2"));
+        assert_eq!(Choices::default().ask("a.up"), None);
     }
 
     #[test]
     fn what_decides_nothing_is_found() {
-        let rules = [answer("up", "gptq/v1")];
+        let rules = [choice("up", "gptq/v1")];
         let unused = |asked: &str, weight: &str, scheme| {
-            let answers = Answers::new(&rules);
-            answers.ask(asked);
-            answers.unused(&ledger(weight, scheme)).len()
+            let choices = Choices::new(&rules);
+            choices.ask(asked);
+            choices.unused(&ledger(weight, scheme)).len()
         };
         assert_eq!(unused("a.up", "a.up", "gptq"), 0);
         assert_eq!(unused("a.up", "a.up", "ggml"), 1, "another scheme has it");
@@ -152,10 +152,10 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_names_a_scheme_and_a_variant() {
-        assert!(answer("", "gptq/v2").check().is_ok());
+    fn a_choice_names_a_scheme_and_a_variant() {
+        assert!(choice("", "gptq/v2").check().is_ok());
         for wrong in ["gptq", "gptq/", "nonsense/v1", "", "/"] {
-            assert!(answer("", wrong).check().is_err(), "{wrong}");
+            assert!(choice("", wrong).check().is_err(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What comparing the names of a model with the patterns of its config may cost.
 //!
 //! A config lists names and patterns, and every weight may have to be compared with each: a hundred
-//! thousand of one and ten thousand of the other are a thousand million comparisons. Each is
-//! counted. When too many were made, nothing is compared any more, and the model is not opened.
+//! thousand weights and ten thousand patterns are a thousand million comparisons. Each is counted.
+//! Once the budget is spent nothing is compared any more, and the model is not opened.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,43 +11,43 @@ use regex::{Regex, RegexBuilder};
 
 use crate::error::{Error, Result};
 
-/// Steps for one model: a comparison of a short name with a pattern is one, some 50 ns.
+/// Steps for one model. Comparing a short name with a pattern is one step, some 50 ns.
 const STEPS: u64 = 50_000_000;
-/// What reading a pattern counts, and each byte of it.
-const READ: u64 = 10_000;
-const READ_BYTE: u64 = 50;
-/// The most memory for one pattern that was read.
+/// Steps for compiling a pattern, and for each byte of it.
+const COMPILE: u64 = 10_000;
+const COMPILE_BYTE: u64 = 50;
+/// The most memory for one compiled pattern.
 const PATTERN: usize = 512 << 10;
 
-/// What is left; shared by all who compare for the same model.
+/// The comparisons that are left, shared by all schemes of a model.
 #[derive(Clone, Debug)]
-pub(crate) struct Effort(Rc<Cell<u64>>);
+pub(crate) struct MatchBudget(Rc<Cell<u64>>);
 
-impl Default for Effort {
+impl Default for MatchBudget {
     fn default() -> Self {
         Self(Rc::new(Cell::new(STEPS)))
     }
 }
 
-impl Effort {
-    /// Counts the comparison of a name with so many patterns. `false` if that is too much: the
-    /// model will be refused, so any result will do.
+impl MatchBudget {
+    /// Counts the comparison of a name with `patterns` patterns. `false` once the budget is spent:
+    /// the model will be refused, so any result will do.
     #[must_use]
     pub(crate) fn compare(&self, name: &str, patterns: usize) -> bool {
         self.spend((patterns as u64).saturating_mul(1 + name.len() as u64 / 64))
     }
 
-    /// A pattern; `None` if it cannot be read here, since Python knows more kinds.
+    /// Compiles a pattern; `None` if that is not possible here, since Python knows more kinds.
     #[must_use]
     pub(crate) fn pattern(&self, text: &str) -> Option<Regex> {
-        let steps = READ.saturating_add((text.len() as u64).saturating_mul(READ_BYTE));
+        let steps = COMPILE.saturating_add((text.len() as u64).saturating_mul(COMPILE_BYTE));
         if !self.spend(steps) {
             return None;
         }
         RegexBuilder::new(text).size_limit(PATTERN).dfa_size_limit(PATTERN).build().ok()
     }
 
-    /// One that fits names from their start on, as Python's `match` has it.
+    /// Compiles a pattern that matches from the start of a name, as Python's `re.match` does.
     #[must_use]
     pub(crate) fn pattern_at_start(&self, text: &str) -> Option<Regex> {
         self.pattern(&format!("^(?:{text})"))
@@ -59,7 +59,7 @@ impl Effort {
         left > 0
     }
 
-    /// Whether all comparisons were made.
+    /// An error if some comparisons were not made.
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.get() > 0 {
             return Ok(());
@@ -82,24 +82,24 @@ mod tests {
 
     #[test]
     fn all_who_share_it_spend_the_same() {
-        let effort = Effort::default();
-        let shared = effort.clone();
-        assert!(shared.compare("a", 1000) && effort.check().is_ok());
+        let budget = MatchBudget::default();
+        let shared = budget.clone();
+        assert!(shared.compare("a", 1000) && budget.check().is_ok());
         assert!(!shared.compare("a", usize::MAX));
-        assert_eq!(effort.check().unwrap_err().kind(), ErrorKind::Limit);
-        assert!(!effort.compare("a", 1) && effort.pattern("a").is_none());
+        assert_eq!(budget.check().unwrap_err().kind(), ErrorKind::Limit);
+        assert!(!budget.compare("a", 1) && budget.pattern("a").is_none());
     }
 
     #[test]
     fn patterns_are_counted_and_bounded() {
-        let effort = Effort::default();
-        assert!(effort.pattern_at_start("a|b").unwrap().is_match("bc"));
-        assert!(!effort.pattern_at_start("a|b").unwrap().is_match("cb"));
-        assert!(effort.pattern(r"\w{1000}").is_none(), "too large");
-        assert!(effort.pattern("(?!x)").is_none(), "Python's own");
-        assert!(effort.check().is_ok());
-        let read = (0..100_000).filter(|_| effort.pattern("a").is_some()).count();
+        let budget = MatchBudget::default();
+        assert!(budget.pattern_at_start("a|b").unwrap().is_match("bc"));
+        assert!(!budget.pattern_at_start("a|b").unwrap().is_match("cb"));
+        assert!(budget.pattern(r"\w{1000}").is_none(), "too large");
+        assert!(budget.pattern("(?!x)").is_none(), "Python's own");
+        assert!(budget.check().is_ok());
+        let read = (0..100_000).filter(|_| budget.pattern("a").is_some()).count();
         assert!((1000..10_000).contains(&read), "{read}");
-        assert!(effort.check().is_err());
+        assert!(budget.check().is_err());
     }
 }
