@@ -69,10 +69,13 @@ fn file_of(header: &Header) -> Vec<u8> {
     file
 }
 
-#[rustfmt::skip]
-#[allow(clippy::too_many_lines)] // A table.
 fn headers() -> Vec<Header> {
-    let words = |numbers: &[i32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    [codebooks(), layouts_of_kernels(), layouts_of_libraries()].into_iter().flatten().collect()
+}
+
+/// Codes that stand for vectors, or whose rows are transformed.
+#[rustfmt::skip]
+fn codebooks() -> Vec<Header> {
     vec![
         with_method("exl2", header("exl2", &[64, 96], &[
             ("m.q_weight", "I32", &[12, 64]), ("m.q_scale", "I32", &[3, 8]), ("m.q_scale_max", "F16", &[3]),
@@ -109,6 +112,13 @@ fn headers() -> Vec<Header> {
         with_method("eetq", header("eetq", &[64, 128], &[
             ("m.weight", "I8", &[128, 64]), ("m.weight_scales", "F16", &[64]),
         ])),
+    ]
+}
+
+/// Weights that lie as the kernel of one library reads them.
+#[rustfmt::skip]
+fn layouts_of_kernels() -> Vec<Header> {
+    vec![
         header("svdquant-int4", &[128, 256], &[
             ("m.qweight", "I8", &[128, 128]), ("m.wscales", "BF16", &[4, 128]), ("m.proj_down", "BF16", &[256, 32]),
             ("m.proj_up", "BF16", &[128, 32]), ("m.smooth_factor", "BF16", &[256]), ("m.smooth_factor_orig", "BF16", &[256]),
@@ -139,6 +149,14 @@ fn headers() -> Vec<Header> {
         with_method("qqq", header("qqq", &[64, 128], &[
             ("m.B", "I32", &[8, 128]), ("m.s_channel", "F32", &[1, 64]), ("m.s_group", "F16", &[1, 64]),
         ])),
+    ]
+}
+
+/// Weights as libraries serialise their own tensors.
+#[rustfmt::skip]
+fn layouts_of_libraries() -> Vec<Header> {
+    let words = |numbers: &[i32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    vec![
         Header { contents: vec![("m.shape", words(&[48, 64])), ("m.nbits", words(&[4]))],
             ..with_method("hqq", header("hqq-4bit", &[48, 64], &[
                 ("m.W_q", "U8", &[24, 64]), ("m.scale", "F16", &[48, 1]), ("m.zero", "F16", &[48, 1]), ("m.nbits", "I32", &[]),
