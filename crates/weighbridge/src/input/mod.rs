@@ -10,6 +10,7 @@ mod local_folder;
 mod map;
 mod memory;
 mod memory_folder;
+mod ranges;
 mod read_at;
 mod reader;
 mod stream;
@@ -19,6 +20,7 @@ pub use file::FileAccess;
 pub use folder::{EntryKind, Folder, FolderEntry};
 pub use local_folder::LocalFolder;
 pub use memory_folder::MemoryFolder;
+pub use ranges::{Requests, read_ranges_merged};
 pub use read_at::{ReadAt, ReadPattern, ReadRange};
 pub use reader::ReadSeek;
 
@@ -207,6 +209,16 @@ impl Input {
     pub(crate) fn read_only_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let done = self.0.source.read_at(offset, out);
         done.map_err(|error| self.failed(error, offset, out.len()))
+    }
+
+    /// Fills several buffers in one call of the source. No range may reach past the end.
+    pub(crate) fn read_ranges(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
+        self.0.source.read_ranges(ranges)
+    }
+
+    /// Whether every read takes its time, so that few large ones are better.
+    pub(crate) fn has_latency(&self) -> bool {
+        self.0.source.has_latency()
     }
 
     /// Says that a stretch is about to be read.

@@ -27,6 +27,12 @@ pub trait ReadAt: Send + Sync {
         ranges.iter_mut().try_for_each(|range| self.read_at(range.offset, range.out))
     }
 
+    /// Whether every read takes its time, as over a network. Then even thousands of short ranges
+    /// come in one call of `read_ranges`, to be merged there.
+    fn has_latency(&self) -> bool {
+        false
+    }
+
     /// A hint that these bytes will be read soon.
     fn will_need(&self, range: Range<u64>) {
         let _ = range;

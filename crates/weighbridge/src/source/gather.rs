@@ -33,7 +33,10 @@ struct Reach {
 }
 
 /// A gap costs about as much as the read that it saves; a room stays in the second cache.
-const USUAL: Reach = Reach { gap: 4 << 10, room: 256 << 10 };
+const NEAR: Reach = Reach { gap: 4 << 10, room: 256 << 10 };
+
+/// Over a network, a read costs as much as a megabyte.
+const FAR: Reach = Reach { gap: 1 << 20, room: 8 << 20 };
 
 thread_local! {
     /// Kept from one tile to the next.
@@ -142,12 +145,13 @@ impl Block {
 /// Copies a box out of stored bytes, of which `read` copies some: where, counted in bytes from
 /// the tensor's first, and into what.
 pub(super) fn gather(
+    has_latency: bool,
     block: &Block,
     unit: usize,
     out: &mut [u8],
     read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
-    gather_with(USUAL, block, unit, out, read)
+    gather_with(if has_latency { FAR } else { NEAR }, block, unit, out, read)
 }
 
 fn gather_with(

@@ -9,7 +9,7 @@ use crate::dtype::StoredType;
 use crate::error::{Error, Result};
 
 /// Pieces of a slab from this length on are read one by one, into their place.
-const LONG: u64 = 16 << 10;
+pub(super) const LONG: u64 = 16 << 10;
 
 impl Source {
     /// Copies the pieces of a slab one behind the other. They lie inside the tensor.
@@ -26,7 +26,9 @@ impl Source {
             let bytes = Dimension { count: row_bytes, from: 1, to: 1 };
             let last = slab.offset + (slab.count - 1) * slab.stride + slab.row_bytes - 1;
             let block = Block { base: slab.offset, at: 0, last, sides: smallvec![rows, bytes] };
-            gather(&block, 1, out, &mut |at, bytes| self.read_raw(tensor, at, bytes))?;
+            gather(self.input.has_latency(), &block, 1, out, &mut |at, bytes| {
+                self.read_raw(tensor, at, bytes)
+            })?;
             swap(tensor.place.swap, out);
             return Ok(());
         }
@@ -84,7 +86,9 @@ impl Source {
                     block.copy(length, stored?, out);
                 }
                 None => {
-                    gather(&block, length, out, &mut |at, bytes| self.read_raw(tensor, at, bytes))?;
+                    gather(self.input.has_latency(), &block, length, out, &mut |at, bytes| {
+                        self.read_raw(tensor, at, bytes)
+                    })?;
                 }
             }
         }
@@ -134,7 +138,7 @@ impl Source {
 }
 
 /// Turns the bytes inside elements or blocks.
-fn swap(swap: Swap, out: &mut [u8]) {
+pub(super) fn swap(swap: Swap, out: &mut [u8]) {
     match swap {
         Swap::None => {}
         Swap::Elements(width) => {
@@ -161,7 +165,7 @@ fn swap(swap: Swap, out: &mut [u8]) {
 
 /// Bytes that can only be read together: an element when elements are moved, a block or a swap
 /// width when bytes are.
-fn unit_bytes(tensor: &TensorInfo) -> u64 {
+pub(super) fn unit_bytes(tensor: &TensorInfo) -> u64 {
     let element = || match &tensor.stored {
         StoredType::Element(dtype) => u64::from(dtype.bits() / 8).max(1),
         _ => 1,

@@ -10,11 +10,13 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
 
+mod fetch;
 mod gather;
 mod image;
 mod members;
 mod strides;
 
+pub(crate) use fetch::{Wanted, fetch_all};
 use members::Members;
 
 /// Equally long, equally spaced pieces of one tensor's image.
@@ -213,12 +215,7 @@ impl Source {
         if let Some(lent) = self.lent(tensor, slab, span) {
             return lent;
         }
-        let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
-        let more = total.saturating_sub(scratch.len());
-        if scratch.try_reserve_exact(more).is_err() {
-            return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
-        }
-        scratch.resize(total, 0);
+        resize(scratch, slab)?;
         self.read_slab(tensor, slab, scratch)?;
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
     }
@@ -301,6 +298,16 @@ impl Source {
         ))
         .hint("the file was cut short; fetch it again")
     }
+}
+
+/// Makes room for a slab.
+fn resize(buffer: &mut Vec<u8>, slab: &Slab) -> Result<()> {
+    let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
+    if buffer.try_reserve_exact(total.saturating_sub(buffer.len())).is_err() {
+        return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+    }
+    buffer.resize(total, 0);
+    Ok(())
 }
 
 fn to_usize(value: u64) -> Result<usize> {
