@@ -3,7 +3,7 @@
 //!
 //! The rows are facts of the files. Arithmetic lives in `schemes/ggml`, one file per family.
 
-use crate::catalog::element_count;
+use crate::shape::element_count;
 
 /// One block type of the ggml family.
 #[derive(Debug)]

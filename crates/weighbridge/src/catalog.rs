@@ -2,27 +2,14 @@
 //!
 //! A container's whole job on the read side is to turn a header into a [`Catalog`]. Where the
 //! bytes of a tensor lie, and how they must be turned to become a row-major little-endian image,
-//! is data here ([`Place`]); [`Source`](crate::source::Source) acts on it, once for all formats.
+//! is data here ([`Place`]); the source acts on it, once for all formats.
 
 use std::sync::Arc;
-
-use smallvec::SmallVec;
 
 use crate::blocks::Block;
 use crate::dtype::StoredType;
 use crate::error::Remedy;
-
-/// Dimensions, outermost first.
-pub type Shape = SmallVec<[u64; 4]>;
-
-/// Elements of a shape; `None` if the count does not fit.
-#[must_use]
-pub fn element_count(shape: &[u64]) -> Option<u64> {
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
-}
+pub use crate::shape::{Shape, element_count};
 
 /// One tensor as a container stores it.
 #[derive(Clone, Debug)]
@@ -259,7 +246,7 @@ pub enum Value {
     List(Vec<Value>),
     /// Named values.
     Map(Vec<(Box<str>, Value)>),
-    /// An array that was walked over and not read; see [`Source::array`](crate::source::Source).
+    /// An array that was walked over and left in the file; the source reads it when asked.
     Array(ArrayRef),
 }
 

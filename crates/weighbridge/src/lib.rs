@@ -37,6 +37,7 @@ mod output;
 mod output_folder;
 mod pipeline;
 mod schemes;
+mod shape;
 mod simd;
 mod source;
 mod sys;

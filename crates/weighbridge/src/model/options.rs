@@ -8,7 +8,7 @@ use super::Model;
 use super::locate::{self, Located, Stores};
 use crate::containers::{self, Opening};
 use crate::error::Result;
-use crate::input::{FileAccess, Input, ReadSeek};
+use crate::input::{FileAccess, Input, ReadAt, ReadSeek};
 use crate::limits::{Budget, Limits};
 use crate::schemes::SchemeChoice;
 use crate::source::Source;
@@ -125,6 +125,11 @@ impl OpenOptions {
     /// their header; others are kept in memory whole, within the limits.
     pub fn open_stream(&self, reader: impl Read + Send + 'static, name: &str) -> Result<Model> {
         self.open_input(Input::from_stream(reader, name, self.limits.max_allocation))
+    }
+
+    /// Opens any source of bytes; `name` stands in for a path.
+    pub fn open_read_at(&self, source: Arc<dyn ReadAt>, name: &str) -> Result<Model> {
+        self.open_input(Input::from_source(source, name))
     }
 
     fn open_input(&self, input: Input) -> Result<Model> {

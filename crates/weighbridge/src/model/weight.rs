@@ -8,7 +8,7 @@ use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{Element, Entry, Part, Recipe, TensorId, plain};
-use crate::source::{Slab, Source, Staged};
+use crate::source::{Slab, Source, Staged, Wanted, fetch_all};
 
 /// A logical weight, whatever it is made of: a handle, which keeps its model open.
 #[derive(Clone)]
@@ -318,15 +318,14 @@ impl Weight {
         scratch: &'a mut Scratch,
     ) -> Result<(&'a [Slab], StagedParts<'a>)> {
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
-        let mut staged = smallvec::SmallVec::new();
-        for (slab, buffer) in scratch.slabs.iter().zip(&mut scratch.buffers) {
+        let wanted = scratch.slabs.iter().zip(&mut scratch.buffers).map(|(slab, buffer)| {
             let part = self.part(slab.part);
             let part =
                 part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
-            let (source, info) = self.model.stored(part.tensor);
-            staged.push(source.fetch(info, slab, buffer)?);
-        }
-        Ok((&scratch.slabs, staged))
+            let (source, tensor) = self.model.stored(part.tensor);
+            Ok(Wanted { source, tensor, slab, buffer })
+        });
+        Ok((&scratch.slabs, fetch_all(wanted)?))
     }
 
     /// What was staged before, with its slabs.

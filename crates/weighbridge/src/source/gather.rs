@@ -20,8 +20,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::strides::{Side, copy};
-use crate::catalog::element_count;
 use crate::error::Result;
+use crate::shape::element_count;
 
 /// What is read at a time.
 #[derive(Clone, Copy, Debug)]

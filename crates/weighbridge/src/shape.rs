@@ -1,0 +1,15 @@
+//! The dimensions of a tensor.
+
+use smallvec::SmallVec;
+
+/// Dimensions, outermost first.
+pub type Shape = SmallVec<[u64; 4]>;
+
+/// Elements of a shape; `None` if the count does not fit.
+#[must_use]
+pub fn element_count(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
+}
