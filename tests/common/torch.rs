@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use weighbridge::Limits;
-use weighbridge::internals::containers::{Opening, recognize};
+use weighbridge::internals::containers::{Opening, format_of, recognize};
 use weighbridge::internals::input::Input;
 use weighbridge::internals::limits::Budget;
 use weighbridge::internals::source::{Slab, Source};
@@ -14,7 +14,7 @@ pub fn open(input: Input, strict: bool) -> weighbridge::Result<Source> {
     assert_eq!(container.name(), "pth");
     let opening = Opening { budget: &budget, stem: &stem, root: None, strict_pickle: strict };
     let catalog = container.open(&input, &opening)?;
-    Ok(Source::new(input, catalog, container, Limits::default()))
+    Ok(Source::new(input, catalog, format_of(container), Limits::default()))
 }
 
 pub fn sha(source: &Source, index: usize) -> weighbridge::Result<String> {

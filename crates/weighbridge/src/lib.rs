@@ -49,7 +49,7 @@ pub use error::{Error, ErrorKind, Remedy, Result};
 pub use half::{bf16, f16};
 pub use input::{
     EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, ReadAt, ReadPattern,
-    ReadRange, ReadSeek,
+    ReadRange, ReadSeek, Requests, read_ranges_merged,
 };
 pub use limits::Limits;
 pub use model::{Model, OpenOptions, Scratch, Select, SelectedWeights, Stores, Weight, Weights};

@@ -6,10 +6,11 @@
 #![warn(clippy::unwrap_used, clippy::indexing_slicing)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
-use crate::catalog::{ArrayRef, Catalog, Value};
-use crate::error::{Error, Result};
+use crate::catalog::Catalog;
+use crate::error::Result;
 use crate::input::Input;
-use crate::limits::{Budget, Limits};
+use crate::limits::Budget;
+use crate::source::{Format, MetadataArrays};
 
 pub mod apr;
 pub mod gguf;
@@ -59,7 +60,7 @@ pub struct Opening<'a> {
 }
 
 /// A file format.
-pub trait Container: Sync {
+pub trait Container: MetadataArrays {
     /// Its name in reports.
     fn name(&self) -> &'static str;
 
@@ -71,27 +72,12 @@ pub trait Container: Sync {
 
     /// Reads the header.
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog>;
+}
 
-    /// The elements of a metadata array the header left unread.
-    fn array(
-        &self,
-        _input: &Input,
-        _catalog: &Catalog,
-        _array: &ArrayRef,
-        _limits: &Limits,
-    ) -> Result<Vec<Value>> {
-        Err(Error::usage("this format leaves no arrays unread"))
-    }
-
-    /// The same as the format's own writer puts it into a file; nothing where it would not.
-    fn raw_array(
-        &self,
-        _input: &Input,
-        _array: &ArrayRef,
-        _limits: &Limits,
-    ) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
+/// What a source needs to know of a container.
+#[must_use]
+pub fn format_of(container: &'static dyn Container) -> Format {
+    Format { name: container.name(), arrays: container }
 }
 
 /// The container a file belongs to, by content; the extension breaks a tie.

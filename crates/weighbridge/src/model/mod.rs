@@ -109,7 +109,7 @@ impl Model {
     /// The format of its files: `safetensors`, `gguf`, ..
     #[must_use]
     pub fn format(&self) -> &'static str {
-        self.0.sources.first().map_or("empty", |source| source.container().name())
+        self.0.sources.first().map_or("empty", |source| source.format())
     }
 
     /// Its files.

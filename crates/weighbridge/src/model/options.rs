@@ -176,6 +176,6 @@ impl OpenOptions {
             strict_pickle: self.strict_pickle,
         };
         let catalog = container.open(&input, &opening)?;
-        Ok(Source::new(input, catalog, container, self.limits.clone()))
+        Ok(Source::new(input, catalog, containers::format_of(container), self.limits.clone()))
     }
 }

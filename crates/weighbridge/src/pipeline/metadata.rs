@@ -26,7 +26,7 @@ pub struct Kept {
 pub fn kept_metadata(model: &Model, writer: &dyn Writer, done: &[&str]) -> Result<Kept> {
     let mut kept = Kept { entries: Vec::new(), left_out: Vec::new() };
     for (key, value, source) in model.metadata() {
-        let format = source.container().name();
+        let format = source.format();
         let own = format == writer.format();
         // What a safetensors file is for, or says of what it no longer holds.
         let is_past = format == "safetensors" && (done.contains(&key) || key == "format" && !own);

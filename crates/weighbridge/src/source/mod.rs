@@ -4,18 +4,19 @@
 //! whatever the file does. Where the file's bytes already are that image and can be lent, they
 //! are lent; otherwise they are gathered into the caller's scratch buffer.
 
-use crate::catalog::{ArrayRef, Catalog, Run, TensorInfo, Value};
-use crate::containers::Container;
+use crate::catalog::{Catalog, Run, TensorInfo};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
 
+mod arrays;
 mod fetch;
 mod gather;
 mod image;
 mod members;
 mod strides;
 
+pub use arrays::{Format, MetadataArrays};
 pub(crate) use fetch::{Wanted, fetch_all};
 use members::Members;
 
@@ -105,7 +106,7 @@ pub enum Access {
 pub struct Source {
     input: Input,
     catalog: Catalog,
-    container: &'static dyn Container,
+    format: Format,
     limits: Limits,
     members: Members,
 }
@@ -113,13 +114,8 @@ pub struct Source {
 impl Source {
     /// Binds a catalog to the input it was read from.
     #[must_use]
-    pub fn new(
-        input: Input,
-        catalog: Catalog,
-        container: &'static dyn Container,
-        limits: Limits,
-    ) -> Self {
-        Self { input, catalog, container, limits, members: Members::default() }
+    pub fn new(input: Input, catalog: Catalog, format: Format, limits: Limits) -> Self {
+        Self { input, catalog, format, limits, members: Members::default() }
     }
 
     /// Where the bytes come from.
@@ -134,10 +130,10 @@ impl Source {
         &self.catalog
     }
 
-    /// The format.
+    /// The name of the format.
     #[must_use]
-    pub fn container(&self) -> &'static dyn Container {
-        self.container
+    pub fn format(&self) -> &'static str {
+        self.format.name
     }
 
     /// What reading may cost.
@@ -159,20 +155,6 @@ impl Source {
             Run::Inside { .. } => Access::Sequential,
             _ => Access::Random,
         }
-    }
-
-    /// The elements of a metadata array that was left in the file.
-    pub fn array(&self, array: &ArrayRef) -> Result<Vec<Value>> {
-        self.container
-            .array(&self.input, &self.catalog, array, &self.limits)
-            .map_err(|e| e.in_file(self.input.name()))
-    }
-
-    /// The same as a file of this format has it; nothing where a new one would have it otherwise.
-    pub fn raw_array(&self, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
-        self.container
-            .raw_array(&self.input, array, &self.limits)
-            .map_err(|e| e.in_file(self.input.name()))
     }
 
     /// The image of a tensor, where the file's own bytes can be lent as such.

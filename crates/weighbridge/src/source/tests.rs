@@ -9,6 +9,13 @@ use crate::catalog::{Member, Order, Place, Swap};
 use crate::dtype::{DType, StoredType};
 use crate::error::ErrorKind;
 
+/// A format without metadata arrays.
+struct Plain;
+
+impl MetadataArrays for Plain {}
+
+const PLAIN: Format = Format { name: "plain", arrays: &Plain };
+
 fn contents(len: usize) -> Vec<u8> {
     (0u32..).take(len).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect()
 }
@@ -37,8 +44,7 @@ fn source(members: &[(&[u8], u64)], limits: Limits) -> Source {
             refused: None,
         });
     }
-    let container = *crate::containers::CONTAINERS.first().unwrap();
-    Source::new(Input::from_bytes(file, "archive"), catalog, container, limits)
+    Source::new(Input::from_bytes(file, "archive"), catalog, PLAIN, limits)
 }
 
 fn fetched(source: &Source, tensor: usize, offset: u64, len: u64) -> Result<Vec<u8>> {
@@ -169,8 +175,7 @@ fn pieces_of_a_slab_are_gathered_from_a_file() {
             refused: None,
         });
         let input = Input::open(path.path(), crate::input::FileAccess::Read).unwrap();
-        let container = *crate::containers::CONTAINERS.first().unwrap();
-        let source = Source::new(input, catalog, container, Limits::default());
+        let source = Source::new(input, catalog, PLAIN, Limits::default());
         for (offset, row_bytes, count, stride) in [
             (8, 40, 1000, 200),
             (4, 24, 20, 12_000),

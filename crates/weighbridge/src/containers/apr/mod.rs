@@ -19,6 +19,7 @@ use crate::catalog::{ArrayRef, Catalog, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::source::MetadataArrays;
 
 use super::{Container, Opening, Probe, Recognition};
 
@@ -64,7 +65,9 @@ impl Container for Apr {
             Version::Stage => stage::open(input, opening.budget),
         }
     }
+}
 
+impl MetadataArrays for Apr {
     fn array(
         &self,
         input: &Input,

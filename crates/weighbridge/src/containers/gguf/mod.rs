@@ -30,6 +30,7 @@ use crate::cursor::Endian;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::source::MetadataArrays;
 use crate::text::shortened;
 
 use super::{Container, Opening, Probe, Recognition};
@@ -73,7 +74,9 @@ impl Container for Gguf {
         catalog.detail = Some(detail(&reader, alignment));
         Ok(catalog)
     }
+}
 
+impl MetadataArrays for Gguf {
     fn array(
         &self,
         input: &Input,

@@ -13,6 +13,7 @@ use crate::catalog::{Catalog, Run};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::source::MetadataArrays;
 
 use super::zip::{self, Archive};
 use super::{Container, Opening, Probe, Recognition};
@@ -72,6 +73,8 @@ impl Container for Npy {
         Ok(catalog)
     }
 }
+
+impl MetadataArrays for Npy {}
 
 /// `numpy.save` called again on an open file puts one array behind the other.
 fn note_next(catalog: &mut Catalog, input: &Input) {
@@ -147,6 +150,8 @@ impl Container for Npz {
         archive::open(input, opening.budget)
     }
 }
+
+impl MetadataArrays for Npz {}
 
 /// An answer from the first bytes alone, which spares reading the directory twice.
 fn glimpse(head: &[u8]) -> Option<Recognition> {

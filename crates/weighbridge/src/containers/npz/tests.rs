@@ -8,6 +8,7 @@
 use std::io::Write;
 
 use super::*;
+use crate::containers::format_of;
 use crate::source::{Slab, Source};
 
 fn npy(entries: &str, data: &[u8]) -> Vec<u8> {
@@ -55,7 +56,7 @@ fn open_as(container: &'static dyn Container, bytes: &[u8], limits: &Limits) -> 
     let budget = Budget::new(limits.clone());
     let opening = Opening { budget: &budget, stem: "it", root: None, strict_pickle: false };
     let catalog = container.open(&input, &opening)?;
-    Ok(Source::new(input, catalog, container, limits.clone()))
+    Ok(Source::new(input, catalog, format_of(container), limits.clone()))
 }
 
 fn open(container: &'static dyn Container, bytes: &[u8]) -> Result<Source> {

@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, Finding};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::source::MetadataArrays;
 
 use super::zip::{Archive, first_members, looks_like_zip};
 use super::{Container, Opening, Probe, Recognition};
@@ -84,6 +85,8 @@ impl Container for Pth {
         legacy::open(input, opening)
     }
 }
+
+impl MetadataArrays for Pth {}
 
 fn named_so(input: &Input) -> bool {
     let extension = input.name().extension().map(|e| e.to_string_lossy().to_lowercase());

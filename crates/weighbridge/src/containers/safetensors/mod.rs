@@ -13,6 +13,7 @@
 use crate::catalog::{Catalog, Finding};
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::source::MetadataArrays;
 
 use super::{Container, Opening, Probe, Recognition};
 
@@ -71,6 +72,8 @@ impl Container for Safetensors {
         Ok(catalog)
     }
 }
+
+impl MetadataArrays for Safetensors {}
 
 /// Compares the end of the last tensor with the end of the file.
 fn check_end(catalog: &mut Catalog, data_start: u64, len: Option<u64>) {
