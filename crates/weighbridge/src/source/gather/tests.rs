@@ -95,7 +95,7 @@ fn close_stretches_are_read_at_once() {
         };
         let mut out = vec![0; usize::try_from(tile * columns * 4).unwrap()];
         let (mut count, mut bytes) = (0, 0);
-        gather(block, 4, &mut out, &mut |_, out| {
+        gather(false, block, 4, &mut out, &mut |_, out| {
             (count, bytes) = (count + 1, bytes + out.len());
             Ok(())
         })
@@ -110,7 +110,7 @@ fn close_stretches_are_read_at_once() {
         panic!("one box")
     };
     let mut count = 0;
-    gather(block, 4, &mut vec![0; 200_000], &mut |_, _| {
+    gather(false, block, 4, &mut vec![0; 200_000], &mut |_, _| {
         count += 1;
         Ok(())
     })
