@@ -202,13 +202,13 @@ impl Weight {
     /// Whether its rows lie across the stored ones, so that few of them are read in many small
     /// pieces.
     pub(crate) fn is_turned(&self) -> bool {
-        self.with_recipe(|recipe| Ok(recipe.is_turned())).unwrap_or(false)
+        self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
     }
 
     /// How many elements are best decoded at a time, at most `most`, where any stretch of them
     /// can be.
     pub(crate) fn panel(&self, most: u64) -> Option<u64> {
-        self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.panel(most))))
+        self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.batch(most))))
             .unwrap_or(None)
     }
 

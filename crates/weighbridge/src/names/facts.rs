@@ -1,4 +1,4 @@
-//! What a side says about itself: whose names it has, which family it is of, how many heads.
+//! What names, configs and metadata tell about a model: its naming, its family, its heads.
 
 use serde_json::Value as Json;
 
@@ -7,7 +7,7 @@ use super::pieces::is_head;
 use super::table::{FAMILIES, Family};
 use crate::catalog::Value;
 
-/// Whose names a side has.
+/// Whose naming a model follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Hugging Face's, which most libraries keep.
@@ -21,7 +21,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// For people.
+    /// Its name in remarks.
     pub fn name(self) -> &'static str {
         match self {
             Self::HuggingFace => "Hugging Face's",
@@ -32,14 +32,14 @@ impl Dialect {
     }
 }
 
-/// What a side says.
+/// What is known about a model.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
-    /// Whose names it has.
+    /// Whose naming it follows.
     pub dialect: Dialect,
     /// What precedes Hugging Face's `layers` and `embed_tokens`.
     pub prefix: String,
-    /// The family's name as the side has it.
+    /// The family's name as the model states it.
     pub family_name: Option<String>,
     /// The family, where it is known.
     pub family: Option<&'static Family>,
@@ -47,7 +47,7 @@ pub(super) struct Facts {
     pub heads: Option<u64>,
     /// Key heads.
     pub kv_heads: Option<u64>,
-    /// Whether the head is the embedding.
+    /// Whether the output head shares the embedding's numbers.
     pub tied: Option<bool>,
 }
 
@@ -91,7 +91,7 @@ fn dialect(names: &[String]) -> (Dialect, String) {
     }
 }
 
-/// What precedes the layers of a language model in Hugging Face's name of a weight.
+/// What stands before `layers` in Hugging Face's name of a weight of a language model.
 fn before_layers(name: &str) -> Option<&str> {
     let (prefix, rest) = name.split_once("layers.")?;
     let (_, module) = rest.split_once('.')?;
@@ -100,12 +100,12 @@ fn before_layers(name: &str) -> Option<&str> {
     (is_language && known.iter().any(|start| module.starts_with(start))).then_some(prefix)
 }
 
-/// The family of a name in a config or a GGUF file.
+/// The family that a config or a GGUF file calls by that name.
 fn family(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.names.contains(&name))
 }
 
-/// What the side calls its family, the surest first.
+/// What the model calls its family, the surest name first.
 fn family_names(side: &Side<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for key in ["general.architecture", "hf_model_type", "model_type", "architecture"] {

@@ -1,9 +1,9 @@
-//! Room 4: which weight of one model is which of another, and how the one is turned into the other.
+//! Finds which weight of one model is which of another, and what has to be done to compare them.
 //!
 //! Names are data: `table` lists the modules of each family and what GGUF calls them. `facts`
-//! finds out whose names a side has and which family it is of, `pieces` translates a name,
-//! and `search` asks, from the surest to the least sure, what belongs to what. Values are not
-//! looked at here: a [`View`] says how they are to be seen so that they can be compared.
+//! finds out which naming a model uses and of which family it is, `pieces` translates a name, and
+//! `search` pairs weights step by step, the surest step first. Values are not read here: a [`View`]
+//! states which rows are compared, in which order, and what is added to them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,10 +25,9 @@ mod view;
 use search::Search;
 pub use view::{Rows, View};
 
-/// One model: its weights in order, and what says which family it is of.
+/// One of the two models: its weights in order, and what tells its family.
 pub struct Side<'a> {
-    /// All of its weights: what a comparison leaves out is better left out of the pairs, since
-    /// neighbours tell what a weight is.
+    /// All of its weights, also those that are not compared: neighbours tell what a weight is.
     pub weights: Vec<Named<'a>>,
     /// The JSON documents beside them.
     pub configs: &'a [Config],
@@ -45,18 +44,18 @@ pub struct Named<'a> {
     pub shape: &'a [u64],
 }
 
-/// Turns a name into another.
+/// Maps a name to another.
 pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Says whether a name is meant.
+/// Whether a name is selected.
 pub type Select = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// What the user says about names.
+/// The user's rules about names.
 #[derive(Clone, Default)]
 pub struct Rules {
-    /// Applied to the names of A, one after the other.
+    /// Applied to the names of A, in this order.
     pub renames: Vec<Rename>,
-    /// Names of A and the names of B that they are.
+    /// Pairs of names: one of A, one of B.
     pub map: Vec<(String, String)>,
     /// Which matrices of B, by their name in A or in B, are compared transposed.
     pub transpose: Option<Select>,
@@ -79,11 +78,11 @@ pub struct Pair {
     pub a: usize,
     /// Which weight of B.
     pub b: usize,
-    /// How the one of A is seen.
+    /// Which numbers of A's weight are compared.
     pub view_a: View,
-    /// How the one of B is seen.
+    /// Which numbers of B's weight are compared.
     pub view_b: View,
-    /// What lies between them, in words: `permute heads=32`, `norm + 1`, `expert 3 of 8`.
+    /// How the two differ, in words: `permute heads=32`, `norm + 1`, `expert 3 of 8`.
     pub transform: Option<String>,
 }
 
@@ -96,26 +95,26 @@ pub enum Which {
     B,
 }
 
-/// What belongs to what.
+/// Which weights belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairing {
     /// The pairs, in A's order.
     pub pairs: Vec<Pair>,
-    /// Weights of A, in order, that B has not, or has only a part of.
+    /// Weights of A, in order, that are missing in B, wholly or in part.
     pub only_a: Vec<usize>,
-    /// Weights of B, in order, that A has not, or has only a part of.
+    /// Weights of B, in order, that are missing in A, wholly or in part.
     pub only_b: Vec<usize>,
     /// Weights that have no counterpart and need none: whose, which, and why.
     pub explained: Vec<(Which, usize, String)>,
-    /// What was found out about the names, for people.
+    /// Remarks about the names, for people.
     pub notes: Vec<String>,
 }
 
-/// Finds what belongs to what.
+/// Finds which weights belong together.
 ///
-/// What the user says comes first, then equal names, then names that differ by a prefix, then
-/// names that are translated between Hugging Face's and GGUF's, then what is tied. A weight may
-/// be in several pairs, each with a part of it.
+/// The user's rules come first, then equal names, names that differ by a prefix, names translated
+/// between Hugging Face's and GGUF's, and tied weights. A weight may be in several pairs, each
+/// with a part of it.
 #[must_use]
 pub fn pair(a: &Side<'_>, b: &Side<'_>, rules: &Rules) -> Pairing {
     let mut search = Search::new(a, b, rules);

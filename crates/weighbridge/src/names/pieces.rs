@@ -1,4 +1,4 @@
-//! A weight in the common names: as one piece, or as the several that are in it.
+//! Weights under their common names: a weight is one piece, or holds several.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::facts::{Dialect, Facts};
 use super::table::{CONSOLIDATED, Family, GGUF, How, Row};
 use super::view::{Rows, View};
 
-/// What a piece is, whatever it is called: GGUF's name of it, and which of the stacked experts.
+/// What a piece is, whatever its model calls it: GGUF's name, and the number of a stacked expert.
 pub(super) type Key = (String, Option<u64>);
 
 /// A part of a weight under its common name.
@@ -16,11 +16,11 @@ pub(super) struct Piece {
     pub weight: usize,
     /// What it is.
     pub key: Key,
-    /// How it is seen where it is compared.
+    /// Which numbers of the weight it is.
     pub view: View,
-    /// What lies between the weight and what is seen, in words.
+    /// How it differs from the weight, in words.
     pub words: Vec<String>,
-    /// Whether it is an embedding or a head.
+    /// Whether it has a row for each token: an embedding or an output head.
     pub by_token: bool,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Translator<'t> {
     family: &'t Family,
     heads: Option<u64>,
     kv_heads: Option<u64>,
-    /// Whether the values are to be seen as GGUF has them.
+    /// Whether values have to be changed into GGUF's.
     changes: bool,
 }
 
 impl<'t> Translator<'t> {
-    /// For a side, with what the other side knows where this one does not.
+    /// For one model; the other one fills in what this one does not state.
     pub fn new(own: &'t Facts, other: &'t Facts, family: &'t Family) -> Self {
         let tables: &[&[Row]] = match own.dialect {
             Dialect::HuggingFace => family.rows,
@@ -55,12 +55,12 @@ impl<'t> Translator<'t> {
         }
     }
 
-    /// Whether the order of query and key rows matters, and cannot be known.
+    /// Whether the order of query and key rows matters but cannot be told.
     pub fn lacks_heads(&self) -> bool {
         self.changes && self.family.pairs && self.heads.is_none()
     }
 
-    /// A weight as one piece, where it can be one.
+    /// A weight as one piece, if it is one.
     pub fn whole(&self, weight: usize, name: &str, shape: &[u64]) -> Option<Piece> {
         if self.facts.dialect == Dialect::Gguf && self.row(name).is_none() {
             let by_token = ["token_embd.weight", "output.weight"].contains(&name);
@@ -81,7 +81,7 @@ impl<'t> Translator<'t> {
         single.then(|| self.changed(piece, row.2))
     }
 
-    /// The pieces that are in a weight, where there are several.
+    /// The pieces that a weight holds, if there are several.
     pub fn parts(&self, weight: usize, name: &str, shape: &[u64]) -> Vec<Piece> {
         let Some((row, suffix, numbers)) = self.row(name) else {
             return Vec::new();
@@ -117,7 +117,7 @@ impl<'t> Translator<'t> {
         Some(pieces.into_iter().zip(how).map(|(piece, how)| self.changed(piece, how)).collect())
     }
 
-    /// The piece with GGUF's values, where the weight has others.
+    /// The piece with GGUF's values, if the weight's differ.
     fn changed(&self, mut piece: Piece, how: How) -> Piece {
         let heads = match how {
             _ if !self.changes => None,
@@ -162,7 +162,7 @@ impl<'t> Translator<'t> {
     }
 }
 
-/// Whether a name is Hugging Face's of the head.
+/// Whether Hugging Face calls the output head so.
 pub(super) fn is_head(name: &str) -> bool {
     name == "lm_head.weight" || name.ends_with(".lm_head.weight")
 }
@@ -175,7 +175,7 @@ fn put(name: &str, numbers: &[u64]) -> String {
     }
 }
 
-/// The same rows with the two halves of each head interleaved.
+/// A view of the same rows in which the two halves of each head are interleaved.
 fn in_pairs(view: &View, heads: u64) -> Option<View> {
     let Rows::From(start) = view.rows else { return None };
     // A vector whose order changes is a column.
@@ -190,7 +190,7 @@ fn in_pairs(view: &View, heads: u64) -> Option<View> {
     fits.then(|| View { rows, ..View::whole(&shape) })
 }
 
-/// Pieces of the same weight with these many rows each; of a vector, with these many numbers.
+/// Consecutive pieces of one weight, each with its number of rows (of a vector: of numbers).
 fn one_after_the_other(
     weight: usize,
     names: &[String],
@@ -210,7 +210,7 @@ fn one_after_the_other(
     fits.then(|| pieces.collect())
 }
 
-/// The matrices of each expert; `names` are those that each holds one after the other.
+/// The matrices of stacked experts; each expert holds those of `names`, one after the other.
 fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) -> Vec<Piece> {
     let each = rows / names.len() as u64;
     if rows == 0 || each * names.len() as u64 != rows || experts > MOST_EXPERTS {
@@ -229,5 +229,5 @@ fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) 
     (0..experts).flat_map(|expert| (0..names.len()).map(move |at| piece(expert, at))).collect()
 }
 
-/// No model has this many; a file may claim any number.
+/// More experts than any model has: a damaged file may state any number.
 const MOST_EXPERTS: u64 = 1 << 16;

@@ -1,16 +1,16 @@
-//! Names that differ by what stands before them.
+//! Names that differ by a prefix.
 
 use std::collections::HashMap;
 
-/// The names that one thing wraps around another's.
+/// Modules that libraries wrap around a model.
 const WRAPPERS: &[&str] =
     &["module", "model", "language_model", "text_model", "transformer", "base_model", "_orig_mod"];
 
-/// How many dots a prefix may have.
+/// The most dots in a prefix.
 const DEEPEST: usize = 16;
 
-/// A prefix that names of A have and names of B have not: the one that explains the most, if that
-/// is at least half of what can be explained; with the pairs it makes.
+/// A prefix that only names of A have: the one that makes the most pairs, if these are at least
+/// half of what could be paired. With its pairs.
 pub(super) fn longer<'n>(
     a: &[(usize, &'n str)],
     b: &[(usize, &str)],
@@ -31,7 +31,7 @@ pub(super) fn longer<'n>(
         .max_by_key(|(prefix, pairs)| (pairs.len(), std::cmp::Reverse(prefix.len())))
 }
 
-/// Whether one of its parts is a number: then it leads to a layer, and wraps nothing.
+/// Whether one of its parts is a number: then it leads into a layer and is no wrapper.
 fn has_number(prefix: &str) -> bool {
     prefix.split('.').any(|part| part.parse::<u64>().is_ok())
 }
@@ -47,7 +47,7 @@ pub(super) fn bare(mut name: &str) -> &str {
     name
 }
 
-/// Pairs of names that are equal without their wrappers, where no two of a side become one.
+/// Pairs of names that are equal without their wrappers, unless two of one model become equal.
 pub(super) fn unwrapped(a: &[(usize, &str)], b: &[(usize, &str)]) -> Vec<(usize, usize)> {
     let index = |names: &[(usize, &str)]| {
         let mut found: HashMap<String, Option<usize>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What belongs to what, found step by step: each step looks at what the steps before have left.
+//! Pairing step by step: each step looks at what the steps before it left.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ pub(super) struct Search<'s> {
     /// The names that are looked for: those of A after the user's renames.
     pub names: [Vec<String>; 2],
     pub facts: [Facts; 2],
-    /// Which weights need no counterpart any more.
+    /// Weights that need no counterpart any more.
     pub done: [Vec<bool>; 2],
-    /// Which weights have one for a part of them.
+    /// Weights of which a part has a counterpart.
     pub partly: [Vec<bool>; 2],
     pub found: Pairing,
 }
 
 impl<'s> Search<'s> {
-    /// Before anything is paired.
+    /// A search in which nothing is paired yet.
     pub fn new(a: &'s Side<'s>, b: &'s Side<'s>, rules: &Rules) -> Self {
         let renamed = |weight: &Named<'_>| {
             rules.renames.iter().fold(weight.name.to_owned(), |name, rename| rename(&name))
@@ -39,15 +39,15 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The user's map, then equal names.
+    /// Pairs what the user's map names, then equal names.
     pub fn same_names(&mut self, rules: &Rules) {
         let theirs = index(self.sides[1].weights.iter().map(|weight| weight.name));
         let ours = index(self.sides[0].weights.iter().map(|weight| weight.name));
         for (from, to) in &rules.map {
             match (ours.get(from.as_str()), theirs.get(to.as_str())) {
                 (Some(&a), Some(&b)) => self.pair_whole(a, b, None),
-                (None, _) => self.note(format!("the map names `{from}`, which A has not")),
-                (_, None) => self.note(format!("the map names `{to}`, which B has not")),
+                (None, _) => self.note(format!("the map names `{from}`, which is not in A")),
+                (_, None) => self.note(format!("the map names `{to}`, which is not in B")),
             }
         }
         for a in 0..self.names[0].len() {
@@ -58,7 +58,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Names that differ by what stands before them.
+    /// Pairs names that differ by a prefix.
     pub fn prefixes(&mut self) {
         loop {
             let names = self.names.clone();
@@ -80,12 +80,12 @@ impl<'s> Search<'s> {
         let pairs = prefix::unwrapped(&self.open(&names, 0), &self.open(&names, 1));
         if let Some(&(a, b)) = pairs.first() {
             let (a, b) = (&names[0][a], &names[1][b]);
-            self.note(format!("names that differ in what is before them: `{a}` is `{b}`"));
+            self.note(format!("names that differ by their prefixes: `{a}` is `{b}`"));
         }
         self.pair_all(pairs);
     }
 
-    /// What is still without a counterpart on a side.
+    /// The weights of a model that still have no counterpart.
     pub fn open<'n>(&self, names: &'n [Vec<String>; 2], side: usize) -> Vec<(usize, &'n str)> {
         let open = |&(index, _): &(usize, &str)| !self.done[side][index];
         names[side].iter().map(String::as_str).enumerate().filter(open).collect()
@@ -99,7 +99,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Two weights as they are.
+    /// Pairs two weights as they are.
     pub fn pair_whole(&mut self, a: usize, b: usize, transform: Option<String>) {
         let [view_a, view_b] = [(0, a), (1, b)].map(|(side, index): (usize, usize)| {
             View::whole(self.sides[side].weights[index].shape)
@@ -113,7 +113,7 @@ impl<'s> Search<'s> {
         self.found.notes.push(note);
     }
 
-    /// What was found, and what was not.
+    /// The pairs, and the weights that have none.
     pub fn finish(mut self, rules: &Rules) -> Pairing {
         if let Some(select) = &rules.transpose {
             for pair in &mut self.found.pairs {
@@ -134,12 +134,12 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Where each name is.
+/// The position of each name.
 fn index<'n>(names: impl Iterator<Item = &'n str>) -> HashMap<&'n str, usize> {
     names.enumerate().map(|(index, name)| (name, index)).collect()
 }
 
-/// Lets one of two matrices be seen transposed: the one that is otherwise seen as it is.
+/// Transposes one of two matrices: one that is otherwise compared as it is.
 fn transpose(pair: &mut Pair) {
     let whole = |view: &&mut View| view.is_plain() && view.shape.len() == 2;
     let Some(view) = [&mut pair.view_b, &mut pair.view_a].into_iter().find(whole) else { return };

@@ -14,11 +14,11 @@ use How::{Embedding, Expert, Experts, Key, Norm, Plain, Query, Stacked};
 pub(super) enum How {
     /// As it is; several of them one after the other, cut into equal parts.
     Plain,
-    /// As it is, or short of one.
+    /// As it is, or with a constant added ([`Family::norm_add`]).
     Norm,
     /// As it is, or with the rows of each query head in another order.
     Query,
-    /// The same for the key heads.
+    /// As it is, or with the rows of each key head in another order.
     Key,
     /// Query, key and value rows one after the other.
     Qkv,
@@ -26,9 +26,9 @@ pub(super) enum How {
     Embedding,
     /// One of the matrices that GGUF stacks.
     Expert,
-    /// All of them, stacked.
+    /// The matrices of all experts, stacked.
     Experts,
-    /// All of them stacked, each holding several one after the other.
+    /// The matrices of all experts, stacked; each holds several, one after the other.
     Stacked,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct Family {
     pub rows: &'static [&'static [Row]],
     /// Whether GGUF has the rows of query and key heads in pairs, where Hugging Face has halves.
     pub pairs: bool,
-    /// What GGUF's norms have more than Hugging Face's.
+    /// What GGUF adds to Hugging Face's norms.
     pub norm_add: f32,
     /// Whether GGUF leaves out embedding rows that no token uses.
     pub cuts_embedding: bool,
-    /// Whether the head is the embedding unless a config says otherwise.
+    /// Whether the output head shares the embedding's numbers, unless a config says otherwise.
     pub tied: bool,
 }
 

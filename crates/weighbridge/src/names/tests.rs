@@ -39,7 +39,7 @@ fn what_the_user_says_comes_before_equal_names() {
     let found = pair(&a, &b, &rules);
     let expected = [triple("x", "y", ""), triple("y", "x", ""), triple("old.z", "new.z", "")];
     assert_eq!(pairs(&a, &b, &found), expected);
-    assert_eq!(found.notes, ["the map names `q`, which A has not"]);
+    assert_eq!(found.notes, ["the map names `q`, which is not in A"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The last steps: what is left out because another weight stands for it, or because it can be
-//! computed.
+//! The last steps: weights that one model leaves out because another weight has the same numbers,
+//! or because they can be computed.
 
 use super::Which;
 use super::facts::Dialect;
@@ -10,7 +10,7 @@ use super::translate::joined;
 use super::view::View;
 
 impl Search<'_> {
-    /// Pairs what one side has left out with what stands for it there.
+    /// Pairs a weight that one model leaves out with the weight that has its numbers there.
     pub fn ties(&mut self) {
         for side in [0, 1] {
             let names = self.names.clone();
@@ -26,8 +26,8 @@ impl Search<'_> {
         }
     }
 
-    /// The weight that a side's metadata gives for a name it has not: what torch's and our own
-    /// writing of tied tensors leaves behind.
+    /// The weight that a model's metadata gives for a name it leaves out: torch and this library
+    /// record tied tensors so when they write them once.
     fn recorded(&self, side: usize, name: &str, own_name: &str) -> Option<usize> {
         let names = [name, own_name];
         let metadata = &self.sides[side].metadata;
@@ -91,7 +91,7 @@ impl Search<'_> {
         self.done[side][index] = true;
     }
 
-    /// Says of what is left why it needs no counterpart, where that is known.
+    /// Explains which of the remaining weights need no counterpart.
     pub fn explain(&mut self) {
         for (side, which) in [(0, Which::A), (1, Which::B)] {
             let other_is_gguf = self.facts[1 - side].dialect == Dialect::Gguf;

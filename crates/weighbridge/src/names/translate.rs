@@ -1,5 +1,5 @@
-//! The step that knows families: names are translated, and weights taken apart where one side
-//! has in one what the other has in several.
+//! The step that knows families: it translates names, and splits weights that one model stores as
+//! one and the other as several.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::table::Family;
 use super::view::{Rows, View};
 
 impl Search<'_> {
-    /// Pairs what has the same name in the common language.
+    /// Pairs weights that have the same common name.
     pub fn translate(&mut self) {
         let facts = self.facts.clone();
         let [a, b] = &facts;
@@ -28,7 +28,7 @@ impl Search<'_> {
         }
         let translators = [Translator::new(a, b, family), Translator::new(b, a, family)];
         if translators.iter().any(Translator::lacks_heads) {
-            let words = "neither side says how many heads there are";
+            let words = "neither model states how many heads there are";
             self.note(format!("{words}: query and key rows are compared in the order they have"));
         }
         for in_parts in [false, true] {
@@ -37,7 +37,7 @@ impl Search<'_> {
         }
     }
 
-    /// The family: what a GGUF says it is tells what its converter did.
+    /// The family. A GGUF file's own statement comes first: it tells what its converter did.
     pub fn family(&self) -> Option<&'static Family> {
         let [a, b] = &self.facts;
         let (first, second) = if b.dialect == Dialect::Gguf { (b, a) } else { (a, b) };
@@ -59,7 +59,7 @@ impl Search<'_> {
         }
     }
 
-    /// What a side still has, in the common language.
+    /// The remaining weights of a model, under their common names.
     fn pieces(&self, translator: &Translator<'_>, side: usize, in_parts: bool) -> Vec<Piece> {
         let weights = &self.sides[side].weights;
         let open = self.open(&self.names, side).into_iter();
@@ -90,7 +90,7 @@ impl Search<'_> {
         }
     }
 
-    /// A weight is done when all of its pieces are.
+    /// Marks weights as done if all of their pieces are paired.
     fn settle(&mut self, side: usize, pieces: &[Piece], matched: &HashMap<usize, usize>) {
         let mut all: HashMap<usize, usize> = HashMap::new();
         for piece in pieces {
@@ -113,7 +113,7 @@ impl Search<'_> {
     }
 }
 
-/// Two pieces as a pair.
+/// Makes a pair of two pieces.
 pub(super) fn joined(a: &Piece, b: &Piece, family: &Family) -> Pair {
     let (mut view_a, mut view_b) = (a.view.clone(), b.view.clone());
     let mut words = a.words.clone();
@@ -134,7 +134,7 @@ fn as_column(view: &mut View, other: &View) {
     }
 }
 
-/// The rows of the longer that the shorter has too: its first ones.
+/// Cuts the longer of two to the rows that both have: the first ones.
 fn cut(a: &mut View, b: &mut View) -> Option<String> {
     let (longer, shorter) = if a.shape.first() > b.shape.first() { (a, b) } else { (b, a) };
     let plain = longer.rows == Rows::From(0) && longer.shape.len() == 2;

@@ -1,8 +1,8 @@
-//! How a weight, or a part of it, is looked at so that it can be compared with another.
+//! Which numbers of a weight are compared with another, and in which order.
 
 use crate::catalog::Shape;
 
-/// A weight as it is seen from the other side.
+/// A weight, or a part of it, in the shape and order of its counterpart.
 ///
 /// A weight is a sequence of numbers, row-major. Cut it into rows as long as the last dimension
 /// of `shape`: row `r` of the view is row [`View::row`]`(r)` of that cut, with `add` added to
@@ -14,9 +14,9 @@ pub struct View {
     pub shape: Shape,
     /// Which rows of the weight, in which order.
     pub rows: Rows,
-    /// What is added to every value of the weight to get the value seen. llama.cpp's converter,
-    /// whose doing this is, adds in f32, but to an f16 weight in f16: the sum of one is the f16
-    /// nearest to it, even where it is then written as f32.
+    /// Added to every value of the weight. llama.cpp's converter, which makes this change, adds in
+    /// f32, but to an f16 weight in f16: its sum is rounded to f16 even where it is then written as
+    /// f32.
     pub add: f32,
     /// Whether an `[a, b]` weight is seen as `[b, a]`. Its rows are then the weight's columns,
     /// from the first one on.
@@ -38,8 +38,7 @@ pub enum Rows {
         heads: u64,
         /// Rows of a head.
         head_rows: u64,
-        /// Seen in halves, while the weight has pairs side by side; otherwise seen as pairs, while
-        /// the weight has halves.
+        /// From pairs side by side into halves; otherwise from halves into pairs.
         to_halves: bool,
     },
 }

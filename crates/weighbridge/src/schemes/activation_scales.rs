@@ -1,8 +1,7 @@
-//! Tensors of a quantized model that serve activations or the attention's cache.
+//! Scales of a quantized model that serve activations or the attention's cache, not weights.
 //!
-//! Whoever writes them lays them beside a projection, in a layer, or behind a parameter's name,
-//! and leaves them there where the projection itself is not quantized. So no scheme asks for
-//! them: they are found among what is left once all schemes have bid.
+//! They lie beside a projection, in a layer, or under a parameter's name, also where the projection
+//! itself is not quantized. So they are looked for among the tensors that no scheme asked for.
 
 use super::{Evidence, Method, method};
 use crate::catalog::{TensorInfo, element_count};
@@ -46,15 +45,15 @@ pub(super) const OF_ACTIVATIONS: &str = "a scale of activations, which are no pa
 pub(super) const OF_CACHE: &str =
     "a scale of the attention's cache, which is no part of the weights";
 
-/// What ModelOpt calls the offsets of an affine cache. Elsewhere they would be biases.
+/// Names of the offsets of an affine cache. In other models they would be biases.
 const AFFINE_CACHE: [&str; 2] = ["k_proj.k_bias", "v_proj.v_bias"];
 
-/// What the configs say beyond the weights themselves.
+/// What the configs say is quantized.
 #[derive(Clone, Copy)]
 pub(super) struct Says {
     /// The cache is quantized.
     pub(super) cache: bool,
-    /// So are weights, or something that is not understood.
+    /// Weights are, or something that is not understood.
     pub(super) weights: bool,
 }
 
@@ -84,8 +83,7 @@ impl Says {
     }
 }
 
-/// Why a tensor that no weight needs is left out, if it is one of these. `quantized` says that
-/// anything in the model is.
+/// Why a tensor is left out, if it is one of these. `quantized` is whether anything in the model is.
 pub(super) fn reason(
     evidence: &Evidence<'_>,
     info: &TensorInfo,

@@ -32,7 +32,7 @@ pub struct Bid {
     pub recipe: Result<Arc<dyn Recipe>, Arc<str>>,
 }
 
-/// What a scheme has to say about a model.
+/// What a scheme makes of a model.
 #[derive(Default)]
 pub struct Bids {
     /// Weights.
@@ -44,7 +44,7 @@ pub struct Bids {
 }
 
 impl Bid {
-    /// A weight for which nothing is decided, because of `reason`.
+    /// A weight that cannot be decoded because of `reason`.
     pub(super) fn refused(
         name: impl Into<String>,
         shape: Shape,
@@ -63,7 +63,7 @@ impl Bid {
 }
 
 impl Bids {
-    /// Takes a refused weight, and makes its reason a finding about the tensor `at`.
+    /// Adds a refused weight, and its reason as a finding about the tensor `at`.
     pub(super) fn refuse(&mut self, at: &TensorInfo, kind: &'static str, bid: Bid) {
         if let Err(reason) = &bid.recipe {
             self.findings.push(Finding::of(&at.name, kind, &**reason));
@@ -71,7 +71,7 @@ impl Bids {
         self.weights.push(bid);
     }
 
-    /// The same for a weight that has the name and the shape of its tensor.
+    /// Refuses a weight that has the name and the shape of its tensor.
     pub(super) fn refuse_tensor(&mut self, info: &TensorInfo, parts: Vec<Part>, reason: &str) {
         let bid = Bid::refused(&*info.name, info.shape.clone(), parts, reason);
         self.refuse(info, "undecodable", bid);

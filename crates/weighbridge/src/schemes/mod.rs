@@ -1,4 +1,4 @@
-//! Room 2: stored tensors to numbers, one folder a scheme.
+//! Schemes: how stored tensors become numbers, one folder each.
 //!
 //! A scheme looks at all stored tensors of a model at once, with the configs beside them, and
 //! *bids* for the groups it understands (`x.qweight` + `x.scales` + ..). Every stored tensor ends
@@ -54,7 +54,7 @@ pub use summary::Summary;
 pub use crate::config::Config;
 pub use crate::number::{Element, Out};
 
-/// Every scheme that bids. `plain` is not here: it is what nobody bid for.
+/// Every scheme that bids. `plain` is not here: it takes what no scheme bids for.
 pub static SCHEMES: &[&dyn Scheme] = &[
     &gptq::Gptq,
     &ggml::Ggml,
@@ -74,7 +74,7 @@ pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
     SCHEMES.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
 }
 
-/// Whether a scheme decodes layers that a description inside the file says to be of that format.
+/// Whether a scheme decodes layers of that format, as descriptions inside files name it.
 pub(crate) fn decodes_layers_as(format: &str) -> bool {
     SCHEMES.iter().any(|scheme| scheme.layer_formats().contains(&format))
 }

@@ -15,14 +15,14 @@ pub trait Recipe: Send + Sync {
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()>;
 
-    /// Whether rows of the weight lie across the rows that are stored, so that a few of them are
-    /// fetched in as many pieces as many.
-    fn is_turned(&self) -> bool {
+    /// Whether rows of the weight are columns of what is stored: a few rows then take as many reads
+    /// as all of them.
+    fn is_transposed(&self) -> bool {
         false
     }
 
-    /// The same for any stretch of elements, where that costs no more than the stretch: rows may
-    /// be larger than memory.
+    /// Decodes any stretch of elements, if that costs no more than the stretch: rows may be larger
+    /// than memory.
     fn elements(&self) -> Option<&dyn Elements> {
         None
     }
@@ -38,14 +38,14 @@ pub trait Elements: Send + Sync {
     /// `i`th slab of [`needs`](Self::needs).
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()>;
 
-    /// How many elements are best decoded at a time, counted from the first of the weight on; at
-    /// most `most`.
-    fn panel(&self, most: u64) -> u64 {
+    /// How many elements are best decoded at a time, at most `most`. Batches start with the first
+    /// element of the weight.
+    fn batch(&self, most: u64) -> u64 {
         most
     }
 }
 
-/// [`Elements`] that are all there is to a [`Recipe`]: rows are stretches of so many elements.
+/// [`Elements`] that make a whole [`Recipe`]: a row is a stretch of elements.
 pub trait ByElements: Elements {
     /// Elements of one row of the outermost dimension.
     fn row_elements(&self) -> u64;

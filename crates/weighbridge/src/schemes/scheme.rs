@@ -37,7 +37,7 @@ pub trait Scheme: Sync {
     /// Bids for what it understands.
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
 
-    /// What says that weights are stored so, and is untrue once they are decoded.
+    /// What states beside the weights that they are stored this way: untrue once they are decoded.
     fn traces(&self) -> Traces {
         Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }
     }

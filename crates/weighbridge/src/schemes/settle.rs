@@ -1,5 +1,5 @@
-//! Settling the bids: every stored tensor ends as part of one weight, as plain, or as dropped.
-//! What no scheme asked for is plain only if nothing beside it says otherwise (`unclaimed`).
+//! Settles the bids: every stored tensor becomes part of one weight, is plain, or is dropped.
+//! What no scheme asks for is plain only if nothing beside it says otherwise (`unclaimed`).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::text::{escaped, shortened};
 
-/// Of those who ask for one tensor, so many are named.
+/// How many of those who ask for one tensor are named.
 const MOST_ASKERS: usize = 6;
 
 /// Who owns what: the outcome of all bids.
@@ -25,7 +25,7 @@ pub struct Ledger {
 
 /// One weight of the ledger.
 pub enum Entry {
-    /// A stored tensor that nobody bid for: it is its own weight.
+    /// A stored tensor that no scheme bid for: it is its own weight.
     Plain(TensorId),
     /// A scheme, by name, and what it makes of some stored tensors.
     Scheme(&'static str, Bid),
@@ -97,8 +97,8 @@ fn settle_by_bids<'s>(
     ledger
 }
 
-/// Takes back bids for weights with more elements than can be counted: shapes that only a damaged
-/// file or config states.
+/// Drops bids for weights with more elements than can be counted: only a damaged file or config
+/// states such shapes.
 fn refuse_uncountable(bids: &mut Bids) {
     let Bids { weights, findings, .. } = bids;
     weights.retain(|bid| {
@@ -111,7 +111,7 @@ fn refuse_uncountable(bids: &mut Bids) {
     });
 }
 
-/// Gives what no scheme asked for, and must not pass for plain, an owner or a finding.
+/// Deals with tensors that no scheme asked for and that must not pass for plain numbers.
 fn bid_for_unclaimed(
     evidence: &Evidence<'_>,
     says: Says,
@@ -138,8 +138,8 @@ fn bid_for_unclaimed(
     ledger.findings.extend(more);
 }
 
-/// A config that speaks of quantization where no scheme has found any: counts of elements would
-/// be those of packed tensors, and nobody would know.
+/// A finding for a config that says the model is quantized if no scheme has found anything: counts
+/// of elements would silently be those of packed tensors.
 fn unrecognized(evidence: &Evidence<'_>) -> Option<Finding> {
     let says = |json: &serde_json::Value| json.as_object().is_some_and(|keys| !keys.is_empty());
     let (file, json) = evidence.quantization().filter(|(_, json)| says(json))?;
@@ -152,7 +152,7 @@ fn unrecognized(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::general("unknown-scheme", message))
 }
 
-/// Who asks for each stored tensor; two who ask are none.
+/// Who asks for each stored tensor; contested if two do.
 fn first_owners(
     evidence: &Evidence<'_>,
     claims: &[Option<(&'static str, Bid)>],
@@ -171,7 +171,7 @@ fn first_owners(
     owners
 }
 
-/// Takes back every bid that touches a contested tensor, with a finding for each such tensor.
+/// Drops every bid that needs a contested tensor, with a finding for each such tensor.
 fn drop_contested(
     evidence: &Evidence<'_>,
     claims: &mut [Option<(&'static str, Bid)>],
@@ -197,7 +197,7 @@ fn drop_contested(
     ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
 }
 
-/// Every contested tensor with those who ask for it, in one pass over the bids.
+/// Every contested tensor, and who asks for it.
 fn askers_of_contested(
     evidence: &Evidence<'_>,
     claims: &[Option<(&'static str, Bid)>],
@@ -232,7 +232,7 @@ fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
     Finding::of(
         &info.name,
         "contested",
-        format!("claimed more than once, so nobody gets it: {shown}{more}"),
+        format!("claimed more than once, so it stays as it is stored: {shown}{more}"),
     )
 }
 

@@ -1,7 +1,7 @@
 //! A summary of a model, from which each scheme tells whether it needs to look at the tensors.
 //!
 //! Most models hold numbers in floating point, called weights and biases, and no config of theirs
-//! has a word about quantization. Opening them takes half the time if nobody looks any closer.
+//! has a word about quantization. Opening them takes half the time if no scheme looks any closer.
 
 use std::cell::OnceCell;
 

@@ -24,7 +24,7 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The tiles of scales that have so many columns with their padding.
+    /// The tiles of scales with `columns` columns, padding included.
     pub(super) fn of_columns(columns: u64) -> Self {
         Self { across: columns / COLUMNS }
     }

@@ -1,10 +1,9 @@
-//! What no scheme asked for and must not pass for plain numbers.
+//! Tensors that no scheme asked for and that must not pass for plain numbers.
 //!
-//! A scale beside whole numbers or small floats says that these are codes. If every scheme has
-//! abstained, that is a kind of file which this version does not know, and copying the codes
-//! would be the quiet kind of wrong: the weight is refused. A scale whose weight is gone, or was
-//! decoded without it, is a finding. All of it looks at what is left once the schemes have bid,
-//! so that it contests nothing.
+//! A scale beside integers or small floats means that these are codes. If no scheme bids for them,
+//! this version does not know the format, and copying the codes would be silently wrong: the weight
+//! is refused. A scale whose weight is missing, or was decoded without it, is a finding. Only what
+//! is left after all schemes have bid is looked at, so nothing is contested here.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +33,7 @@ pub(super) fn may_bid(summary: &Summary<'_, '_>) -> bool {
     summary.has_other_names() || summary.configs_speak()
 }
 
-/// Bids for what is left. `quantized` says that anything in the model is.
+/// Bids for what is left. `quantized` is whether anything in the model is.
 pub(super) fn bid(
     evidence: &Evidence<'_>,
     says: Says,
@@ -170,8 +169,8 @@ fn orphan(info: &TensorInfo, scale: &Scale<'_>) -> Finding {
 
 fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
-        "a second scale of {}, which is decoded without it: its values would be others if this \
-         were applied, and nothing says how; leave this scale out if it is not meant to apply",
+        "a second scale of {}, which is decoded without it: nothing says whether and how to apply \
+         it, and applying it would change the values; leave this scale out if it does not apply",
         escaped(&weight.name)
     );
     Finding::of(&info.name, "orphan", message)
@@ -179,8 +178,8 @@ fn beside_decoded(info: &TensorInfo, weight: &TensorInfo) -> Finding {
 
 fn beside_numbers(info: &TensorInfo, weight: &TensorInfo) -> Finding {
     let message = format!(
-        "a scale of {}, whose {} need none: nothing says whether it was applied already; leave \
-         the scale out if it was",
+        "a scale of {}, which is {} and needs none: nothing says whether it was applied already; \
+         leave the scale out if it was",
         escaped(&weight.name),
         weight.stored.name(),
     );

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! P.qweight  I32 [in, out / 8]        nibbles 0 4 1 5 2 6 3 7 of a word are outputs 0 .. 7
-//! P.qzeros   I32 [groups, out / 8]    likewise
+//! P.qzeros   I32 [groups, out / 8]    in the same order
 //! P.scales   F16 [groups, out]
 //! ```
 //!
@@ -130,7 +130,7 @@ const NO_CONFIG: &str = "no quantization config lies beside it; it looks like ei
                          same; put config.json or quant_config.json beside the file, or say that \
                          it is AWQ";
 
-/// The sides, if the user says so.
+/// The sides, if the user chose this reading.
 fn asked(sides: Sides, answer: Option<&str>, why: &str) -> Result<Sides, (&'static str, String)> {
     let variant = sides.variant();
     match answer.and_then(|answer| answer.strip_prefix("awq/")) {

@@ -31,7 +31,7 @@ pub(super) fn bid_for(
         scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
         return;
     };
-    let reason = "says how the rows of a weight lie; read for that";
+    let reason = "describes how the rows of a weight are laid out";
     bids.dropped.extend(format.map(|(id, _)| (id, reason.to_owned())));
     let mut parts = vec![Part { role: "weight", tensor: id }];
     parts.extend(scales.map(|(tensor, _)| Part { role: "SCB", tensor }));

@@ -65,7 +65,7 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
     let found = scales.iter().filter_map(|&(role, found)| Some((role, found?)));
     parts.extend(found.map(|(role, (tensor, _))| Part { role, tensor }));
     let reason = |reason: &str| reason.to_owned();
-    let states = states.map(|(id, _)| (id, reason("says how a weight is stored; read for that")));
+    let states = states.map(|(id, _)| (id, reason("describes how a weight is stored")));
     bids.dropped.extend(states);
     let unused = "a table of numbers that bitsandbytes has built in; compared with that";
     bids.dropped.extend(beside.map.map(|(id, _)| (id, reason(unused))));

@@ -101,7 +101,7 @@ fn bare_bytes<'a>(info: &'a TensorInfo, evidence: &Evidence<'_>) -> Option<&'a s
     (bare && !there("SCB") && !there("weight_format")).then_some(prefix)
 }
 
-/// Likewise for codes: bytes in one column.
+/// Whether these are the codes of such a weight: bytes in one column.
 fn is_bare_codes(info: &TensorInfo) -> bool {
     info.name.ends_with(".weight")
         && info.stored == DType::U8.into()
@@ -146,7 +146,7 @@ fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
     }
 }
 
-/// What is left of a weight that is gone.
+/// A finding for a companion whose weight is missing.
 fn orphan(tensor: &TensorInfo, weight: &str, bids: &mut Bids) {
     let message = format!(
         "it belongs to the quantized weight {weight}, which is in none of the files; \

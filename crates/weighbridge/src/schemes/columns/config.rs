@@ -47,8 +47,8 @@ pub(crate) fn text(settings: &Json, key: &str) -> Option<String> {
 pub(crate) struct Settings<'a, L> {
     /// How weights lie, in the scheme's words.
     pub layout: L,
-    /// Activations are rotated while the model runs (AutoRound's rotations), so that weights are
-    /// of use only to a reader that does the same.
+    /// Activations are rotated while the model runs (AutoRound's rotations): weights make sense only
+    /// together with the same rotation.
     pub rotated: bool,
     /// The bits and the group size of most weights.
     usual: Packed,
@@ -102,7 +102,7 @@ impl Packed {
         Self { bits: self.bits.or(usual.bits), group_size: self.group_size.or(usual.group_size) }
     }
 
-    /// The inputs of a group of `groups` over so many inputs; why that cannot be, otherwise.
+    /// How many inputs each of `groups` groups has, or why they do not fit.
     pub(crate) fn group_size(self, inputs: u64, groups: u64) -> Result<u64, String> {
         let size = match self.group_size {
             Some(size) => size.unwrap_or(inputs),
@@ -186,8 +186,8 @@ impl<'a, L> Settings<'a, L> {
         }
     }
 
-    /// What the bits and group size of a module may be: one, unless a rule leaves it open. Why
-    /// there is none, otherwise.
+    /// The possible bits and group sizes of a module: one, unless a rule leaves it open; or why
+    /// there is none.
     pub(crate) fn of_module(&self, module: &str) -> Result<Vec<Packed>, String> {
         if let Some(&packed) = self.named.get(module) {
             return Ok(vec![packed]);
@@ -223,8 +223,8 @@ impl<'a, L> Settings<'a, L> {
 
 /// What a weight of a rotated model is, and is not.
 pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
-                                  runs (rotation_config), so its values are of use only with \
-                                  the same rotation; if they are wanted all the same, say so";
+                                  runs (rotation_config), so its values make sense only with \
+                                  the same rotation; to decode them all the same, state its scheme";
 
 /// Whether a setting says anything at all.
 fn says(json: Option<&Json>) -> bool {

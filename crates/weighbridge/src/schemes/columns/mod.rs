@@ -63,7 +63,7 @@ pub(crate) struct Columns {
     pub indexed: bool,
 }
 
-/// Codes of so many bits, one behind the other, each standing for itself.
+/// Integer codes of `bits` bits, packed one after the other.
 pub(crate) fn plain_codes(bits: u32) -> Codes {
     let packing = match bits {
         4 => Packing::LowNibbles,
@@ -74,7 +74,7 @@ pub(crate) fn plain_codes(bits: u32) -> Codes {
 }
 
 impl Recipe for Columns {
-    fn is_turned(&self) -> bool {
+    fn is_transposed(&self) -> bool {
         true
     }
 
@@ -228,7 +228,7 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// A piece whose inputs belong to groups as they will.
+    /// A piece whose inputs belong to any groups in any order.
     fn scatter<T: Number + Element>(
         &self,
         piece: &Piece,

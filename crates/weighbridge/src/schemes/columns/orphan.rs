@@ -1,4 +1,4 @@
-//! What is left of a packed weight that is gone.
+//! Companions of a packed weight that is missing.
 
 use crate::catalog::{Finding, TensorInfo};
 use crate::schemes::{Bids, Evidence};

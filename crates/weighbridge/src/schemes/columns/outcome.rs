@@ -17,7 +17,7 @@ pub(crate) fn outcome(
     with_choices(scheme, tensors, config, &[])
 }
 
-/// Likewise, where the user says what every weight is.
+/// The outcome if the user says what every weight is.
 pub(crate) fn outcome_as(
     scheme: &dyn Scheme,
     tensors: &[Stored<'_>],

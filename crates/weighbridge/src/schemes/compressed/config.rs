@@ -61,7 +61,7 @@ pub(super) enum Strategy {
     Tensor,
     /// One for each row.
     Channel,
-    /// One for so many columns of a row.
+    /// One for each group of columns of a row.
     Group(u64),
     /// One for a block of rows and columns.
     Block(u64, u64),
@@ -104,11 +104,11 @@ pub(super) struct Args {
     pub(super) float: Option<bool>,
     pub(super) strategy: Option<Strategy>,
     pub(super) symmetric: Option<bool>,
-    /// Columns are said to be in groups by an order of their own.
+    /// Columns belong to groups in an order of their own.
     pub(super) ordered: bool,
-    /// The config says so, but it cannot be understood.
-    pub(super) odd: bool,
-    /// A format that nobody knows here: the same tensors may mean something else in it.
+    /// The config names a strategy that is not known here.
+    pub(super) has_unknown_strategy: bool,
+    /// A format that is not known here: the same tensors may mean something else in it.
     pub(super) format: Option<Box<str>>,
 }
 
@@ -288,7 +288,7 @@ impl Args {
             strategy,
             symmetric: Some(json.get("symmetric").and_then(Json::as_bool).unwrap_or(true)),
             ordered: ordered || order.and_then(Json::as_bool) == Some(true),
-            odd: strategy.is_none(),
+            has_unknown_strategy: strategy.is_none(),
             format: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Factors that a grid does not hold: packed zero points, and columns in an order of their own.
 //!
 //! Zero points are packed down the rows: codes of consecutive rows of one group follow one
-//! another in words that lie a row of words apart. Each of several stacked matrices begins anew.
+//! another in words that lie a row of words apart. Each of several stacked matrices starts with a new word.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -46,7 +46,7 @@ pub(super) struct PackedZeros {
 }
 
 impl PackedZeros {
-    /// Rows of words that so many rows take.
+    /// Rows of words that `rows` rows take.
     pub(super) fn words_for(rows: u64, bits: u32, stream: bool) -> u64 {
         match stream {
             true => (rows * u64::from(bits)).div_ceil(32),

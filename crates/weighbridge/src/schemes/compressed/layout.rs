@@ -28,7 +28,7 @@ pub(super) struct Layout {
 /// What a code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An integer so many bits wide, stored with half its range added.
+    /// An integer of this many bits, stored with half its range added.
     Packed(u32, Packing),
     /// A signed byte.
     Byte,

@@ -175,7 +175,7 @@ impl<'e, 'a> Module<'e, 'a> {
             _ if settings.transforms(self.name) => self.asked(
                 &[layout],
                 "the config says that its activations are transformed while the model runs \
-                 (transform_config), so its values are of use only with the same transform; if \
+                 (transform_config), so its values make sense only with the same transform; if \
                  they are wanted all the same",
             ),
             Columns::Lost => self.asked(

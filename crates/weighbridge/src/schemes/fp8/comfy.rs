@@ -25,11 +25,11 @@ pub(super) struct Comfy<'a> {
     pub unreadable: bool,
 }
 
-/// What is said of one layer.
+/// The description of one layer.
 pub(super) struct Layer<'a> {
-    /// The tensor that says so, where it is one.
+    /// The tensor that holds it, if it is in one.
     pub tensor: Option<StoredTensor<'a>>,
-    /// The name of the format; why it cannot be read, otherwise.
+    /// The name of the format, or why it cannot be read.
     pub format: Result<String, String>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Comfy<'a> {
         found
     }
 
-    /// What is said of a layer, if anything is.
+    /// The description of a layer, if there is one.
     pub(super) fn layer(&self, evidence: &Evidence<'a>, module: &str) -> Option<Layer<'a>> {
         if let Some((tensor, json)) = comfy::description(evidence, module) {
             let format = json.and_then(|json| format_in(&json, &tensor.1.name));

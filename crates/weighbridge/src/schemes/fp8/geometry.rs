@@ -240,7 +240,7 @@ fn derived(side: u64, cells: u64, what: &str, fused: bool) -> Result<u64, String
     }
 }
 
-/// Powers of two that divide `side` into so many blocks.
+/// Powers of two that divide `side` into `cells` blocks.
 fn powers_of_two(side: u64, cells: u64) -> impl Iterator<Item = u64> {
     (0..40).map(|bits| 1 << bits).filter(move |&block| cells > 1 && side.div_ceil(block) == cells)
 }

@@ -7,12 +7,12 @@ use crate::dtype::DType;
 use crate::schemes::match_budget::MatchBudget;
 use crate::schemes::{Configs, Evidence, Method, modelopt};
 
-/// The configs' say.
+/// The settings.
 #[derive(Debug, Default)]
 pub(super) struct Settings<'a> {
     /// The quantization method in lower case.
     pub method: Option<&'a str>,
-    /// The block size for every weight; why it cannot be read, otherwise.
+    /// The block size for every weight, or why it cannot be read.
     block: Option<Result<[u64; 2], String>>,
     /// Layers with settings of their own.
     layers: Option<&'a Json>,
@@ -22,7 +22,7 @@ pub(super) struct Settings<'a> {
     pub scales_expected: bool,
     /// Modules that are left as they are, as names or patterns.
     excluded: Vec<&'a str>,
-    /// What looking at them may cost.
+    /// What comparing names with them may cost.
     budget: MatchBudget,
     /// The type the model was made in.
     pub model_dtype: Option<DType>,
@@ -50,7 +50,7 @@ pub(super) fn is_mistrals(configs: Configs<'_>) -> bool {
 }
 
 impl<'a> Settings<'a> {
-    /// Gathers it.
+    /// Reads them from all configs.
     pub(super) fn of(evidence: &'a Evidence<'_>) -> Self {
         let (configs, method) = (evidence.configs(), evidence.method());
         let model_type = configs.model().and_then(|config| config.get("model_type")?.as_str());

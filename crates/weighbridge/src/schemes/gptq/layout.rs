@@ -130,7 +130,7 @@ const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning o
 const OPEN_CONFIG: &str = "the config does not say of how many bits its codes are, in how large \
                            groups, or only by a pattern that cannot be read here";
 
-/// The one reading there is, or that the user says it is.
+/// The only reading, or the one that the user chose.
 fn one_of<'e>(
     readings: Vec<Sides>,
     why: &str,
@@ -149,7 +149,7 @@ fn one_of<'e>(
     let shown: Vec<String> =
         readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
     let not_it = answer.map_or_else(String::new, |answer| {
-        format!("; the answer '{}' is none of them", shortened(answer, 40))
+        format!("; '{}', which was given for it, is none of them", shortened(answer, 40))
     });
     let config = match why {
         ROTATED => "",
@@ -224,7 +224,7 @@ fn unknown_width(bits: u64) -> String {
     format!("{bits}-bit GPTQ{planar} cannot be decoded by this version")
 }
 
-/// What the shapes say for codes of so many bits.
+/// What the shapes say for codes of `bits` bits.
 fn sides_of(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
@@ -272,7 +272,7 @@ fn sides_of(
     Ok(Sides { bits, inputs, outputs, groups, group_size, scale_type, less_one })
 }
 
-/// The inputs that so many words hold: all there is room for, unless `g_idx` says less.
+/// The inputs that `words` words hold: all there is room for, unless `g_idx` has fewer.
 fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, String> {
     let bits = u64::from(bits);
     let room = words.checked_mul(32).ok_or("qweight is too large")? / bits;

@@ -86,7 +86,10 @@ fn without_a_config_the_readings_are_named() {
     assert_eq!(stated("gptq/4bit-g32").0, ["4bit-g32"]);
     let (variants, findings) = stated("gptq/8bit-g32");
     assert_eq!(variants, ["undecided"]);
-    assert!(findings[0].contains("'gptq/8bit-g32' is none of them"), "{findings:?}");
+    assert!(
+        findings[0].contains("'gptq/8bit-g32', which was given for it, is none of them"),
+        "{findings:?}"
+    );
 }
 
 /// Rotated weights are another model's to whoever does not rotate along.

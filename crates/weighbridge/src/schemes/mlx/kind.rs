@@ -22,8 +22,7 @@ impl Mode {
         }
     }
 
-    /// What MLX takes for this mode where nothing else is said; for all but affine it is the only
-    /// choice.
+    /// MLX's default for this mode; for all but affine it is the only choice.
     pub(super) fn usual(self) -> Kind {
         let (group, bits) = match self {
             Self::Affine => (64, 4),
@@ -69,19 +68,19 @@ impl Kind {
         }
     }
 
-    /// Whether a row of so many words has so many groups.
+    /// Whether a row of `words` words has `cells` groups.
     pub(super) fn fits(self, words: u64, cells: u64) -> bool {
         let of_words = u128::from(words) * 32;
         let of_cells = u128::from(cells).checked_mul(u128::from(self.group));
         of_cells.and_then(|n| n.checked_mul(u128::from(self.bits))) == Some(of_words)
     }
 
-    /// Elements of a row of so many words that it fits.
+    /// Elements of a row of `words` words.
     pub(super) fn columns(self, words: u64) -> Option<u64> {
         Some(words.checked_mul(32)? / u64::from(self.bits))
     }
 
-    /// Every kind that MLX writes and that so many words and groups a row could be.
+    /// Every kind that MLX writes and that fits rows of `words` words and `cells` groups.
     pub(super) fn readings(affine: bool, words: u64, cells: u64) -> Vec<Self> {
         let groups = |bits| GROUPS.map(|group| Self { mode: Mode::Affine, bits, group });
         let all: Vec<Self> = match affine {

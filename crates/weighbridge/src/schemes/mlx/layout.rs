@@ -275,7 +275,7 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
     let why = match says {
         Says::Nothing => "no config says how many bits it has".to_owned(),
         Says::NotQuantized => "config.json says that it is not quantized".to_owned(),
-        Says::Odd(odd) => format!("config.json cannot be understood: {odd}"),
+        Says::Unreadable(why) => format!("config.json cannot be understood: {why}"),
         Says::Settings { mode, bits, group } => {
             let number = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
             format!(

@@ -18,7 +18,7 @@ use crate::config::HUGGING_FACE;
 use crate::schemes::{Configs, Evidence, Method};
 use crate::text::shortened;
 
-/// What is said about a layer.
+/// What the config says about a layer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Says {
     /// No config speaks of MLX.
@@ -27,12 +27,12 @@ pub(super) enum Says {
     Settings { mode: Mode, bits: Option<u32>, group: Option<u64> },
     /// That it is not quantized.
     NotQuantized,
-    /// Something that cannot be understood.
-    Odd(String),
+    /// Something that cannot be understood, with the reason.
+    Unreadable(String),
 }
 
 impl Says {
-    /// The same, if it names one kind completely.
+    /// The kind, if bits, group and mode are all named.
     pub(super) fn kind(&self) -> Option<Kind> {
         match *self {
             Self::Settings { mode, bits: Some(bits), group: Some(group) } => {
@@ -51,7 +51,7 @@ impl Says {
                     && bits.is_none_or(|bits| bits == kind.bits)
                     && group.is_none_or(|group| group == kind.group)
             }
-            Self::NotQuantized | Self::Odd(_) => false,
+            Self::NotQuantized | Self::Unreadable(_) => false,
         }
     }
 }
@@ -98,14 +98,14 @@ impl<'a> Settings<'a> {
         self.0.is_some()
     }
 
-    /// What is said about the layer of that path.
+    /// What the config says about the layer of that path.
     pub(super) fn layer(&self, path: &str) -> Says {
         let Some(top) = self.0 else { return Says::Nothing };
         match top.get(path) {
             None | Some(Json::Bool(true)) => read(top, false),
             Some(Json::Bool(false)) => Says::NotQuantized,
             Some(own @ Json::Object(_)) => read(own, true),
-            Some(other) => Says::Odd(format!("its entry is {}", shown(other))),
+            Some(other) => Says::Unreadable(format!("its entry is {}", shown(other))),
         }
     }
 }
@@ -119,7 +119,7 @@ fn read(json: &Json, complete: bool) -> Says {
         Some(Err(_)) => None,
     };
     let Some(mode) = mode else {
-        return Says::Odd(format!("mode {} is not known", shown(&json["mode"])));
+        return Says::Unreadable(format!("mode {} is not known", shown(&json["mode"])));
     };
     let number = |key: &str| match json.get(key) {
         None | Some(Json::Null) => Ok(None),
@@ -130,7 +130,7 @@ fn read(json: &Json, complete: bool) -> Says {
     };
     let (bits, group) = match (number("bits"), number("group_size")) {
         (Ok(bits), Ok(group)) => (bits, group),
-        (Err(odd), _) | (_, Err(odd)) => return Says::Odd(odd),
+        (Err(odd), _) | (_, Err(odd)) => return Says::Unreadable(odd),
     };
     let usual = Some(mode.usual()).filter(|_| complete || mode != Mode::Affine);
     Says::Settings {

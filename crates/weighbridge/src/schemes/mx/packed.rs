@@ -79,7 +79,7 @@ fn scale_of_weight<'a>(
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Fp4,
-    /// Six bits: so many are the exponent's.
+    /// Six bits, `exponent` of which are the exponent's.
     Fp6 {
         exponent: u32,
     },
@@ -102,8 +102,8 @@ impl Kind {
     }
 }
 
-/// The number of a six-bit float: a sign, so many bits of exponent, the rest mantissa. There is
-/// neither infinity nor NaN.
+/// The number of a six-bit float: a sign, `exponent_bits` bits of exponent, the rest mantissa. There
+/// is neither infinity nor NaN.
 fn fp6(exponent_bits: u32, code: u8) -> f32 {
     let mantissa_bits = 5 - exponent_bits;
     let bias = (1 << (exponent_bits - 1)) - 1;
@@ -171,7 +171,7 @@ fn six_bits(quark: Option<&Quark>) -> Result<Kind, String> {
 /// What AMD's Quark calls its method.
 pub(super) const QUARK: &str = "quark";
 
-/// What Quark's config says anywhere.
+/// What Quark's config says, at any depth.
 pub(super) struct Quark {
     /// Scales between the codes: its older kind.
     in_band: bool,
@@ -196,7 +196,7 @@ impl Quark {
     }
 }
 
-/// Every text that stands under a key, anywhere in what the config says of quantization.
+/// Every text under a key, anywhere in the config's settings of quantization.
 fn mentions(evidence: &Evidence<'_>, key: &str) -> Vec<String> {
     fn walk(json: &Json, key: &str, found: &mut Vec<String>) {
         match json {

@@ -1,4 +1,4 @@
-//! gpt-oss's experts, turned as transformers turns them.
+//! gpt-oss's experts, transposed as transformers transposes them.
 //!
 //! ```text
 //! part 0   blocks  [E, rows, columns / 32, 16]   two codes a byte, the low nibble first
@@ -22,7 +22,7 @@ use crate::source::{Slab, Staged};
 const BLOCK: usize = 32;
 /// Bytes of a block's codes.
 const BYTES: usize = BLOCK / 2;
-/// Rows turned at a time, and blocks of them: their numbers stay in the second cache.
+/// Rows transposed at a time, and blocks of them: their numbers stay in the second cache.
 const ROWS: usize = 64;
 const BLOCKS: usize = 16;
 
@@ -49,7 +49,7 @@ impl Recipe for Transposed {
         Elements::decode(self, staged, elements_of(&experts, self.matrix()), out)
     }
 
-    fn is_turned(&self) -> bool {
+    fn is_transposed(&self) -> bool {
         true
     }
 
@@ -82,7 +82,7 @@ impl Elements for Transposed {
     }
 
     /// Whole blocks of all rows, as many as make equal parts of a matrix.
-    fn panel(&self, most: u64) -> u64 {
+    fn batch(&self, most: u64) -> u64 {
         let (blocks, block) = (self.columns / BLOCK as u64, self.rows * BLOCK as u64);
         match most / block.max(1) {
             0 => (most / self.rows.max(1) * self.rows).max(most.min(self.rows)),
@@ -91,7 +91,7 @@ impl Elements for Transposed {
     }
 }
 
-/// Some elements of one turned matrix, and the stored blocks that hold them.
+/// Some elements of one transposed matrix, and the stored blocks that hold them.
 struct Panel {
     matrix: u64,
     /// Counted from the first of the matrix.
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn panels_are_equal_parts_of_a_matrix() {
-        let panel = |rows, columns, most| Transposed::new(rows, columns).panel(most);
+        let panel = |rows, columns, most| Transposed::new(rows, columns).batch(most);
         // gpt-oss: 90 blocks are 5 times 18.
         assert_eq!(panel(5760, 2880, 4 << 20), 18 * 32 * 5760);
         assert_eq!(panel(64, 64, 4 << 20), 64 * 64);

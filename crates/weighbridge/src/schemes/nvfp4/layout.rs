@@ -120,7 +120,7 @@ fn answered(
         _ => scales.to_owned(),
     };
     let not_it = answer.map_or_else(String::new, |answer| {
-        format!("; the answer '{}' is none of them", shortened(answer, 40))
+        format!("; '{}', which was given for it, is none of them", shortened(answer, 40))
     });
     Err((
         "ambiguous",
@@ -165,7 +165,7 @@ fn described(
 pub(super) struct Files(Vec<File>);
 
 struct File {
-    /// Descriptions of layers for ComfyUI, by module; why they cannot be read, otherwise.
+    /// Descriptions of layers for ComfyUI, by module, or why they cannot be read.
     layers: Option<Result<Json, &'static str>>,
     /// The file's own metadata names ModelOpt.
     by_modelopt: bool,
