@@ -2,18 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-mod args;
-mod commands;
-mod remedy;
-mod render;
-mod size;
-mod sys;
-mod terminal;
-
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    args.color.write_global();
-    commands::run(args.command)
+    ExitCode::from(weigh::run(std::env::args_os()))
 }

@@ -17,8 +17,17 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 pub(crate) type Stdout = BufWriter<AutoStream<io::StdoutLock<'static>>>;
 
 /// Opens standard output.
-pub(crate) fn stdout() -> Stdout {
+fn stdout() -> Stdout {
     BufWriter::with_capacity(64 << 10, AutoStream::auto(io::stdout().lock()))
+}
+
+/// Writes to standard output, all of it.
+pub(crate) fn print(write: impl FnOnce(&mut Stdout) -> io::Result<()>) -> io::Result<()> {
+    let mut out = stdout();
+    let written = write(&mut out).and_then(|()| out.flush());
+    // A buffer that could not be written must not be tried again when it is dropped.
+    drop(out.into_parts());
+    written
 }
 
 /// The columns of the terminal; `None` when standard output is something else.

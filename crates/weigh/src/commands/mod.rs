@@ -1,7 +1,6 @@
 //! The verbs, one file each, and what they have in common: the exit code.
 
 use std::io;
-use std::process::ExitCode;
 
 use convert::Verb;
 use weighbridge::ops;
@@ -15,7 +14,16 @@ mod diff;
 mod inspect;
 mod progress;
 mod stdin;
+mod stop;
 mod verify;
+
+pub(crate) use convert::Convert;
+pub(crate) use diff::Diff;
+pub(crate) use inspect::Inspect;
+pub(crate) use verify::Verify;
+
+/// The exit code after an error.
+const FAILED: u8 = 2;
 
 /// The exit code after Ctrl-C, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -29,11 +37,11 @@ enum Outcome {
     Interrupted,
 }
 
-/// Runs a command.
-pub(crate) fn run(command: Command) -> ExitCode {
+/// Runs a command, and gives the exit code.
+pub(crate) fn run(command: Command) -> u8 {
     if let Err(error) = weighbridge::internals::simd::asked() {
         terminal::report(&error);
-        return ExitCode::from(2);
+        return FAILED;
     }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
@@ -47,12 +55,12 @@ pub(crate) fn run(command: Command) -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };
-    ExitCode::from(match outcome {
+    match outcome {
         Outcome::Done => 0,
         Outcome::Found => 1,
-        Outcome::Failed => 2,
+        Outcome::Failed => FAILED,
         Outcome::Interrupted => INTERRUPTED,
-    })
+    }
 }
 
 /// What a failed write to standard output means: whoever reads may stop reading, that is no

@@ -8,7 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use weighbridge::Error;
 use weighbridge::ops::{ConvertReport, Progress};
 
-use crate::{render, terminal};
+use super::convert::plan_line;
+use crate::terminal;
 
 /// How much is done, how fast that goes, how long it will take.
 const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
@@ -20,7 +21,7 @@ pub(super) fn bar(plan: impl Fn() -> Result<ConvertReport, Error>) -> Option<Pro
         return None;
     }
     let plan = plan().ok()?;
-    terminal::note(&render::plan_line(&plan));
+    terminal::note(&plan_line(&plan));
     bar_of(plan.write_bytes)
 }
 

@@ -13,29 +13,29 @@ const MOST: usize = 64;
 
 /// Which side of its column a cell keeps to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }
 
 /// A table under construction. Cells must be escaped already.
-pub(super) struct Table<const N: usize> {
+pub(crate) struct Table<const N: usize> {
     columns: [(&'static str, Side); N],
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Table<N> {
-    pub(super) fn new(columns: [(&'static str, Side); N]) -> Self {
+    pub(crate) fn new(columns: [(&'static str, Side); N]) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
-    pub(super) fn row(&mut self, cells: [String; N]) {
+    pub(crate) fn row(&mut self, cells: [String; N]) {
         self.rows.push(cells);
     }
 
     /// Writes head and rows, indented. Nothing is ever cut: on a terminal that is too narrow, a
     /// long first cell gets a line of its own.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         out: &mut dyn Write,
         indent: usize,

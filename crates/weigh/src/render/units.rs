@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 /// `118.4 KiB`; below a kibibyte, `300 B`.
-pub(super) fn bytes(value: u64) -> String {
+pub(crate) fn bytes(value: u64) -> String {
     match scaled(value, 1024.0, &["", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]) {
         Some(text) => text,
         None => format!("{value} B"),
@@ -9,7 +9,7 @@ pub(super) fn bytes(value: u64) -> String {
 }
 
 /// `118.4 KiB (121,216 bytes)`.
-pub(super) fn bytes_exactly(value: u64) -> String {
+pub(crate) fn bytes_exactly(value: u64) -> String {
     match value {
         0..1024 => plural(value, "byte"),
         _ => format!("{} ({} bytes)", bytes(value), grouped(value)),
@@ -17,12 +17,12 @@ pub(super) fn bytes_exactly(value: u64) -> String {
 }
 
 /// `8.03 B`; below a thousand, the number.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     scaled(value, 1000.0, &["", "K", "M", "B", "T", "P", "E"]).unwrap_or_else(|| value.to_string())
 }
 
 /// `8.03 B (8,030,261,248)`.
-pub(super) fn count_exactly(value: u64) -> String {
+pub(crate) fn count_exactly(value: u64) -> String {
     match value {
         0..1000 => count(value),
         _ => format!("{} ({})", count(value), grouped(value)),
@@ -30,7 +30,7 @@ pub(super) fn count_exactly(value: u64) -> String {
 }
 
 /// `8,030,261,248`.
-pub(super) fn grouped(value: u64) -> String {
+pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn grouped(value: u64) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn plural(count: u64, noun: &str) -> String {
+pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 

@@ -9,7 +9,7 @@ const LEAST: usize = 40;
 
 /// Writes text whose first line starts at column `column`; further lines are indented by
 /// `indent`. Words longer than a line are not broken.
-pub(super) fn wrapped(
+pub(crate) fn wrapped(
     out: &mut dyn Write,
     width: Option<usize>,
     indent: usize,

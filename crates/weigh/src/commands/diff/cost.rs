@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use weighbridge::ops::{DiffReport, DiffTensor};
 
-use super::diff::kind;
-use super::units::plural;
+use super::render::kind;
+use crate::render::units::plural;
 
 /// Weights that went from one kind of storage to another.
 struct Group {

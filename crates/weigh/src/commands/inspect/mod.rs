@@ -1,44 +1,42 @@
 //! `weigh inspect MODEL...`.
 
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::Path;
 
+use weighbridge::internals::text::escaped;
 use weighbridge::ops::{InspectOptions, Report};
 use weighbridge::{Error, FileAccess, Model, OpenOptions, ops};
 
 use super::{Outcome, after_write, stdin};
-use crate::args::Inspect;
-use crate::render::{self, Page};
+use crate::render::{self, Page, TITLE};
 use crate::terminal::{self, Stdout};
 
+mod args;
+mod metadata;
+mod problems;
+mod summary;
+mod tensors;
+
+pub(crate) use args::Inspect;
+
 pub(super) fn run(args: &Inspect) -> Outcome {
-    let mut out = terminal::stdout();
     let mut outcome = Outcome::Done;
-    let written = match args.json {
-        true => as_json(args, &mut out, &mut outcome),
-        false => as_text(args, &mut out, &mut outcome),
-    };
-    let written = written.and_then(|()| out.flush());
-    // A buffer that could not be written must not be tried again when it is dropped.
-    drop(out.into_parts());
+    let written = terminal::print(|out| match args.json {
+        true => as_json(args, out, &mut outcome),
+        false => as_text(args, out, &mut outcome),
+    });
     after_write(written, outcome)
 }
 
 fn as_text(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Result<()> {
-    let page = Page {
-        width: terminal::width(),
-        quiet: args.quiet,
-        verbose: args.verbose,
-        metadata: args.metadata || args.full_metadata,
-        full_metadata: args.full_metadata,
-    };
+    let page = Page::on_terminal(args.verbose);
     let options = options(args, false);
     let mut first = true;
     each_model(args, &options, outcome, |model, report| {
         if !std::mem::take(&mut first) && !args.quiet {
             writeln!(out)?;
         }
-        render::report(out, &page, model, &report)?;
+        write(out, &page, args, model, &report)?;
         out.flush()
     })
 }
@@ -96,4 +94,34 @@ fn open(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
         true => stdin::open(opener).map(|model| vec![model]),
         false => opener.open_all(name),
     }
+}
+
+/// Writes the report on one model: what is wrong comes first, then what it is, then the lists that
+/// were asked for.
+fn write(
+    out: &mut dyn Write,
+    page: &Page,
+    args: &Inspect,
+    model: &Model,
+    report: &Report,
+) -> io::Result<()> {
+    if args.quiet && report.problems.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{TITLE}{}{TITLE:#}", escaped(&report.path))?;
+    problems::write(out, page, &report.problems)?;
+    if args.quiet {
+        return Ok(());
+    }
+    if !report.problems.is_empty() {
+        writeln!(out)?;
+    }
+    summary::write(out, page, report)?;
+    if let Some(tensors) = &report.tensors {
+        tensors::write(out, page, tensors)?;
+    }
+    if args.metadata || args.full_metadata {
+        metadata::write(out, args.full_metadata, model)?;
+    }
+    Ok(())
 }

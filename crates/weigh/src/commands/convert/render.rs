@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{ConversionReport, ConvertReport};
 
-use super::summary::{dropped, labelled, remarks};
-use super::table::{Side, Table};
-use super::units::{bytes, bytes_exactly, count, grouped, plural};
-use super::{ALARM, Page, TITLE};
+use crate::render::lists::{dropped, labelled, remarks};
+use crate::render::table::{Side, Table};
+use crate::render::units::{bytes, bytes_exactly, count, grouped, plural};
+use crate::render::{ALARM, Page, TITLE};
 
 /// Writes the report on a conversion, or the plan of one.
-pub(crate) fn write(
+pub(super) fn write(
     out: &mut dyn Write,
     page: &Page,
     report: &ConvertReport,
@@ -32,7 +32,7 @@ pub(crate) fn write(
 }
 
 /// What is about to be done, in a line.
-pub(crate) fn plan_line(report: &ConvertReport) -> String {
+pub(in crate::commands) fn plan_line(report: &ConvertReport) -> String {
     format!(
         "{} to read, {} to write, {}, {} of memory beside the headers",
         bytes(report.read_bytes),

@@ -1,16 +1,20 @@
 //! `weigh verify OUT --against MODEL`.
 
-use std::io::{self, Write as _};
-use std::sync::atomic::Ordering;
+use std::io;
 
 use weighbridge::ops::{self, VerifyReport};
 use weighbridge::{Error, FileAccess};
 
-use super::convert::Stop;
+use super::stop::Stop;
 use super::{Outcome, after_write, progress};
-use crate::args::Verify;
-use crate::render::{self, Page};
+use crate::render::{self as pages, Page};
 use crate::terminal;
+
+mod args;
+mod render;
+
+pub(crate) use args::Verify;
+pub(super) use render::write;
 
 pub(super) fn run(args: &Verify) -> Outcome {
     let stop = Stop::on_interrupt();
@@ -19,13 +23,7 @@ pub(super) fn run(args: &Verify) -> Outcome {
             let outcome = if report.ok { Outcome::Done } else { Outcome::Found };
             after_write(show(args, &report), outcome)
         }
-        Err(error) => {
-            terminal::report(&error);
-            match stop.asked.load(Ordering::Relaxed) {
-                true => Outcome::Interrupted,
-                false => Outcome::Failed,
-            }
-        }
+        Err(error) => stop.failed(&error),
     }
 }
 
@@ -34,10 +32,10 @@ fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
     let model = opener.open(&args.against)?;
     // What answers a question about the model is no question of the output.
     let output = weighbridge::OpenOptions::new().access(FileAccess::Read).open(&args.output)?;
-    stop.begun.store(true, Ordering::Relaxed);
+    stop.begin();
     let mut options = args.wishes.options(&args.output).cancel(stop.asked.clone());
     let bytes = output.sources().iter().map(weighbridge::Source::file_bytes).sum();
-    let bar = if args.wishes.quiet { None } else { progress::bar_of(bytes) };
+    let bar = if args.wishes.report.quiet { None } else { progress::bar_of(bytes) };
     if let Some(bar) = &bar {
         options = options.progress(progress::heard_by(bar));
     }
@@ -52,23 +50,12 @@ fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
 }
 
 fn show(args: &Verify, report: &VerifyReport) -> io::Result<()> {
-    if args.wishes.quiet {
+    if args.wishes.report.quiet {
         return Ok(());
     }
-    let mut out = terminal::stdout();
-    let page = Page {
-        width: terminal::width(),
-        quiet: false,
-        verbose: args.wishes.verbose,
-        metadata: false,
-        full_metadata: false,
-    };
-    let written = match args.wishes.json {
-        true => render::json(&mut out, report),
-        false => render::verify(&mut out, &page, report),
-    };
-    let written = written.and_then(|()| out.flush());
-    // A buffer that could not be written must not be tried again when it is dropped.
-    drop(out.into_parts());
-    written
+    let page = Page::on_terminal(args.wishes.report.verbose);
+    terminal::print(|out| match args.wishes.report.json {
+        true => pages::json(out, report),
+        false => render::write(out, &page, report),
+    })
 }

@@ -1,6 +1,5 @@
-//! What can be typed to have a model written, or an output checked.
+//! What can be typed to have a model written.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
@@ -9,7 +8,7 @@ use weighbridge::DType;
 use weighbridge::catalog::Value;
 use weighbridge::ops::{ConvertOptions, OutputType};
 
-use super::{EXIT_CODES, Open, Select};
+use crate::args::{EXIT_CODES, Open, Report, Select, Work, parse_rename};
 use crate::size::parse_size;
 
 #[derive(ClapArgs)]
@@ -45,25 +44,6 @@ pub(crate) struct Convert {
     pub(crate) wishes: Wishes,
 }
 
-#[derive(ClapArgs)]
-#[command(after_help = EXIT_CODES)]
-pub(crate) struct Verify {
-    /// What was written: a file or a directory
-    #[arg(value_name = "OUT")]
-    pub(crate) output: PathBuf,
-
-    /// The model it was made from
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) against: PathBuf,
-
-    /// It was made by `dequantize`: a type that was asked for is for what was decoded
-    #[arg(long)]
-    pub(crate) dequantized: bool,
-
-    #[command(flatten)]
-    pub(crate) wishes: Wishes,
-}
-
 // What an output is made with, and checked with. No doc comment: clap would take it for the help
 // of the whole command.
 #[derive(ClapArgs)]
@@ -94,25 +74,11 @@ pub(crate) struct Wishes {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_shard_size: Option<u64>,
 
-    /// The most memory for pieces of weights, over all threads, like 64MiB; headers come on top
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    max_memory: Option<u64>,
+    #[command(flatten)]
+    work: Work,
 
-    /// How many threads work; the output is the same [default: as many as the machine has]
-    #[arg(short = 'j', long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-
-    /// Report as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Report nothing but errors
-    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
-    pub(crate) quiet: bool,
-
-    /// Show every note and dropped tensor
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) report: Report,
 
     #[command(flatten)]
     pub(crate) select: Select,
@@ -134,10 +100,10 @@ impl Wishes {
         if let Some(bytes) = self.max_shard_size {
             options = options.max_shard_size(bytes);
         }
-        if let Some(bytes) = self.max_memory {
+        if let Some(bytes) = self.work.max_memory {
             options = options.max_memory(bytes);
         }
-        if let Some(threads) = self.threads {
+        if let Some(threads) = self.work.threads {
             options = options.threads(threads);
         }
         for (matches, dtype) in self.cast.clone() {
@@ -189,13 +155,6 @@ fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
         _ => return Err(format!("{name} is not f32, bf16 or f16")),
     };
     Ok((Regex::new(expression).map_err(|e| e.to_string())?, dtype))
-}
-
-/// `RE=name`, split at the first `=` that is none of the expression's own (`(?=`, `(?<=`): those
-/// are not known here, so at the first.
-pub(super) fn parse_rename(text: &str) -> Result<(Regex, String), String> {
-    let (expression, to) = text.split_once('=').ok_or("there is no '='")?;
-    Ok((Regex::new(expression).map_err(|e| e.to_string())?, to.to_owned()))
 }
 
 /// `key=type:value`.

@@ -1,29 +1,27 @@
 //! `weigh diff A B`.
 
-use std::io::{self, Write as _};
-use std::sync::atomic::Ordering;
+use std::io;
 
 use weighbridge::Source;
 use weighbridge::ops::{self, DiffReport};
 use weighbridge::{Error, FileAccess, Model};
 
-use super::convert::Stop;
+use super::stop::Stop;
 use super::{Outcome, after_write, progress};
-use crate::args::Diff;
-use crate::render::{self, Page};
+use crate::render::{self as pages, Page};
 use crate::terminal;
+
+mod args;
+mod cost;
+mod render;
+
+pub(crate) use args::Diff;
 
 pub(super) fn run(args: &Diff) -> Outcome {
     let stop = Stop::on_interrupt();
     match diff(args, &stop) {
         Ok(report) => after_write(show(args, &report), outcome(&report)),
-        Err(error) => {
-            terminal::report(&error);
-            match stop.asked.load(Ordering::Relaxed) {
-                true => Outcome::Interrupted,
-                false => Outcome::Failed,
-            }
-        }
+        Err(error) => stop.failed(&error),
     }
 }
 
@@ -50,9 +48,9 @@ fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
     let opener = args.open.options(FileAccess::Read);
     let (a, b) = (opener.open(&args.a)?, opener.open(&args.b)?);
-    stop.begun.store(true, Ordering::Relaxed);
+    stop.begin();
     let bytes = |model: &Model| model.sources().iter().map(Source::file_bytes).sum::<u64>();
-    let bar = if args.quiet { None } else { progress::bar_of(bytes(&a) + bytes(&b)) };
+    let bar = if args.report.quiet { None } else { progress::bar_of(bytes(&a) + bytes(&b)) };
     if let Some(bar) = &bar {
         options = options.progress(progress::heard_by(bar));
     }
@@ -64,23 +62,12 @@ fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
 }
 
 fn show(args: &Diff, report: &DiffReport) -> io::Result<()> {
-    if args.quiet {
+    if args.report.quiet {
         return Ok(());
     }
-    let mut out = terminal::stdout();
-    let page = Page {
-        width: terminal::width(),
-        quiet: false,
-        verbose: args.verbose,
-        metadata: false,
-        full_metadata: false,
-    };
-    let written = match args.json {
-        true => render::json(&mut out, report),
-        false => render::diff(&mut out, &page, report, args.sort, args.limit),
-    };
-    let written = written.and_then(|()| out.flush());
-    // A buffer that could not be written must not be tried again when it is dropped.
-    drop(out.into_parts());
-    written
+    let page = Page::on_terminal(args.report.verbose);
+    terminal::print(|out| match args.report.json {
+        true => pages::json(out, report),
+        false => render::write(out, &page, report, args.sort, args.limit),
+    })
 }

@@ -1,6 +1,5 @@
 //! What can be typed to have two models compared.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,9 +8,7 @@ use regex::Regex;
 use weighbridge::Error;
 use weighbridge::ops::{DiffOptions, FailOver, Metric, Values};
 
-use super::convert::parse_rename;
-use super::{EXIT_CODES, Open, Select};
-use crate::size::parse_size;
+use crate::args::{EXIT_CODES, Open, Report, Select, Work, parse_rename};
 
 #[derive(ClapArgs)]
 #[command(after_help = EXIT_CODES)]
@@ -55,25 +52,11 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "RE")]
     transpose: Vec<Regex>,
 
-    /// The most memory for pieces of weights, over all threads, like 64MiB; headers come on top
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    max_memory: Option<u64>,
+    #[command(flatten)]
+    work: Work,
 
-    /// How many threads work; the report is the same [default: as many as the machine has]
-    #[arg(short = 'j', long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-
-    /// Report as JSON, every pair with all its figures
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Report nothing but errors: the exit code tells
-    #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
-    pub(crate) quiet: bool,
-
-    /// Show every line of every list
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) report: Report,
 
     #[command(flatten)]
     select: Select,
@@ -112,10 +95,10 @@ impl Diff {
         if let Some(rule) = &self.fail_over {
             options = options.fail_over(rule.clone());
         }
-        if let Some(bytes) = self.max_memory {
+        if let Some(bytes) = self.work.max_memory {
             options = options.max_memory(bytes);
         }
-        if let Some(threads) = self.threads {
+        if let Some(threads) = self.work.threads {
             options = options.threads(threads);
         }
         for (matches, to) in self.rename.clone() {

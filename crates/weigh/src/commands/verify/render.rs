@@ -5,11 +5,15 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::VerifyReport;
 
-use super::units::{bytes_exactly, grouped, plural};
-use super::{ALARM, Page};
+use crate::render::units::{bytes_exactly, grouped, plural};
+use crate::render::{ALARM, Page};
 
 /// Writes the report on a comparison with the source.
-pub(crate) fn write(out: &mut dyn Write, page: &Page, report: &VerifyReport) -> io::Result<()> {
+pub(in crate::commands) fn write(
+    out: &mut dyn Write,
+    page: &Page,
+    report: &VerifyReport,
+) -> io::Result<()> {
     let checked = plural(report.checked, "tensor");
     let bytes = bytes_exactly(report.bytes);
     match report.ok {

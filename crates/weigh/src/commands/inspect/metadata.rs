@@ -11,8 +11,8 @@ use weighbridge::Source;
 use weighbridge::catalog::{ArrayRef, Value};
 use weighbridge::internals::text::{escaped, shortened};
 
-use super::units::grouped;
-use super::{LABEL, Page};
+use crate::render::LABEL;
+use crate::render::units::grouped;
 
 /// Characters of a text, elements of an array.
 const MOST_TEXT: usize = 100;
@@ -22,14 +22,14 @@ const MOST_INNER: usize = 24;
 /// Structures inside structures are not followed further than this.
 const MOST_DEPTH: usize = 3;
 
-pub(super) fn write(out: &mut dyn Write, page: &Page, model: &Model) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, in_full_length: bool, model: &Model) -> io::Result<()> {
     writeln!(out)?;
     let entries = model.metadata();
     if entries.is_empty() {
         return writeln!(out, "  no metadata");
     }
     for (key, value, source) in entries {
-        let text = match page.full_metadata {
+        let text = match in_full_length {
             true => in_full(value, source),
             false => in_short(value, source),
         };

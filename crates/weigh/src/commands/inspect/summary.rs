@@ -2,14 +2,13 @@
 
 use std::io::{self, Write};
 
-use unicode_width::UnicodeWidthStr as _;
 use weighbridge::internals::text::{escaped, shortened};
-use weighbridge::ops::{Dropped, FileReport, Report, SchemeReport};
+use weighbridge::ops::{FileReport, Report, SchemeReport};
 
-use super::table::{Side, Table};
-use super::units::{bytes, bytes_exactly, count, count_exactly, grouped, plural};
-use super::wrap::wrapped;
-use super::{LABEL, Page};
+use crate::render::Page;
+use crate::render::lists::{dropped, labelled, more, remarks};
+use crate::render::table::{Side, Table};
+use crate::render::units::{bytes, bytes_exactly, count, count_exactly, grouped, plural};
 
 /// A model's name for itself may be a novel.
 const MOST_NAME: usize = 60;
@@ -70,20 +69,6 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     labelled(out, page, &facts)
 }
 
-/// Lines of a label and its value.
-pub(super) fn labelled(
-    out: &mut dyn Write,
-    page: &Page,
-    facts: &[(&str, String)],
-) -> io::Result<()> {
-    let widest = facts.iter().map(|(label, _)| label.width()).max().unwrap_or(0);
-    for (label, value) in facts {
-        write!(out, "  {LABEL}{label:widest$}{LABEL:#}  ")?;
-        wrapped(out, page.width, widest + 4, widest + 4, value)?;
-    }
-    Ok(())
-}
-
 /// `42 I32, 22 F16`, the most frequent first.
 fn dtypes(page: &Page, report: &Report) -> String {
     let mut all: Vec<_> = report.dtypes.iter().collect();
@@ -128,43 +113,4 @@ fn scheme_row(row: &SchemeReport, all: u64) -> [String; 6] {
         bytes(row.bytes),
         format!("{share:.1}%"),
     ]
-}
-
-/// What was decided, and what is worth knowing.
-pub(super) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io::Result<()> {
-    if notes.is_empty() {
-        return Ok(());
-    }
-    writeln!(out)?;
-    let shown = page.shown(notes.len());
-    for note in &notes[..shown] {
-        write!(out, "  {LABEL}note:{LABEL:#} ")?;
-        wrapped(out, page.width, 8, 8, &escaped(note))?;
-    }
-    more(out, notes.len() - shown)
-}
-
-/// Stored tensors that go nowhere.
-pub(super) fn dropped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
-    if all.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n  {LABEL}no weight needs{LABEL:#}")?;
-    let shown = page.shown(all.len());
-    for tensor in &all[..shown] {
-        let text = format!("{}: {}", escaped(&tensor.name), escaped(&tensor.reason));
-        write!(out, "    ")?;
-        wrapped(out, page.width, 6, 4, &text)?;
-    }
-    more(out, all.len() - shown)
-}
-
-fn more(out: &mut dyn Write, rest: usize) -> io::Result<()> {
-    match rest {
-        0 => Ok(()),
-        rest => {
-            let rest = grouped(rest as u64);
-            writeln!(out, "    {LABEL}and {rest} more, see --verbose or --json{LABEL:#}")
-        }
-    }
 }

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::TensorReport;
 
-use super::Page;
-use super::table::{Side, Table};
-use super::units::bytes;
+use crate::render::Page;
+use crate::render::table::{Side, Table};
+use crate::render::units::bytes;
 
 pub(super) fn write(out: &mut dyn Write, page: &Page, tensors: &[TensorReport]) -> io::Result<()> {
     let mut table = Table::new([

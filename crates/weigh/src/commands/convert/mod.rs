@@ -3,17 +3,21 @@
 use std::error::Error as _;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use weighbridge::ops::{ConvertOptions, ConvertReport, VerifyReport};
 use weighbridge::{Error, FileAccess, Model, OpenOptions};
 
-use super::{INTERRUPTED, Outcome, after_write, progress, stdin};
-use crate::args::Convert;
-use crate::render::{self, Page};
+use super::stop::Stop;
+use super::{Outcome, after_write, progress, stdin};
+use crate::render::{self as pages, Page};
 use crate::terminal;
+
+mod args;
+mod render;
+
+pub(crate) use args::{Convert, Wishes};
+pub(super) use render::plan_line;
 
 /// What is to be done, and how its outcome is checked.
 #[derive(Clone, Copy)]
@@ -41,13 +45,7 @@ pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
         }
         // Whoever reads a stream may stop reading early.
         Err(error) if is_stream(args) && is_closed_pipe(&error) => Outcome::Done,
-        Err(error) => {
-            terminal::report(&error);
-            match stop.asked.load(Ordering::Relaxed) {
-                true => Outcome::Interrupted,
-                false => Outcome::Failed,
-            }
-        }
+        Err(error) => stop.failed(&error),
     }
 }
 
@@ -65,7 +63,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         }
         false => opener.open(&args.model)?,
     };
-    stop.begun.store(true, Ordering::Relaxed);
+    stop.begin();
     let mut options = args
         .wishes
         .options(&args.output)
@@ -75,7 +73,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         .cancel(stop.asked.clone());
     // The length of the bar is that of the plan.
     let planned = || (verb.convert)(&model, &options.clone().dry_run(true));
-    let bar = match args.wishes.quiet || args.dry_run {
+    let bar = match args.wishes.report.quiet || args.dry_run {
         true => None,
         false => progress::bar(planned),
     };
@@ -142,7 +140,7 @@ fn after_show(args: &Convert, shown: io::Result<()>, outcome: Outcome) -> Outcom
 }
 
 fn show(args: &Convert, done: &Done) -> io::Result<()> {
-    if args.wishes.quiet {
+    if args.wishes.report.quiet {
         return Ok(());
     }
     if is_stream(args) {
@@ -151,11 +149,7 @@ fn show(args: &Convert, done: &Done) -> io::Result<()> {
         write(&mut out, args, done, None)?;
         return anstream::stderr().write_all(&out);
     }
-    let mut out = terminal::stdout();
-    let written = write(&mut out, args, done, terminal::width()).and_then(|()| out.flush());
-    // A buffer that could not be written must not be tried again when it is dropped.
-    drop(out.into_parts());
-    written
+    terminal::print(|out| write(out, args, done, terminal::width()))
 }
 
 fn write(
@@ -164,42 +158,13 @@ fn write(
     done: &Done,
     width: Option<usize>,
 ) -> io::Result<()> {
-    if args.wishes.json {
-        return render::json(out, done);
+    if args.wishes.report.json {
+        return pages::json(out, done);
     }
-    let page = Page {
-        width,
-        quiet: false,
-        verbose: args.wishes.verbose,
-        metadata: false,
-        full_metadata: false,
-    };
-    render::convert(out, &page, &done.written, args.dry_run)?;
+    let page = Page { width, verbose: args.wishes.report.verbose };
+    render::write(out, &page, &done.written, args.dry_run)?;
     match &done.verified {
-        Some(verified) => render::verify(out, &page, verified),
+        Some(verified) => super::verify::write(out, &page, verified),
         None => Ok(()),
-    }
-}
-
-/// What Ctrl-C does: while the model is opened it ends the process; after that it asks the work to
-/// be put away in order. Whoever cannot wait types it twice.
-pub(super) struct Stop {
-    pub(super) begun: Arc<AtomicBool>,
-    pub(super) asked: Arc<AtomicBool>,
-}
-
-impl Stop {
-    pub(super) fn on_interrupt() -> Self {
-        let [begun, asked] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-        let stop = Self { begun: begun.clone(), asked: asked.clone() };
-        // Without a handler Ctrl-C ends the process at once, which is no worse than before.
-        let _ = ctrlc::set_handler(move || {
-            if asked.swap(true, Ordering::Relaxed) || !begun.load(Ordering::Relaxed) {
-                weighbridge::internals::output::discard_unfinished();
-                std::process::exit(INTERRUPTED.into());
-            }
-            terminal::note("stopping; Ctrl-C again ends at once");
-        });
-        stop
     }
 }

@@ -9,10 +9,10 @@ use weighbridge::Remedy;
 use weighbridge::catalog::Finding;
 use weighbridge::internals::text::escaped;
 
-use super::units::{grouped, plural};
-use super::wrap::wrapped;
-use super::{ALARM, LABEL, MOST, Page};
 use crate::remedy;
+use crate::render::units::{grouped, plural};
+use crate::render::wrap::wrapped;
+use crate::render::{ALARM, LABEL, MOST, Page};
 
 /// Names shown of each group where a kind has several.
 const FEW: usize = 3;

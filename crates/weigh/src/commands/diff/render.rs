@@ -6,16 +6,16 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric, Status};
 
-use super::diff_cost as cost;
-use super::table::{Side, Table};
-use super::units::{grouped, plural};
-use super::{ALARM, Page};
+use super::cost;
+use crate::render::table::{Side, Table};
+use crate::render::units::{grouped, plural};
+use crate::render::{ALARM, Page};
 
 /// Lines of a list, unless another number is asked for.
 const LINES: usize = 20;
 
 /// Writes the report on a comparison.
-pub(crate) fn write(
+pub(super) fn write(
     out: &mut dyn Write,
     page: &Page,
     report: &DiffReport,

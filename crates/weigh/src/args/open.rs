@@ -1,0 +1,65 @@
+//! How models are opened.
+
+use clap::Args as ClapArgs;
+use regex::Regex;
+use weighbridge::{FileAccess, OpenOptions};
+
+use super::limits::LimitArgs;
+
+#[derive(ClapArgs)]
+#[command(next_help_heading = "Opening")]
+pub(crate) struct Open {
+    /// Take one branch of a nested checkpoint
+    #[arg(long, value_name = "KEY")]
+    root: Option<String>,
+
+    /// Refuse a pickle that names anything outside the known set
+    #[arg(long)]
+    strict_pickle: bool,
+
+    /// What the matching weights are, where a file cannot tell; may be repeated, the first match
+    /// counts
+    #[arg(long, value_name = "RE=SCHEME/VARIANT", value_parser = parse_answer)]
+    scheme: Vec<(Regex, String)>,
+
+    /// Map files into memory, as `inspect` does
+    #[arg(long, overrides_with = "no_mmap")]
+    mmap: bool,
+
+    /// Read files by position, as commands do that read whole files
+    #[arg(long, overrides_with = "mmap")]
+    no_mmap: bool,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl Open {
+    /// The options as the library takes them; `usual` is how files are read unless a flag says
+    /// otherwise.
+    pub(crate) fn options(&self, usual: FileAccess) -> OpenOptions {
+        let access = match (self.mmap, self.no_mmap) {
+            (true, _) => FileAccess::Map,
+            (_, true) => FileAccess::Read,
+            _ => usual,
+        };
+        let mut options = OpenOptions::new()
+            .access(access)
+            .limits(self.limits.limits())
+            .strict_pickle(self.strict_pickle);
+        for (matches, says) in self.scheme.clone() {
+            options = options.scheme(move |name| matches.is_match(name), &says);
+        }
+        match &self.root {
+            Some(key) => options.root(key),
+            None => options,
+        }
+    }
+}
+
+/// `RE=scheme/variant`, split at the last `=`: an expression may hold one.
+fn parse_answer(text: &str) -> Result<(Regex, String), String> {
+    let (expression, says) = text.rsplit_once('=').ok_or("there is no '='")?;
+    let matches = Regex::new(expression).map_err(|e| e.to_string())?;
+    Ok((matches, says.to_owned()))
+}
