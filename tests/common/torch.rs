@@ -10,7 +10,7 @@ use weighbridge::internals::source::{Slab, Source};
 pub fn open(input: Input, strict: bool) -> weighbridge::Result<Source> {
     let budget = Budget::new(Limits::default());
     let stem = input.name().file_stem().unwrap().to_string_lossy().into_owned();
-    let container = recognize(&input)?.expect("recognised");
+    let (container, _) = recognize(&input)?.expect("recognised");
     assert_eq!(container.name(), "pth");
     let opening = Opening { budget: &budget, stem: &stem, root: None, strict_pickle: strict };
     let catalog = container.open(&input, &opening)?;

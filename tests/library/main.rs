@@ -13,6 +13,7 @@ mod foreign_source;
 mod ggml;
 mod limits;
 mod locate;
+mod memory_folder;
 mod names;
 mod plain;
 mod pth;

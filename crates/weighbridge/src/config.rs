@@ -10,6 +10,9 @@ pub(crate) const HUGGING_FACE: &str = "config.json";
 /// What describes a model in Mistral's own files.
 pub(crate) const MISTRAL: &str = "params.json";
 
+/// What describes an adapter.
+pub(crate) const ADAPTER: &str = "adapter_config.json";
+
 /// One of them.
 #[derive(Clone, Debug)]
 pub struct Config {

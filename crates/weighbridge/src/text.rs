@@ -37,6 +37,17 @@ pub fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
+/// "a, b and c", with `last` for "and".
+#[must_use]
+pub fn listed<T: AsRef<str>>(words: &[T], last: &str) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        None => String::new(),
+        Some((one, [])) => (*one).to_owned(),
+        Some((end, front)) => format!("{} {last} {end}", front.join(", ")),
+    }
+}
+
 /// Whether a character can be shown as it is: no control, no mark that hides or reorders text.
 #[must_use]
 pub fn is_harmless(c: char) -> bool {

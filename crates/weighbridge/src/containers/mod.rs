@@ -13,12 +13,21 @@ use crate::limits::Budget;
 use crate::source::{Format, MetadataArrays};
 
 pub mod apr;
+pub mod conventions;
 pub mod gguf;
 pub mod npz;
 pub mod pth;
 pub mod safetensors;
+mod table;
 pub mod writing;
 pub(crate) mod zip;
+
+pub use conventions::Conventions;
+pub(crate) use table::look_alikes;
+pub use table::{
+    by_extension, by_preference, is_index, is_not_weights, is_weights_or_index, labels,
+    weight_extensions,
+};
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
@@ -44,6 +53,15 @@ pub struct Probe<'a> {
     pub input: &'a Input,
 }
 
+impl Probe<'_> {
+    /// Whether the file has an extension of these, in any letter case.
+    #[must_use]
+    pub fn is_named_as(&self, conventions: &Conventions) -> bool {
+        let extension = self.input.name().extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| conventions.extension(extension).is_some())
+    }
+}
+
 /// How many bytes of a file's start a [`Probe`] holds.
 pub const PROBE_BYTES: usize = 4096;
 
@@ -64,8 +82,8 @@ pub trait Container: MetadataArrays {
     /// Its name in reports.
     fn name(&self) -> &'static str;
 
-    /// File extensions, lower case, without the dot.
-    fn extensions(&self) -> &'static [&'static str];
+    /// How its files are named, found and told apart.
+    fn conventions(&self) -> &'static Conventions;
 
     /// Whether this is such a file. Must be cheap and must not fail on anything.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition;
@@ -80,22 +98,17 @@ pub fn format_of(container: &'static dyn Container) -> Format {
     Format { name: container.name(), arrays: container }
 }
 
-/// The container a file belongs to, by content; the extension breaks a tie.
-pub fn recognize(input: &Input) -> Result<Option<&'static dyn Container>> {
+/// The container a file belongs to, by content, and how sure it is; the extension breaks a tie.
+pub fn recognize(input: &Input) -> Result<Option<(&'static dyn Container, Recognition)>> {
     let head = input.head(PROBE_BYTES)?;
     let probe = Probe { head: &head, input };
-    let extension = input.name().extension().and_then(|extension| extension.to_str());
-    let named = |c: &dyn Container| {
-        let fits = |name: &str| c.extensions().iter().any(|known| known.eq_ignore_ascii_case(name));
-        extension.is_some_and(fits)
-    };
     let best = CONTAINERS
         .iter()
         .map(|&container| (container.recognize(&probe), container))
         .filter(|(recognition, _)| *recognition > Recognition::No)
-        .map(|(recognition, container)| (recognition, named(container), container))
+        .map(|(recognition, c)| (recognition, probe.is_named_as(c.conventions()), c))
         .reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
-    Ok(best.map(|(.., container)| container))
+    Ok(best.map(|(recognition, _, container)| (container, recognition)))
 }
 
 /// Lists the tensors whose bytes lie beyond the end of a file that was cut short, after one line

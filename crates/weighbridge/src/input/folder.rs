@@ -12,6 +12,16 @@ pub trait Folder: Send + Sync {
     /// a file is `NotADirectory`.
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>>;
 
+    /// What lies at `path`. A path that does not exist is `NotFound`.
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        let Some(name) = path.file_name() else {
+            return self.list(path).map(|_| EntryKind::Folder);
+        };
+        let entries = self.list(path.parent().unwrap_or(Path::new("")))?;
+        let found = entries.into_iter().find(|entry| entry.name == name);
+        found.map(|entry| entry.kind).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Opens a file. A path that does not exist is `NotFound`, a folder is `IsADirectory`.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
 }

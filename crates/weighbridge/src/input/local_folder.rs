@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{EntryKind, FileAccess, Folder, FolderEntry, ReadAt, file};
+use crate::error::Error;
+use crate::text::escaped;
 
 /// A directory of the file system. Absolute paths and links lead out of it, as they do for every
 /// program.
@@ -30,15 +32,41 @@ impl Folder for LocalFolder {
         std::fs::read_dir(path)?.map(|entry| entry.map(|entry| described(&entry))).collect()
     }
 
-    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
-        file::open(&self.root.join(path), self.access)
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        let path = self.root.join(path);
+        // One call for what is missing, and for all but links.
+        let own = std::fs::symlink_metadata(&path)?;
+        match own.is_symlink() {
+            true => Ok(kind_of_target(&path)),
+            false => Ok(kind_of(&own)),
+        }
     }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
+        let path = self.root.join(path);
+        file::open(&path, self.access).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => explain_link(&path, error),
+            _ => error,
+        })
+    }
+}
+
+/// A link to nowhere deserves more than "no such file".
+fn explain_link(path: &Path, error: io::Error) -> io::Error {
+    let Ok(target) = std::fs::read_link(path) else { return error };
+    let target = escaped(&target.to_string_lossy()).into_owned();
+    let error = Error::io(error, &format!("it is a link to {target}, which cannot be opened"))
+        .hint("the file it stands for was moved or deleted; fetch it again");
+    io::Error::new(io::ErrorKind::NotFound, error)
+}
+
+fn kind_of_target(path: &Path) -> EntryKind {
+    std::fs::metadata(path).map_or(EntryKind::BrokenLink, |target| kind_of(&target))
 }
 
 fn described(entry: &DirEntry) -> FolderEntry {
     // The entry's own metadata is that of a link, not of what it leads to.
-    let kind = std::fs::metadata(entry.path()).map_or(EntryKind::BrokenLink, |it| kind_of(&it));
-    FolderEntry { name: entry.file_name(), kind }
+    FolderEntry { name: entry.file_name(), kind: kind_of_target(&entry.path()) }
 }
 
 fn kind_of(metadata: &Metadata) -> EntryKind {

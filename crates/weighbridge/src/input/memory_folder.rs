@@ -85,6 +85,15 @@ impl Folder for MemoryFolder {
         Ok(entries)
     }
 
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        let path = plain(path);
+        match self.files.get(&path) {
+            Some(source) => Ok(EntryKind::File(source.len().unwrap_or(0))),
+            None if self.is_folder(&path) => Ok(EntryKind::Folder),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
         let path = plain(path);
         match self.files.get(&path) {
@@ -133,7 +142,12 @@ mod tests {
             }
             Err(error) => format!("{path}: {:?}", error.kind()),
         };
-        paths.iter().map(list).chain(paths.iter().map(open)).collect()
+        let kind = |path: &&str| match folder.kind(Path::new(path)) {
+            Ok(kind) => format!("{path}: {kind:?}"),
+            Err(error) => format!("{path}: {:?}", error.kind()),
+        };
+        let all = paths.iter();
+        all.clone().map(list).chain(all.clone().map(open)).chain(all.map(kind)).collect()
     }
 
     #[test]

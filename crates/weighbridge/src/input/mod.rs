@@ -25,7 +25,6 @@ pub use read_at::{ReadAt, ReadPattern, ReadRange};
 pub use reader::ReadSeek;
 
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,14 +73,9 @@ impl Input {
         Self::opened(file::open(path, access), path)
     }
 
-    /// A file that is open already, with what the system says about it.
-    pub(crate) fn from_file(
-        file: File,
-        metadata: &Metadata,
-        path: &Path,
-        access: FileAccess,
-    ) -> Result<Self> {
-        Self::opened(file::of_file(file, metadata, path, access), path)
+    /// Opens a file of a folder.
+    pub(crate) fn open_in(folder: &dyn Folder, path: &Path) -> Result<Self> {
+        Self::opened(folder.open(path), path)
     }
 
     fn opened(source: io::Result<Arc<dyn ReadAt>>, path: &Path) -> Result<Self> {

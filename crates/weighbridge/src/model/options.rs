@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::Model;
 use super::locate::{self, Located, Stores};
-use crate::containers::{self, Opening};
+use crate::containers::{self, Opening, Recognition};
 use crate::error::Result;
-use crate::input::{FileAccess, Input, ReadAt, ReadSeek};
+use crate::input::{FileAccess, Folder, Input, LocalFolder, ReadAt, ReadSeek};
 use crate::limits::{Budget, Limits};
 use crate::schemes::SchemeChoice;
 use crate::source::Source;
@@ -99,12 +99,48 @@ impl OpenOptions {
 
     /// Opens everything at a place: the one model, or each component of a pipeline.
     pub fn open_all(&self, path: impl AsRef<Path>) -> Result<Vec<Model>> {
-        let found = self.locate(path.as_ref())?;
+        self.open_each(self.locate(path.as_ref())?)
+    }
+
+    /// Opens what lies at a path of a folder, as [`open`](Self::open) does with a path on disk:
+    /// a file, an index or a directory. An empty path is the folder itself.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use weighbridge::{MemoryFolder, OpenOptions};
+    /// let header = br#"{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}"#;
+    /// let file = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 4]].concat();
+    /// let folder = MemoryFolder::new().with("model.safetensors", file).with("config.json", "{}");
+    /// let model = OpenOptions::new().open_in(Arc::new(folder), "")?;
+    /// assert_eq!(model.weights().count(), 1);
+    /// # Ok::<(), weighbridge::Error>(())
+    /// ```
+    pub fn open_in(&self, folder: Arc<dyn Folder>, path: impl AsRef<Path>) -> Result<Model> {
+        let path = path.as_ref();
+        let found = locate::locate_in(folder, path, &self.limits)?;
+        self.open_located(locate::only(found, path)?)
+    }
+
+    /// Opens everything at a path of a folder, as [`open_all`](Self::open_all) does on disk.
+    pub fn open_all_in(
+        &self,
+        folder: Arc<dyn Folder>,
+        path: impl AsRef<Path>,
+    ) -> Result<Vec<Model>> {
+        self.open_each(locate::locate_in(folder, path.as_ref(), &self.limits)?)
+    }
+
+    fn open_each(&self, found: Vec<Located>) -> Result<Vec<Model>> {
         found.into_iter().map(|one| self.open_located(one)).collect()
     }
 
     fn locate(&self, path: &Path) -> Result<Vec<Located>> {
-        locate::locate(path, self.stores.as_ref(), &self.limits)
+        locate::locate(path, self.local_files(), self.stores.as_ref(), &self.limits)
+    }
+
+    /// The files of this machine.
+    fn local_files(&self) -> Arc<dyn Folder> {
+        Arc::new(LocalFolder::new("", self.access))
     }
 
     /// Opens bytes in memory; `name` stands in for a path.
@@ -139,9 +175,10 @@ impl OpenOptions {
 
     fn open_located(&self, mut located: Located) -> Result<Model> {
         let mut opened = located.opened.take();
+        let folder = located.folder.clone().unwrap_or_else(|| self.local_files());
         let open = |path: &PathBuf| match opened.take() {
-            Some((file, about)) => Input::from_file(file, &about, path, self.access),
-            None => Input::open(path, self.access),
+            Some(source) => Ok(Input::from_source(source, path)),
+            None => Input::open_in(&*folder, path),
         };
         let inputs = located.files.iter().map(open).collect::<Result<_>>()?;
         self.assemble(inputs, located)
@@ -162,11 +199,14 @@ impl OpenOptions {
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {
-        if let Some(stranger) = locate::certain_stranger(&input)? {
-            return Err(stranger);
-        }
-        let Some(container) = containers::recognize(&input)? else {
-            return Err(locate::name_stranger(&input));
+        let container = match containers::recognize(&input)? {
+            Some((container, Recognition::Certain)) => container,
+            other => {
+                if let Some(error) = locate::explain_certain(&input)? {
+                    return Err(error);
+                }
+                other.ok_or_else(|| locate::explain(&input))?.0
+            }
         };
         let stem = input.name().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let opening = Opening {

@@ -21,10 +21,11 @@ use crate::input::Input;
 use crate::limits::{Budget, Limits};
 use crate::source::MetadataArrays;
 
-use super::{Container, Opening, Probe, Recognition};
+use super::{Container, Conventions, Opening, Probe, Recognition};
 
 mod checks;
 mod dtypes;
+mod files;
 mod index;
 mod json_index;
 mod metadata;
@@ -43,8 +44,8 @@ impl Container for Apr {
         "apr"
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["apr"]
+    fn conventions(&self) -> &'static Conventions {
+        &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -33,11 +33,12 @@ use crate::limits::{Budget, Limits};
 use crate::source::MetadataArrays;
 use crate::text::shortened;
 
-use super::{Container, Opening, Probe, Recognition};
+use super::{Container, Conventions, Opening, Probe, Recognition};
 use reader::Reader;
 
 mod check;
 mod entries;
+mod files;
 mod reader;
 mod tensors;
 mod types;
@@ -51,8 +52,8 @@ impl Container for Gguf {
         "gguf"
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["gguf"]
+    fn conventions(&self) -> &'static Conventions {
+        &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

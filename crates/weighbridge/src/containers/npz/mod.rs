@@ -16,10 +16,11 @@ use crate::limits::{Budget, Limits};
 use crate::source::MetadataArrays;
 
 use super::zip::{self, Archive};
-use super::{Container, Opening, Probe, Recognition};
+use super::{Container, Conventions, Opening, Probe, Recognition};
 
 mod archive;
 mod array;
+mod files;
 mod header;
 mod literal;
 mod types;
@@ -27,6 +28,9 @@ mod write;
 
 use array::Room;
 use header::{Header, MAGIC, Parsed, USUAL};
+
+/// How the members of an archive end that hold an array.
+pub(super) const ARRAY_NAME_END: &[u8] = b".npy";
 
 /// One array in a file of its own.
 pub struct Npy;
@@ -36,8 +40,8 @@ impl Container for Npy {
         "npy"
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["npy"]
+    fn conventions(&self) -> &'static Conventions {
+        &files::NPY
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
@@ -125,12 +129,12 @@ impl Container for Npz {
         "npz"
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["npz"]
+    fn conventions(&self) -> &'static Conventions {
+        &files::NPZ
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let named = probe.input.name().extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+        let named = probe.is_named_as(&files::NPZ);
         if !zip::looks_like_zip(probe.head) && !named {
             return Recognition::No;
         }
@@ -161,7 +165,7 @@ fn glimpse(head: &[u8]) -> Option<Recognition> {
             return Some(Recognition::No);
         }
         let stored = member.method == zip::Method::STORED;
-        if stored && member.name.ends_with(b".npy") && member.data.starts_with(MAGIC) {
+        if stored && member.name.ends_with(ARRAY_NAME_END) && member.data.starts_with(MAGIC) {
             array = Some(Recognition::Certain);
         }
     }

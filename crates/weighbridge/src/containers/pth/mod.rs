@@ -17,14 +17,16 @@ use crate::input::Input;
 use crate::limits::{Budget, Limits};
 use crate::source::MetadataArrays;
 
+use super::npz;
 use super::zip::{Archive, first_members, looks_like_zip};
-use super::{Container, Opening, Probe, Recognition};
+use super::{Container, Conventions, Opening, Probe, Recognition};
 
 mod archive;
 mod array;
 mod branch;
 mod draft;
 mod expand;
+mod files;
 mod geometry;
 mod legacy;
 mod module;
@@ -37,6 +39,7 @@ mod tensor;
 mod value;
 mod walk;
 
+pub(in crate::containers) use files::{LEFTOVERS, STEMS};
 use pickle::Program;
 use reader::Reader;
 use storage::Store;
@@ -44,15 +47,13 @@ use storage::Store;
 /// The container.
 pub struct Pth;
 
-const EXTENSIONS: &[&str] = &["pth", "pt", "bin", "ckpt", "tar", "th", "pkl", "pickle"];
-
 impl Container for Pth {
     fn name(&self) -> &'static str {
         "pth"
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        EXTENSIONS
+    fn conventions(&self) -> &'static Conventions {
+        &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
@@ -66,7 +67,7 @@ impl Container for Pth {
             return Recognition::Certain;
         }
         match head {
-            [0x80, 2..=5, ..] if named_so(probe.input) => Recognition::Likely,
+            [0x80, 2..=5, ..] if probe.is_named_as(&files::FILES) => Recognition::Likely,
             _ => Recognition::No,
         }
     }
@@ -88,11 +89,6 @@ impl Container for Pth {
 
 impl MetadataArrays for Pth {}
 
-fn named_so(input: &Input) -> bool {
-    let extension = input.name().extension().map(|e| e.to_string_lossy().to_lowercase());
-    extension.is_some_and(|extension| EXTENSIONS.contains(&&*extension))
-}
-
 /// The names of the first members tell as a rule; otherwise the directory does.
 fn recognize_zip(probe: &Probe<'_>) -> Recognition {
     let is_ours = |name: &[u8]| {
@@ -104,10 +100,13 @@ fn recognize_zip(probe: &Probe<'_>) -> Recognition {
     if first_members(probe.head).any(|member| is_ours(member.name)) {
         return Recognition::Certain;
     }
-    if first_members(probe.head).any(|member| member.name.ends_with(b".npy")) {
+    if first_members(probe.head).any(|member| member.name.ends_with(npz::ARRAY_NAME_END)) {
         return Recognition::No;
     }
-    let named = if named_so(probe.input) { Recognition::Likely } else { Recognition::No };
+    let named = match probe.is_named_as(&files::FILES) {
+        true => Recognition::Likely,
+        false => Recognition::No,
+    };
     let Ok(archive) = Archive::open(probe.input, &Budget::new(Limits::default())) else {
         return named;
     };

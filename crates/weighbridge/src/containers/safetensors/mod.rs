@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::source::MetadataArrays;
 
-use super::{Container, Opening, Probe, Recognition};
+use super::{Container, Conventions, Opening, Probe, Recognition};
 
+mod files;
 mod header;
 mod index;
 mod json;
@@ -33,8 +34,8 @@ impl Container for Safetensors {
         "safetensors"
     }
 
-    fn extensions(&self) -> &'static [&'static str] {
-        &["safetensors"]
+    fn conventions(&self) -> &'static Conventions {
+        &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
@@ -46,9 +47,7 @@ impl Container for Safetensors {
         match opens && (2..=MAX_HEADER).contains(&len) {
             true => Recognition::Certain,
             // A name is not enough, but it is worth an error about the header.
-            false if probe.input.name().extension().is_some_and(|e| e == "safetensors") => {
-                Recognition::Likely
-            }
+            false if probe.is_named_as(&files::FILES) => Recognition::Likely,
             false => Recognition::No,
         }
     }

@@ -4,27 +4,26 @@
 //! is to be believed is for the schemes to say. What cannot be read is a finding, because a
 //! scheme that misses its config would see another model.
 
-use std::io::Read;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use super::search::Search;
 use super::{Located, shown_name};
 use crate::catalog::{Finding, TensorInfo};
-use crate::config::Config;
+use crate::config::{self, Config};
+use crate::containers::{self, conventions::Configs};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
+use crate::schemes;
 use crate::source::Source;
 
 /// What a scheme may want to see, in the order they are listed.
-const NAMES: &[&str] = &[
-    "config.json",
-    "quantize_config.json",
-    "quant_config.json",
-    "hf_quant_config.json",
-    "quantization_config.json",
-    "quanto_qmap.json",
-    "params.json",
-    "adapter_config.json",
-];
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let mut names = vec![config::HUGGING_FACE];
+    names.extend(schemes::config_files());
+    names.extend([config::MISTRAL, config::ADAPTER]);
+    names
+});
 
 /// Real configs stay far below; those that list every tensor come to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -33,32 +32,30 @@ const MAX_BYTES: u64 = 64 << 20;
 const PARSED_BYTES: u64 = 12;
 
 /// Reads the configs in a folder.
-pub(super) fn beside(folder: &Path, located: &mut Located, budget: &Budget) -> Result<()> {
-    for name in NAMES {
-        read(&folder.join(name), name, located, budget)?;
+pub(super) fn beside(folder: &Path, located: &mut Located, search: &Search<'_>) -> Result<()> {
+    for name in NAMES.iter() {
+        read(&folder.join(name), name, located, search)?;
     }
     Ok(())
 }
 
 /// Reads the configs of a file that was given by name.
 ///
-/// Training frameworks write `.pt`, `.pth` and `.ckpt` files by the thousand and put no config
-/// beside them, as is true of most `.npz` files, so for those the question is left until their
-/// tensors are known.
+/// Many formats put no config beside their files as a rule. For those the question is left until
+/// their tensors are known.
 pub(super) fn beside_file(
     path: &Path,
     folder: &Path,
     located: &mut Located,
-    budget: &Budget,
+    search: &Search<'_>,
 ) -> Result<()> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    match extension.as_deref() {
-        Some("gguf" | "apr" | "npy") => Ok(()),
-        Some("pt" | "pth" | "ckpt" | "npz") => {
+    match wanted_by(path) {
+        Configs::Never => Ok(()),
+        Configs::IfPacked => {
             located.late_configs = Some(folder.to_owned());
             Ok(())
         }
-        _ => beside(folder, located, budget),
+        Configs::Always => beside(folder, located, search),
     }
 }
 
@@ -69,13 +66,14 @@ pub(in crate::model) fn beside_late(
     located: &mut Located,
     budget: &Budget,
 ) -> Result<()> {
-    let Some(folder) = located.late_configs.take() else { return Ok(()) };
+    let Some(place) = located.late_configs.take() else { return Ok(()) };
+    let Some(folder) = located.folder.clone() else { return Ok(()) };
     let packed = |tensor: &TensorInfo| {
         let dtype = tensor.stored.element();
         tensor.shape.len() > 1 && !dtype.is_some_and(|d| d.is_float() && d.bits() >= 16)
     };
     match sources.iter().any(|source| source.catalog().tensors.iter().any(packed)) {
-        true => beside(&folder, located, budget),
+        true => beside(&place, located, &Search { folder, budget }),
         false => Ok(()),
     }
 }
@@ -85,10 +83,10 @@ pub(super) fn read_wanted(
     path: &Path,
     name: &str,
     located: &mut Located,
-    budget: &Budget,
+    search: &Search<'_>,
 ) -> Result<()> {
     match NAMES.contains(&name) {
-        true => read(path, name, located, budget),
+        true => read(path, name, located, search),
         false => Ok(()),
     }
 }
@@ -96,16 +94,22 @@ pub(super) fn read_wanted(
 /// Whether a file by that name says all about itself, so that a config beside it belongs to
 /// something else.
 pub(super) fn needs_none(path: &Path) -> bool {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    matches!(extension.as_deref(), Some("gguf" | "apr" | "npy"))
+    wanted_by(path) == Configs::Never
+}
+
+/// When the configs beside a file of that name are read.
+fn wanted_by(path: &Path) -> Configs {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let known = extension.and_then(containers::by_extension);
+    known.map_or(Configs::Always, |(_, extension)| extension.configs)
 }
 
 /// Reads one config, if it is there.
-fn read(path: &Path, name: &str, located: &mut Located, budget: &Budget) -> Result<()> {
-    if std::fs::symlink_metadata(path).is_err() {
+fn read(path: &Path, name: &str, located: &mut Located, search: &Search<'_>) -> Result<()> {
+    if search.kind(path).is_none() {
         return Ok(());
     }
-    let problem = match document(path, budget) {
+    let problem = match document(path, search) {
         Ok(json) if json.is_object() => {
             located.configs.push(Config { name: name.to_owned(), json });
             return Ok(());
@@ -120,30 +124,13 @@ fn read(path: &Path, name: &str, located: &mut Located, budget: &Budget) -> Resu
 }
 
 /// A JSON document, whatever it holds.
-pub(super) fn document(path: &Path, budget: &Budget) -> Result<serde_json::Value> {
-    let text = text(path, MAX_BYTES, budget)?;
-    budget
+pub(super) fn document(path: &Path, search: &Search<'_>) -> Result<serde_json::Value> {
+    let text = search.read(path, MAX_BYTES)?;
+    search
+        .budget
         .charge((text.len() as u64).saturating_mul(PARSED_BYTES), "a JSON document")
         .map_err(|e| e.in_file(path))?;
     parse(&text).map_err(|e| e.in_file(path))
-}
-
-/// The bytes of a small file; charged, and capped at `most`.
-pub(super) fn text(path: &Path, most: u64, budget: &Budget) -> Result<Vec<u8>> {
-    let failed = |e| Error::io(e, "cannot read").in_file(path);
-    let file = crate::sys::open_without_waiting(path).map_err(failed)?;
-    let about = file.metadata().map_err(failed)?;
-    if !about.is_file() {
-        return Err(Error::usage("it is not a file").in_file(path));
-    }
-    if about.len() > most {
-        let message = format!("it has {} bytes, which no honest file of its kind has", about.len());
-        return Err(Error::malformed(message).in_file(path));
-    }
-    budget.charge(about.len(), "a JSON document").map_err(|e| e.in_file(path))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
 }
 
 fn parse(text: &[u8]) -> Result<serde_json::Value> {

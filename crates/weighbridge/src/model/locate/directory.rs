@@ -2,75 +2,57 @@
 
 use std::path::{Path, PathBuf};
 
-use super::index::{self, Index};
-use super::listing::{Entry, Kind, Listing, extension};
+use super::index::Index;
+use super::listing::{Entry, Listing, extension, stem_of};
+use super::search::Search;
 use super::sets::{self, Set};
-use super::{Located, configs, nothing, pipeline, shown, some_of};
+use super::{Located, configs, not_a_model, not_found, pipeline, shown, some_of};
 use crate::ErrorKind;
 use crate::catalog::Finding;
+use crate::containers::conventions::any_fits;
+use crate::containers::{self, CONTAINERS, Conventions};
 use crate::error::Result;
-use crate::limits::Budget;
-
-/// Kinds of weight files, best first.
-struct Family {
-    extensions: &'static [&'static str],
-    /// Whether its files may be listed by an `*.index.json`.
-    indexed: bool,
-    /// Whether every file is a model of its own, whatever it is called.
-    independent: bool,
-}
-
-const FAMILIES: &[Family] = &[
-    Family { extensions: &["safetensors"], indexed: true, independent: false },
-    Family { extensions: &["gguf"], indexed: false, independent: true },
-    Family { extensions: &["bin", "pt", "pth", "ckpt"], indexed: true, independent: false },
-    Family { extensions: &["npz"], indexed: false, independent: true },
-    Family { extensions: &["npy"], indexed: false, independent: false },
-    Family { extensions: &["apr"], indexed: false, independent: true },
-];
+use crate::input::EntryKind;
 
 /// Below this, a download is over before its program has taken notes.
 const LARGE: u64 = 64 << 10;
 
-const RULE: &str = "an index first, then safetensors, GGUF, PyTorch, NumPy, APR, \
-                    and `model` before other names";
-
 /// The models of a directory.
-pub(super) fn locate(folder: &Path, budget: &Budget) -> Result<Vec<Located>> {
-    let listing = Listing::read(folder, budget)?;
+pub(super) fn locate(folder: &Path, search: &Search<'_>) -> Result<Vec<Located>> {
+    let listing = Listing::read(folder, search)?;
     if listing.files().any(|entry| entry.name == pipeline::INDEX)
-        && let Some(components) = pipeline::locate(&listing, budget)?
+        && let Some(components) = pipeline::locate(&listing, search)?
     {
         return Ok(components);
     }
-    from_listing(&listing, budget)?.ok_or_else(|| nothing::no_weights(&listing, budget))
+    from_listing(&listing, search)?.ok_or_else(|| not_found::no_weights(&listing, search))
 }
 
 /// Whether a folder holds weights itself.
-pub(super) fn holds_weights(listing: &Listing) -> bool {
-    FAMILIES.iter().any(|family| !candidates(listing, family).is_empty())
+pub(super) fn holds_weights(listing: &Listing, search: &Search<'_>) -> bool {
+    CONTAINERS.iter().any(|format| !candidates(listing, format.conventions(), search).is_empty())
 }
 
 /// The models among the files of a listing; `None` if there are none.
-pub(super) fn from_listing(listing: &Listing, budget: &Budget) -> Result<Option<Vec<Located>>> {
+pub(super) fn from_listing(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
     let mut general = Located::new(listing.folder.clone());
     let mut taken: Vec<Set> = Vec::new();
     let mut aside: Vec<String> = Vec::new();
-    for family in FAMILIES {
-        let mut found = sets_of(listing, family, &mut general, budget)?;
+    for format in containers::by_preference() {
+        let mut found = sets_of(listing, format, &mut general, search)?;
         if !taken.is_empty() {
             aside.extend(found.iter().flat_map(names));
             continue;
         }
-        let best = found.iter().map(|set| rank(set, family)).min();
-        taken = found.extract_if(.., |set| Some(rank(set, family)) == best).collect();
+        let best = found.iter().map(|set| rank(set, format)).min();
+        taken = found.extract_if(.., |set| Some(rank(set, format)) == best).collect();
         aside.extend(found.iter().flat_map(names));
     }
     if taken.is_empty() {
         return Ok(None);
     }
-    describe(&taken, &aside, listing, &mut general);
-    taken_as_models(taken, &general, budget).map(Some)
+    describe(&taken, &aside, listing, &mut general, search);
+    taken_as_models(taken, &general, search).map(Some)
 }
 
 /// A set's files by name.
@@ -81,47 +63,52 @@ fn names(set: &Set) -> Vec<String> {
         .collect()
 }
 
-fn candidates<'a>(listing: &'a Listing, family: &Family) -> Vec<&'a Entry> {
+fn candidates<'a>(
+    listing: &'a Listing,
+    format: &Conventions,
+    search: &Search<'_>,
+) -> Vec<&'a Entry> {
     let weights = |entry: &&Entry| {
-        matches!(entry.kind, Kind::File | Kind::Broken)
-            && family.extensions.contains(&&*entry.extension())
-            && !is_not_weights(&entry.name)
-            && (entry.extension() != "bin" || could_be_torch(entry))
+        let extension = format.extension(&entry.extension()).filter(|extension| extension.listed);
+        entry.is_file_or_broken()
+            && !containers::is_not_weights(&entry.name)
+            && extension.is_some_and(|extension| !extension.shared || counts(entry, format, search))
     };
     listing.entries.iter().filter(weights).collect()
 }
 
+/// Whether a file with an extension that anyone uses is taken for weights.
+fn counts(entry: &Entry, format: &Conventions, search: &Search<'_>) -> bool {
+    format.knows_beginning(&entry.name) || not_a_model::is_worth_opening(&entry.path, search)
+}
+
 fn sets_of(
     listing: &Listing,
-    family: &Family,
+    format: &Conventions,
     general: &mut Located,
-    budget: &Budget,
+    search: &Search<'_>,
 ) -> Result<Vec<Set>> {
-    let mut left = candidates(listing, family);
-    if family.extensions == ["npy"] {
-        return Ok(together(&left).into_iter().collect());
-    }
+    let mut left = candidates(listing, format, search);
     let mut sets = Vec::new();
-    for entry in
-        listing.files().filter(|e| family.indexed && index::is_index(&e.name, family.extensions))
-    {
-        if let Some(set) = indexed(entry, general, budget)? {
+    for entry in listing.files() {
+        let Some((stem, variant)) = format.index_stem(&entry.name) else { continue };
+        if let Some(mut set) = indexed(entry, general, search)? {
+            set.stem = (stem.to_owned(), variant);
             left.retain(|entry| !set.files.contains(&entry.path));
             sets.push(set);
         }
     }
-    // An old series of MLX: `weights.00.safetensors`, `weights.01.safetensors`.
-    let (numbered, rest): (Vec<_>, Vec<_>) =
-        left.into_iter().partition(|e| is_numbered_weights(&e.name));
-    sets.extend(together(&numbered));
-    sets.extend(sets::group(&rest));
+    let joined = |entry: &&Entry| any_fits(format.together, stem_of(&entry.name));
+    let (joined, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(joined);
+    sets.extend(sets::together(&joined));
+    sets.extend(sets::group(&rest, search));
     Ok(sets)
 }
 
 /// The set of an index, unless the index is of no use.
-fn indexed(entry: &Entry, general: &mut Located, budget: &Budget) -> Result<Option<Set>> {
-    let set = match Index::read(&entry.path, budget) {
-        Ok(index) => index.into_set()?,
+fn indexed(entry: &Entry, general: &mut Located, search: &Search<'_>) -> Result<Option<Set>> {
+    let set = match Index::read(&entry.path, search) {
+        Ok(index) => index.into_set(search)?,
         Err(error) if error.kind() == ErrorKind::Limit => return Err(error),
         Err(error) => {
             let message =
@@ -144,42 +131,44 @@ fn indexed(entry: &Entry, general: &mut Located, budget: &Budget) -> Result<Opti
 }
 
 /// Smaller is better; equal ranks are several models.
-fn rank(set: &Set, family: &Family) -> (bool, u8, bool) {
-    if family.independent {
-        return (false, 0, false);
+fn rank(set: &Set, format: &Conventions) -> (bool, usize, bool) {
+    let (stem, variant) = &set.stem;
+    match format.independent {
+        true => (false, 0, false),
+        false => (set.index.is_none(), format.stem_rank(stem), *variant),
     }
-    let (stem, variant) = set.stem();
-    let class = match stem {
-        "model" => 0,
-        "diffusion_pytorch_model" => 1,
-        "pytorch_model" | "open_clip_pytorch_model" | "open_clip_model" => 2,
-        _ if stem.starts_with("model") => 3,
-        _ if stem.starts_with("consolidated") => 4,
-        "adapter_model" => 5,
-        _ => 6,
-    };
-    (set.index.is_none(), class, variant)
 }
 
 /// Says what was decided.
-fn describe(taken: &[Set], aside: &[String], listing: &Listing, general: &mut Located) {
+fn describe(
+    taken: &[Set],
+    aside: &[String],
+    listing: &Listing,
+    general: &mut Located,
+    search: &Search<'_>,
+) {
     if !aside.is_empty() {
         let labels: Vec<&str> = taken.iter().map(|set| &*set.label).collect();
         general.notes.push(format!(
-            "more than one set of weights is here; taken: {}; left aside: {} (the rule: {RULE})",
+            "more than one set of weights is here; taken: {}; left aside: {} (the rule: an index \
+             first, then {}, and `model` before other names)",
             some_of(&labels, 4),
-            some_of(aside, 6)
+            some_of(aside, 6),
+            containers::labels().join(", ")
         ));
     }
-    let others: Vec<&str> =
-        listing.files().map(|entry| &*entry.name).filter(|name| is_not_weights(name)).collect();
+    let others: Vec<&str> = listing
+        .files()
+        .map(|entry| &*entry.name)
+        .filter(|name| containers::is_not_weights(name))
+        .collect();
     if !others.is_empty() {
         general.notes.push(format!("not taken as weights: {}", some_of(&others, 6)));
     }
-    for entry in listing.entries.iter().filter(|entry| entry.kind == Kind::Broken) {
-        if FAMILIES.iter().any(|f| f.extensions.contains(&&*entry.extension()))
-            && sets::group(&[entry]).is_empty()
-        {
+    for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::BrokenLink) {
+        let weights = containers::by_extension(&entry.extension())
+            .is_some_and(|(_, extension)| extension.listed);
+        if weights && sets::group(&[entry], search).is_empty() {
             general
                 .notes
                 .push(format!("{} is a link that leads nowhere", shown(Path::new(&entry.name))));
@@ -188,7 +177,11 @@ fn describe(taken: &[Set], aside: &[String], listing: &Listing, general: &mut Lo
 }
 
 /// One model for each set that was taken. Several are called by their first file.
-fn taken_as_models(taken: Vec<Set>, general: &Located, budget: &Budget) -> Result<Vec<Located>> {
+fn taken_as_models(
+    taken: Vec<Set>,
+    general: &Located,
+    search: &Search<'_>,
+) -> Result<Vec<Located>> {
     let alone = taken.len() == 1;
     let mut models = Vec::new();
     for set in taken {
@@ -200,9 +193,9 @@ fn taken_as_models(taken: Vec<Set>, general: &Located, budget: &Budget) -> Resul
         model.findings.clone_from(&general.findings);
         model.notes.clone_from(&general.notes);
         if !set.files.iter().all(|file| configs::needs_none(file)) {
-            configs::beside(&general.path, &mut model, budget)?;
+            configs::beside(&general.path, &mut model, search)?;
         }
-        adopt(set, &mut model);
+        adopt(set, &mut model, search);
         models.push(model);
     }
     if models.len() > 1 {
@@ -212,7 +205,7 @@ fn taken_as_models(taken: Vec<Set>, general: &Located, budget: &Budget) -> Resul
 }
 
 /// Gives a model its files.
-pub(super) fn adopt(set: Set, model: &mut Located) {
+pub(super) fn adopt(set: Set, model: &mut Located, search: &Search<'_>) {
     if set.is_counted() && set.files.len() > 1 {
         model.notes.push(format!(
             "{} files are taken together by their numbers: {} and on",
@@ -221,7 +214,7 @@ pub(super) fn adopt(set: Set, model: &mut Located) {
         ));
     }
     model.findings.extend(set.findings);
-    let unfinished = |file: &PathBuf| unfinished(file, std::fs::metadata(file).ok()?.len());
+    let unfinished = |file: &PathBuf| unfinished(file, search.file_len(file)?, search);
     model.findings.extend(set.files.iter().filter_map(unfinished));
     model.files = set.files;
     model.index = set.index;
@@ -229,7 +222,7 @@ pub(super) fn adopt(set: Set, model: &mut Located) {
 
 /// A download that its program has not finished, by the traces it leaves. Programs that leave a
 /// file of notes beside it do so for large files.
-pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
+pub(super) fn unfinished(file: &Path, len: u64, search: &Search<'_>) -> Option<Finding> {
     let name = file.file_name()?.to_string_lossy();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
     let by_name = sets::UNFINISHED.iter().any(|known| known.eq_ignore_ascii_case(ending));
@@ -240,7 +233,7 @@ pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
         }
         let mut control = file.as_os_str().to_owned();
         control.push(".aria2");
-        Path::new(&control).exists().then(|| format!("{name}.aria2 lies beside it"))
+        search.is_there(Path::new(&control)).then(|| format!("{name}.aria2 lies beside it"))
     };
     by_name.or_else(control).map(|why| {
         let message =
@@ -249,59 +242,16 @@ pub(super) fn unfinished(file: &Path, len: u64) -> Option<Finding> {
     })
 }
 
-/// GGUF files that accompany a model and are none themselves.
+/// Files that accompany a model and are none themselves.
 fn mark_companions(models: &mut [Located]) {
     for model in models.iter_mut() {
         let name = model.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        model.companion = match () {
-            () if !name.ends_with(".gguf") => None,
-            () if name.contains("mmproj") => Some("a multimodal projector"),
-            () if name.contains("imatrix") => Some("an importance matrix"),
-            () => None,
-        };
+        let format = containers::by_extension(&extension(&name));
+        let known = format.map_or(&[][..], |(format, _)| format.conventions().companions);
+        let companion = known.iter().find(|(pattern, _)| any_fits(&[pattern], stem_of(&name)));
+        model.companion = companion.map(|(_, what)| *what);
     }
     if models.iter().all(|model| model.companion.is_some()) {
         models.iter_mut().for_each(|model| model.companion = None);
     }
-}
-
-/// All of these files as one set, whatever they are called.
-fn together(entries: &[&Entry]) -> Option<Set> {
-    let files: Vec<_> = entries.iter().filter(|e| e.kind == Kind::File).collect();
-    let first = files.first()?;
-    let mut set = Set::new(first.name.clone());
-    set.files = files.iter().map(|entry| entry.path.clone()).collect();
-    Some(set)
-}
-
-fn is_numbered_weights(name: &str) -> bool {
-    let number = name.strip_prefix("weights.").and_then(|rest| rest.strip_suffix(".safetensors"));
-    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// What training leaves beside the weights under the same extensions.
-pub(super) fn is_not_weights(name: &str) -> bool {
-    let name = name.to_lowercase();
-    let stem = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
-    let torch = matches!(&*extension(&name), "bin" | "pt" | "pth" | "ckpt" | "safetensors");
-    torch
-        && (matches!(
-            stem,
-            "training_args" | "scheduler" | "scaler" | "trainer_state" | "args" | "metadata"
-        ) || stem.starts_with("optimizer")
-            || stem.starts_with("rng_state")
-            || stem.starts_with("random_states")
-            // A tokenizer of sound in safetensors is a model of its own.
-            || (stem.starts_with("tokenizer") && !name.ends_with(".safetensors"))
-            || stem.ends_with("_optim_states")
-            || stem.ends_with(".optim"))
-}
-
-/// `.bin` is anyone's extension; a known name or the first bytes tell.
-fn could_be_torch(entry: &Entry) -> bool {
-    let known =
-        ["pytorch_model", "diffusion_pytorch_model", "adapter_model", "model", "consolidated"];
-    known.iter().any(|stem| entry.name.starts_with(stem))
-        || super::strangers::head_of(&entry.path)
-            .is_some_and(|head| super::signatures::weights_or_stand_in(&head))
 }

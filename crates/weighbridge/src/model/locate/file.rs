@@ -2,33 +2,35 @@
 
 use std::path::Path;
 
-use super::index::{self, Index};
+use super::index::Index;
 use super::listing::{Listing, extension};
+use super::search::Search;
 use super::shards::Shard;
 use super::{Located, configs, directory, sets, shown_name, some_of};
+use crate::containers;
 use crate::error::{Error, Result};
-use crate::limits::Budget;
 
 /// The model that a file is, or stands for.
-pub(super) fn locate(path: &Path, len: u64, budget: &Budget) -> Result<Vec<Located>> {
+pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<Located>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut model = Located::new(path.to_owned());
     let folder = folder_of(path);
-    if index::is_index(&name, &["safetensors", "bin", "pt", "pth"]) {
-        let set = Index::read(path, budget)?.into_set()?;
+    if containers::is_index(&name) {
+        let set = Index::read(path, search)?.into_set(search)?;
         if set.files.is_empty() {
             return Err(no_files(path, &set.missing));
         }
-        configs::beside(folder, &mut model, budget)?;
-        directory::adopt(set, &mut model);
+        configs::beside(folder, &mut model, search)?;
+        directory::adopt(set, &mut model, search);
         return Ok(vec![model]);
     }
-    configs::beside_file(path, folder, &mut model, budget)?;
-    if extension(&name) == "gguf"
+    configs::beside_file(path, folder, &mut model, search)?;
+    if containers::by_extension(&extension(&name))
+        .is_some_and(|(format, _)| format.conventions().any_part_is_whole)
         && Shard::parse(&name).is_some()
-        && let Some(set) = sets::series_of(path, &Listing::read(folder, budget)?)
+        && let Some(set) = sets::series_of(path, &Listing::read(folder, search)?, search)
     {
-        directory::adopt(set, &mut model);
+        directory::adopt(set, &mut model, search);
         return Ok(vec![model]);
     }
     if let Some(shard) = Shard::parse(&name).filter(|shard| shard.total > 1) {
@@ -39,7 +41,7 @@ pub(super) fn locate(path: &Path, len: u64, budget: &Budget) -> Result<Vec<Locat
             super::shown(folder)
         ));
     }
-    model.findings.extend(directory::unfinished(path, len));
+    model.findings.extend(directory::unfinished(path, len, search));
     model.files.push(path.to_owned());
     Ok(vec![model])
 }

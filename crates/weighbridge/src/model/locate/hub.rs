@@ -11,23 +11,36 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::stores::Stores;
-use super::{shown, some_of};
+use super::resolvers::Typed;
+use super::search::Search;
+use super::{Located, path, shown, some_of};
 use crate::error::{Error, ErrorKind, Result};
 
 const PREFIX: &str = "models--";
 
+/// More than the name of any commit.
+const MAX_REF_BYTES: u64 = 4096;
+
+/// The models of a repository that the cache holds; `None` if it does not know the name.
+pub(super) fn resolve(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+    let Some(found) = find(typed, search)? else { return Ok(None) };
+    let models = path::locate(&found.path, search).map_err(|e| found.explain(e))?;
+    let mut models = models.unwrap_or_default();
+    models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
+    Ok(Some(models))
+}
+
 /// What a name led to.
-pub(super) struct Found {
+struct Snapshot {
     /// The snapshot, or something inside it.
-    pub(super) path: PathBuf,
+    path: PathBuf,
     repository: String,
     revision: String,
 }
 
-impl Found {
+impl Snapshot {
     /// Says where it was found.
-    pub(super) fn note(&self) -> String {
+    fn note(&self) -> String {
         format!(
             "`{}` was found in the local Hugging Face cache, revision {}: {}",
             self.repository,
@@ -37,7 +50,7 @@ impl Found {
     }
 
     /// A cached repository without its weights is one that was never fetched whole.
-    pub(super) fn explain(&self, error: Error) -> Error {
+    fn explain(&self, error: Error) -> Error {
         if error.kind() != ErrorKind::Usage {
             return error;
         }
@@ -77,21 +90,21 @@ fn is_inside(path: &str) -> bool {
 }
 
 /// Looks a name up. `None` if the cache does not know it.
-pub(super) fn find(typed: &Path, stores: &Stores) -> Result<Option<Found>> {
-    let (Some(hub), Some(name)) = (&stores.hugging_face, Name::parse(typed)) else {
+fn find(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Snapshot>> {
+    let (Some(hub), Some(name)) = (&typed.stores().hugging_face, Name::parse(typed.path)) else {
         return Ok(None);
     };
-    let Some((repository, folder, rest)) = repository(&name.parts, hub, typed)? else {
+    let Some((repository, folder, rest)) = repository(&name.parts, hub, typed.path, search)? else {
         return Ok(None);
     };
-    let (snapshot, revision) = snapshot(&folder, name.revision)
+    let (snapshot, revision) = snapshot(&folder, name.revision, search)
         .map_err(|e| e.in_file(&folder).hint(again(&repository)))?;
     let path = rest.iter().fold(snapshot, |path, part| path.join(part));
-    if !path.exists() {
+    if search.kind(&path).is_none() {
         let message = format!("the cached copy of {repository} does not hold {}", rest.join("/"));
         return Err(Error::usage(message).in_file(&path).hint(again(&repository)));
     }
-    Ok(Some(Found { path, repository, revision }))
+    Ok(Some(Snapshot { path, repository, revision }))
 }
 
 fn again(repository: &str) -> String {
@@ -105,21 +118,22 @@ fn repository<'a>(
     parts: &'a [&'a str],
     hub: &Path,
     typed: &Path,
+    search: &Search<'_>,
 ) -> Result<Option<Repository<'a>>> {
     if let [org, name, rest @ ..] = parts {
         let folder = hub.join(format!("{PREFIX}{org}--{name}"));
-        if folder.is_dir() {
+        if search.is_folder(&folder) {
             return Ok(Some((format!("{org}/{name}"), folder, rest)));
         }
     }
     let [name] = parts else { return Ok(None) };
     let exact = hub.join(format!("{PREFIX}{name}"));
-    if exact.is_dir() {
+    if search.is_folder(&exact) {
         return Ok(Some(((*name).to_owned(), exact, &[])));
     }
     let ending = format!("/{name}");
     let mut candidates: Vec<String> =
-        known(hub).into_iter().filter(|repository| repository.ends_with(&ending)).collect();
+        known(hub, search).into_iter().filter(|repository| repository.ends_with(&ending)).collect();
     match (candidates.pop(), candidates.is_empty()) {
         (None, _) => Ok(None),
         (Some(one), true) => {
@@ -142,27 +156,26 @@ fn folder_name(repository: &str) -> String {
 }
 
 /// Every repository in the cache, sorted.
-pub(super) fn known(hub: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(hub) else {
-        return Vec::new();
-    };
-    let name = |entry: std::fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_str()?.strip_prefix(PREFIX).map(|rest| rest.replacen("--", "/", 1))
-    };
-    let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
+pub(super) fn known(hub: &Path, search: &Search<'_>) -> Vec<String> {
+    let name = |name: String| name.strip_prefix(PREFIX).map(|rest| rest.replacen("--", "/", 1));
+    let mut names: Vec<String> = search.names_in(hub).into_iter().filter_map(name).collect();
     names.sort();
     names
 }
 
 /// The snapshot of a revision, and what to call it.
-fn snapshot(folder: &Path, revision: Option<&str>) -> Result<(PathBuf, String)> {
+fn snapshot(
+    folder: &Path,
+    revision: Option<&str>,
+    search: &Search<'_>,
+) -> Result<(PathBuf, String)> {
     let snapshots = folder.join("snapshots");
     let wanted = revision.unwrap_or("main");
-    if let Ok(commit) = std::fs::read_to_string(folder.join("refs").join(wanted)) {
+    if let Ok(commit) = search.read(&folder.join("refs").join(wanted), MAX_REF_BYTES) {
+        let commit = String::from_utf8_lossy(&commit);
         let commit = commit.trim();
         let path = snapshots.join(commit);
-        if is_inside(commit) && path.is_dir() {
+        if is_inside(commit) && search.is_folder(&path) {
             return Ok((path, format!("{wanted} ({})", crate::text::shortened(commit, 12))));
         }
         let commit = crate::text::shortened(commit, 40);
@@ -170,7 +183,7 @@ fn snapshot(folder: &Path, revision: Option<&str>) -> Result<(PathBuf, String)> 
             "revision {wanted} is commit {commit}, whose files are not in the cache"
         )));
     }
-    let all = commits(&snapshots);
+    let all = commits(&snapshots, search);
     let matching: Vec<&String> = match revision {
         Some(revision) => all.iter().filter(|commit| commit.starts_with(revision)).collect(),
         None => all.iter().collect(),
@@ -188,15 +201,8 @@ fn snapshot(folder: &Path, revision: Option<&str>) -> Result<(PathBuf, String)> 
     }
 }
 
-fn commits(snapshots: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(snapshots) else {
-        return Vec::new();
-    };
-    let mut all: Vec<String> = entries
-        .flatten()
-        .filter(|e| e.path().is_dir())
-        .filter_map(|e| e.file_name().into_string().ok())
-        .collect();
-    all.sort();
+fn commits(snapshots: &Path, search: &Search<'_>) -> Vec<String> {
+    let mut all = search.names_in(snapshots);
+    all.retain(|commit| search.is_folder(&snapshots.join(commit)));
     all
 }

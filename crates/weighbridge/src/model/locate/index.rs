@@ -13,10 +13,10 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use super::search::Search;
 use super::sets::{MOST_MISSING, Set, missing_shard, more_missing};
-use super::{configs, shown_name};
+use super::shown_name;
 use crate::error::{Error, Result};
-use crate::limits::Budget;
 use crate::text::shortened;
 
 /// The largest indexes of today come to some ten megabytes.
@@ -33,26 +33,12 @@ pub(crate) struct Index {
     pub(super) entries: Vec<(Box<str>, u32)>,
 }
 
-/// Whether a file name is that of an index over files with one of these extensions:
-/// `model.safetensors.index.json`, `model.safetensors.index.fp16.json`.
-pub(super) fn is_index(name: &str, extensions: &[&str]) -> bool {
-    let Some(stem) = name.strip_suffix(".json") else {
-        return false;
-    };
-    extensions.iter().any(|extension| {
-        let mark = format!(".{extension}.index");
-        stem.find(&mark).is_some_and(|at| {
-            let rest = &stem[at + mark.len()..];
-            rest.is_empty() || rest.starts_with('.')
-        })
-    })
-}
-
 impl Index {
-    pub(super) fn read(path: &Path, budget: &Budget) -> Result<Self> {
-        let text = configs::text(path, MAX_BYTES, budget)?;
+    pub(super) fn read(path: &Path, search: &Search<'_>) -> Result<Self> {
+        let text = search.read(path, MAX_BYTES)?;
         // A name and a number take at most four times the shortest entry's text.
-        budget
+        search
+            .budget
             .charge((text.len() as u64).saturating_mul(4), "an index")
             .map_err(|e| e.in_file(path))?;
         let document: Document = serde_json::from_slice(&text).map_err(|error| {
@@ -60,14 +46,15 @@ impl Index {
                 .in_file(path)
                 .hint("fetch the index again, or open the weight files by name")
         })?;
-        budget
+        search
+            .budget
             .items(document.weight_map.entries.len() as u64, "index entries")
             .map_err(|e| e.in_file(path))?;
         Ok(document.weight_map.sorted(path.to_owned()))
     }
 
     /// The files as a set of weights; those that are missing become findings.
-    pub(super) fn into_set(self) -> Result<Set> {
+    pub(super) fn into_set(self, search: &Search<'_>) -> Result<Set> {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         let mut set = Set::new(shown_name(&self.path));
         let mut seen = HashSet::new();
@@ -79,14 +66,14 @@ impl Index {
             if !seen.insert(file.clone()) {
                 continue;
             }
-            if file.is_file() {
+            if search.is_file(&file) {
                 set.files.push(file);
                 continue;
             }
             if set.missing.len() < MOST_MISSING {
                 let all = self.entries.len();
                 let holds = format!("it holds {tensors} of the {all} tensors in {}", set.label);
-                set.findings.push(missing_shard(&file, &holds));
+                set.findings.push(missing_shard(&file, &holds, search));
             }
             set.missing.push(name.clone());
         }
@@ -171,17 +158,6 @@ impl<'de> serde::Deserialize<'de> for WeightMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_indexes() {
-        for name in ["model.safetensors.index.json", "model.safetensors.index.fp16.json"] {
-            assert!(is_index(name, &["safetensors"]), "{name}");
-        }
-        assert!(is_index("pytorch_model.bin.index.json", &["bin"]));
-        for name in ["model.safetensors", "index.json", "a.safetensors.indexed.json"] {
-            assert!(!is_index(name, &["safetensors"]), "{name}");
-        }
-    }
 
     #[test]
     fn names_that_leave_the_folder() {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::limits::Budget;
+use super::search::Search;
+use crate::error::Result;
+use crate::input::{EntryKind, error_of};
 
 /// What lies in a directory, in the order of the names.
 pub(super) struct Listing {
@@ -17,53 +18,44 @@ pub(super) struct Entry {
     /// Its name; characters that are not text are replaced.
     pub(super) name: String,
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Folder,
-    /// A link to something that is not there.
-    Broken,
-    Other,
+    pub(super) kind: EntryKind,
 }
 
 impl Listing {
-    pub(super) fn read(folder: &Path, budget: &Budget) -> Result<Self> {
-        let failed = |e| Error::io(e, "cannot list").in_file(folder);
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            budget.items(1, "directory entries").map_err(|e| e.in_file(folder))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = entry.path();
-            let kind = kind_of(&path);
-            entries.push(Entry { name, path, kind });
-        }
+    pub(super) fn read(folder: &Path, search: &Search<'_>) -> Result<Self> {
+        let listed =
+            search.folder.list(folder).map_err(|e| error_of(e, "cannot list").in_file(folder))?;
+        let count = listed.len() as u64;
+        search.budget.items(count, "directory entries").map_err(|e| e.in_file(folder))?;
+        let entry = |entry: crate::input::FolderEntry| Entry {
+            name: entry.name.to_string_lossy().into_owned(),
+            path: folder.join(&entry.name),
+            kind: entry.kind,
+        };
+        let mut entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Self { folder: folder.to_owned(), entries })
     }
 
     pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| entry.kind == Kind::File)
+        self.entries.iter().filter(|entry| entry.is_file())
     }
 
     pub(super) fn folders(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| entry.kind == Kind::Folder)
-    }
-}
-
-fn kind_of(path: &Path) -> Kind {
-    match std::fs::metadata(path) {
-        Ok(about) if about.is_file() => Kind::File,
-        Ok(about) if about.is_dir() => Kind::Folder,
-        Ok(_) => Kind::Other,
-        Err(_) => Kind::Broken,
+        self.entries.iter().filter(|entry| entry.kind == EntryKind::Folder)
     }
 }
 
 impl Entry {
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.kind, EntryKind::File(_))
+    }
+
+    /// Whether it is a file, or a link that should lead to one.
+    pub(super) fn is_file_or_broken(&self) -> bool {
+        self.is_file() || self.kind == EntryKind::BrokenLink
+    }
+
     /// Its extension, in lower case.
     pub(super) fn extension(&self) -> String {
         extension(&self.name)
@@ -73,4 +65,9 @@ impl Entry {
 /// The extension of a name, in lower case.
 pub(super) fn extension(name: &str) -> String {
     name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default()
+}
+
+/// A name without its extension.
+pub(super) fn stem_of(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

@@ -24,17 +24,16 @@
 //! are equally good are several models. Nothing here knows a format from the inside: names,
 //! listings and the first bytes of files decide.
 
-use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::catalog::Finding;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::input::{Folder, ReadAt};
 use crate::limits::{Budget, Limits};
-use crate::sys::open_without_waiting;
 
 mod configs;
-pub(super) use configs::beside_late;
 mod crosscheck;
 mod directory;
 mod file;
@@ -42,29 +41,37 @@ mod hub;
 mod index;
 mod listing;
 mod nearby;
-mod nothing;
+mod not_a_model;
+mod not_found;
 mod ollama;
+mod path;
 mod pipeline;
+mod resolvers;
+mod search;
 mod sets;
 mod shards;
-mod signatures;
 mod stores;
-mod strangers;
 #[cfg(test)]
 mod tests;
 
+pub(super) use configs::beside_late;
 pub(super) use crosscheck::cross_check;
 pub(super) use index::Index;
+pub(super) use not_a_model::{explain, explain_certain};
 pub use stores::Stores;
-pub(super) use strangers::{certain_stranger, name_stranger};
+
+use resolvers::Typed;
+use search::Search;
 
 /// The files of one model.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Located {
     pub(super) path: PathBuf,
     pub(super) files: Vec<PathBuf>,
+    /// Where the files lie; `None` for a model that was given as bytes.
+    pub(super) folder: Option<Arc<dyn Folder>>,
     /// The only file, where it had to be opened to find out what it is.
-    pub(super) opened: Option<(File, Metadata)>,
+    pub(super) opened: Option<Arc<dyn ReadAt>>,
     pub(super) configs: Vec<Config>,
     /// The folder whose configs are read once it is known that a tensor could need them.
     pub(super) late_configs: Option<PathBuf>,
@@ -83,68 +90,44 @@ impl Located {
     }
 }
 
-/// The models at a place. Without `stores`, the environment says where they are.
+/// The models that `typed` means among the files of this machine. Without `stores`, the
+/// environment says where they are.
 pub(super) fn locate(
     typed: &Path,
+    local: Arc<dyn Folder>,
     stores: Option<&Stores>,
     limits: &Limits,
 ) -> Result<Vec<Located>> {
     let budget = Budget::new(limits.clone());
-    // Opened first and asked then: for a lone file that is all it takes.
-    if let Ok(file) = open_without_waiting(typed)
-        && let Ok(about) = file.metadata()
-        && !about.is_dir()
-    {
-        let mut models = file::locate(typed, about.len(), &budget)?;
-        if let [model] = &mut models[..]
-            && model.files == [typed]
-        {
-            model.opened = Some((file, about));
-        }
-        return Ok(models);
-    }
-    match std::fs::metadata(typed) {
-        Ok(about) if about.is_dir() => directory::locate(typed, &budget),
-        Ok(about) => file::locate(typed, about.len(), &budget),
-        Err(error) if std::fs::symlink_metadata(typed).is_ok() => Err(broken(typed, error)),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(Error::io(error, "cannot open").in_file(typed))
-        }
-        Err(_) => match stores {
-            Some(stores) => in_stores(typed, stores, &budget),
-            None => in_stores(typed, &Stores::from_env(), &budget),
-        },
+    let search = Search { folder: local, budget: &budget };
+    let typed = Typed::new(typed, stores);
+    match resolvers::resolve(&typed, &search)? {
+        Some(models) => Ok(in_folder(models, &search)),
+        None => Err(not_found::not_found(&typed, &search)),
     }
 }
 
-/// What is no path may be a name that a store knows.
-fn in_stores(typed: &Path, stores: &Stores, budget: &Budget) -> Result<Vec<Located>> {
-    if let Some(name) = typed.to_str().and_then(|text| text.strip_prefix("ollama:")) {
-        return ollama::locate(name, stores, budget);
+/// The models at a path of a folder.
+pub(super) fn locate_in(
+    folder: Arc<dyn Folder>,
+    path: &Path,
+    limits: &Limits,
+) -> Result<Vec<Located>> {
+    let budget = Budget::new(limits.clone());
+    let search = Search { folder, budget: &budget };
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    match path::locate(path, &search)? {
+        Some(models) => Ok(in_folder(models, &search)),
+        None => Err(not_found::not_in_folder(path, &search)),
     }
-    let Some(found) = hub::find(typed, stores)? else {
-        return Err(nothing::not_found(typed, stores));
-    };
-    let models = match std::fs::metadata(&found.path) {
-        Ok(about) if about.is_dir() => directory::locate(&found.path, budget),
-        Ok(about) => file::locate(&found.path, about.len(), budget),
-        Err(error) => Err(broken(&found.path, error)),
-    };
-    let mut models = models.map_err(|e| found.explain(e))?;
-    models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
-    Ok(models)
 }
 
-/// A link to nowhere deserves more than "no such file".
-fn broken(path: &Path, error: std::io::Error) -> Error {
-    match std::fs::read_link(path) {
-        Ok(target) => {
-            Error::io(error, &format!("it is a link to {}, which cannot be opened", shown(&target)))
-                .in_file(path)
-                .hint("the file it stands for was moved or deleted; fetch it again")
-        }
-        Err(_) => Error::io(error, "cannot open").in_file(path),
+/// Says of models that their files lie in the folder that was searched.
+fn in_folder(mut models: Vec<Located>, search: &Search<'_>) -> Vec<Located> {
+    for model in &mut models {
+        model.folder.get_or_insert_with(|| search.folder.clone());
     }
+    models
 }
 
 /// The one model among those found: the only one, or the only one that is not a companion.

@@ -15,11 +15,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::stores::Stores;
+use super::resolvers::Typed;
+use super::search::Search;
 use super::{Located, configs, nearby, shown, some_of};
 use crate::catalog::Finding;
 use crate::error::{Error, Result};
-use crate::limits::Budget;
 use crate::text::escaped;
 
 const MEDIA: &str = "application/vnd.ollama.image.";
@@ -57,31 +57,41 @@ impl Layer {
     }
 }
 
-/// The models behind a name.
-pub(super) fn locate(name: &str, stores: &Stores, budget: &Budget) -> Result<Vec<Located>> {
-    let typed = PathBuf::from(format!("ollama:{name}"));
+/// What comes before the name of a model.
+const SCHEME: &str = "ollama:";
+
+/// The models behind `ollama:name`; `None` if something else was typed.
+pub(super) fn resolve(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+    match typed.path.to_str().and_then(|text| text.strip_prefix(SCHEME)) {
+        Some(name) => locate(name, typed, search).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Result<Vec<Located>> {
+    let (typed, stores) = (typed.path, typed.stores());
     let Some(store) = &stores.ollama else {
-        let error = Error::usage("no Ollama store is known").in_file(&typed);
+        let error = Error::usage("no Ollama store is known").in_file(typed);
         return Err(
             error.hint("set OLLAMA_MODELS to the folder that holds `manifests` and `blobs`")
         );
     };
     let Some(parts) = parse(name) else {
-        let error = Error::usage("this is not a name Ollama could have").in_file(&typed);
+        let error = Error::usage("this is not a name Ollama could have").in_file(typed);
         return Err(error.hint("write ollama:name, ollama:name:tag or ollama:namespace/name:tag"));
     };
     let path = parts.iter().fold(store.join("manifests"), |path, part| path.join(part));
-    if !path.is_file() {
-        return Err(unknown(&typed, store, &path));
+    if !search.is_file(&path) {
+        return Err(unknown(typed, store, &path, search));
     }
-    let text = configs::text(&path, 64 << 20, budget)?;
-    budget.charge((text.len() as u64).saturating_mul(4), "a manifest")?;
+    let text = search.read(&path, 64 << 20)?;
+    search.budget.charge((text.len() as u64).saturating_mul(4), "a manifest")?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| {
         let message = format!("the manifest is not valid ({error})");
         Error::malformed(message).in_file(&path).hint("`ollama pull` the model again")
     })?;
-    let layers = Layers { typed: &typed, blobs: store.join("blobs"), all: &manifest.layers };
-    layers.models(budget).map_err(|e| e.in_file(&typed))
+    let layers = Layers { typed, search, blobs: store.join("blobs"), all: &manifest.layers };
+    layers.models().map_err(|e| e.in_file(typed))
 }
 
 /// Host, namespace, model and tag, each as a folder or file name.
@@ -114,12 +124,13 @@ fn is_part(part: &str) -> bool {
 /// A manifest's layers and where their bytes are.
 struct Layers<'a> {
     typed: &'a Path,
+    search: &'a Search<'a>,
     blobs: PathBuf,
     all: &'a [Layer],
 }
 
 impl Layers<'_> {
-    fn models(&self, budget: &Budget) -> Result<Vec<Located>> {
+    fn models(&self) -> Result<Vec<Located>> {
         let mut models = Vec::new();
         for layer in self.all {
             let companion = match layer.kind() {
@@ -132,7 +143,7 @@ impl Layers<'_> {
             models.push(self.whole_file(layer, companion)?);
         }
         for component in self.components() {
-            models.push(self.tensors(component, budget)?);
+            models.push(self.tensors(component)?);
         }
         if models.iter().all(|model| model.companion.is_some()) {
             models.iter_mut().for_each(|model| model.companion = None);
@@ -161,7 +172,7 @@ impl Layers<'_> {
     /// A layer that is a model by itself. The one that counts keeps the name that was typed.
     fn whole_file(&self, layer: &Layer, companion: Option<&'static str>) -> Result<Located> {
         let blob = self.blob(layer)?;
-        if let Some(problem) = absence(&blob) {
+        if let Some(problem) = absence(&blob, self.search) {
             return Err(Error::usage(problem).hint("`ollama pull` the model again"));
         }
         let several = self.all.iter().filter(|layer| layer.kind() == "model").count() > 1;
@@ -169,13 +180,13 @@ impl Layers<'_> {
             if companion.is_some() || several { blob.clone() } else { self.typed.to_owned() };
         let mut model = Located::new(place);
         model.companion = companion;
-        model.findings.extend(size_mismatch(layer, &blob));
+        model.findings.extend(size_mismatch(layer, &blob, self.search));
         model.files.push(blob);
         Ok(model)
     }
 
     /// A model of one blob for each tensor.
-    fn tensors(&self, component: &str, budget: &Budget) -> Result<Located> {
+    fn tensors(&self, component: &str) -> Result<Located> {
         let mut model = Located::new(match component {
             "" => self.typed.to_owned(),
             _ => self.typed.join(component),
@@ -190,7 +201,7 @@ impl Layers<'_> {
                     &self.blob(layer)?,
                     layer.component().1,
                     &mut model,
-                    budget,
+                    self.search,
                 )?,
                 _ => {}
             }
@@ -206,9 +217,9 @@ impl Layers<'_> {
 
     fn tensor(&self, layer: &Layer, model: &mut Located) -> Result<()> {
         let blob = self.blob(layer)?;
-        match absence(&blob) {
+        match absence(&blob, self.search) {
             None => {
-                model.findings.extend(size_mismatch(layer, &blob));
+                model.findings.extend(size_mismatch(layer, &blob, self.search));
                 model.files.push(blob);
             }
             Some(problem) => {
@@ -235,18 +246,21 @@ impl Layers<'_> {
     }
 }
 
-fn absence(blob: &Path) -> Option<String> {
-    if blob.is_file() {
+fn absence(blob: &Path, search: &Search<'_>) -> Option<String> {
+    if search.is_file(blob) {
         return None;
     }
     let partial = blob.with_extension("").to_string_lossy().into_owned() + "-partial";
-    let state =
-        if Path::new(&partial).exists() { "was not downloaded to its end" } else { "is missing" };
+    let state = if search.is_there(Path::new(&partial)) {
+        "was not downloaded to its end"
+    } else {
+        "is missing"
+    };
     Some(format!("the blob {} {state}", shown(blob)))
 }
 
-fn size_mismatch(layer: &Layer, blob: &Path) -> Option<Finding> {
-    let size = std::fs::metadata(blob).ok()?.len();
+fn size_mismatch(layer: &Layer, blob: &Path, search: &Search<'_>) -> Option<Finding> {
+    let size = search.file_len(blob)?;
     (layer.size != 0 && layer.size != size).then(|| {
         let message = format!(
             "the blob {} has {size} bytes, the manifest says {}; `ollama pull` the model again",
@@ -258,7 +272,8 @@ fn size_mismatch(layer: &Layer, blob: &Path) -> Option<Finding> {
 }
 
 /// The store does not know the name: says what it does know.
-fn unknown(typed: &Path, store: &Path, manifest: &Path) -> Error {
+fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> Error {
+    let names_in = |folder: &Path| search.names_in(folder);
     let message = format!(
         "the Ollama store {} has no such model (looked for {})",
         shown(store),
@@ -275,7 +290,7 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path) -> Error {
     if !close.is_empty() {
         return error.hint(format!("did you mean {}?", close.join(" or ")));
     }
-    if store != Path::new(SERVICE_STORE) && Path::new(SERVICE_STORE).is_dir() {
+    if store != Path::new(SERVICE_STORE) && search.is_folder(Path::new(SERVICE_STORE)) {
         return error.hint(format!(
             "Ollama's service keeps its models elsewhere: set OLLAMA_MODELS={SERVICE_STORE}"
         ));
@@ -288,16 +303,6 @@ fn unknown(typed: &Path, store: &Path, manifest: &Path) -> Error {
 
 fn name_of(path: Option<&Path>) -> String {
     path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut names: Vec<String> =
-        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    names
 }
 
 #[cfg(test)]

@@ -8,18 +8,19 @@
 
 use super::directory::{from_listing, holds_weights};
 use super::listing::{Entry, Listing};
+use super::search::Search;
 use super::{Located, configs, some_of};
 use crate::catalog::Finding;
+use crate::containers;
 use crate::error::Result;
-use crate::limits::Budget;
 
 /// The file that makes a folder a pipeline.
 pub(super) const INDEX: &str = "model_index.json";
 
 /// One model for each component that holds weights; `None` if no folder does.
-pub(super) fn locate(listing: &Listing, budget: &Budget) -> Result<Option<Vec<Located>>> {
+pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
     let mut findings = Vec::new();
-    let document = configs::document(&listing.folder.join(INDEX), budget);
+    let document = configs::document(&listing.folder.join(INDEX), search);
     let named: Option<Vec<String>> = match &document {
         Ok(json) => json.as_object().map(|object| object.keys().cloned().collect()),
         Err(error) => {
@@ -32,15 +33,15 @@ pub(super) fn locate(listing: &Listing, budget: &Budget) -> Result<Option<Vec<Lo
         |entry: &&Entry| named.as_ref().is_none_or(|names| names.contains(&entry.name));
     let (mut models, mut notes) = (Vec::new(), Vec::new());
     for folder in listing.folders().filter(is_component) {
-        let inside = Listing::read(&folder.path, budget)?;
-        if let Some(found) = from_listing(&inside, budget)? {
+        let inside = Listing::read(&folder.path, search)?;
+        if let Some(found) = from_listing(&inside, search)? {
             models.extend(found);
         }
     }
     if models.is_empty() {
         return Ok(None);
     }
-    notes.extend(left_aside(listing, named.as_deref(), budget)?);
+    notes.extend(left_aside(listing, named.as_deref(), search)?);
     notes.extend(absent(listing, document.as_ref().ok()));
     for model in &mut models {
         model.findings.splice(0..0, findings.iter().cloned());
@@ -53,16 +54,16 @@ pub(super) fn locate(listing: &Listing, budget: &Budget) -> Result<Option<Vec<Lo
 fn left_aside(
     listing: &Listing,
     named: Option<&[String]>,
-    budget: &Budget,
+    search: &Search<'_>,
 ) -> Result<Option<String>> {
     let mut names: Vec<String> = Vec::new();
     for folder in listing.folders().filter(|f| named.is_some_and(|n| !n.contains(&f.name))) {
-        if holds_weights(&Listing::read(&folder.path, budget)?) {
+        if holds_weights(&Listing::read(&folder.path, search)?, search) {
             names.push(format!("{}/", folder.name));
         }
     }
     let weights = |entry: &&Entry| {
-        matches!(&*entry.extension(), "safetensors" | "ckpt" | "bin" | "pt" | "pth" | "gguf")
+        containers::by_extension(&entry.extension()).is_some_and(|(_, known)| known.listed)
     };
     names.extend(listing.files().filter(weights).map(|entry| entry.name.clone()));
     let note =

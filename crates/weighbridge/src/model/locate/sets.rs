@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::index::Index;
-use super::listing::{Entry, Kind, Listing};
+use super::listing::{Entry, Listing, stem_of};
+use super::search::Search;
 use super::shards::Shard;
 use super::shown_name;
 use crate::catalog::Finding;
+use crate::input::EntryKind;
 
 /// So many missing members are findings of their own; the rest is counted.
 pub(super) const MOST_MISSING: usize = 100;
@@ -25,7 +27,10 @@ pub(super) struct Set {
     pub(super) missing: Vec<String>,
     pub(super) findings: Vec<Finding>,
     pub(super) index: Option<Index>,
-    counted: Option<Shard>,
+    /// The name that ranks it, `model` of `model-00001-of-00002.fp16.safetensors`, and whether
+    /// something stands between it and the extension (`fp16`).
+    pub(super) stem: (String, bool),
+    counted: bool,
 }
 
 impl Set {
@@ -35,37 +40,27 @@ impl Set {
 
     fn of_one(entry: &Entry) -> Self {
         let mut set = Self::new(entry.name.clone());
+        set.stem = ranked(stem_of(&entry.name), false);
         set.files.push(entry.path.clone());
         set
     }
 
     /// Whether this is a numbered series that no index vouches for.
     pub(super) fn is_counted(&self) -> bool {
-        self.counted.is_some()
+        self.counted
     }
+}
 
-    /// The name that ranks it: `model` of `model-00001-of-00002.fp16.safetensors`, and
-    /// whether something stands between it and the extension (`fp16`).
-    pub(super) fn stem(&self) -> (&str, bool) {
-        let (name, counted_variant) = match &self.counted {
-            Some(shard) => (shard.stem(), shard.suffix.matches('.').count() > 1),
-            None => (self.label.rsplit_once('.').map_or(&*self.label, |(stem, _)| stem), false),
-        };
-        // `model.safetensors.index.json` and `model.safetensors.index.fp16.json`
-        if let Some((stem, rest)) =
-            name.split_once(".safetensors.index").or(name.split_once(".bin.index"))
-        {
-            return (stem, !rest.is_empty());
-        }
-        match name.split_once('.') {
-            Some((stem, _)) => (stem, true),
-            None => (name, counted_variant),
-        }
+/// The part of a stem that ranks it, and whether something stands behind it (`fp16`).
+fn ranked(stem: &str, variant: bool) -> (String, bool) {
+    match stem.split_once('.') {
+        Some((stem, _)) => (stem.to_owned(), true),
+        None => (stem.to_owned(), variant),
     }
 }
 
 /// Puts files that count together, in their order; every other file is a set of its own.
-pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
+pub(super) fn group(candidates: &[&Entry], search: &Search<'_>) -> Vec<Set> {
     let mut series: BTreeMap<_, (Shard, Vec<(u32, &Entry)>)> = BTreeMap::new();
     let mut sets = Vec::new();
     for &entry in candidates {
@@ -75,32 +70,42 @@ pub(super) fn group(candidates: &[&Entry]) -> Vec<Set> {
                 let (_, members) = series.entry(shard.set()).or_insert_with(|| (shard, Vec::new()));
                 members.push((index, entry));
             }
-            None if entry.kind == Kind::File => sets.push(Set::of_one(entry)),
+            None if entry.is_file() => sets.push(Set::of_one(entry)),
             None => {}
         }
     }
-    sets.extend(series.into_values().map(|(shard, members)| complete(shard, members)));
+    sets.extend(series.into_values().map(|(shard, members)| complete(shard, members, search)));
     sets.retain(|set| !set.files.is_empty());
     sets
 }
 
+/// All of these files as one set, whatever they are called.
+pub(super) fn together(entries: &[&Entry]) -> Option<Set> {
+    let files: Vec<_> = entries.iter().filter(|e| e.is_file()).collect();
+    let first = files.first()?;
+    let mut set = Set::new(first.name.clone());
+    set.stem = ranked(stem_of(&first.name), false);
+    set.files = files.iter().map(|entry| entry.path.clone()).collect();
+    Some(set)
+}
+
 /// A series in order, with what it lacks.
-fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>) -> Set {
+fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>) -> Set {
     members.sort_by_key(|(index, _)| *index);
     let lowest = members.first().map_or(1, |(index, _)| *index);
-    let there: Vec<u32> = members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.0).collect();
+    let there: Vec<u32> = members.iter().filter(|m| m.1.is_file()).map(|m| m.0).collect();
     let mut set = Set::new(shard.name(lowest));
-    set.files =
-        members.iter().filter(|m| m.1.kind == Kind::File).map(|m| m.1.path.clone()).collect();
+    set.files = members.iter().filter(|m| m.1.is_file()).map(|m| m.1.path.clone()).collect();
     let folder = members.first().and_then(|m| m.1.path.parent()).unwrap_or(Path::new(""));
     let absent = |index: &u32| there.binary_search(index).is_err();
     let lacking = || shard.indices(lowest).filter(absent);
     for index in lacking().take(MOST_MISSING) {
         let whole = format!("{} of the {} files of this model are here", there.len(), shard.total);
-        set.findings.push(missing_shard(&folder.join(shard.name(index)), &whole));
+        set.findings.push(missing_shard(&folder.join(shard.name(index)), &whole, search));
     }
     set.findings.extend(more_missing(lacking().count()));
-    set.counted = Some(shard);
+    set.stem = ranked(shard.stem(), shard.suffix.matches('.').count() > 1);
+    set.counted = true;
     set
 }
 
@@ -111,23 +116,24 @@ pub(super) fn more_missing(count: usize) -> Option<Finding> {
 }
 
 /// The series that a file belongs to, completed from its folder.
-pub(super) fn series_of(path: &Path, listing: &Listing) -> Option<Set> {
+pub(super) fn series_of(path: &Path, listing: &Listing, search: &Search<'_>) -> Option<Set> {
     let shard = Shard::parse(&path.file_name()?.to_string_lossy())?;
     let member = |entry: &&Entry| {
-        entry.kind != Kind::Folder
+        entry.kind != EntryKind::Folder
             && Shard::parse(&entry.name).is_some_and(|s| s.set() == shard.set())
     };
     let members: Vec<&Entry> = listing.entries.iter().filter(member).collect();
-    group(&members).pop()
+    group(&members, search).pop()
 }
 
 /// A file that should be there and is not; `beside` says what its absence means.
-pub(super) fn missing_shard(path: &Path, beside: &str) -> Finding {
+pub(super) fn missing_shard(path: &Path, beside: &str, search: &Search<'_>) -> Finding {
     let name = shown_name(path);
-    let state = if std::fs::symlink_metadata(path).is_ok() {
+    let state = if search.kind(path) == Some(EntryKind::BrokenLink) {
         " (its link leads nowhere)".to_owned()
     } else {
-        unfinished_beside(path).map_or_else(String::new, |found| format!(" (unfinished: {found})"))
+        unfinished_beside(path, search)
+            .map_or_else(String::new, |found| format!(" (unfinished: {found})"))
     };
     Finding::general(
         "missing-shard",
@@ -136,12 +142,12 @@ pub(super) fn missing_shard(path: &Path, beside: &str) -> Finding {
 }
 
 /// The unfinished download of a file, if one lies beside it.
-pub(super) fn unfinished_beside(path: &Path) -> Option<String> {
+fn unfinished_beside(path: &Path, search: &Search<'_>) -> Option<String> {
     UNFINISHED.iter().find_map(|ending| {
         let mut name = path.file_name()?.to_owned();
         name.push(".");
         name.push(ending);
         let partial = path.with_file_name(name);
-        partial.exists().then(|| shown_name(&partial))
+        search.is_there(&partial).then(|| shown_name(&partial))
     })
 }

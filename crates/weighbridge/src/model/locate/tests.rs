@@ -1,8 +1,10 @@
 //! Names alone: files that need not be opened to be found.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Located, Stores, locate, only};
+use crate::input::{FileAccess, LocalFolder};
 use crate::limits::Limits;
 
 fn found(files: &[&str], place: &str) -> crate::Result<Vec<Located>> {
@@ -10,7 +12,8 @@ fn found(files: &[&str], place: &str) -> crate::Result<Vec<Located>> {
     for file in files {
         std::fs::write(dir.path().join(file), "GGUF").unwrap();
     }
-    locate(&dir.path().join(place), Some(&Stores::none()), &Limits::default())
+    let local = Arc::new(LocalFolder::new("", FileAccess::Map));
+    locate(&dir.path().join(place), local, Some(&Stores::none()), &Limits::default())
 }
 
 fn names(model: &Located) -> Vec<String> {

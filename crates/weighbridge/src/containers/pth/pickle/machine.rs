@@ -156,14 +156,14 @@ impl<'a> Machine<'a, '_> {
 
     // ---- bytes
 
-    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let end = self.at.saturating_add(len);
         let bytes = self.bytes.get(self.at..end).ok_or_else(cut_short)?;
         self.at = end;
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         Ok(<[u8; N]>::try_from(self.take(N)?).unwrap_or([0; N]))
     }
 
@@ -187,7 +187,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// Bytes behind a length of 1, 4 or 8 bytes.
-    fn counted(&mut self, op: u8) -> Result<Span> {
+    pub(super) fn counted(&mut self, op: u8) -> Result<Span> {
         let len = match op {
             SHORT_BINUNICODE | SHORT_BINBYTES | SHORT_BINSTRING | LONG1 => self.u8()?.into(),
             BINUNICODE8 | BINBYTES8 | BYTEARRAY8 => u64::from_le_bytes(self.array()?),
@@ -210,11 +210,11 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// What the innermost mark keeps out of reach.
-    fn floor(&self) -> usize {
+    pub(super) fn floor(&self) -> usize {
         self.marks.last().map_or(0, |&height| height as usize)
     }
 
-    fn push(&mut self, node: Node) -> Result<()> {
+    pub(super) fn push(&mut self, node: Node) -> Result<()> {
         let id = self.heap.add(node, self.budget)?;
         grow(&mut self.stack, id, self.budget)
     }
@@ -234,7 +234,7 @@ impl<'a> Machine<'a, '_> {
         self.stack.pop().ok_or_else(cut_short)
     }
 
-    fn top(&self) -> Result<Id> {
+    pub(super) fn top(&self) -> Result<Id> {
         match self.stack.last() {
             Some(&top) if self.stack.len() > self.floor() => Ok(top),
             _ => Err(Error::malformed("the pickle uses the top of an empty stack")),
@@ -249,7 +249,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// Takes the innermost mark away and says how high the stack was there.
-    fn unmark(&mut self) -> Result<usize> {
+    pub(super) fn unmark(&mut self) -> Result<usize> {
         let height =
             self.marks.pop().ok_or_else(|| Error::malformed("the pickle has no mark here"))?;
         Ok((height as usize).min(self.stack.len()))
@@ -304,224 +304,8 @@ impl<'a> Machine<'a, '_> {
         self.far_memo.insert(index, top);
         Ok(())
     }
-
-    // ---- values
-
-    fn number(&mut self, op: u8) -> Result<()> {
-        let node = match op {
-            BININT2 => Node::Int(u16::from_le_bytes(self.array()?).into()),
-            BININT => Node::Int(i32::from_le_bytes(self.array()?).into()),
-            BINFLOAT => Node::Float(f64::from_be_bytes(self.array()?)),
-            LONG1 | LONG4 => {
-                let span = self.counted(op)?;
-                self.long(span)
-            }
-            _ => {
-                let line = self.line()?;
-                self.text_number(op, line)?
-            }
-        };
-        self.push(node)
-    }
-
-    fn long(&self, span: Span) -> Node {
-        let bytes = self.heap.bytes(span);
-        if bytes.len() > 8 {
-            return Node::Big(span);
-        }
-        let negative = bytes.last().is_some_and(|&top| top & 0x80 != 0);
-        let mut wide = if negative { [0xff; 8] } else { [0; 8] };
-        wide.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
-        Node::Int(i64::from_le_bytes(wide))
-    }
-
-    fn text_number(&mut self, op: u8, line: Span) -> Result<Node> {
-        let bytes = self.heap.bytes(line);
-        if op == FLOAT {
-            let value = literal::float(bytes);
-            return value.map(Node::Float).ok_or_else(|| Error::malformed("not a decimal number"));
-        }
-        match (op, bytes) {
-            (INT, b"00") => return Ok(Node::Bool(false)),
-            (INT, b"01") => return Ok(Node::Bool(true)),
-            _ => {}
-        }
-        match literal::integer(bytes) {
-            Some(Integer::Small(value)) => Ok(Node::Int(value)),
-            Some(Integer::Large(_)) => Ok(Node::BigText(line)),
-            None => Err(Error::malformed("not a whole number in decimal")),
-        }
-    }
-
-    fn string(&mut self, op: u8) -> Result<()> {
-        let node = match op {
-            STRING => {
-                let line = self.line()?;
-                let bytes = self.heap.bytes(line);
-                let inside = literal::unquoted(bytes).and_then(literal::unescape);
-                let inside =
-                    inside.ok_or_else(|| Error::malformed("a quoted string is expected"))?;
-                Node::String(self.heap.keep(&inside, self.budget)?)
-            }
-            UNICODE => {
-                let line = self.line()?;
-                let text = literal::unescape_unicode(self.heap.bytes(line));
-                let text = text.ok_or_else(|| Error::malformed("an escape is cut short"))?;
-                Node::Text(self.heap.keep(text.as_bytes(), self.budget)?)
-            }
-            BINSTRING | SHORT_BINSTRING => Node::String(self.counted(op)?),
-            _ => Node::Bytes(self.counted(op)?),
-        };
-        self.push(node)
-    }
-
-    // ---- containers
-
-    fn gather(&mut self, op: u8) -> Result<()> {
-        let from = match op {
-            EMPTY_TUPLE => self.stack.len(),
-            TUPLE1 | TUPLE2 | TUPLE3 => {
-                let wanted = usize::from(op.saturating_sub(TUPLE1)).saturating_add(1);
-                let available = self.stack.len().saturating_sub(self.floor());
-                if available < wanted {
-                    return Err(Error::malformed("a tuple wants more than the stack holds"));
-                }
-                self.stack.len().saturating_sub(wanted)
-            }
-            _ => self.unmark()?,
-        };
-        let items = self.stack.get(from..).unwrap_or_default();
-        let id = match op {
-            LIST | DICT | FROZENSET => {
-                let seq = self.heap.extend(Seq::EMPTY, items, self.budget)?;
-                let node = match op {
-                    LIST => Node::List(seq),
-                    DICT => Node::Dict(seq),
-                    _ => Node::Set(seq),
-                };
-                self.heap.add(node, self.budget)?
-            }
-            _ => self.heap.add_tuple(items, self.budget)?,
-        };
-        self.stack.truncate(from);
-        grow(&mut self.stack, id, self.budget)
-    }
-
-    fn fill(&mut self, op: u8) -> Result<()> {
-        let from = match op {
-            APPEND => self.stack.len().saturating_sub(1),
-            SETITEM => self.stack.len().saturating_sub(2),
-            _ => self.unmark()?,
-        };
-        let target = from.checked_sub(1).filter(|&place| place >= self.floor());
-        let target = target.and_then(|place| self.stack.get(place)).copied();
-        let target = target.ok_or_else(|| Error::malformed("there is nothing here to fill"))?;
-        let items = self.stack.get(from..).unwrap_or_default();
-        let keyed = matches!(op, SETITEM | SETITEMS);
-        let (heap, budget) = (&mut self.heap, self.budget);
-        match heap.node(target) {
-            Node::List(seq) if !keyed => {
-                let seq = heap.extend(seq, items, budget)?;
-                heap.replace(target, Node::List(seq));
-            }
-            Node::Set(seq) if !keyed => {
-                let seq = heap.extend(seq, items, budget)?;
-                heap.replace(target, Node::Set(seq));
-            }
-            Node::Dict(seq) if keyed => {
-                let seq = heap.extend(seq, items, budget)?;
-                heap.replace(target, Node::Dict(seq));
-            }
-            Node::Object(index) => {
-                let Some(&object) = heap.object(index) else { return Err(cut_short()) };
-                let seq = if keyed { object.entries } else { object.items };
-                let seq = heap.extend(seq, items, budget)?;
-                if let Some(object) = heap.object_mut(index) {
-                    *(if keyed { &mut object.entries } else { &mut object.items }) = seq;
-                }
-            }
-            _ => return Err(Error::malformed("values are put into something that holds none")),
-        }
-        self.stack.truncate(from);
-        Ok(())
-    }
-
-    // ---- calls
-
-    fn call(&mut self, op: u8) -> Result<()> {
-        if op == BUILD {
-            let state = self.pop()?;
-            let target = self.top()?;
-            // Plain containers may be handed attributes (`_metadata` of a state dict); those
-            // are not among their contents.
-            if let Node::Object(index) = self.heap.node(target)
-                && let Some(object) = self.heap.object_mut(index)
-            {
-                object.state = Some(state);
-            }
-            return Ok(());
-        }
-        let mut kwargs = None;
-        let (class, args) = match op {
-            REDUCE | NEWOBJ => {
-                let args = self.pop()?;
-                (self.pop()?, args)
-            }
-            NEWOBJ_EX => {
-                kwargs = Some(self.pop()?);
-                let args = self.pop()?;
-                (self.pop()?, args)
-            }
-            OBJ => {
-                let from = self.unmark()?;
-                let Some((&class, args)) = self.stack.get(from..).unwrap_or_default().split_first()
-                else {
-                    return Err(Error::malformed("an object without a class"));
-                };
-                let args = self.heap.add_tuple(args, self.budget)?;
-                self.stack.truncate(from);
-                (class, args)
-            }
-            _ => {
-                let (module, name) = (self.line()?, self.line()?);
-                let from = self.unmark()?;
-                let items = self.stack.get(from..).unwrap_or_default();
-                let args = self.heap.add_tuple(items, self.budget)?;
-                self.stack.truncate(from);
-                (self.name_global(module, name)?, args)
-            }
-        };
-        self.make(class, args, kwargs)
-    }
-
-    fn make(&mut self, class: Id, args: Id, kwargs: Option<Id>) -> Result<()> {
-        let known = self.class(class);
-        if known == Some(Class::Dict) && self.heap.tuple(args).is_some_and(<[Id]>::is_empty) {
-            return self.push(Node::Dict(Seq::EMPTY));
-        }
-        if known == Some(Class::GetAttr) && self.spells_a_name(args) {
-            self.attribute_uses = self.attribute_uses.saturating_sub(1);
-        }
-        let id = self.heap.add_object(class, args, self.budget)?;
-        if let (Some(_), Node::Object(index)) = (kwargs, self.heap.node(id))
-            && let Some(object) = self.heap.object_mut(index)
-        {
-            object.kwargs = kwargs;
-        }
-        grow(&mut self.stack, id, self.budget)
-    }
-
-    fn persistent(&mut self, op: u8) -> Result<()> {
-        let note = if op == BINPERSID {
-            self.pop()?
-        } else {
-            let line = self.line()?;
-            self.heap.add(Node::Text(line), self.budget)?
-        };
-        self.push(Node::Persistent(note))
-    }
 }
 
-fn cut_short() -> Error {
+pub(super) fn cut_short() -> Error {
     Error::malformed("the pickle is cut short")
 }

@@ -29,9 +29,11 @@ mod known;
 mod literal;
 mod machine;
 mod naming;
+mod objects;
 mod opcode;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub(super) use danger::python3_name;
 pub(super) use element::Element;

@@ -1,0 +1,153 @@
+//! Opcodes that put values together: tuples, lists, dictionaries, and calls that are noted down
+//! instead of made.
+
+use crate::error::{Error, Result};
+
+use super::heap::{Id, Node, Seq, grow};
+use super::known::Class;
+use super::machine::{Machine, cut_short};
+use super::opcode::*;
+
+impl Machine<'_, '_> {
+    pub(super) fn gather(&mut self, op: u8) -> Result<()> {
+        let from = match op {
+            EMPTY_TUPLE => self.stack.len(),
+            TUPLE1 | TUPLE2 | TUPLE3 => {
+                let wanted = usize::from(op.saturating_sub(TUPLE1)).saturating_add(1);
+                let available = self.stack.len().saturating_sub(self.floor());
+                if available < wanted {
+                    return Err(Error::malformed("a tuple wants more than the stack holds"));
+                }
+                self.stack.len().saturating_sub(wanted)
+            }
+            _ => self.unmark()?,
+        };
+        let items = self.stack.get(from..).unwrap_or_default();
+        let id = match op {
+            LIST | DICT | FROZENSET => {
+                let seq = self.heap.extend(Seq::EMPTY, items, self.budget)?;
+                let node = match op {
+                    LIST => Node::List(seq),
+                    DICT => Node::Dict(seq),
+                    _ => Node::Set(seq),
+                };
+                self.heap.add(node, self.budget)?
+            }
+            _ => self.heap.add_tuple(items, self.budget)?,
+        };
+        self.stack.truncate(from);
+        grow(&mut self.stack, id, self.budget)
+    }
+
+    pub(super) fn fill(&mut self, op: u8) -> Result<()> {
+        let from = match op {
+            APPEND => self.stack.len().saturating_sub(1),
+            SETITEM => self.stack.len().saturating_sub(2),
+            _ => self.unmark()?,
+        };
+        let target = from.checked_sub(1).filter(|&place| place >= self.floor());
+        let target = target.and_then(|place| self.stack.get(place)).copied();
+        let target = target.ok_or_else(|| Error::malformed("there is nothing here to fill"))?;
+        let items = self.stack.get(from..).unwrap_or_default();
+        let keyed = matches!(op, SETITEM | SETITEMS);
+        let (heap, budget) = (&mut self.heap, self.budget);
+        match heap.node(target) {
+            Node::List(seq) if !keyed => {
+                let seq = heap.extend(seq, items, budget)?;
+                heap.replace(target, Node::List(seq));
+            }
+            Node::Set(seq) if !keyed => {
+                let seq = heap.extend(seq, items, budget)?;
+                heap.replace(target, Node::Set(seq));
+            }
+            Node::Dict(seq) if keyed => {
+                let seq = heap.extend(seq, items, budget)?;
+                heap.replace(target, Node::Dict(seq));
+            }
+            Node::Object(index) => {
+                let Some(&object) = heap.object(index) else { return Err(cut_short()) };
+                let seq = if keyed { object.entries } else { object.items };
+                let seq = heap.extend(seq, items, budget)?;
+                if let Some(object) = heap.object_mut(index) {
+                    *(if keyed { &mut object.entries } else { &mut object.items }) = seq;
+                }
+            }
+            _ => return Err(Error::malformed("values are put into something that holds none")),
+        }
+        self.stack.truncate(from);
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, op: u8) -> Result<()> {
+        if op == BUILD {
+            let state = self.pop()?;
+            let target = self.top()?;
+            // Plain containers may be handed attributes (`_metadata` of a state dict); those
+            // are not among their contents.
+            if let Node::Object(index) = self.heap.node(target)
+                && let Some(object) = self.heap.object_mut(index)
+            {
+                object.state = Some(state);
+            }
+            return Ok(());
+        }
+        let mut kwargs = None;
+        let (class, args) = match op {
+            REDUCE | NEWOBJ => {
+                let args = self.pop()?;
+                (self.pop()?, args)
+            }
+            NEWOBJ_EX => {
+                kwargs = Some(self.pop()?);
+                let args = self.pop()?;
+                (self.pop()?, args)
+            }
+            OBJ => {
+                let from = self.unmark()?;
+                let Some((&class, args)) = self.stack.get(from..).unwrap_or_default().split_first()
+                else {
+                    return Err(Error::malformed("an object without a class"));
+                };
+                let args = self.heap.add_tuple(args, self.budget)?;
+                self.stack.truncate(from);
+                (class, args)
+            }
+            _ => {
+                let (module, name) = (self.line()?, self.line()?);
+                let from = self.unmark()?;
+                let items = self.stack.get(from..).unwrap_or_default();
+                let args = self.heap.add_tuple(items, self.budget)?;
+                self.stack.truncate(from);
+                (self.name_global(module, name)?, args)
+            }
+        };
+        self.make(class, args, kwargs)
+    }
+
+    fn make(&mut self, class: Id, args: Id, kwargs: Option<Id>) -> Result<()> {
+        let known = self.class(class);
+        if known == Some(Class::Dict) && self.heap.tuple(args).is_some_and(<[Id]>::is_empty) {
+            return self.push(Node::Dict(Seq::EMPTY));
+        }
+        if known == Some(Class::GetAttr) && self.spells_a_name(args) {
+            self.attribute_uses = self.attribute_uses.saturating_sub(1);
+        }
+        let id = self.heap.add_object(class, args, self.budget)?;
+        if let (Some(_), Node::Object(index)) = (kwargs, self.heap.node(id))
+            && let Some(object) = self.heap.object_mut(index)
+        {
+            object.kwargs = kwargs;
+        }
+        grow(&mut self.stack, id, self.budget)
+    }
+
+    pub(super) fn persistent(&mut self, op: u8) -> Result<()> {
+        let note = if op == BINPERSID {
+            self.pop()?
+        } else {
+            let line = self.line()?;
+            self.heap.add(Node::Text(line), self.budget)?
+        };
+        self.push(Node::Persistent(note))
+    }
+}

@@ -1,0 +1,99 @@
+//! Files that no signature gives away: what their names and the look of their bytes tell.
+
+use std::path::Path;
+
+use super::super::listing::extension;
+use super::signatures::{self, other_formats};
+use crate::containers;
+use crate::error::Error;
+use crate::text::escaped;
+
+/// What the name or the look of the bytes tells.
+pub(super) fn explain(head: &[u8], name: &Path) -> Option<Error> {
+    let file = name.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let onnx = || looks_like_onnx(head).then_some("an ONNX model");
+    if let Some(what) = other_framework(&file).or_else(onnx) {
+        let message = format!("this is {what}, a format that cannot be read");
+        return Some(Error::unsupported(message).hint(other_formats()));
+    }
+    if let Some(error) = signatures::unclaimed(head) {
+        return Some(error);
+    }
+    text_kind(head, &file)
+        .map(|(what, hint)| Error::unsupported(format!("this is {what}, not weights")).hint(hint))
+}
+
+/// The files of other frameworks, by their names.
+fn other_framework(file: &str) -> Option<&'static str> {
+    Some(match &*extension(file) {
+        "onnx" | "ort" => "an ONNX model",
+        "tflite" => "a TensorFlow Lite model",
+        "h5" | "keras" => "a Keras model",
+        "msgpack" => "a Flax checkpoint (msgpack)",
+        "mlmodel" | "mlpackage" | "mlmodelc" => "a Core ML model",
+        "pb" => "a TensorFlow graph",
+        "engine" | "plan" => "a TensorRT engine",
+        "index" if file.contains("ckpt") => "the index of a TensorFlow checkpoint",
+        ending if ending.starts_with("data-") => "a part of a TensorFlow checkpoint",
+        _ => return None,
+    })
+}
+
+/// The first fields of a serialized `ModelProto`: `ir_version` (1 to 20), then its producer.
+fn looks_like_onnx(head: &[u8]) -> bool {
+    matches!(head, [0x08, 1..=20, 0x12, length, text, ..] if *length < 64 && text.is_ascii_lowercase())
+}
+
+/// Readable text, by kind.
+fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
+    let valid = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // The head may have been cut inside a character.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    if valid.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return None;
+    }
+    let start = valid.trim_start();
+    let kind = match &*extension(file) {
+        "json" => ("a JSON document", "open the folder it lies in, or the weights beside it"),
+        "py" => ("Python source code", "open the weights that it loads"),
+        "md" | "txt" => ("a text document", "open the folder it lies in, or the weights beside it"),
+        _ if start.starts_with(['{', '[']) => {
+            ("a JSON document", "open the folder it lies in, or the weights beside it")
+        }
+        _ if start.starts_with("import ") || start.starts_with("from ") => {
+            ("Python source code", "open the weights that it loads")
+        }
+        _ => ("readable text", "look at it: it may be the message of a failed download"),
+    };
+    Some(kind)
+}
+
+/// Nothing fits: what the name promises, and what is there instead.
+pub(super) fn unknown(head: &[u8], name: &Path) -> Error {
+    let first: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let extension = extension(&name.to_string_lossy());
+    let promise = containers::by_extension(&extension)
+        .filter(|(_, extension)| extension.listed)
+        .map(|(format, _)| format.conventions().promise);
+    let text: String = head
+        .iter()
+        .take(8)
+        .map(|&b| if b.is_ascii_graphic() || b == b' ' { b as char } else { '.' })
+        .collect();
+    let bytes = format!("{} ({})", first.join(" "), escaped(&text));
+    match promise {
+        Some(promise) => {
+            Error::malformed(format!("its name promises {promise}; its first bytes are {bytes}"))
+                .hint("the file is damaged or misnamed; fetch it again")
+        }
+        None => Error::unsupported(format!(
+            "no weight format begins like this; its first bytes are {bytes}"
+        ))
+        .hint(format!("these can be read: {}", containers::labels().join(", "))),
+    }
+}

@@ -1,0 +1,75 @@
+//! The files among which a model is looked for.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::input::{EntryKind, Folder, ReadAt, error_of};
+use crate::limits::Budget;
+
+/// A folder, and what looking around in it may cost.
+pub(super) struct Search<'a> {
+    pub(super) folder: Arc<dyn Folder>,
+    pub(super) budget: &'a Budget,
+}
+
+impl Search<'_> {
+    /// What lies at a path; nothing if there is nothing, or no way to it.
+    pub(super) fn kind(&self, path: &Path) -> Option<EntryKind> {
+        self.folder.kind(path).ok()
+    }
+
+    /// How many bytes the file at a path has.
+    pub(super) fn file_len(&self, path: &Path) -> Option<u64> {
+        match self.kind(path)? {
+            EntryKind::File(len) => Some(len),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_file(&self, path: &Path) -> bool {
+        self.file_len(path).is_some()
+    }
+
+    pub(super) fn is_folder(&self, path: &Path) -> bool {
+        self.kind(path) == Some(EntryKind::Folder)
+    }
+
+    /// Whether a path leads somewhere.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        self.kind(path).is_some_and(|kind| kind != EntryKind::BrokenLink)
+    }
+
+    /// The names in a folder, sorted; those that are not text are left out.
+    pub(super) fn names_in(&self, folder: &Path) -> Vec<String> {
+        let entries = self.folder.list(folder).unwrap_or_default();
+        let mut names: Vec<String> =
+            entries.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// The bytes of a small file; charged, and capped at `most`.
+    pub(super) fn read(&self, path: &Path, most: u64) -> Result<Vec<u8>> {
+        let failed = |e| error_of(e, "cannot read").in_file(path);
+        let source = self.folder.open(path).map_err(failed)?;
+        let len = source.find_len().map_err(failed)?;
+        if len > most {
+            let message = format!("it has {len} bytes; a file of its kind has at most {most}");
+            return Err(Error::malformed(message).in_file(path));
+        }
+        self.budget.charge(len, "a JSON document").map_err(|e| e.in_file(path))?;
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+        source.read_at(0, &mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+
+    /// The first bytes of a file.
+    pub(super) fn head(&self, path: &Path, most: usize) -> Option<Vec<u8>> {
+        let source: Arc<dyn ReadAt> = self.folder.open(path).ok()?;
+        let len = usize::try_from(source.len()?).unwrap_or(usize::MAX);
+        let mut head = vec![0; most.min(len)];
+        source.read_at(0, &mut head).ok()?;
+        Some(head)
+    }
+}
