@@ -107,7 +107,7 @@ impl Input {
             Ok(true) => Ok(()),
             Ok(false) => Err(Error::malformed("was changed while it was read")
                 .in_file(self.name())
-                .hint("what was read may be a mixture of old and new; start again")),
+                .hint("what was read may be a mixture of old and new bytes; run it again")),
             Err(error) => Err(error_of(error, "cannot look at").in_file(self.name())),
         }
     }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::image::{LONG, swap, unit_bytes};
+use super::row_major::{LONG, swap, unit_bytes};
 use super::{Slab, Source, Staged, to_usize};
 use crate::catalog::{Order, Run, TensorInfo};
 use crate::error::{Error, Result};

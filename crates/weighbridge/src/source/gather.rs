@@ -12,7 +12,7 @@
 //! One read takes in as many dimensions as leave no large gaps. Those that follow take a read for
 //! each index, into the same room while there is space. Within a room, squares of two dimensions
 //! are turned at a time: the one that lies closest in the room, and the one that lies closest in
-//! the image. Dimensions whose step is nought (expanded tensors) are read once and written often.
+//! the image. Dimensions whose step is zero (expanded tensors) are read once and written often.
 
 use std::cell::Cell;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! One opened container: its bytes and its catalog, and the way from the one to the other.
 //!
-//! Every tensor is handed out as a *row-major, little-endian image*, outermost dimension first,
-//! whatever the file does. Where the file's bytes already are that image and can be lent, they
-//! are lent; otherwise they are gathered into the caller's scratch buffer.
+//! Every tensor is handed out in one form, its *image*: row-major, little-endian, outermost
+//! dimension first, whatever the file does. Where the file's bytes have that form and can be lent,
+//! they are lent; otherwise they are gathered into the caller's scratch buffer.
 
 use crate::catalog::{Catalog, Run, TensorInfo};
 use crate::error::{Error, Result};
@@ -12,8 +12,8 @@ use crate::limits::Limits;
 mod arrays;
 mod fetch;
 mod gather;
-mod image;
 mod members;
+mod row_major;
 mod strides;
 
 pub use arrays::{Format, MetadataArrays};

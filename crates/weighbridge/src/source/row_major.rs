@@ -1,4 +1,4 @@
-//! From stored bytes to a tensor's image: row-major, little-endian.
+//! Stored bytes become a tensor's image: row-major, little-endian.
 
 use smallvec::smallvec;
 
