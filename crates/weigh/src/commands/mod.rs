@@ -3,7 +3,7 @@
 use std::io;
 
 use convert::Verb;
-use weighbridge::ops;
+use weighbridge::ops::{self, Conversion};
 
 use crate::args::Command;
 use crate::terminal;
@@ -46,11 +46,12 @@ pub(crate) fn run(command: Command) -> u8 {
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
         Command::Convert(args) => {
-            convert::run(&args, Verb { convert: ops::convert, verify: ops::verify })
+            convert::run(&args, Verb { plan: Conversion::plan, verify: ops::verify })
         }
-        Command::Dequantize(args) => {
-            convert::run(&args, Verb { convert: ops::dequantize, verify: ops::verify_dequantized })
-        }
+        Command::Dequantize(args) => convert::run(
+            &args,
+            Verb { plan: Conversion::plan_dequantized, verify: ops::verify_dequantized },
+        ),
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Completions { shell } => completions::run(shell),

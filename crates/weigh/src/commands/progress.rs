@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use weighbridge::Error;
-use weighbridge::ops::{ConvertReport, Progress};
+use weighbridge::ops::{Conversion, OnProgress};
 
 use super::convert::plan_line;
 use crate::terminal;
@@ -14,15 +13,13 @@ use crate::terminal;
 /// How much is done, how fast that goes, how long it will take.
 const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 
-/// A bar for what is planned, below a line that says what that is; nothing where nobody is
-/// watching, or the plan fails.
-pub(super) fn bar(plan: impl Fn() -> Result<ConvertReport, Error>) -> Option<ProgressBar> {
-    if !std::io::stderr().is_terminal() {
-        return None;
+/// A bar for a conversion, below a line that says what is planned; nothing where nobody is
+/// watching.
+pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {
+    if std::io::stderr().is_terminal() {
+        terminal::note(&plan_line(conversion.report()));
     }
-    let plan = plan().ok()?;
-    terminal::note(&plan_line(&plan));
-    bar_of(plan.write_bytes)
+    bar_of(conversion.data_bytes())
 }
 
 /// A bar for so many bytes; nothing where nobody is watching.
@@ -39,7 +36,10 @@ pub(super) fn bar_of(bytes: u64) -> Option<ProgressBar> {
 }
 
 /// What the library tells, shown on the bar.
-pub(super) fn heard_by(bar: &ProgressBar) -> Progress {
+pub(super) fn heard_by(bar: &ProgressBar) -> OnProgress {
     let bar = bar.clone();
-    Arc::new(move |written| bar.set_position(written))
+    Arc::new(move |progress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+    })
 }

@@ -18,6 +18,12 @@ pub fn writer(name: &str) -> Option<&'static dyn Writer> {
     WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
 }
 
+/// The writer of an output whose name does not say in which format it is.
+#[must_use]
+pub fn usual_writer() -> &'static dyn Writer {
+    &super::safetensors::Safetensors
+}
+
 /// A tensor to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {

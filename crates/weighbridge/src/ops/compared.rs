@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
-use crate::pipeline::{Action, Job, Sink, Tile};
+use crate::pipeline::{Action, Job, OutputTensor, Sink, Tile};
 use crate::source::{Slab, Source};
 
 /// What was found of a tensor: how many elements differ, and the first of them.
@@ -15,6 +15,9 @@ pub(super) struct Difference {
     /// Its index, what it should be, what it is.
     pub(super) first: Option<(u64, Vec<u8>, Vec<u8>)>,
 }
+
+/// A tensor of the output that is checked, and its file.
+type Stored<'a> = (&'a Source, &'a TensorInfo);
 
 /// One tensor on both sides.
 struct Pair<'a> {
@@ -29,30 +32,37 @@ struct Pair<'a> {
 
 /// Compares tiles with tensors that are there.
 pub(super) struct Compared<'a> {
-    pairs: Vec<Pair<'a>>,
+    /// By the number of the tensor; nothing for one that is not compared.
+    pairs: Vec<Option<Pair<'a>>>,
     /// Buffers that nobody uses just now.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 impl<'a> Compared<'a> {
-    /// Compares jobs with what was found in their place.
+    /// Compares the tensors of jobs, in their order, with what was found in their place.
     pub(super) fn new<'j>(
-        pairs: impl Iterator<Item = (&'j Job<'j>, (&'a Source, &'a TensorInfo))>,
+        tensors: impl Iterator<Item = (&'j Job, &'j OutputTensor, Option<Stored<'a>>)>,
     ) -> Self {
-        let pair = |(job, (source, info)): (&Job<'_>, (&'a Source, &'a TensorInfo))| Pair {
-            source,
-            info,
-            unit: unit(&job.stored),
-            any_nan: job.stored.element().filter(|_| job.action != Action::Copy),
-            found: Mutex::default(),
+        let pair = |(job, output, found): (&Job, &OutputTensor, Option<Stored<'a>>)| {
+            let (source, info) = found?;
+            let is_copied = matches!(job.action, Action::Copy);
+            Some(Pair {
+                source,
+                info,
+                unit: unit(&output.stored),
+                any_nan: output.stored.element().filter(|_| !is_copied),
+                found: Mutex::default(),
+            })
         };
-        Self { pairs: pairs.map(pair).collect(), buffers: Mutex::default() }
+        Self { pairs: tensors.map(pair).collect(), buffers: Mutex::default() }
     }
 
-    /// What was found of each job.
+    /// What was found of each tensor.
     pub(super) fn differences(self) -> impl Iterator<Item = Difference> {
-        let found =
-            |pair: Pair<'a>| pair.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let found = |pair: Option<Pair<'a>>| {
+            let found = pair.map(|pair| pair.found.into_inner());
+            found.map_or_else(Difference::default, |f| f.unwrap_or_else(PoisonError::into_inner))
+        };
         self.pairs.into_iter().map(found)
     }
 
@@ -64,7 +74,7 @@ impl<'a> Compared<'a> {
 
 impl Sink for Compared<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
-        let Some(pair) = self.pairs.get(tile.job) else { return Ok(()) };
+        let Some(Some(pair)) = self.pairs.get(tile.tensor) else { return Ok(()) };
         let mut buffer = self.buffer();
         let slab = Slab::whole(0, tile.at, bytes.len() as u64);
         let there = pair.source.fetch(pair.info, &slab, &mut buffer)?.bytes();

@@ -3,27 +3,29 @@
 use std::io::Write;
 use std::time::Instant;
 
+use super::OnProgress;
 use super::convert_options::ConvertOptions;
-use super::convert_report::{ConvertReport, forecast};
-use super::files::{Beside, Writing};
+use super::convert_report::{ConvertReport, forecast, peak_memory};
 use super::refusals::{self, refusal, refuse_problems};
-use super::target::{Place, Target};
 use crate::containers::writing::{Held, Holds};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
+use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{
-    self, Action, Job, OutputType, Plan, Pool, Spread, Types, Wishes, kept_metadata,
+    self, ExtraFile, Job, OutputType, Place, Plan, Spread, Target, Types, Wishes, Writing,
+    kept_metadata,
 };
 use crate::schemes;
+use crate::sys::standard_output;
 
 /// Converts a model. Whatever cannot be converted is an error before any output exists.
 pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
-    Conversion::of(model, options)?.run(&[], None)
+    Conversion::plan(model, options)?.run()
 }
 
 /// Converts a model into anything that can be written front to back, such as a `Vec<u8>`. The
-/// name of the output does not count; the format is safetensors, unless another is
+/// name of the output does not count; the format is the usual one, unless another is
 /// [asked for](ConvertOptions::to).
 ///
 /// ```no_run
@@ -36,65 +38,142 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
 pub fn convert_to(
     model: &Model,
     options: &ConvertOptions,
-    mut out: impl Write + Send,
+    out: impl Write + Send,
 ) -> Result<ConvertReport> {
     let options = ConvertOptions { target: "-".into(), ..options.clone() };
-    Conversion::of(model, &options)?.run(&[], Some(&mut out))
+    let stream = Stream::new(out);
+    Conversion::plan_for(model, &options, &stream)?.run_into(&stream)
 }
 
-/// A conversion that was planned.
-pub(super) struct Conversion<'m> {
-    model: &'m Model,
+/// A conversion that was planned: look at its [report](Self::report), then run it.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// let model = Model::open("model.gguf")?;
+/// let conversion = ops::Conversion::plan(&model, &ops::ConvertOptions::new("out.safetensors"))?;
+/// println!("{} bytes in {} files", conversion.report().write_bytes, conversion.report().files.len());
+/// conversion.run()?;
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+pub struct Conversion {
+    model: Model,
     options: ConvertOptions,
     target: Target,
-    pub(super) plan: Plan<'m>,
-    left_out: Vec<String>,
+    pub(super) plan: Plan,
+    /// More files for a directory.
+    pub(super) extra: Vec<ExtraFile>,
+    report: ConvertReport,
     start: Instant,
 }
 
-impl<'m> Conversion<'m> {
-    /// Plans one, unless something stands against it.
-    pub(super) fn of(model: &'m Model, options: &ConvertOptions) -> Result<Self> {
+impl Conversion {
+    /// Plans a conversion to the place that the options name. Whatever stands against it is the
+    /// error, with every weight that cannot be written.
+    pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
+        Self::planned(model, options, |target| {
+            target.check(model, options.force)?;
+            Ok(target.place == Place::Stream)
+        })
+    }
+
+    /// Plans a conversion to another destination. The name in the options only says whether it is
+    /// one file or a directory of them, and in which format.
+    pub fn plan_for(
+        model: &Model,
+        options: &ConvertOptions,
+        destination: &dyn Destination,
+    ) -> Result<Self> {
+        let streamed = destination.order() == WriteOrder::FrontToBack;
+        Self::planned(model, options, |_| Ok(streamed))
+    }
+
+    fn planned(
+        model: &Model,
+        options: &ConvertOptions,
+        check: impl FnOnce(&Target) -> Result<bool>,
+    ) -> Result<Self> {
         let start = Instant::now();
         let usual = options.same_format.then(|| model.format());
         let target = Target::of(&options.target, options.to.as_deref(), usual)?;
-        target.check(model, options.force)?;
-        let (plan, left_out) = planned(model, options, &target)?;
-        Ok(Self { model, options: options.clone(), target, plan, left_out, start })
+        let streamed = check(&target)?;
+        let (mut plan, left_out) = planned(model, options, &target, streamed)?;
+        if let (Place::File(path), [file]) = (&target.place, &mut plan.files[..]) {
+            file.name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        let mut report = forecast(model, &target, &plan);
+        report.metadata_left_out = left_out;
+        let (model, options, extra) = (model.clone(), options.clone(), Vec::new());
+        Ok(Self { model, options, target, plan, extra, report, start })
     }
 
-    /// Does it, with more files for a directory; to `out`, where the output is a stream.
-    pub(super) fn run(
-        self,
-        beside: &[Beside],
-        out: Option<&mut (dyn Write + Send)>,
-    ) -> Result<ConvertReport> {
-        let mut report = forecast(self.model, &self.target, &self.plan);
-        report.metadata_left_out = self.left_out;
+    /// What it will do: the files with their sizes, what becomes of the weights, what is left out.
+    #[must_use]
+    pub fn report(&self) -> &ConvertReport {
+        &self.report
+    }
+
+    /// Bytes of data, which is what progress counts to.
+    #[must_use]
+    pub fn data_bytes(&self) -> u64 {
+        self.plan.data_bytes()
+    }
+
+    /// Whether the output is a directory.
+    pub(super) fn is_folder(&self) -> bool {
+        matches!(self.target.place, Place::Folder(_))
+    }
+
+    /// Who hears how far the work is, instead of whom the options name.
+    #[must_use]
+    pub fn progress(mut self, progress: OnProgress) -> Self {
+        self.options.work.progress = Some(progress);
+        self
+    }
+
+    /// Writes the output where the options say; nothing, if they ask for a dry run.
+    pub fn run(self) -> Result<ConvertReport> {
         if self.options.dry_run {
-            return Ok(report);
+            return Ok(self.report);
         }
-        let pool = Pool {
-            workers: self.plan.memory.workers,
-            cancel: self.options.cancel.as_deref(),
-            progress: self.options.progress.as_deref().map(|progress| progress as _),
-            done_before: 0,
-        };
         let (force, resume) = (self.options.force, self.options.resume);
-        let writing = Writing { model: self.model, plan: &self.plan, pool, beside, force, resume };
-        report.overflowed = Some(writing.write(&self.target, out)?);
-        report.seconds = Some(self.start.elapsed().as_secs_f64());
-        report.peak_memory = crate::sys::peak_memory();
-        Ok(report)
+        let leftover = match (resume, force) {
+            (true, _) => Leftover::Resume,
+            (_, true) => Leftover::Discard,
+            _ => Leftover::Refuse,
+        };
+        match self.target.place.clone() {
+            Place::Stream => {
+                let failed = |e| Error::io(e, "cannot write to standard output");
+                self.run_into(&Stream::new(standard_output().map_err(failed)?))
+            }
+            Place::File(path) => self.run_into(&LocalFile::new(&path, force)),
+            Place::Folder(path) => self.run_into(&LocalFolder::new(&path, leftover, force)),
+        }
+    }
+
+    /// Writes the output to a destination, for which it was [planned](Self::plan_for).
+    pub fn run_into(mut self, destination: &dyn Destination) -> Result<ConvertReport> {
+        if self.options.dry_run {
+            return Ok(self.report);
+        }
+        let (work, total) = (&self.options.work, self.plan.data_bytes());
+        let tell = work.teller(total);
+        let pool = work.pool(self.plan.memory.workers, &tell);
+        let writing = Writing { model: &self.model, plan: &self.plan, pool, extra: &self.extra };
+        self.report.overflowed = Some(writing.write(destination)?);
+        self.report.seconds = Some(self.start.elapsed().as_secs_f64());
+        self.report.peak_memory = peak_memory();
+        Ok(self.report)
     }
 }
 
 /// The plan, and the metadata that finds no place in it.
-pub(super) fn planned<'m>(
-    model: &'m Model,
+pub(super) fn planned(
+    model: &Model,
     options: &ConvertOptions,
     target: &Target,
-) -> Result<(Plan<'m>, Vec<String>)> {
+    streamed: bool,
+) -> Result<(Plan, Vec<String>)> {
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
     refuse_problems(model, options.select.as_ref(), keeps)?;
@@ -107,6 +186,7 @@ pub(super) fn planned<'m>(
             usual: crate::config::model_dtype(model.configs())
                 .filter(|dtype| options.only_decoded && *dtype == DType::F16),
         },
+        encode: &|_| None,
         rename: &|name| options.renamed(name),
         select: &|name| options.is_selected(name),
         spread: match target.place {
@@ -114,9 +194,9 @@ pub(super) fn planned<'m>(
             _ => Spread::OneFile,
         },
         stem: target.stem(model),
-        streamed: target.place == Place::Stream,
-        workers: options.workers(),
-        max_memory: options.max_memory,
+        streamed,
+        workers: options.work.workers(),
+        max_memory: options.work.max_memory,
     };
     let jobs = pipeline::jobs(model, &wishes).map_err(|found| refused(model, &found))?;
     if jobs.is_empty() {
@@ -151,8 +231,8 @@ fn check_options(options: &ConvertOptions, target: &Target) -> Result<()> {
 }
 
 /// Metadata keys that only say how weights were stored that are decoded now.
-fn done_with(jobs: &[Job<'_>]) -> Vec<&'static str> {
-    let decoded = jobs.iter().filter(|job| job.action == Action::Decode);
+fn done_with(jobs: &[Job]) -> Vec<&'static str> {
+    let decoded = jobs.iter().filter(|job| job.leaves_its_scheme());
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
     names.sort_unstable();
     names.dedup();

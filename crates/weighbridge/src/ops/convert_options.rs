@@ -1,11 +1,10 @@
 //! What is to be written, and how.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use super::Select;
+use super::work::work_options;
+use super::{Select, Work};
 use crate::catalog::Value;
 use crate::dtype::DType;
 use crate::pipeline::{Cast, OutputType};
@@ -39,17 +38,13 @@ pub struct ConvertOptions {
     pub(super) only_decoded: bool,
     pub(super) same_format: bool,
     pub(super) max_shard_size: u64,
-    pub(super) max_memory: Option<u64>,
-    pub(super) threads: Option<NonZeroUsize>,
-    pub(super) progress: Option<Progress>,
-    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) work: Work,
 }
-
-/// Hears how many bytes of data have been written so far; called from any thread.
-pub type Progress = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// Makes a new name of a name.
 pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+work_options!(ConvertOptions);
 
 impl ConvertOptions {
     /// Everything into this file or directory, which must not exist yet, by the rules of
@@ -69,10 +64,7 @@ impl ConvertOptions {
             only_decoded: false,
             same_format: false,
             max_shard_size: MAX_SHARD_SIZE,
-            max_memory: None,
-            threads: None,
-            progress: None,
-            cancel: None,
+            work: Work::new(),
         }
     }
 
@@ -167,44 +159,11 @@ impl ConvertOptions {
         self
     }
 
-    /// The most bytes of memory for tiles, over all threads; beside them there are the headers.
-    #[must_use]
-    pub fn max_memory(mut self, bytes: u64) -> Self {
-        self.max_memory = Some(bytes);
-        self
-    }
-
-    /// How many threads work; as many as the machine has, otherwise. The output is the same.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Tell how the work goes on.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress) -> Self {
-        self.progress = Some(progress);
-        self
-    }
-
-    /// Stop soon after this is set, with an error, leaving nothing half done under a final name.
-    #[must_use]
-    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
-        self.cancel = Some(cancel);
-        self
-    }
-
     pub(super) fn is_selected(&self, name: &str) -> bool {
         self.select.as_ref().is_none_or(|select| select(name))
     }
 
     pub(super) fn renamed(&self, name: &str) -> String {
         self.renames.iter().fold(name.to_owned(), |name, rename| rename(&name))
-    }
-
-    pub(super) fn workers(&self) -> usize {
-        let usual = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(usual, NonZeroUsize::get)
     }
 }

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::Dropped;
-use super::target::Target;
 use crate::model::Model;
-use crate::pipeline::{Job, Plan};
+use crate::pipeline::{Job, Plan, Target};
 
 /// What was written, or would be. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct ConvertReport {
     pub files: Vec<WrittenFile>,
@@ -27,7 +27,8 @@ pub struct ConvertReport {
 }
 
 /// One file that was written.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 #[allow(missing_docs)]
 pub struct WrittenFile {
     pub path: String,
@@ -36,7 +37,8 @@ pub struct WrittenFile {
 }
 
 /// All weights of one scheme and variant that were written in one type.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 #[allow(missing_docs)]
 pub struct ConversionReport {
     pub scheme: &'static str,
@@ -49,7 +51,8 @@ pub struct ConversionReport {
 }
 
 /// A weight that is written once under another weight's name.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 #[allow(missing_docs)]
 pub struct Tied {
     pub name: String,
@@ -57,7 +60,7 @@ pub struct Tied {
 }
 
 /// What the plan says about the outcome.
-pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan<'_>) -> ConvertReport {
+pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertReport {
     let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
     let all = match is_stored {
         true => model.sources().iter().map(|source| source.catalog().tensors.len()).sum(),
@@ -77,7 +80,7 @@ pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan<'_>) -> Conve
             .map(|file| WrittenFile {
                 path: target.path_of(&file.name),
                 bytes: file.layout.len,
-                tensors: file.jobs.len() as u64,
+                tensors: file.jobs.iter().map(|job| job.outputs.len() as u64).sum(),
             })
             .collect(),
         conversions: conversions(plan.jobs()),
@@ -104,11 +107,11 @@ pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan<'_>) -> Conve
     }
 }
 
-fn conversions<'j, 'm: 'j>(jobs: impl Iterator<Item = &'j Job<'m>>) -> Vec<ConversionReport> {
+fn conversions<'j>(jobs: impl Iterator<Item = &'j Job>) -> Vec<ConversionReport> {
     let mut rows: Vec<ConversionReport> = Vec::new();
     for job in jobs {
         let (scheme, variant) = job.scheme();
-        let dtype = job.stored.name();
+        let dtype = job.outputs.first().map_or("", |output| output.stored.name());
         let key = (scheme, variant, dtype);
         let known = rows.iter().position(|row| (row.scheme, &*row.variant, &*row.dtype) == key);
         let index = known.unwrap_or_else(|| {
@@ -127,7 +130,7 @@ fn conversions<'j, 'm: 'j>(jobs: impl Iterator<Item = &'j Job<'m>>) -> Vec<Conve
         row.weights += 1;
         row.parameters = row.parameters.saturating_add(job.elements());
         row.read_bytes = row.read_bytes.saturating_add(job.stored_bytes());
-        row.write_bytes = row.write_bytes.saturating_add(job.bytes);
+        row.write_bytes = row.write_bytes.saturating_add(job.bytes());
     }
     rows.sort_by(|a, b| b.write_bytes.cmp(&a.write_bytes).then_with(|| a.variant.cmp(&b.variant)));
     rows

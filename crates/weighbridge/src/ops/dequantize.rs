@@ -8,12 +8,11 @@ use serde_json::Value;
 use super::convert::Conversion;
 use super::convert_options::ConvertOptions;
 use super::convert_report::ConvertReport;
-use super::files::{Beside, Contents};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::pipeline::{Action, Plan};
-use crate::schemes::{self, Traces};
+use crate::pipeline::{Action, Contents, ExtraFile, Plan};
+use crate::schemes::{self, Additions, Traces};
 
 /// Configs that may say how weights are quantized and in which type they are: that of
 /// transformers and diffusers, and Mistral's own.
@@ -44,20 +43,54 @@ const MOST_DEPTH: usize = 8;
 /// directory, or by the index of one, becomes one: its other files are copied, and its configs
 /// say what it is now. A single file becomes a file, or a directory of weights alone.
 pub fn dequantize(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
-    let conversion = Conversion::of(model, &options.clone().dequantizing())?;
-    let Some(folder) = repository(model) else { return conversion.run(&[], None) };
-    let traces = traces(&conversion.plan);
-    let mut beside = Vec::new();
-    let output = options.target().canonicalize().ok();
-    collect(&folder, Path::new(""), output.as_deref(), 0, &mut beside)?;
-    beside.retain(|beside| !is_sidecar(&beside.name, &traces));
-    let dtype = decoded_type(&conversion.plan);
-    for beside in &mut beside {
-        if let Some(text) = rewritten(&folder, &beside.name, &traces, dtype)? {
-            beside.contents = Contents::Text(text);
+    Conversion::plan_dequantized(model, options)?.run()
+}
+
+impl Conversion {
+    /// Plans what [`dequantize`] does.
+    pub fn plan_dequantized(model: &Model, options: &ConvertOptions) -> Result<Self> {
+        let mut conversion = Self::plan(model, &options.clone().dequantizing())?;
+        let Some(folder) = repository(model).filter(|_| conversion.is_folder()) else {
+            return Ok(conversion);
+        };
+        let output = options.target().canonicalize().ok();
+        conversion.extra = extra_files(&folder, output.as_deref(), &conversion.plan)?;
+        Ok(conversion)
+    }
+}
+
+/// The files of a repository that go along with the weights of a plan, and what they say then.
+fn extra_files(folder: &Path, output: Option<&Path>, plan: &Plan) -> Result<Vec<ExtraFile>> {
+    let (traces, additions) = (traces(plan), additions(plan));
+    let mut extra = Vec::new();
+    collect(folder, Path::new(""), output, 0, &mut extra)?;
+    extra.retain(|extra| !is_sidecar(&extra.name, &traces));
+    let change = Change { traces: &traces, additions: &additions, dtype: decoded_type(plan) };
+    for extra in &mut extra {
+        if let Some(text) = change.rewritten(folder, &extra.name)? {
+            extra.contents = Contents::Bytes(text.into_bytes());
         }
     }
-    conversion.run(&beside, None)
+    for (name, bytes) in additions.iter().flat_map(|additions| &additions.files) {
+        extra.retain(|extra| extra.name != Path::new(name));
+        let contents = Contents::Bytes(bytes.clone());
+        extra.push(ExtraFile { name: name.into(), contents });
+    }
+    Ok(extra)
+}
+
+/// What the encoders of a plan want to be said beside the weights; each of them once.
+fn additions(plan: &Plan) -> Vec<Additions> {
+    let mut all: Vec<Additions> = Vec::new();
+    for job in plan.jobs() {
+        if let Action::Encode(encoding) = &job.action {
+            let additions = encoding.encoder.additions();
+            if !all.contains(&additions) {
+                all.push(additions);
+            }
+        }
+    }
+    all
 }
 
 /// The directory that a model is, whether it was named or its index was.
@@ -75,8 +108,8 @@ fn repository(model: &Model) -> Option<PathBuf> {
 }
 
 /// Where the schemes that are decoded are spoken of.
-fn traces(plan: &Plan<'_>) -> Vec<Traces> {
-    let decoded = plan.jobs().filter(|job| job.action == Action::Decode);
+fn traces(plan: &Plan) -> Vec<Traces> {
+    let decoded = plan.jobs().filter(|job| job.leaves_its_scheme());
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
     names.sort_unstable();
     names.dedup();
@@ -88,11 +121,11 @@ fn is_sidecar(name: &Path, traces: &[Traces]) -> bool {
 }
 
 /// What configs call the type that most of what is decoded is written in.
-fn decoded_type(plan: &Plan<'_>) -> Option<&'static str> {
+fn decoded_type(plan: &Plan) -> Option<&'static str> {
     let mut counts = [(DType::F32, "float32"), (DType::BF16, "bfloat16"), (DType::F16, "float16")]
         .map(|(dtype, name)| (0u64, dtype, name));
-    for job in plan.jobs().filter(|job| job.action == Action::Decode) {
-        let count = counts.iter_mut().find(|(_, counted, _)| job.dtype() == *counted);
+    for job in plan.jobs().filter(|job| job.leaves_its_scheme()) {
+        let count = counts.iter_mut().find(|(_, counted, _)| job.dtype() == Some(*counted));
         if let Some((count, ..)) = count {
             *count = count.saturating_add(job.elements());
         }
@@ -107,7 +140,7 @@ fn collect(
     under: &Path,
     output: Option<&Path>,
     depth: usize,
-    found: &mut Vec<Beside>,
+    found: &mut Vec<ExtraFile>,
 ) -> Result<()> {
     let failed = |e| Error::io(e, "cannot read").in_file(folder);
     let mut entries = std::fs::read_dir(folder)
@@ -126,7 +159,7 @@ fn collect(
             true if depth < MOST_DEPTH => collect(&path, &inside, output, depth + 1, found)?,
             true => {}
             false if goes_along(&name) => {
-                found.push(Beside { name: inside, contents: Contents::Of(path) });
+                found.push(ExtraFile { name: inside, contents: Contents::Of(path) });
             }
             false => {}
         }
@@ -138,27 +171,45 @@ fn goes_along(name: &str) -> bool {
     !WEIGHTS.iter().any(|end| name.ends_with(end))
 }
 
-/// A config without what no longer holds; `None` for a file that stays as it is.
-fn rewritten(
-    folder: &Path,
-    name: &Path,
-    traces: &[Traces],
-    dtype: Option<&str>,
-) -> Result<Option<String>> {
-    if !CONFIGS.iter().any(|config| name == Path::new(config)) {
-        return Ok(None);
-    }
-    let path: PathBuf = folder.join(name);
-    let text =
-        std::fs::read_to_string(&path).map_err(|e| Error::io(e, "cannot read").in_file(&path))?;
-    let Ok(mut config) = serde_json::from_str::<Value>(&text) else { return Ok(None) };
-    let keys: Vec<&str> = traces.iter().flat_map(|traces| traces.config_keys).copied().collect();
-    let changed = [cleaned(&mut config, &keys, dtype), cleaned_inside(&mut config, &keys, dtype)];
-    Ok(changed.contains(&true).then(|| format!("{config:#}\n")))
+/// What becomes of a repository's configs.
+struct Change<'a> {
+    /// What no longer holds.
+    traces: &'a [Traces],
+    /// What holds now.
+    additions: &'a [Additions],
+    /// What configs call the type of the numbers.
+    dtype: Option<&'static str>,
 }
 
-fn cleaned_inside(config: &mut Value, keys: &[&str], dtype: Option<&str>) -> bool {
-    config.get_mut("text_config").is_some_and(|inner| cleaned(inner, keys, dtype))
+impl Change<'_> {
+    /// A config with the change made; `None` for a file that stays as it is.
+    fn rewritten(&self, folder: &Path, name: &Path) -> Result<Option<String>> {
+        if !CONFIGS.iter().any(|config| name == Path::new(config)) {
+            return Ok(None);
+        }
+        let path: PathBuf = folder.join(name);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| Error::io(e, "cannot read").in_file(&path))?;
+        let Ok(mut config) = serde_json::from_str::<Value>(&text) else { return Ok(None) };
+        Ok(self.make(&mut config).then(|| format!("{config:#}\n")))
+    }
+
+    /// Changes a config; whether that changed anything.
+    fn make(&self, config: &mut Value) -> bool {
+        let keys: Vec<&str> =
+            self.traces.iter().flat_map(|traces| traces.config_keys).copied().collect();
+        let inner = config.get_mut("text_config");
+        let inside = inner.is_some_and(|inner| cleaned(inner, &keys, self.dtype));
+        let outside = cleaned(config, &keys, self.dtype);
+        let added = self.additions.iter().flat_map(|additions| &additions.config_keys);
+        let Some(entries) = config.as_object_mut() else { return inside || outside };
+        let mut changed = inside || outside;
+        for (key, value) in added {
+            changed |= entries.get(key) != Some(value);
+            entries.insert(key.clone(), value.clone());
+        }
+        changed
+    }
 }
 
 /// Takes the keys of quantization away, and says in which type the weights are now.
@@ -191,12 +242,26 @@ mod tests {
             "z": 1, "quantization_config": { "bits": 4 }, "torch_dtype": "float16",
             "text_config": { "b": 2, "compression_config": {}, "a": 0.5 }, "a": [1, 2],
         });
-        let (keys, dtype) = (["quantization_config", "compression_config"], Some("bfloat16"));
-        let both = [cleaned(&mut config, &keys, dtype), cleaned_inside(&mut config, &keys, dtype)];
-        assert_eq!(both, [true, true]);
+        let config_keys = &["quantization_config", "compression_config"];
+        let traces = [Traces { config_keys, files: &[], metadata: &[] }];
+        let change = Change { traces: &traces, additions: &[], dtype: Some("bfloat16") };
+        assert!(change.make(&mut config));
         let text = r#"{"z":1,"torch_dtype":"bfloat16","text_config":{"b":2,"a":0.5},"a":[1,2]}"#;
         assert_eq!(config.to_string(), text);
-        assert!(!cleaned(&mut config, &keys, None));
+        assert!(!change.make(&mut config));
+    }
+
+    #[test]
+    fn what_an_encoder_adds_takes_the_place_of_what_was_there() {
+        let mut config = json!({ "quantization_config": { "bits": 4 }, "a": 1 });
+        let traces = [Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }];
+        let added = json!({ "quant_method": "new" });
+        let config_keys = vec![("quantization_config".to_owned(), added)];
+        let additions = [Additions { config_keys, ..Additions::default() }];
+        let change = Change { traces: &traces, additions: &additions, dtype: None };
+        assert!(change.make(&mut config));
+        let text = r#"{"a":1,"quantization_config":{"quant_method":"new"}}"#;
+        assert_eq!(config.to_string(), text);
     }
 
     #[test]

@@ -6,16 +6,15 @@ mod convert_options;
 mod convert_report;
 mod dequantize;
 mod diff;
-mod files;
 mod identity;
 mod inspect;
 mod refusals;
-mod target;
 mod verify;
+mod work;
 
 pub use crate::pipeline::OutputType;
-pub use convert::{convert, convert_to};
-pub use convert_options::{ConvertOptions, Progress, Rename};
+pub use convert::{Conversion, convert, convert_to};
+pub use convert_options::{ConvertOptions, Rename};
 pub use convert_report::{ConversionReport, ConvertReport, Tied, WrittenFile};
 pub use dequantize::dequantize;
 pub use diff::{
@@ -27,3 +26,4 @@ pub use inspect::{
     TensorReport, inspect,
 };
 pub use verify::{Mismatch, VerifyReport, verify, verify_dequantized};
+pub use work::{OnProgress, Progress, Work};

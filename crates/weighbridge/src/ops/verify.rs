@@ -11,16 +11,16 @@ use serde::Serialize;
 use super::compared::{Compared, Difference, number};
 use super::convert::planned;
 use super::convert_options::ConvertOptions;
-use super::target::Target;
 use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::pipeline::{self, Job, Plan, Pool};
+use crate::pipeline::{self, Job, OutputTensor, Place, Plan, Pool, Target};
 use crate::source::Source;
 
 /// How an output compares with its source. The field names are the JSON contract.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct VerifyReport {
     pub ok: bool,
@@ -35,6 +35,7 @@ pub struct VerifyReport {
 
 /// A tensor that is not what it should be.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 #[allow(missing_docs)]
 pub struct Mismatch {
     pub name: String,
@@ -58,7 +59,7 @@ pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result
         ))
         .in_file(output.path()));
     }
-    let (plan, _) = planned(model, options, &target)?;
+    let (plan, _) = planned(model, options, &target, target.place == Place::Stream)?;
     model.will_need_all();
     output.will_need_all();
     let report = compare(output, &plan, options)?;
@@ -76,9 +77,9 @@ pub fn verify_dequantized(
     verify(output, model, &options.clone().dequantizing())
 }
 
-type Found<'m> = (&'m Source, &'m TensorInfo);
+type Stored<'m> = (&'m Source, &'m TensorInfo);
 
-fn compare(output: &Model, plan: &Plan<'_>, options: &ConvertOptions) -> Result<VerifyReport> {
+fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<VerifyReport> {
     let mut stored = stored_by_name(output);
     // An array that stands alone has the name of its file.
     let is_alone = output.format() == "npy";
@@ -92,23 +93,26 @@ fn compare(output: &Model, plan: &Plan<'_>, options: &ConvertOptions) -> Result<
         tied: 0,
         bytes: 0,
     };
-    let mut before = 0;
+    let (mut before, total) = (0, plan.data_bytes());
+    let tell = options.work.teller(total);
     for file in &plan.files {
-        let mut pairs = Vec::new();
+        let mut checks = Vec::new();
         for job in &file.jobs {
-            let found = match is_alone {
-                true => stored.drain().next().map(|(_, found)| found),
-                false => stored.remove(&*job.name),
-            };
-            match found {
-                None => report.missing.push(job.name.clone()),
-                Some((source, info)) => match unlike(job, info) {
-                    Some(mismatch) => report.mismatched.push(mismatch),
-                    None => pairs.push((job, (source, info))),
-                },
+            let start = checks.len();
+            for tensor in &job.outputs {
+                let found = match is_alone {
+                    true => stored.drain().next().map(|(_, found)| found),
+                    false => stored.remove(&*tensor.name),
+                };
+                checks.push((job, tensor, report.alike(tensor, job, found)));
+            }
+            // Nothing to compare with: it need not be made.
+            if checks[start..].iter().all(|(.., found)| found.is_none()) {
+                checks.truncate(start);
             }
         }
-        before = values(&pairs, plan.memory.workers, options, before, &mut report)?;
+        let pool = options.work.pool(plan.memory.workers, &tell);
+        before += values(&checks, &Pool { done_before: before, ..pool }, &mut report)?;
     }
     for tie in &plan.ties {
         match stored.contains_key(&*tie.name) || !is_noted(output, &tie.name, &tie.to) {
@@ -124,7 +128,7 @@ fn compare(output: &Model, plan: &Plan<'_>, options: &ConvertOptions) -> Result<
     Ok(report)
 }
 
-fn stored_by_name(output: &Model) -> HashMap<&str, Found<'_>> {
+fn stored_by_name(output: &Model) -> HashMap<&str, Stored<'_>> {
     let of = |source| Source::catalog(source).tensors.iter().map(move |info| (source, info));
     let all = output.sources().iter().flat_map(of);
     all.map(|(source, info)| (&*info.name, (source, info))).collect()
@@ -136,54 +140,73 @@ fn is_noted(output: &Model, name: &str, to: &str) -> bool {
     output.sources().iter().any(|source| source.catalog().metadata.get(name).is_some_and(says))
 }
 
+impl VerifyReport {
+    /// What stands in the place of a tensor, if it has the planned type and shape; notes it
+    /// otherwise.
+    fn alike<'m>(
+        &mut self,
+        tensor: &OutputTensor,
+        job: &Job,
+        found: Option<Stored<'m>>,
+    ) -> Option<Stored<'m>> {
+        let Some((source, info)) = found else {
+            self.missing.push(tensor.name.clone());
+            return None;
+        };
+        match unlike(tensor, job.elements(), info) {
+            Some(mismatch) => {
+                self.mismatched.push(mismatch);
+                None
+            }
+            None => Some((source, info)),
+        }
+    }
+}
+
 /// What a tensor is, if it is not what was planned.
-fn unlike(job: &Job<'_>, info: &TensorInfo) -> Option<Mismatch> {
+fn unlike(tensor: &OutputTensor, elements: u64, info: &TensorInfo) -> Option<Mismatch> {
     let described = |stored: &StoredType, shape: &[u64]| format!("{} {shape:?}", stored.name());
-    // GGUF has no scalars: one of them is an array of one.
-    let same_shape = *info.shape == *job.shape() || job.shape().is_empty() && *info.shape == [1];
-    if info.stored == job.stored && same_shape {
+    // Some formats have no scalars: one of them is an array of one.
+    let same_shape = info.shape == tensor.shape || tensor.shape.is_empty() && *info.shape == [1];
+    if info.stored == tensor.stored && same_shape {
         return None;
     }
     Some(Mismatch {
-        name: job.name.clone(),
+        name: tensor.name.clone(),
         first_index: None,
-        expected: described(&job.stored, job.shape()),
+        expected: described(&tensor.stored, &tensor.shape),
         found: described(&info.stored, &info.shape),
-        count: job.elements(),
+        count: elements,
     })
 }
 
-/// Compares the numbers of tensors that are what they should be otherwise.
+/// Compares the numbers of the tensors that are what they should be otherwise; gives the bytes of
+/// all that were made for it.
 fn values(
-    pairs: &[(&Job<'_>, Found<'_>)],
-    workers: usize,
-    options: &ConvertOptions,
-    before: u64,
+    checks: &[(&Job, &OutputTensor, Option<Stored<'_>>)],
+    pool: &Pool<'_>,
     report: &mut VerifyReport,
 ) -> Result<u64> {
-    let compared = Compared::new(pairs.iter().map(|(job, found)| (*job, *found)));
-    let pool = Pool {
-        workers,
-        cancel: options.cancel.as_deref(),
-        progress: options.progress.as_deref().map(|progress| progress as _),
-        done_before: before,
-    };
-    let jobs: Vec<&Job<'_>> = pairs.iter().map(|(job, _)| *job).collect();
-    report.overflowed += pipeline::run(jobs.iter().copied(), &compared, &pool)?;
-    report.checked += jobs.len() as u64;
-    let bytes: u64 = jobs.iter().map(|job| job.bytes).sum();
-    report.bytes += bytes;
-    for (job, difference) in jobs.iter().zip(compared.differences()) {
-        report.mismatched.extend(mismatch(job, difference));
+    let compared = Compared::new(checks.iter().copied());
+    let mut jobs: Vec<&Job> = checks.iter().map(|(job, ..)| *job).collect();
+    // The tensors of a job stand together.
+    jobs.dedup_by_key(|job| std::ptr::from_ref(*job));
+    report.overflowed += pipeline::run(jobs.iter().copied(), &compared, pool)?;
+    for ((_, tensor, found), difference) in checks.iter().zip(compared.differences()) {
+        if found.is_some() {
+            report.checked += 1;
+            report.bytes += tensor.bytes;
+        }
+        report.mismatched.extend(mismatch(tensor, difference));
     }
-    Ok(before + bytes)
+    Ok(jobs.iter().map(|job| job.bytes()).sum())
 }
 
-fn mismatch(job: &Job<'_>, difference: Difference) -> Option<Mismatch> {
+fn mismatch(tensor: &OutputTensor, difference: Difference) -> Option<Mismatch> {
     let (index, expected, found) = difference.first?;
-    let dtype = job.stored.element();
+    let dtype = tensor.stored.element();
     Some(Mismatch {
-        name: job.name.clone(),
+        name: tensor.name.clone(),
         first_index: Some(index),
         expected: shown(dtype, &expected),
         found: shown(dtype, &found),

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Action;
 use super::memory::check_whole_rows;
-use super::tiling::{ACROSS_ELEMENTS, stretch};
+use super::tiling::{ACROSS_ELEMENTS, least_common_multiple, stretch};
 use crate::catalog::{Order, TensorInfo};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -64,8 +64,8 @@ impl Cut {
         Self::even(Pieces::Bytes, info.bytes, step)
     }
 
-    /// The smallest pieces that the action allows.
-    pub fn of(weight: &Weight, action: Action, dtype: DType) -> Self {
+    /// A weight that becomes numbers of a type: the smallest pieces that the action allows.
+    pub fn of(weight: &Weight, action: &Action, dtype: DType) -> Self {
         let first = weight.parts().next().map(|(_, _, info)| info);
         let scattered = first.is_some_and(is_scattered);
         let bits = |stored: &StoredType| stored.element().map_or(8, DType::bits);
@@ -81,13 +81,12 @@ impl Cut {
                 Self::even(Pieces::Elements, weight.elements(), step)
             }
             Action::Decode => Self::of_decoded(weight),
+            Action::Encode(encoding) => Self::of_encoded(weight, encoding.unit()),
         }
     }
 
     fn of_decoded(weight: &Weight) -> Self {
-        let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
-        // A tile is f32 at its widest, whatever it is written as.
-        let allowed = limits.min().unwrap_or(u64::MAX) / 4;
+        let allowed = most_elements(weight);
         let most = if weight.is_turned() { ACROSS_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
         if let Some(step) = weight.panel(most.max(1)) {
             return Self::even(Pieces::Elements, weight.elements(), step);
@@ -96,6 +95,22 @@ impl Cut {
         let step = (most / piece.max(1)).max(1);
         let cut = Self { of: Pieces::Rows, piece, pieces, step, part: step };
         if weight.is_turned() { cut.widened(weight, allowed) } else { cut }
+    }
+
+    /// Pieces that an encoder takes whole: groups of `unit` elements, or as many rows as make whole
+    /// groups.
+    fn of_encoded(weight: &Weight, unit: u64) -> Self {
+        let most = if weight.is_turned() { ACROSS_ELEMENTS } else { TILE_ELEMENTS };
+        let most = most.min(most_elements(weight));
+        let (of, piece) = match weight.has_element_access() {
+            true => (Pieces::Elements, unit),
+            false => {
+                let row = weight.rows_and_columns().1;
+                (Pieces::Rows, least_common_multiple(unit, row))
+            }
+        };
+        let (pieces, step) = (weight.elements() / piece.max(1), (most / piece.max(1)).max(1));
+        Self { of, piece, pieces, step, part: step }
     }
 
     /// Pieces of one element or byte, which are decoded as they are taken.
@@ -135,25 +150,22 @@ impl Cut {
         stretch(index, self.step, self.pieces)
     }
 
-    /// Where a piece begins in the output, counted in bytes from the weight's first.
-    pub fn offset(&self, piece: u64, dtype: DType) -> u64 {
-        match self.of {
-            Pieces::Bytes => piece,
-            _ => piece * self.piece * u64::from(dtype.bits() / 8),
-        }
+    /// The elements of some pieces; of what is copied, bytes are their own elements.
+    pub fn elements(&self, pieces: &Range<u64>) -> Range<u64> {
+        pieces.start * self.piece..pieces.end * self.piece
     }
 
     /// Bytes of the stored parts that the first tile needs.
     pub fn staged_bytes(&self, weight: &Weight) -> Result<u64> {
-        let tile = self.tile(0);
+        let tile = self.elements(&self.tile(0));
         match self.of {
-            Pieces::Rows => weight.staged_for_rows(tile),
+            Pieces::Rows => weight.staged_for_rows(rows_of(weight, &tile)),
             _ => weight.staged_for_elements(tile),
         }
     }
 
     /// How many elements some pieces have.
-    pub fn elements(&self, pieces: &Range<u64>) -> Result<usize> {
+    pub fn count(&self, pieces: &Range<u64>) -> Result<usize> {
         let elements = (pieces.end - pieces.start).checked_mul(self.piece).map(usize::try_from);
         match elements {
             Some(Ok(elements)) => Ok(elements),
@@ -169,11 +181,24 @@ impl Cut {
         out: &mut [T],
         scratch: &mut Scratch,
     ) -> Result<()> {
+        let elements = self.elements(&pieces);
         match self.of {
-            Pieces::Rows => weight.decode_rows_with(pieces, out, scratch),
-            _ => weight.decode_elements_with(pieces, out, scratch),
+            Pieces::Rows => weight.decode_rows_with(rows_of(weight, &elements), out, scratch),
+            _ => weight.decode_elements_with(elements, out, scratch),
         }
     }
+}
+
+/// The rows of the outermost dimension that some elements are, where they are whole rows.
+fn rows_of(weight: &Weight, elements: &Range<u64>) -> Range<u64> {
+    let columns = weight.rows_and_columns().1.max(1);
+    elements.start / columns..elements.end / columns
+}
+
+/// Elements that one buffer may hold, f32 at their widest, whatever they are written as.
+fn most_elements(weight: &Weight) -> u64 {
+    let limits = weight.parts().map(|(_, source, _)| source.limits().max_allocation);
+    limits.min().unwrap_or(u64::MAX) / 4
 }
 
 fn is_scattered(info: &TensorInfo) -> bool {
@@ -185,6 +210,7 @@ pub fn check_memory(weight: &Weight, cut: &Cut) -> Result<()> {
     if cut.of != Pieces::Rows || weight.is_empty() {
         return Ok(());
     }
-    let rows = cut.step.min(cut.pieces);
-    check_whole_rows(weight, 0..rows, cut.part.min(rows).saturating_mul(cut.piece))
+    let (tile, part) = (cut.tile(0), cut.part.min(cut.pieces));
+    let rows = rows_of(weight, &cut.elements(&tile));
+    check_whole_rows(weight, rows, part.min(tile.end).saturating_mul(cut.piece))
 }

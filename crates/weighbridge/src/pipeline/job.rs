@@ -1,15 +1,21 @@
-//! One tensor on its way into the output.
+//! One weight on its way into the output.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::cut::Cut;
-use crate::catalog::TensorInfo;
+use super::encoder::{Encoding, Groups};
+use crate::catalog::{Shape, TensorInfo};
 use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::model::Weight;
+use crate::model::{Model, Weight};
+use crate::schemes::TensorId;
 use crate::source::Source;
 
-/// How a tensor becomes its output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a weight becomes its output.
+#[derive(Clone)]
 pub enum Action {
     /// Its bytes stay as they are.
     Copy,
@@ -17,52 +23,81 @@ pub enum Action {
     Cast,
     /// A scheme's recipe turns its parts into numbers.
     Decode,
+    /// Its numbers are stored in another way.
+    Encode(Encoding),
 }
 
 /// Where the numbers come from.
 #[derive(Clone)]
-pub enum Origin<'m> {
+pub enum Origin {
     /// A weight, whatever it is made of.
     Weight(Weight),
     /// A stored tensor as it is.
-    Stored(&'m Source, &'m TensorInfo),
+    Stored(Model, TensorId),
 }
 
 /// The scheme of a stored tensor that nobody looks into.
 const STORED: &str = "stored";
 
-/// One tensor on its way into the output.
-pub struct Job<'m> {
-    /// What it is called there.
+/// A tensor of the output.
+#[derive(Clone)]
+pub struct OutputTensor {
+    /// Its name.
     pub name: String,
-    /// Where it comes from.
-    pub origin: Origin<'m>,
-    /// What its bytes are there.
+    /// What its bytes are.
     pub stored: StoredType,
-    /// How it gets there.
-    pub action: Action,
+    /// Its dimensions, outermost first.
+    pub shape: Shape,
+    /// How many bytes it has.
+    pub bytes: u64,
     /// Where its first byte goes in the file.
     pub offset: u64,
-    /// How many bytes it takes there.
-    pub bytes: u64,
+    /// Which elements make which bytes; of what is copied, bytes are their own elements.
+    pub groups: Groups,
+    /// Which of the encoder's tensors it is; of anything else there is only one.
+    pub index: usize,
+}
+
+impl OutputTensor {
+    /// What whoever lays out a file has to know.
+    pub fn planned(&self) -> Planned<'_> {
+        let Self { name, stored, shape, bytes, .. } = self;
+        Planned { name, stored, shape, bytes: *bytes }
+    }
+
+    /// The bytes that some elements make.
+    pub fn bytes_of(&self, elements: &Range<u64>) -> Range<u64> {
+        self.groups.bytes_of(elements, self.bytes)
+    }
+}
+
+/// One weight on its way into the output.
+#[derive(Clone)]
+pub struct Job {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// How it gets there.
+    pub action: Action,
+    /// What it becomes: at least one tensor.
+    pub outputs: SmallVec<[OutputTensor; 1]>,
     /// How it is cut into tiles.
     pub cut: Cut,
 }
 
-impl Job<'_> {
+impl Job {
     /// Its name in the source.
     pub fn source_name(&self) -> &str {
         match &self.origin {
             Origin::Weight(weight) => weight.name(),
-            Origin::Stored(_, info) => &info.name,
+            Origin::Stored(model, id) => &model.stored(*id).1.name,
         }
     }
 
-    /// Its dimensions, outermost first.
+    /// Its dimensions in the source, outermost first.
     pub fn shape(&self) -> &[u64] {
         match &self.origin {
             Origin::Weight(weight) => weight.shape(),
-            Origin::Stored(_, info) => &info.shape,
+            Origin::Stored(model, id) => &model.stored(*id).1.shape,
         }
     }
 
@@ -70,7 +105,7 @@ impl Job<'_> {
     pub fn elements(&self) -> u64 {
         match &self.origin {
             Origin::Weight(weight) => weight.elements(),
-            Origin::Stored(_, info) => info.elements(),
+            Origin::Stored(model, id) => model.stored(*id).1.elements(),
         }
     }
 
@@ -78,7 +113,7 @@ impl Job<'_> {
     pub fn stored_bytes(&self) -> u64 {
         match &self.origin {
             Origin::Weight(weight) => weight.stored_bytes(),
-            Origin::Stored(_, info) => info.bytes,
+            Origin::Stored(model, id) => model.stored(*id).1.bytes,
         }
     }
 
@@ -86,13 +121,37 @@ impl Job<'_> {
     pub fn scheme(&self) -> (&'static str, &str) {
         match &self.origin {
             Origin::Weight(weight) => (weight.scheme(), weight.variant()),
-            Origin::Stored(_, info) => (STORED, info.stored.name()),
+            Origin::Stored(model, id) => (STORED, model.stored(*id).1.stored.name()),
         }
     }
 
-    /// The type of its elements; of blocks, bytes.
-    pub fn dtype(&self) -> DType {
-        self.stored.element().unwrap_or(DType::U8)
+    /// Whether the scheme that it is stored in is gone from the output.
+    pub fn leaves_its_scheme(&self) -> bool {
+        matches!(self.action, Action::Decode | Action::Encode(_))
+    }
+
+    /// The type of the numbers that it is cast or decoded to.
+    pub fn dtype(&self) -> Option<DType> {
+        match (&self.action, &self.outputs[..]) {
+            (Action::Cast | Action::Decode, [only]) => only.stored.element(),
+            _ => None,
+        }
+    }
+
+    /// How many bytes its tensors take in the output.
+    pub fn bytes(&self) -> u64 {
+        self.outputs.iter().map(|output| output.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Where the first of its tensors begins in the file.
+    pub fn offset(&self) -> u64 {
+        self.outputs.iter().map(|output| output.offset).min().unwrap_or(0)
+    }
+
+    /// How many bytes of its tensors some elements make.
+    pub fn bytes_of(&self, elements: &Range<u64>) -> u64 {
+        let of = |output: &OutputTensor| output.bytes_of(elements);
+        self.outputs.iter().map(of).map(|range| range.end - range.start).sum()
     }
 
     /// The weight; an error for a tensor that is not looked into.
@@ -100,7 +159,7 @@ impl Job<'_> {
         match &self.origin {
             Origin::Weight(weight) => Ok(weight),
             Origin::Stored(..) => {
-                Err(Error::usage("it is copied as it is stored").in_tensor(&self.name))
+                Err(Error::usage("it is copied as it is stored").in_tensor(self.source_name()))
             }
         }
     }
@@ -108,16 +167,11 @@ impl Job<'_> {
     /// The stored tensor of one that is not made of several.
     pub fn only_part(&self) -> Result<(&Source, &TensorInfo)> {
         match &self.origin {
-            Origin::Stored(source, info) => Ok((source, info)),
+            Origin::Stored(model, id) => Ok(model.stored(*id)),
             Origin::Weight(weight) => {
                 let part = weight.parts().next().map(|(_, source, info)| (source, info));
-                part.ok_or_else(|| Error::usage("it is made of nothing").in_tensor(weight.name()))
+                part.ok_or_else(|| Error::usage("it has no parts").in_tensor(weight.name()))
             }
         }
-    }
-
-    /// The same for whoever lays out a file.
-    pub fn planned(&self) -> Planned<'_> {
-        Planned { name: &self.name, stored: &self.stored, shape: self.shape(), bytes: self.bytes }
     }
 }

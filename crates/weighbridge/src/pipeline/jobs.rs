@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Job;
+use super::first_pass::FirstPass;
+use super::job::{Action, Job};
 use super::pool::{Pool, Tiled};
 use super::sink::{Sink, Tile};
 use super::worker::Buffers;
@@ -10,55 +11,102 @@ use crate::error::Result;
 
 /// Writes the data of every job, and gives the number of finite values that became infinite. The
 /// bytes are the same for any number of workers.
-pub fn run<'j, 'm: 'j>(
-    jobs: impl Iterator<Item = &'j Job<'m>>,
+pub fn run<'j>(
+    jobs: impl Iterator<Item = &'j Job>,
     sink: &'j dyn Sink,
     pool: &Pool<'_>,
 ) -> Result<u64> {
     let overflowed = AtomicU64::new(0);
-    let mut jobs: Vec<_> = jobs.enumerate().collect();
-    jobs.sort_by_key(|(_, job)| job.offset);
+    let (mut jobs, mut tensors): (Vec<_>, usize) = (Vec::new(), 0);
+    for job in all_with_passes(jobs) {
+        let (job, pass) = job;
+        jobs.push((tensors, job, pass));
+        tensors += job.outputs.len();
+    }
+    jobs.sort_by_key(|(_, job, _)| job.offset());
     let mut turns = 0;
-    let in_tiles = |(index, job): (usize, &'j Job<'m>)| {
-        let first_turn = turns;
+    let mut items = Vec::with_capacity(jobs.len());
+    for (first_tensor, job, pass) in &jobs {
+        let of = JobTiles { job, pass: pass.as_ref(), sink, overflowed: &overflowed };
+        if let Some(pass) = pass.as_ref().filter(|pass| pass.encoder.needs_first_pass()) {
+            items.push(Item::See(job, pass));
+        }
+        items.push(Item::Write { of, first_tensor: *first_tensor, first_turn: turns });
         turns += job.cut.tiles();
-        JobTiles { job, index, first_turn, sink, overflowed: &overflowed }
-    };
-    let items: Vec<_> = jobs.into_iter().map(in_tiles).collect();
+    }
     pool.run(&items)?;
     Ok(overflowed.load(Ordering::Relaxed))
 }
 
+/// Jobs with the encoders of those that are encoded.
+fn all_with_passes<'j>(
+    jobs: impl Iterator<Item = &'j Job>,
+) -> impl Iterator<Item = (&'j Job, Option<FirstPass>)> {
+    jobs.map(|job| {
+        let pass = match &job.action {
+            Action::Encode(encoding) => {
+                Some(FirstPass::new(encoding.encoder.begin(job.shape()), job.cut.tiles()))
+            }
+            _ => None,
+        };
+        (job, pass)
+    })
+}
+
+/// What the pool does, tile by tile.
+enum Item<'a> {
+    /// Shows a weight to its encoder, before it is written.
+    See(&'a Job, &'a FirstPass),
+    /// Writes a job.
+    Write {
+        of: JobTiles<'a>,
+        /// The number of its first tensor among those of all jobs.
+        first_tensor: usize,
+        /// How many tiles come before its own in the order of the output.
+        first_turn: u64,
+    },
+}
+
 /// A job whose tiles are written to a sink.
-struct JobTiles<'a, 'm> {
-    job: &'a Job<'m>,
-    /// Its place among the jobs that were given.
-    index: usize,
-    /// How many tiles come before its own in the order of the output.
-    first_turn: u64,
-    sink: &'a dyn Sink,
+pub(super) struct JobTiles<'a> {
+    pub(super) job: &'a Job,
+    /// Its encoder, if it is encoded.
+    pub(super) pass: Option<&'a FirstPass>,
+    pub(super) sink: &'a dyn Sink,
     overflowed: &'a AtomicU64,
 }
 
-impl Tiled for JobTiles<'_, '_> {
+impl Tiled for Item<'_> {
     type Buffers = Buffers;
 
     fn tiles(&self) -> u64 {
-        self.job.cut.tiles()
+        match self {
+            Self::See(job, _) | Self::Write { of: JobTiles { job, .. }, .. } => job.cut.tiles(),
+        }
     }
 
     fn tile(&self, buffers: &mut Buffers, tile: u64) -> Result<u64> {
-        let (job, pieces) = (self.job, self.job.cut.tile(tile));
-        let at = job.cut.offset(pieces.start, job.dtype());
-        let bytes = job.cut.offset(pieces.end, job.dtype()) - at;
-        let turn = self.first_turn + tile;
-        let place = Tile { turn, job: self.index, at, offset: job.offset + at };
-        let overflowed = buffers.work(job, pieces, &place, self.sink)?;
-        self.overflowed.fetch_add(overflowed, Ordering::Relaxed);
-        Ok(bytes)
+        match self {
+            Self::See(job, pass) => {
+                buffers.see(job, job.cut.tile(tile), pass)?;
+                Ok(0)
+            }
+            Self::Write { of, first_tensor, first_turn } => {
+                let pieces = of.job.cut.tile(tile);
+                let bytes = of.job.bytes_of(&of.job.cut.elements(&pieces));
+                let place =
+                    Tile { turn: first_turn + tile, tensor: *first_tensor, at: 0, offset: 0 };
+                let overflowed = buffers.write(of, pieces, &place)?;
+                of.overflowed.fetch_add(overflowed, Ordering::Relaxed);
+                Ok(bytes)
+            }
+        }
     }
 
     fn give_up(&self) {
-        self.sink.give_up();
+        match self {
+            Self::See(_, pass) => pass.give_up(),
+            Self::Write { of, .. } => of.sink.give_up(),
+        }
     }
 }

@@ -13,10 +13,11 @@ use crate::model::Weight;
 const LEAST_BYTES: u64 = 16 << 10;
 
 /// Bytes that a worker needs for a tile of a job.
-fn of_job(job: &Job<'_>) -> Result<u64> {
-    let tile = job.cut.tile(0);
-    let bytes = job.cut.offset(tile.end.min(job.cut.part), job.dtype());
-    match job.action {
+fn of_job(job: &Job) -> Result<u64> {
+    let (cut, tile) = (&job.cut, job.cut.tile(0));
+    let elements = cut.elements(&(0..tile.end.min(cut.part)));
+    let bytes = job.bytes_of(&elements);
+    match &job.action {
         Action::Copy => Ok(bytes),
         // The stored number may be wider than the written one.
         Action::Cast => {
@@ -24,7 +25,12 @@ fn of_job(job: &Job<'_>) -> Result<u64> {
             let stored = info.bytes / job.elements().max(1);
             Ok(bytes.saturating_add(tile.end.saturating_mul(stored)))
         }
-        Action::Decode => Ok(bytes.saturating_add(job.cut.staged_bytes(job.weight()?)?)),
+        Action::Decode => Ok(bytes.saturating_add(cut.staged_bytes(job.weight()?)?)),
+        Action::Encode(encoding) => {
+            let numbers = elements.end.saturating_mul(4);
+            let encoded = encoding.bytes_of(&elements).saturating_add(numbers);
+            Ok(encoded.saturating_add(cut.staged_bytes(job.weight()?)?))
+        }
     }
 }
 
@@ -78,7 +84,7 @@ impl MemoryBudget {
 }
 
 /// Cuts smaller tiles, or lets fewer work, until all fits into `most` bytes.
-pub fn fit(jobs: &mut [Job<'_>], workers: usize, most: Option<u64>) -> Result<Memory> {
+pub fn fit(jobs: &mut [Job], workers: usize, most: Option<u64>) -> Result<Memory> {
     let mut budget = MemoryBudget::new(workers, most);
     for job in jobs.iter_mut() {
         // Rather smaller tiles for all than one worker alone.
@@ -90,11 +96,11 @@ pub fn fit(jobs: &mut [Job<'_>], workers: usize, most: Option<u64>) -> Result<Me
 }
 
 /// Smaller tiles, unless they are small already.
-fn halve(job: &mut Job<'_>) -> bool {
-    job.cut.offset(job.cut.tile(0).end, job.dtype()) > LEAST_BYTES && halve_further(job)
+fn halve(job: &mut Job) -> bool {
+    job.bytes_of(&job.cut.elements(&job.cut.tile(0))) > LEAST_BYTES && halve_further(job)
 }
 
-fn halve_further(job: &mut Job<'_>) -> bool {
+fn halve_further(job: &mut Job) -> bool {
     // A tile may already be smaller than a step of the cut.
     job.cut.step = job.cut.step.min(job.cut.pieces) / 2;
     let is_possible = job.cut.step > 0;

@@ -7,6 +7,9 @@
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
 mod cut;
+mod encoder;
+mod files;
+mod first_pass;
 mod job;
 mod jobs;
 mod memory;
@@ -18,12 +21,15 @@ mod pool;
 mod shards;
 mod sink;
 mod sums;
+mod target;
 mod ties;
 mod tiling;
 mod worker;
 
 pub use cut::Cut;
-pub use job::{Action, Job, Origin};
+pub use encoder::{EncodedTensor, Encoder, Encoding, Groups, WeightEncoder};
+pub(crate) use files::{Contents, ExtraFile, Writing};
+pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
 pub use memory::{Memory, MemoryBudget, check_whole_rows};
 pub use metadata::{Kept, kept_metadata};
@@ -32,7 +38,8 @@ pub use output_type::{Cast, OutputType, Types};
 pub use plan::{Obstacle, Plan, PlannedFile, Wishes, jobs, plan};
 pub use pool::{OnTile, Pool, Tiled};
 pub use shards::Spread;
-pub use sink::{Sink, Stream, Tile};
+pub use sink::{AtPlace, InTurn, Sink, Tile};
 pub use sums::{Summed, Sums};
+pub(crate) use target::{Place, Target};
 pub use ties::{Tie, kept_names};
 pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};

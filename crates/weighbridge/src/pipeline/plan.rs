@@ -1,17 +1,22 @@
 //! Which tensor goes where, in which type, and what stands against it.
 
+use std::sync::Arc;
+
+use smallvec::smallvec;
+
 use super::cut::{Cut, check_memory};
-use super::job::{Action, Job, Origin};
+use super::encoder::{Encoder, Encoding, Groups};
+use super::job::{Action, Job, Origin, OutputTensor};
 use super::memory::{self, Memory};
 use super::shards::Spread;
 use super::ties::{Tie, take_ties};
 use super::{OutputType, Types};
 use crate::catalog::{Run, TensorInfo, Value};
 use crate::containers::writing::{About, Entries, Held, Layout, Planned, Writer};
-use crate::dtype::StoredType;
+use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::schemes::plain;
+use crate::schemes::{TensorId, plain};
 use crate::source::Source;
 use crate::text::escaped;
 
@@ -21,6 +26,8 @@ pub struct Wishes<'a> {
     pub writer: &'static dyn Writer,
     /// The types of the numbers.
     pub types: Types<'a>,
+    /// The encoder of a weight; of one without, numbers stay numbers.
+    pub encode: &'a dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
     /// Which tensors are wanted, by their names in the source.
@@ -38,19 +45,19 @@ pub struct Wishes<'a> {
 }
 
 /// One file to be written.
-pub struct PlannedFile<'m> {
+pub struct PlannedFile {
     /// Its name, where it is one of several; otherwise the output has a name of its own.
     pub name: String,
-    /// Its tensors, in the order of the source.
-    pub jobs: Vec<Job<'m>>,
+    /// What its tensors are made from, in the order of the source.
+    pub jobs: Vec<Job>,
     /// What stands around them.
     pub layout: Layout,
 }
 
 /// The files to be written.
-pub struct Plan<'m> {
+pub struct Plan {
     /// At least one.
-    pub files: Vec<PlannedFile<'m>>,
+    pub files: Vec<PlannedFile>,
     /// The index of several files: its name and its text.
     pub index: Option<(String, String)>,
     /// Names that are not written, because another name stands for the same numbers.
@@ -59,10 +66,15 @@ pub struct Plan<'m> {
     pub memory: Memory,
 }
 
-impl<'m> Plan<'m> {
+impl Plan {
     /// Every tensor, in the order of the source.
-    pub fn jobs(&self) -> impl Iterator<Item = &Job<'m>> {
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.files.iter().flat_map(|file| &file.jobs)
+    }
+
+    /// Bytes of all tensors: what progress counts to.
+    pub fn data_bytes(&self) -> u64 {
+        self.jobs().map(Job::bytes).fold(0, u64::saturating_add)
     }
 
     /// Bytes of all files.
@@ -81,17 +93,20 @@ pub struct Obstacle {
     pub reason: String,
 }
 
-/// The tensors that are wanted, without their places; the error lists all that cannot be written.
-pub fn jobs<'m>(model: &'m Model, wishes: &Wishes<'_>) -> Result<Vec<Job<'m>>, Vec<Obstacle>> {
-    let origins: Vec<Origin<'m>> = match wishes.types.of {
-        OutputType::Keep => stored(model).map(|(s, info)| Origin::Stored(s, info)).collect(),
+/// The weights that are wanted, without their places; the error lists all that cannot be written.
+pub fn jobs(model: &Model, wishes: &Wishes<'_>) -> Result<Vec<Job>, Vec<Obstacle>> {
+    let origins: Vec<Origin> = match wishes.types.of {
+        OutputType::Keep => stored(model).map(|id| Origin::Stored(model.clone(), id)).collect(),
         _ => model.weights().map(Origin::Weight).collect(),
     };
-    let (mut jobs, mut obstacles) = (Vec::new(), Vec::new());
+    let (mut jobs, mut obstacles) = (Vec::with_capacity(origins.len()), Vec::new());
     for origin in origins {
         let (name, variant) = match &origin {
             Origin::Weight(weight) => (weight.name(), weight.variant()),
-            Origin::Stored(_, info) => (&*info.name, info.stored.name()),
+            Origin::Stored(model, id) => {
+                let (_, info) = model.stored(*id);
+                (&*info.name, info.stored.name())
+            }
         };
         if !(wishes.select)(name) {
             continue;
@@ -107,31 +122,33 @@ pub fn jobs<'m>(model: &'m Model, wishes: &Wishes<'_>) -> Result<Vec<Job<'m>>, V
     if obstacles.is_empty() { Ok(jobs) } else { Err(obstacles) }
 }
 
-/// Every stored tensor with its file.
-fn stored(model: &Model) -> impl Iterator<Item = (&Source, &TensorInfo)> {
-    let of = |source| Source::catalog(source).tensors.iter().map(move |info| (source, info));
-    model.sources().iter().flat_map(of)
+/// Every stored tensor.
+fn stored(model: &Model) -> impl Iterator<Item = TensorId> {
+    let of = |(source, tensors): (u32, usize)| {
+        (0..u32::try_from(tensors).unwrap_or(u32::MAX))
+            .map(move |tensor| TensorId { source, tensor })
+    };
+    (0..).zip(model.sources().iter().map(|source| source.catalog().tensors.len())).flat_map(of)
 }
 
 /// Places tensors in files, with this metadata.
-pub fn plan<'m>(
-    mut jobs: Vec<Job<'m>>,
-    mut metadata: Entries,
-    wishes: &Wishes<'_>,
-) -> Result<Plan<'m>> {
-    for job in jobs.iter().filter(|job| job.action == Action::Decode) {
+pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> Result<Plan> {
+    for job in jobs.iter().filter(|job| job.leaves_its_scheme()) {
         check_memory(job.weight()?, &job.cut)?;
+    }
+    if wishes.streamed {
+        jobs = jobs.into_iter().flat_map(one_job_a_tensor).collect();
     }
     let memory = memory::fit(&mut jobs, wishes.workers, wishes.max_memory)?;
     let ties = if wishes.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
     let noted = ties.iter().map(|tie| (tie.name.clone(), Held::Value(Value::text(&*tie.to))));
     metadata.extend(noted);
-    let planned: Vec<Planned<'_>> = jobs.iter().map(Job::planned).collect();
+    let planned: Vec<Planned<'_>> = tensors_of(&jobs).map(OutputTensor::planned).collect();
     let metadata =
         wishes.writer.metadata(metadata, &planned, wishes.types.of == OutputType::Keep)?;
     let spread = if wishes.writer.splits() { wishes.spread } else { Spread::OneFile };
-    let ranges = spread.files(&jobs.iter().map(|job| job.bytes).collect::<Vec<_>>());
-    let (count, tensors) = (ranges.len(), jobs.len());
+    let ranges = spread.files(&jobs.iter().map(Job::bytes).collect::<Vec<_>>());
+    let (count, tensors) = (ranges.len(), tensors_of(&jobs).count());
     let mut jobs = jobs.into_iter();
     let mut files = Vec::with_capacity(count);
     for (index, range) in ranges.into_iter().enumerate() {
@@ -145,86 +162,139 @@ pub fn plan<'m>(
 }
 
 /// Lays out one file.
-fn file<'m>(
-    wishes: &Wishes<'_>,
-    mut jobs: Vec<Job<'m>>,
-    about: &About<'_>,
-) -> Result<PlannedFile<'m>> {
-    let planned: Vec<_> = jobs.iter().map(Job::planned).collect();
+fn file(wishes: &Wishes<'_>, mut jobs: Vec<Job>, about: &About<'_>) -> Result<PlannedFile> {
+    let planned: Vec<_> = tensors_of(&jobs).map(OutputTensor::planned).collect();
     let layout = wishes.writer.lay_out(&planned, about)?;
-    for (job, &offset) in jobs.iter_mut().zip(&layout.places) {
-        job.offset = offset;
+    let tensors = jobs.iter_mut().flat_map(|job| &mut job.outputs);
+    for (tensor, &offset) in tensors.zip(&layout.places) {
+        tensor.offset = offset;
     }
     Ok(PlannedFile { name: wishes.writer.file_name(&wishes.stem, about.part), jobs, layout })
 }
 
-fn index(files: &[PlannedFile<'_>], wishes: &Wishes<'_>) -> Option<(String, String)> {
-    let jobs = || files.iter().flat_map(|file| file.jobs.iter().map(move |job| (file, job)));
-    let bytes = jobs().map(|(_, job)| job.bytes).fold(0, u64::saturating_add);
-    let elements = jobs().map(|(_, job)| job.elements()).fold(0, u64::saturating_add);
-    let map = jobs().map(|(file, job)| (&*job.name, &*file.name)).collect();
+fn index(files: &[PlannedFile], wishes: &Wishes<'_>) -> Option<(String, String)> {
+    let jobs = || files.iter().flat_map(|file| &file.jobs);
+    let bytes = jobs().map(Job::bytes).fold(0, u64::saturating_add);
+    let elements = jobs().map(Job::elements).fold(0, u64::saturating_add);
+    let tensors = files.iter().flat_map(|file| tensors_of(&file.jobs).map(move |of| (file, of)));
+    let map = tensors.map(|(file, tensor)| (&*tensor.name, &*file.name)).collect();
     wishes.writer.index(&wishes.stem, map, bytes, elements)
 }
 
+fn tensors_of(jobs: &[Job]) -> impl Iterator<Item = &OutputTensor> {
+    jobs.iter().flat_map(|job| &job.outputs)
+}
+
+/// A stream takes one tensor after the other: a weight that becomes several is encoded once for
+/// each of them.
+fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
+    let Job { origin, action, outputs, cut } = job;
+    outputs.into_iter().map(move |output| Job {
+        origin: origin.clone(),
+        action: action.clone(),
+        outputs: smallvec![output],
+        cut,
+    })
+}
+
 /// What is to be done with a tensor, without its place; or why nothing can be.
-fn job<'m>(origin: &Origin<'m>, name: String, wishes: &Wishes<'_>) -> Result<Job<'m>, String> {
-    let job = match origin {
-        Origin::Stored(source, info) => stored_job(source, info, name)?,
-        Origin::Weight(weight) => weight_job(weight.clone(), name, wishes.types)?,
+fn job(origin: &Origin, name: String, wishes: &Wishes<'_>) -> Result<Job, String> {
+    let mut job = match origin {
+        Origin::Stored(model, id) => stored_job(model, *id, name)?,
+        Origin::Weight(weight) => match (wishes.encode)(weight) {
+            Some(encoder) => encoded_job(weight, &name, encoder)?,
+            None => weight_job(weight, name, wishes.types)?,
+        },
     };
-    let cut = if wishes.streamed { job.cut.undivided() } else { job.cut };
-    let job = Job { cut, ..job };
-    match wishes.writer.refuses(&job.planned()) {
+    if wishes.streamed {
+        job.cut = job.cut.undivided();
+    }
+    match job.outputs.iter().find_map(|output| wishes.writer.refuses(&output.planned())) {
         Some(reason) => Err(reason),
         None => Ok(job),
     }
 }
 
-fn stored_job<'m>(
-    source: &'m Source,
-    info: &'m TensorInfo,
-    name: String,
-) -> Result<Job<'m>, String> {
+fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> {
+    let (source, info) = model.stored(id);
     if let Some(reason) = unreadable(source, info) {
         return Err(reason);
     }
-    Ok(Job {
+    let output = OutputTensor {
         name,
-        origin: Origin::Stored(source, info),
         stored: info.stored.clone(),
-        action: Action::Copy,
-        offset: 0,
+        shape: info.shape.clone(),
         bytes: info.bytes,
+        offset: 0,
+        groups: Groups::Of { elements: 1, bytes: 1 },
+        index: 0,
+    };
+    Ok(Job {
+        origin: Origin::Stored(model.clone(), id),
+        action: Action::Copy,
+        outputs: smallvec![output],
         cut: Cut::of_stored(info),
     })
 }
 
-fn weight_job<'m>(weight: Weight, name: String, types: Types<'_>) -> Result<Job<'m>, String> {
-    if let Some(reason) = unreadable_part(&weight) {
+fn weight_job(weight: &Weight, name: String, types: Types<'_>) -> Result<Job, String> {
+    if let Some(reason) = unreadable_part(weight) {
         return Err(reason);
     }
     let not_a_number =
         || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
-    let dtype = types.of(&weight).ok_or_else(not_a_number)?;
+    let dtype = types.of(weight).ok_or_else(not_a_number)?;
     let action = match (weight.scheme() == plain::NAME, weight.native() == Some(dtype)) {
         (true, true) => Action::Copy,
         (true, false) => Action::Cast,
         (false, _) => Action::Decode,
     };
-    if let Some(reason) = weight.undecodable().filter(|_| action != Action::Copy) {
+    let is_copied = matches!(action, Action::Copy);
+    if let Some(reason) = weight.undecodable().filter(|_| !is_copied) {
         return Err(reason);
     }
     let bytes =
         dtype.bytes_for(weight.elements()).ok_or("its size is not a whole number of bytes")?;
-    Ok(Job {
+    let width = if is_copied { 1 } else { u64::from(dtype.bits() / 8) };
+    let output = OutputTensor {
         name,
-        cut: Cut::of(&weight, action, dtype),
-        origin: Origin::Weight(weight),
         stored: StoredType::Element(dtype),
-        action,
-        offset: 0,
+        shape: weight.shape().into(),
         bytes,
+        offset: 0,
+        groups: Groups::Of { elements: 1, bytes: width },
+        index: 0,
+    };
+    Ok(Job {
+        origin: Origin::Weight(weight.clone()),
+        cut: Cut::of(weight, &action, dtype),
+        action,
+        outputs: smallvec![output],
     })
+}
+
+fn encoded_job(weight: &Weight, name: &str, encoder: Arc<dyn Encoder>) -> Result<Job, String> {
+    if let Some(reason) = unreadable_part(weight).or_else(|| weight.undecodable()) {
+        return Err(reason);
+    }
+    let tensors: Arc<[_]> = encoder.outputs(name, weight.shape())?.into();
+    let outputs = (0..).zip(&*tensors).map(|(index, tensor)| OutputTensor {
+        name: tensor.name.clone(),
+        stored: tensor.stored.clone(),
+        shape: tensor.shape.clone(),
+        bytes: tensor.bytes,
+        offset: 0,
+        groups: tensor.groups,
+        index,
+    });
+    let outputs = outputs.collect();
+    let action = Action::Encode(Encoding { encoder, tensors });
+    let cut = Cut::of(weight, &action, DType::F32);
+    if cut.pieces * cut.piece != weight.elements() {
+        let (elements, group) = (weight.elements(), cut.piece);
+        return Err(format!("its {elements} elements are no whole groups of {group}"));
+    }
+    Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs, cut })
 }
 
 /// Why a weight has no bytes to give, naming the part that has none.

@@ -1,21 +1,20 @@
 //! Where finished tiles go: to their places in a file, or one behind the other into a stream.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sums::Sums;
 use crate::containers::writing::Fixed;
 use crate::error::{Error, Result};
-use crate::output::Output;
+use crate::output::OutputFile;
 
 /// Which tile that is.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile {
     /// Its turn in the order of the output, from 0.
     pub turn: u64,
-    /// The tensor it is of: an index of the jobs.
-    pub job: usize,
+    /// The number of the tensor it is of, among all tensors of the file.
+    pub tensor: usize,
     /// Where it begins in the tensor.
     pub at: u64,
     /// Where it begins in the file.
@@ -31,19 +30,22 @@ pub trait Sink: Sync {
     fn give_up(&self) {}
 }
 
-impl Sink for Output {
+/// A file that takes bytes in any order.
+pub struct AtPlace<'a>(pub &'a dyn OutputFile);
+
+impl Sink for AtPlace<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
-        self.write_at(tile.offset, bytes)
+        if bytes.is_empty() { Ok(()) } else { self.0.write_at(tile.offset, bytes) }
     }
 }
 
-/// A stream: tiles go out in their turn. One that comes early is put aside, so that its worker need
+/// A file that takes bytes from front to back: tiles go out in their turn. One that comes early is put aside, so that its worker need
 /// not wait; only when too much lies there does it.
-pub struct Stream<'a, W> {
+pub struct InTurn<'a> {
     queue: Mutex<Queue>,
     moved: Condvar,
     /// Only ever taken by whoever made the queue busy.
-    end: Mutex<End<'a, W>>,
+    end: Mutex<End<'a>>,
     sums: Option<&'a Sums>,
 }
 
@@ -64,9 +66,9 @@ struct Queue {
 /// Bytes that may lie aside.
 const MOST_EARLY: usize = 4 << 20;
 
-/// Where the stream ends so far.
-struct End<'a, W> {
-    writer: W,
+/// Where the file ends so far.
+struct End<'a> {
+    file: &'a dyn OutputFile,
     /// Bytes written so far.
     at: u64,
     /// What stands around the tensors and has not been written yet.
@@ -76,18 +78,17 @@ struct End<'a, W> {
 /// What lies between tiles.
 static ZEROS: [u8; 4096] = [0; 4096];
 
-impl<'a, W: Write + Send> Stream<'a, W> {
-    /// A stream of tiles with these bytes around them, and their sums in those bytes.
-    pub fn new(writer: W, fixed: &'a [Fixed], sums: Option<&'a Sums>) -> Self {
-        let end = Mutex::new(End { writer, at: 0, fixed });
+impl<'a> InTurn<'a> {
+    /// Tiles for a file, with these bytes around them, and their checksums in those bytes.
+    pub fn new(file: &'a dyn OutputFile, fixed: &'a [Fixed], sums: Option<&'a Sums>) -> Self {
+        let end = Mutex::new(End { file, at: 0, fixed });
         Self { queue: Mutex::default(), moved: Condvar::new(), end, sums }
     }
 
-    /// Writes up to the planned length, and lets go of the writer.
+    /// Writes up to the planned length.
     pub fn finish(self, len: u64) -> Result<()> {
         let mut end = self.end.into_inner().unwrap_or_else(PoisonError::into_inner);
-        end.go_to(len, self.sums)?;
-        end.writer.flush().map_err(failed)
+        end.go_to(len, self.sums)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -133,7 +134,7 @@ impl Queue {
     }
 }
 
-impl<W: Write> End<'_, W> {
+impl End<'_> {
     /// Writes what lies before a place.
     fn go_to(&mut self, to: u64, sums: Option<&Sums>) -> Result<()> {
         while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
@@ -156,13 +157,13 @@ impl<W: Write> End<'_, W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.writer.write_all(bytes).map_err(failed)?;
+        self.file.write_at(self.at, bytes)?;
         self.at += bytes.len() as u64;
         Ok(())
     }
 }
 
-impl<W: Write + Send> Sink for Stream<'_, W> {
+impl Sink for InTurn<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
         let mut queue = self.queue();
         loop {
@@ -188,19 +189,18 @@ impl<W: Write + Send> Sink for Stream<'_, W> {
     }
 }
 
-fn failed(error: std::io::Error) -> Error {
-    Error::io(error, "cannot write to the stream")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::{Destination as _, Stream};
 
     #[test]
     fn tiles_that_come_early_wait_for_their_turn() {
         let (mut out, tiles) = (Vec::new(), 400u64);
         let fixed = [Fixed::new(0, b"head".to_vec()), Fixed::new(4 + tiles * 3, b"tail".to_vec())];
-        let stream = Stream::new(&mut out, &fixed, None);
+        let to = Stream::new(&mut out);
+        let file = to.create("out", 0).unwrap();
+        let stream = InTurn::new(&*file, &fixed, None);
         let next = std::sync::atomic::AtomicU64::new(0);
         std::thread::scope(|scope| {
             for worker in 0..4u64 {
@@ -216,7 +216,7 @@ mod tests {
                             std::thread::yield_now();
                         }
                         let at = turn * 3;
-                        let tile = Tile { turn, job: 0, at, offset: 4 + at };
+                        let tile = Tile { turn, tensor: 0, at, offset: 4 + at };
                         stream.write(&tile, &[turn.to_le_bytes()[0], 1, 2]).unwrap();
                     }
                 });
@@ -224,15 +224,18 @@ mod tests {
         });
         stream.finish(4 + tiles * 3 + 4).unwrap();
         let body: Vec<u8> = (0..tiles).flat_map(|turn| [turn.to_le_bytes()[0], 1, 2]).collect();
+        drop((file, to));
         assert!(out == [b"head", &body[..], b"tail"].concat());
     }
 
     #[test]
     fn what_is_too_much_to_put_aside_waits() {
         let mut out = Vec::new();
-        let stream = Stream::new(&mut out, &[], None);
+        let to = Stream::new(&mut out);
+        let file = to.create("out", 0).unwrap();
+        let stream = InTurn::new(&*file, &[], None);
         let large = vec![7; MOST_EARLY];
-        let tile = |turn: u64, offset: u64| Tile { turn, job: 0, at: 0, offset };
+        let tile = |turn: u64, offset: u64| Tile { turn, tensor: 0, at: 0, offset };
         std::thread::scope(|scope| {
             let (first, second) = (large.len() as u64 + 1, 2 * large.len() as u64 + 1);
             let (stream, large) = (&stream, &large);
@@ -242,17 +245,20 @@ mod tests {
             std::thread::yield_now();
             stream.write(&tile(0, 0), &[9]).unwrap();
         });
+        drop((stream, file, to));
         assert_eq!(out.len(), 2 * large.len() + 2);
         assert_eq!((out[0], out[out.len() - 1]), (9, 1));
     }
 
     #[test]
     fn nobody_waits_for_a_turn_that_will_not_come() {
-        let stream = Stream::new(std::io::sink(), &[], None);
+        let to = Stream::new(std::io::sink());
+        let file = to.create("out", 0).unwrap();
+        let stream = InTurn::new(&*file, &[], None);
         let large = vec![0; MOST_EARLY + 1];
         std::thread::scope(|scope| {
-            let waiting =
-                scope.spawn(|| stream.write(&Tile { turn: 1, job: 0, at: 0, offset: 0 }, &large));
+            let waiting = scope
+                .spawn(|| stream.write(&Tile { turn: 1, tensor: 0, at: 0, offset: 0 }, &large));
             stream.give_up();
             assert!(waiting.join().unwrap().is_err());
         });

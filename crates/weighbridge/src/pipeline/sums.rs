@@ -65,7 +65,7 @@ pub struct Summed<'a> {
 
 impl Sink for Summed<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
-        self.sums.add(tile.job, tile.at, bytes);
+        self.sums.add(tile.tensor, tile.at, bytes);
         self.to.write(tile, bytes)
     }
 

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::job::{Action, Job};
+use super::job::Job;
 use crate::catalog::{Run, TensorInfo};
+use crate::dtype::StoredType;
 use crate::source::Source;
 
 /// A name that is not written, and the one that is.
@@ -20,26 +21,35 @@ pub struct Tie {
 }
 
 /// Takes out all but one of the names of the same numbers.
-pub fn take_ties(jobs: &mut Vec<Job<'_>>) -> Vec<Tie> {
-    let kept = kept_names(jobs, copied_place, |job| &*job.name, |a, b| a.stored == b.stored);
+pub fn take_ties(jobs: &mut Vec<Job>) -> Vec<Tie> {
+    let kept = kept_names(jobs, copied_place, name, |a, b| stored(a) == stored(b));
     let mut ties = Vec::new();
     let names: Vec<String> =
-        kept.iter().map(|&at| jobs.get(at).map_or(String::new(), |job| job.name.clone())).collect();
+        kept.iter().map(|&at| jobs.get(at).map_or(String::new(), |job| name(job).into())).collect();
     let mut index = 0;
     jobs.retain(|job| {
         let (own, to) = (index, &names[index]);
         index += 1;
         if kept[own] != own {
-            ties.push(Tie { name: job.name.clone(), to: to.clone() });
+            ties.push(Tie { name: name(job).to_owned(), to: to.clone() });
         }
         kept[own] == own
     });
     ties
 }
 
-/// Where the numbers of a tensor lie that is not decoded.
-fn copied_place<'j>(job: &'j Job<'_>) -> Option<(&'j Source, &'j TensorInfo)> {
-    job.only_part().ok().filter(|_| job.action != Action::Decode)
+/// The name of a job's first tensor; of one that is copied or cast, the only one.
+fn name(job: &Job) -> &str {
+    job.outputs.first().map_or("", |output| &output.name)
+}
+
+fn stored(job: &Job) -> Option<&StoredType> {
+    job.outputs.first().map(|output| &output.stored)
+}
+
+/// Where the numbers of a tensor lie that is copied or cast.
+fn copied_place(job: &Job) -> Option<(&Source, &TensorInfo)> {
+    job.only_part().ok().filter(|_| !job.leaves_its_scheme())
 }
 
 /// Whether each starts behind the start of the one before, so that no two are the same bytes: as

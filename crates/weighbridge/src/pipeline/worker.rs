@@ -3,8 +3,12 @@
 use std::ops::Range;
 
 use half::{bf16, f16};
+use smallvec::SmallVec;
 
-use super::job::{Action, Job};
+use super::encoder::Encoding;
+use super::first_pass::FirstPass;
+use super::job::{Action, Job, OutputTensor};
+use super::jobs::JobTiles;
 use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -27,34 +31,89 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Does one tile: `pieces` of the job. Gives the number of finite values that became infinite.
-    pub fn work(
-        &mut self,
-        job: &Job<'_>,
-        pieces: Range<u64>,
-        tile: &Tile,
-        sink: &dyn Sink,
-    ) -> Result<u64> {
+    /// Writes one tile: some pieces of a job, in that turn. Gives the number of finite values that
+    /// became infinite.
+    pub fn write(&mut self, of: &JobTiles<'_>, pieces: Range<u64>, turn: &Tile) -> Result<u64> {
+        let (job, sink) = (of.job, of.sink);
+        if let Action::Encode(encoding) = &job.action {
+            let missing =
+                || Error::usage("its encoder was not started").in_tensor(job.source_name());
+            return self.encode(of, pieces, turn, encoding, of.pass.ok_or_else(missing)?);
+        }
+        let Some(output) = job.outputs.first() else { return Ok(0) };
+        let tile = placed(turn, output, output.bytes_of(&job.cut.elements(&pieces)).start);
         if job.cut.part < pieces.end - pieces.start {
             return match job.dtype() {
-                DType::F32 => self.panel::<f32>(job, pieces, tile, sink),
-                DType::BF16 => self.panel::<bf16>(job, pieces, tile, sink),
-                _ => self.panel::<f16>(job, pieces, tile, sink),
+                Some(DType::F32) => self.panel::<f32>(job, pieces, &tile, sink),
+                Some(DType::BF16) => self.panel::<bf16>(job, pieces, &tile, sink),
+                _ => self.panel::<f16>(job, pieces, &tile, sink),
             };
         }
-        let hand_on = &|bytes: &[u8]| sink.write(tile, bytes);
-        match (job.action, job.dtype()) {
+        let hand_on = &|bytes: &[u8]| sink.write(&tile, bytes);
+        match (&job.action, job.dtype()) {
             (Action::Copy, _) => self.copy(job, &pieces, hand_on),
-            (_, DType::F32) => self.convert::<f32>(job, pieces, hand_on),
-            (_, DType::BF16) => self.convert::<bf16>(job, pieces, hand_on),
-            (_, DType::F16) => self.convert::<f16>(job, pieces, hand_on),
-            (_, other) => Err(Error::unsupported(format!("nothing can be decoded to {other}"))
+            (_, Some(DType::F32)) => self.convert::<f32>(job, pieces, hand_on),
+            (_, Some(DType::BF16)) => self.convert::<bf16>(job, pieces, hand_on),
+            (_, Some(DType::F16)) => self.convert::<f16>(job, pieces, hand_on),
+            _ => Err(Error::unsupported("nothing can be decoded to its type")
                 .in_tensor(job.source_name())),
         }
     }
 
+    /// Shows some pieces to their encoder.
+    pub fn see(&mut self, job: &Job, pieces: Range<u64>, pass: &FirstPass) -> Result<()> {
+        let elements = self.numbers(job, &pieces)?;
+        pass.encoder.see(elements, &self.f32);
+        pass.tile_is_seen();
+        Ok(())
+    }
+
+    /// Decodes some pieces into the buffer of single-precision numbers.
+    fn numbers(&mut self, job: &Job, pieces: &Range<u64>) -> Result<Range<u64>> {
+        self.f32.resize(job.cut.count(pieces)?, 0.0);
+        job.cut.decode(job.weight()?, pieces.clone(), &mut self.f32, &mut self.scratch)?;
+        Ok(job.cut.elements(pieces))
+    }
+
+    /// Some pieces as the tensors that their encoder makes of them.
+    fn encode(
+        &mut self,
+        of: &JobTiles<'_>,
+        pieces: Range<u64>,
+        turn: &Tile,
+        encoding: &Encoding,
+        pass: &FirstPass,
+    ) -> Result<u64> {
+        pass.wait()?;
+        let elements = self.numbers(of.job, &pieces)?;
+        let too_large = |_| Error::limit("a tile is larger than this machine can address");
+        let total = usize::try_from(encoding.bytes_of(&elements)).map_err(too_large)?;
+        self.bytes.clear();
+        self.bytes.resize(total, 0);
+        let (mut ranges, mut rest) = (SmallVec::<[_; 4]>::new(), &mut self.bytes[..]);
+        let mut outs = SmallVec::<[&mut [u8]; 4]>::new();
+        for tensor in &*encoding.tensors {
+            let range = tensor.groups.bytes_of(&elements, tensor.bytes);
+            let len = usize::try_from(range.end - range.start).map_err(too_large)?;
+            let (own, others) = rest.split_at_mut(len);
+            outs.push(own);
+            ranges.push(range);
+            rest = others;
+        }
+        pass.encoder.encode(elements, &self.f32, &mut outs)?;
+        for (tensor, output) in (0..).zip(&of.job.outputs) {
+            let (Some(range), Some(bytes)) = (ranges.get(output.index), outs.get(output.index))
+            else {
+                continue;
+            };
+            let turn = Tile { tensor: turn.tensor + tensor, ..*turn };
+            of.sink.write(&placed(&turn, output, range.start), bytes)?;
+        }
+        Ok(0)
+    }
+
     /// Bytes of a plain tensor as they are, or as they would be in row-major little-endian order.
-    fn copy(&mut self, job: &Job<'_>, bytes: &Range<u64>, hand_on: HandOn<'_>) -> Result<u64> {
+    fn copy(&mut self, job: &Job, bytes: &Range<u64>, hand_on: HandOn<'_>) -> Result<u64> {
         let (source, info) = job.only_part()?;
         let slab = Slab::whole(0, bytes.start, bytes.end - bytes.start);
         hand_on(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
@@ -63,14 +122,14 @@ impl Buffers {
 
     fn convert<T: Number>(
         &mut self,
-        job: &Job<'_>,
+        job: &Job,
         pieces: Range<u64>,
         hand_on: HandOn<'_>,
     ) -> Result<u64> {
         // Taken out while it is in use.
         let mut tile = std::mem::take(T::kept(self));
-        tile.resize(job.cut.elements(&pieces)?, T::default());
-        let overflowed = match job.action {
+        tile.resize(job.cut.count(&pieces)?, T::default());
+        let overflowed = match &job.action {
             Action::Cast => self.cast(job, &pieces, &mut tile),
             _ => self.decode(job, &pieces, &mut tile),
         };
@@ -85,14 +144,15 @@ impl Buffers {
     /// A tile that is read at once, and decoded and handed on part by part.
     fn panel<T: Number>(
         &mut self,
-        job: &Job<'_>,
+        job: &Job,
         rows: Range<u64>,
         tile: &Tile,
         sink: &dyn Sink,
     ) -> Result<u64> {
         let weight = job.weight()?;
         let mut part = std::mem::take(T::kept(self));
-        let (mut overflowed, first) = (0, job.cut.offset(rows.start, job.dtype()));
+        let width = u64::from(T::DTYPE.bits() / 8) * job.cut.piece;
+        let (mut overflowed, first) = (0, rows.start);
         let (f32, bytes) = (&mut self.f32, &mut self.bytes);
         let mut each = |rows: Range<u64>, part: &[T]| {
             if T::DTYPE != DType::F32 && any_infinite(part) {
@@ -101,7 +161,7 @@ impl Buffers {
                 let is_finite = |&index: &usize| f32[index].is_finite();
                 overflowed += infinities(part).filter(is_finite).count() as u64;
             }
-            let more = job.cut.offset(rows.start, job.dtype()) - first;
+            let more = (rows.start - first) * width;
             let place = Tile { at: tile.at + more, offset: tile.offset + more, ..*tile };
             sink.write(&place, T::to_bytes(part, bytes))
         };
@@ -112,12 +172,7 @@ impl Buffers {
     }
 
     /// Plain numbers in another type.
-    fn cast<T: Number>(
-        &mut self,
-        job: &Job<'_>,
-        elements: &Range<u64>,
-        tile: &mut [T],
-    ) -> Result<u64> {
+    fn cast<T: Number>(&mut self, job: &Job, elements: &Range<u64>, tile: &mut [T]) -> Result<u64> {
         let (source, info) = job.only_part()?;
         let plain = plain::recipe(info).map_err(|e| Error::unsupported(e).in_tensor(&info.name))?;
         let staged = source.fetch(info, &plain.slab(elements), &mut self.staging)?;
@@ -130,12 +185,7 @@ impl Buffers {
     }
 
     /// A weight that its scheme decodes.
-    fn decode<T: Number>(
-        &mut self,
-        job: &Job<'_>,
-        pieces: &Range<u64>,
-        tile: &mut [T],
-    ) -> Result<u64> {
+    fn decode<T: Number>(&mut self, job: &Job, pieces: &Range<u64>, tile: &mut [T]) -> Result<u64> {
         job.cut.decode(job.weight()?, pieces.clone(), tile, &mut self.scratch)?;
         if T::DTYPE == DType::F32 || !any_infinite(tile) {
             return Ok(0);
@@ -146,6 +196,11 @@ impl Buffers {
         let is_finite = |&index: &usize| self.f32[index].is_finite();
         Ok(infinities(tile).filter(is_finite).count() as u64)
     }
+}
+
+/// The place of a tile that begins at a byte of its tensor.
+fn placed(turn: &Tile, output: &OutputTensor, at: u64) -> Tile {
+    Tile { at, offset: output.offset + at, ..*turn }
 }
 
 /// Looks at all of them, without a branch for each.

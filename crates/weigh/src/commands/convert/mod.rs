@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
-use weighbridge::ops::{ConvertOptions, ConvertReport, VerifyReport};
+use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport, VerifyReport};
 use weighbridge::{Error, FileAccess, Model, OpenOptions};
 
 use super::stop::Stop;
@@ -22,7 +22,7 @@ pub(super) use render::plan_line;
 /// What is to be done, and how its outcome is checked.
 #[derive(Clone, Copy)]
 pub(super) struct Verb {
-    pub(super) convert: fn(&Model, &ConvertOptions) -> Result<ConvertReport, Error>,
+    pub(super) plan: fn(&Model, &ConvertOptions) -> Result<Conversion, Error>,
     pub(super) verify: fn(&Model, &Model, &ConvertOptions) -> Result<VerifyReport, Error>,
 }
 
@@ -64,24 +64,22 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         false => opener.open(&args.model)?,
     };
     stop.begin();
-    let mut options = args
+    let options = args
         .wishes
         .options(&args.output)
         .force(args.force)
         .dry_run(args.dry_run)
         .resume(args.resume)
         .cancel(stop.asked.clone());
-    // The length of the bar is that of the plan.
-    let planned = || (verb.convert)(&model, &options.clone().dry_run(true));
+    let mut conversion = (verb.plan)(&model, &options)?;
     let bar = match args.wishes.report.quiet || args.dry_run {
         true => None,
-        false => progress::bar(planned),
+        false => progress::bar(&conversion),
     };
     if let Some(bar) = &bar {
-        options = options.progress(progress::heard_by(bar));
+        conversion = conversion.progress(progress::heard_by(bar));
     }
-    let written = (verb.convert)(&model, &options);
-    let verified = written.and_then(|written| {
+    let verified = conversion.run().and_then(|written| {
         let verified = match args.verify {
             true => Some(again(args, verb, &model, &options)?),
             false => None,

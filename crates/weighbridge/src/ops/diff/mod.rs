@@ -11,7 +11,7 @@ use crate::compare::Sums;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
-use crate::pipeline::{MemoryBudget, OnTile, Pool};
+use crate::pipeline::{MemoryBudget, Pool};
 
 mod bytes;
 mod figure;
@@ -94,15 +94,13 @@ impl<'m> Comparison<'m> {
         })
     }
 
-    fn pool<'w>(&'w self, workers: usize, progress: OnTile<'w>) -> Pool<'w> {
-        let cancel = self.options.cancel.as_deref();
-        Pool { workers, cancel, progress: Some(progress), done_before: 0 }
-    }
-
-    fn tell(&self, done: u64) {
-        if let Some(progress) = &self.options.progress {
-            progress(done);
-        }
+    /// Stored bytes of all pairs, which is what progress counts to.
+    fn total(&self) -> u64 {
+        let of = |pair: &Pair| {
+            let [a, b] = [&self.weights[0][pair.a], &self.weights[1][pair.b]];
+            a.stored_bytes().saturating_add(b.stored_bytes())
+        };
+        self.pairing.pairs.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// Finds the pairs whose stored bytes are the same, and how many bytes they have.
@@ -122,7 +120,8 @@ impl<'m> Comparison<'m> {
                 places.push(index);
             }
         }
-        self.pool(self.options.workers(), &|done| self.tell(done)).run(&jobs)?;
+        let (work, tell) = (&self.options.work, self.options.work.teller(self.total()));
+        work.pool(work.workers(), &tell).run(&jobs)?;
         let mut done = 0;
         for (job, index) in jobs.iter().zip(places) {
             if job.are_same() {
@@ -144,8 +143,8 @@ impl<'m> Comparison<'m> {
         let all = self.options.wants_all()
             || (0..self.tensors.len())
                 .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
-        let mut failed = Vec::new();
-        let mut budget = MemoryBudget::new(self.options.workers(), self.options.max_memory);
+        let (mut failed, work) = (Vec::new(), &self.options.work);
+        let mut budget = MemoryBudget::new(work.workers(), work.max_memory);
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
@@ -174,9 +173,9 @@ impl<'m> Comparison<'m> {
                 Err(error) => failed.push((index, error)),
             }
         }
-        let tell = |done| self.tell(done);
+        let tell = work.teller(self.total());
         let workers = budget.memory().workers;
-        Pool { done_before: done, ..self.pool(workers, &tell) }.run(&jobs)?;
+        Pool { done_before: done, ..work.pool(workers, &tell) }.run(&jobs)?;
         let outcomes = places.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
         let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));
         let outcomes: Vec<_> = outcomes.chain(failures).collect();
@@ -206,7 +205,7 @@ impl<'m> Comparison<'m> {
                 }
             }
         }
-        Pool { progress: None, ..self.pool(workers, &|_| {}) }.run(&jobs)?;
+        self.options.work.pool(workers, &|_| {}).run(&jobs)?;
         for ((index, words), job) in places.into_iter().zip(jobs) {
             if let Ok((sums, precision)) = job.outcome() {
                 let tensor = &mut self.tensors[index];

@@ -1,12 +1,11 @@
 //! What is compared, and how.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::rules::FailOver;
 use crate::names::Rules;
-use crate::ops::{Progress, Select};
+use crate::ops::work::work_options;
+use crate::ops::{Select, Work};
 
 /// How far values are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,11 +37,10 @@ pub struct DiffOptions {
     pub(super) include: Option<Select>,
     pub(super) exclude: Option<Select>,
     pub(super) fail_over: Option<FailOver>,
-    pub(super) max_memory: Option<u64>,
-    pub(super) threads: Option<NonZeroUsize>,
-    pub(super) progress: Option<Progress>,
-    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) work: Work,
 }
+
+work_options!(DiffOptions);
 
 impl DiffOptions {
     /// How far values are looked at.
@@ -94,34 +92,6 @@ impl DiffOptions {
         self
     }
 
-    /// The most bytes of memory for tiles, over all threads; beside them there are the headers.
-    #[must_use]
-    pub fn max_memory(mut self, bytes: u64) -> Self {
-        self.max_memory = Some(bytes);
-        self
-    }
-
-    /// How many threads work; as many as the machine has, otherwise. The report is the same.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Tell how the work goes on, in bytes that were read of both sides.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress) -> Self {
-        self.progress = Some(progress);
-        self
-    }
-
-    /// Stop soon after this is set, with an error.
-    #[must_use]
-    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
-        self.cancel = Some(cancel);
-        self
-    }
-
     /// Whether a pair, or a weight that is on one side only, is wanted.
     pub(super) fn is_selected(&self, names: &[&str]) -> bool {
         let any = |select: &Select| names.iter().any(|name| select(name));
@@ -131,10 +101,5 @@ impl DiffOptions {
     /// Whether weights are decoded even if their bytes are the same.
     pub(super) fn wants_all(&self) -> bool {
         self.values == Values::All || self.fail_over.as_ref().is_some_and(FailOver::needs_values)
-    }
-
-    pub(super) fn workers(&self) -> usize {
-        let usual = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(usual, NonZeroUsize::get)
     }
 }

@@ -13,8 +13,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::local_folder::Leftover;
+use super::partial_file::refuse_existing;
 use crate::error::{Error, Remedy, Result};
-use crate::output::refuse_existing;
 use crate::sys::sync_folder_of;
 
 /// The file that says what a partial directory is for.
@@ -23,35 +24,19 @@ const STAMP: &str = "plan.json";
 /// How the name ends that a replaced directory has until the new one is in its place.
 const SET_ASIDE: &str = ".weigh-old";
 
-/// What to do with a partial directory that is there already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Leftover {
-    /// Leave it, and stop.
-    #[default]
-    Refuse,
-    /// Go on with what is finished in it.
-    Resume,
-    /// Start anew.
-    Discard,
-}
-
 /// A directory under construction.
-pub struct OutputFolder {
+pub(super) struct PartialFolder {
     partial: PathBuf,
     target: PathBuf,
 }
 
-/// What is finished is kept for another run. With nothing finished there is nothing to keep.
-impl Drop for OutputFolder {
+impl Drop for PartialFolder {
     fn drop(&mut self) {
-        let Ok(mut entries) = fs::read_dir(&self.partial) else { return };
-        if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == STAMP)) {
-            let _ = fs::remove_dir_all(&self.partial);
-        }
+        self.remove_if_empty();
     }
 }
 
-impl OutputFolder {
+impl PartialFolder {
     /// Starts a directory that will be called `target`, or goes on with one that was started with
     /// the same `stamp`.
     pub fn create(target: &Path, stamp: &str, leftover: Leftover) -> Result<Self> {
@@ -148,8 +133,16 @@ impl OutputFolder {
         self.path_of(name).metadata().is_ok_and(|about| about.is_file() && about.len() == len)
     }
 
+    /// What is finished is kept for another run. With nothing finished there is nothing to keep.
+    pub fn remove_if_empty(&self) {
+        let Ok(mut entries) = fs::read_dir(&self.partial) else { return };
+        if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == STAMP)) {
+            let _ = fs::remove_dir_all(&self.partial);
+        }
+    }
+
     /// Gives the directory its name. What has this name already is replaced, if that is wanted.
-    pub fn finish(self, replace: bool) -> Result<()> {
+    pub fn finish(&self, replace: bool) -> Result<()> {
         if !replace {
             refuse_existing(&self.target)?;
         }
@@ -197,7 +190,7 @@ mod tests {
     fn only_the_same_work_goes_on() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
-        let create = |stamp, leftover| OutputFolder::create(&target, stamp, leftover);
+        let create = |stamp, leftover| PartialFolder::create(&target, stamp, leftover);
         let folder = create("one", Leftover::Refuse).unwrap();
         fs::write(folder.path_of("a"), "done").unwrap();
         fs::write(folder.path_of("b.7.weigh-partial"), "half").unwrap();
@@ -223,9 +216,9 @@ mod tests {
     fn discarding_starts_anew() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
-        let folder = OutputFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
         fs::write(folder.path_of("a"), "done").unwrap();
-        let folder = OutputFolder::create(&target, "two", Leftover::Discard).unwrap();
+        let folder = PartialFolder::create(&target, "two", Leftover::Discard).unwrap();
         assert!(!folder.has("a", 4));
     }
     #[test]
@@ -238,7 +231,7 @@ mod tests {
         // Another model's directory, which must not be taken for this one's.
         fs::create_dir(&old).unwrap();
         fs::write(old.join("b"), "another").unwrap();
-        let folder = OutputFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
         fs::write(folder.path_of("c"), "new").unwrap();
         folder.finish(true).unwrap();
         assert!(target.join("c").exists() && !target.join("a").exists());
@@ -255,7 +248,7 @@ mod tests {
         fs::create_dir(place.path().join("Llama-3.1.more.weigh-old")).unwrap();
         fs::create_dir(place.path().join("Llama-3.1.weigh-partial")).unwrap();
         for leftover in [Leftover::Refuse, Leftover::Resume] {
-            let error = OutputFolder::create(&target, "one", leftover).err().unwrap();
+            let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
             let hint = error.hint_text().unwrap();
             assert!(error.to_string().contains("no stamp"), "{error}");
             assert!(hint.contains("Llama-3.1.77.weigh-old"), "{hint}");
@@ -268,12 +261,12 @@ mod tests {
     fn a_target_that_appears_meanwhile_leaves_the_work_to_resume() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
-        let folder = OutputFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
         fs::write(folder.path_of("a"), "done").unwrap();
         fs::create_dir(&target).unwrap();
         assert!(folder.finish(false).is_err());
         fs::remove_dir(&target).unwrap();
-        let folder = OutputFolder::create(&target, "one", Leftover::Resume).unwrap();
+        let folder = PartialFolder::create(&target, "one", Leftover::Resume).unwrap();
         assert!(folder.has("a", 4));
     }
 }

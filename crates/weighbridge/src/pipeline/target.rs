@@ -4,27 +4,33 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::containers::safetensors::Safetensors;
-use crate::containers::writing::{WRITERS, Writer, writer};
+use crate::containers::writing::{WRITERS, Writer, usual_writer, writer};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::refuse_existing;
 use crate::sys::is_same_file;
 
 /// What can be written.
-const WRITES: &str = "give a name that ends in .safetensors, .gguf, .npz or .npy for one file, or \
-                      a name without an extension for a directory";
+fn writes() -> String {
+    let endings: Vec<_> = WRITERS.iter().map(|writer| format!(".{}", writer.format())).collect();
+    let (last, others) = endings.split_last().map_or(("", &[][..]), |(last, all)| (&**last, all));
+    format!(
+        "give a name that ends in {} or {last} for one file, or a name without an extension for a \
+         directory",
+        others.join(", ")
+    )
+}
 
 /// Where the output goes, and in which format.
 #[derive(Clone)]
-pub(super) struct Target {
-    pub(super) place: Place,
-    pub(super) writer: &'static dyn Writer,
+pub(crate) struct Target {
+    pub(crate) place: Place,
+    pub(crate) writer: &'static dyn Writer,
 }
 
 /// Where the output goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Front to back, to standard output or whatever the caller has.
     Stream,
     /// One file.
@@ -36,9 +42,9 @@ pub(super) enum Place {
 impl Target {
     /// The output of that name, in the format that is asked for by name; `usual` is for names that
     /// say nothing. An error unless it can be written.
-    pub(super) fn of(path: &Path, to: Option<&str>, usual: Option<&str>) -> Result<Self> {
+    pub(crate) fn of(path: &Path, to: Option<&str>, usual: Option<&str>) -> Result<Self> {
         let asked = to.map(by_name).transpose()?;
-        let usual = || usual.and_then(writer).unwrap_or(&Safetensors);
+        let usual = || usual.and_then(writer).unwrap_or(usual_writer());
         if path.as_os_str() == "-" {
             return Ok(Self { place: Place::Stream, writer: asked.unwrap_or_else(usual) });
         }
@@ -47,7 +53,7 @@ impl Target {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let no_name = |name: &String| WRITERS.iter().any(|w| *name == format!(".{}", w.format()));
         if name.as_ref().is_none_or(no_name) {
-            return Err(Error::unsupported("the output needs a name").in_file(path).hint(WRITES));
+            return Err(Error::unsupported("the output needs a name").in_file(path).hint(writes()));
         }
         // Versions are no extensions: `Llama-3.1`.
         match extension.filter(|extension| is_extension(extension)) {
@@ -60,14 +66,14 @@ impl Target {
                 None => {
                     Err(Error::unsupported(format!("the output cannot be a .{extension} file"))
                         .in_file(path)
-                        .hint(WRITES))
+                        .hint(writes()))
                 }
             },
         }
     }
 
     /// The path of one of its files.
-    pub(super) fn path_of(&self, name: &str) -> String {
+    pub(crate) fn path_of(&self, name: &str) -> String {
         match &self.place {
             Place::Stream => "-".to_owned(),
             Place::File(path) => path.to_string_lossy().into_owned(),
@@ -77,7 +83,7 @@ impl Target {
 
     /// What the files of a directory are called: as those of the model, if it is a directory of
     /// the same format.
-    pub(super) fn stem(&self, model: &Model) -> String {
+    pub(crate) fn stem(&self, model: &Model) -> String {
         let same = model.path().is_dir() && model.format() == self.writer.format();
         let first = model.sources().first().filter(|_| same);
         let own = first.and_then(|source| stem_of(source.input().name()));
@@ -92,7 +98,7 @@ impl Target {
 
     /// An error if it would be written over the model, into a place that is not there, or (without
     /// `force`) over something else.
-    pub(super) fn check(&self, model: &Model, force: bool) -> Result<()> {
+    pub(crate) fn check(&self, model: &Model, force: bool) -> Result<()> {
         let path = match &self.place {
             Place::Stream => return Ok(()),
             Place::File(path) | Place::Folder(path) => path,
@@ -100,10 +106,10 @@ impl Target {
         self.refuse_input(model)?;
         let is_folder = matches!(self.place, Place::Folder(_));
         if !is_folder && path.is_dir() {
-            return Err(Error::usage("is a directory").in_file(path).hint(WRITES));
+            return Err(Error::usage("is a directory").in_file(path).hint(writes()));
         }
         if is_folder && path.is_file() {
-            return Err(Error::usage("is a file").in_file(path).hint(WRITES));
+            return Err(Error::usage("is a file").in_file(path).hint(writes()));
         }
         check_folder(path)?;
         refuse_cache(path)?;

@@ -1,7 +1,7 @@
-//! A file being written: tiles land at their planned offsets, in any order.
+//! A file on disk while it is written: bytes land at their planned offsets, in any order.
 //!
 //! It grows beside its target as `NAME.PID.weigh-partial` and appears under its final name only
-//! when [`Output::finish`] is called; dropped before that, it leaves nothing behind. Whoever has to
+//! when [`PartialFile::finish`] is called; dropped before that, it leaves nothing behind. Whoever has to
 //! end the process at once calls [`discard_unfinished`] first.
 
 use std::fs::{File, OpenOptions};
@@ -31,22 +31,22 @@ pub fn discard_unfinished() {
 }
 
 /// A file under construction.
-pub struct Output {
+pub(crate) struct PartialFile {
     file: File,
     partial: PathBuf,
     target: PathBuf,
 }
 
-impl Output {
+impl PartialFile {
     /// Starts a file of `len` bytes that will be called `target`.
     pub fn create(target: &Path, len: u64) -> Result<Self> {
         let (file, partial) = create_partial(target)?;
-        let output = Self { file, partial, target: target.to_owned() };
-        output.file.set_len(len).map_err(|e| output.failed(e))?;
-        Ok(output)
+        let file = Self { file, partial, target: target.to_owned() };
+        file.file.set_len(len).map_err(|e| file.failed(e))?;
+        Ok(file)
     }
 
-    /// Writes a tile at its place. Any thread may, at any time.
+    /// Writes bytes at their place. Any thread may, at any time.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         sys::write_file_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))
     }
@@ -83,7 +83,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         // After a rename there is nothing of that name.
         let _ = std::fs::remove_file(&self.partial);
@@ -141,7 +141,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let leftover = format!("out.{}.weigh-partial", std::process::id());
         std::fs::write(folder.path().join(&leftover), "old").unwrap();
-        let output = Output::create(&folder.path().join("out"), 3).unwrap();
+        let output = PartialFile::create(&folder.path().join("out"), 3).unwrap();
         output.write_at(0, b"new").unwrap();
         output.finish(false).unwrap();
         assert_eq!(names(folder.path()), ["out".to_owned(), leftover.clone()]);
@@ -153,13 +153,13 @@ mod tests {
     fn what_appeared_meanwhile_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out");
-        let output = Output::create(&target, 3).unwrap();
+        let output = PartialFile::create(&target, 3).unwrap();
         std::fs::write(&target, "theirs").unwrap();
         let error = output.finish(false).unwrap_err();
         assert!(error.to_string().contains("exists already"), "{error}");
         assert_eq!(std::fs::read(&target).unwrap(), b"theirs");
         assert_eq!(names(folder.path()), ["out"]);
-        Output::create(&target, 3).unwrap().finish(true).unwrap();
+        PartialFile::create(&target, 3).unwrap().finish(true).unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), [0; 3]);
         assert_eq!(names(folder.path()), ["out"]);
     }
@@ -167,14 +167,14 @@ mod tests {
     #[test]
     fn errors_name_the_file_they_are_about() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Output::create(&folder.path().join("nowhere/out"), 3).err().unwrap();
+        let error = PartialFile::create(&folder.path().join("nowhere/out"), 3).err().unwrap();
         assert!(error.path().unwrap().to_string_lossy().ends_with(".weigh-partial"), "{error}");
     }
 
     #[test]
     fn what_is_unfinished_can_be_discarded() {
         let folder = tempfile::tempdir().unwrap();
-        let output = Output::create(&folder.path().join("out"), 3).unwrap();
+        let output = PartialFile::create(&folder.path().join("out"), 3).unwrap();
         assert_eq!(names(folder.path()).len(), 1);
         // Not all of them: other tests of this process are at work.
         let path = output.partial.clone();

@@ -1,0 +1,136 @@
+//! How work is done: by how many threads, in how much memory, who hears of it, what stops it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::pipeline::{OnTile, Pool};
+
+/// How far the work is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is done.
+    pub done: u64,
+    /// What there is to do.
+    pub total: u64,
+}
+
+/// Hears how far the work is; called from any thread.
+pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// How work is done. The outcome is the same for any of it.
+///
+/// ```no_run
+/// use weighbridge::ops::{ConvertOptions, DiffOptions, Work};
+/// let work = Work::new().max_memory(1 << 30);
+/// let (convert, diff) = (ConvertOptions::new("out").work(&work), DiffOptions::default().work(&work));
+/// ```
+#[derive(Clone, Default)]
+pub struct Work {
+    pub(super) threads: Option<NonZeroUsize>,
+    pub(super) max_memory: Option<u64>,
+    pub(super) progress: Option<OnProgress>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Work {
+    /// As many threads as the machine has, and as much memory as they need.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many threads work.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// The most bytes of memory for tiles, over all threads; the headers come on top.
+    #[must_use]
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.max_memory = Some(bytes);
+        self
+    }
+
+    /// Who hears how far the work is.
+    #[must_use]
+    pub fn progress(mut self, progress: OnProgress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Stops soon after this is set, with an error of
+    /// [its own kind](crate::ErrorKind::Cancelled) and nothing half done under a final name.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    pub(super) fn workers(&self) -> usize {
+        let usual = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(usual, NonZeroUsize::get)
+    }
+
+    /// Tells how much of `total` bytes is done.
+    pub(super) fn teller(&self, total: u64) -> impl Fn(u64) + Sync {
+        move |done| {
+            if let Some(progress) = &self.progress {
+                progress(Progress { done, total });
+            }
+        }
+    }
+
+    /// So many threads that report to `progress`.
+    pub(super) fn pool<'a>(&'a self, workers: usize, progress: OnTile<'a>) -> Pool<'a> {
+        let cancel = self.cancel.as_deref();
+        Pool { workers, cancel, progress: Some(progress), done_before: 0 }
+    }
+}
+
+/// Gives options that hold some [`Work`] the methods of it.
+macro_rules! work_options {
+    ($options:ty) => {
+        impl $options {
+            /// How the work is done.
+            #[must_use]
+            pub fn work(mut self, work: &$crate::ops::Work) -> Self {
+                self.work = work.clone();
+                self
+            }
+
+            /// See [`Work::threads`]($crate::ops::Work::threads).
+            #[must_use]
+            pub fn threads(mut self, threads: std::num::NonZeroUsize) -> Self {
+                self.work = self.work.threads(threads);
+                self
+            }
+
+            /// See [`Work::max_memory`]($crate::ops::Work::max_memory).
+            #[must_use]
+            pub fn max_memory(mut self, bytes: u64) -> Self {
+                self.work = self.work.max_memory(bytes);
+                self
+            }
+
+            /// See [`Work::progress`]($crate::ops::Work::progress).
+            #[must_use]
+            pub fn progress(mut self, progress: $crate::ops::OnProgress) -> Self {
+                self.work = self.work.progress(progress);
+                self
+            }
+
+            /// See [`Work::cancel`]($crate::ops::Work::cancel).
+            #[must_use]
+            pub fn cancel(mut self, cancel: std::sync::Arc<std::sync::atomic::AtomicBool>) -> Self {
+                self.work = self.work.cancel(cancel);
+                self
+            }
+        }
+    };
+}
+
+pub(super) use work_options;

@@ -1,0 +1,127 @@
+//! Where finished files go: a file or a directory on disk, a stream, memory.
+//!
+//! A [`Destination`] takes whole files, each of a length that is known when it is started, and
+//! written by several threads at once. Nothing counts before [`Destination::finish`]: an output
+//! that could not be completed leaves nothing under a final name.
+
+mod local_file;
+mod local_folder;
+mod memory;
+mod partial_file;
+mod partial_folder;
+mod stream;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+pub use local_file::LocalFile;
+pub use local_folder::{Leftover, LocalFolder};
+pub use memory::Memory;
+pub use partial_file::discard_unfinished;
+pub(crate) use partial_file::refuse_existing;
+pub use stream::Stream;
+
+/// In which order a destination takes the bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOrder {
+    /// In any: each call says where its bytes go.
+    Any,
+    /// From front to back, without gaps, by one thread at a time. Files come one after the other.
+    FrontToBack,
+}
+
+/// Where the files of an output go. Names may have folders in them, with `/` between.
+///
+/// The calls come in this order: `begin`, `has` and `reserve`, then for each file `create`, its
+/// writes, and its `finish`; at the end `finish` or, after an error, `abort`.
+pub trait Destination: Sync {
+    /// In which order it takes the bytes of a file.
+    fn order(&self) -> WriteOrder {
+        WriteOrder::Any
+    }
+
+    /// Called before anything is written. The stamp tells this work from any other, so that only
+    /// the same work goes on with what an interrupted run has finished.
+    fn begin(&self, _stamp: &dyn Fn() -> String) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether an interrupted run has finished this file.
+    fn has(&self, _name: &str, _len: u64) -> bool {
+        false
+    }
+
+    /// An error if there is no room for so many bytes.
+    fn reserve(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Starts a file of `len` bytes. What is never written is zero.
+    fn create(&self, name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>>;
+
+    /// Copies a file from disk.
+    fn copy(&self, name: &str, from: &Path) -> Result<()> {
+        copy_in_pieces(self, name, from)
+    }
+
+    /// All files are complete: from now on they count.
+    fn finish(&self) -> Result<()>;
+
+    /// The work has ended early. What may be resumed is kept, everything else goes.
+    fn abort(&self);
+}
+
+/// A file that is being written. Dropped before it is finished, it leaves nothing behind.
+pub trait OutputFile: Send + Sync {
+    /// Writes bytes at their place. Any thread may, in the destination's [`WriteOrder`].
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
+
+    /// The file is complete.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Bytes that are copied at once.
+const COPY_BYTES: usize = 1 << 20;
+
+fn copy_in_pieces<D: Destination + ?Sized>(to: &D, name: &str, from: &Path) -> Result<()> {
+    let failed = |e| Error::io(e, "cannot copy").in_file(from);
+    let mut source = File::open(from).map_err(failed)?;
+    let len = source.metadata().map_err(failed)?.len();
+    let file = to.create(name, len)?;
+    let (mut buffer, mut at) = (vec![0; COPY_BYTES], 0);
+    loop {
+        let read = source.read(&mut buffer).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        file.write_at(at, &buffer[..read])?;
+        at += read as u64;
+    }
+    match at == len {
+        true => file.finish(),
+        false => Err(Error::usage("changed while it was copied").in_file(from)),
+    }
+}
+
+/// Writes a small file at once.
+pub(crate) fn write_whole(to: &dyn Destination, name: &str, bytes: &[u8]) -> Result<()> {
+    let file = to.create(name, bytes.len() as u64)?;
+    file.write_at(0, bytes)?;
+    file.finish()
+}
+
+/// An error if the disk of `target` cannot take so many bytes.
+fn refuse_full_disk(target: &Path, bytes: u64) -> Result<()> {
+    match crate::sys::free_space_beside(target) {
+        Some(free) if free < bytes => Err(Error::io(
+            std::io::ErrorKind::StorageFull.into(),
+            &format!("{bytes} bytes are to be written, there is room for {free}"),
+        )
+        .in_file(target)
+        .hint("make room, or choose another place for the output")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,70 @@
+//! Anything that is written front to back: a pipe, a socket, a `Vec<u8>`.
+
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Destination, OutputFile, WriteOrder};
+use crate::error::{Error, Result};
+
+/// A writer that takes one file from front to back.
+pub struct Stream<W> {
+    end: Mutex<End<W>>,
+}
+
+struct End<W> {
+    writer: W,
+    /// Bytes that were written.
+    len: u64,
+}
+
+impl<W: Write + Send> Stream<W> {
+    /// Writes to this.
+    pub fn new(writer: W) -> Self {
+        Self { end: Mutex::new(End { writer, len: 0 }) }
+    }
+}
+
+impl<W: Write + Send> Destination for Stream<W> {
+    fn order(&self) -> WriteOrder {
+        WriteOrder::FrontToBack
+    }
+
+    fn create(&self, name: &str, _len: u64) -> Result<Box<dyn OutputFile + '_>> {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        match end.len {
+            0 => Ok(Box::new(StreamFile { of: self })),
+            _ => Err(Error::usage(format!("a stream takes one file; {name} is a second"))),
+        }
+    }
+
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn abort(&self) {}
+}
+
+struct StreamFile<'a, W> {
+    of: &'a Stream<W>,
+}
+
+impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
+        if offset != end.len {
+            return Err(Error::usage("a stream is written front to back").at(offset));
+        }
+        end.writer.write_all(bytes).map_err(failed)?;
+        end.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
+        end.writer.flush().map_err(failed)
+    }
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::io(error, "cannot write to the stream")
+}

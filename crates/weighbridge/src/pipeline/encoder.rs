@@ -1,0 +1,115 @@
+//! Encoders: a weight's numbers become one or more stored tensors.
+//!
+//! An encoder says which tensors a weight becomes and how many bytes of each so many numbers give.
+//! Numbers then arrive tile by tile, on any thread and in any order; a tile holds whole groups of
+//! every tensor. What has to be known of the whole weight first (a maximum, a histogram) is
+//! gathered in a pass over it before its first tile is encoded.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::tiling::least_common_multiple;
+use crate::catalog::Shape;
+use crate::dtype::StoredType;
+use crate::error::Result;
+use crate::schemes::Additions;
+
+/// A way to store numbers.
+pub trait Encoder: Send + Sync {
+    /// The tensors that a weight of that name and shape becomes, or why it cannot be encoded.
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String>;
+
+    /// Starts on a weight.
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder>;
+
+    /// What a repository needs beside weights that are stored this way.
+    fn additions(&self) -> Additions {
+        Additions::default()
+    }
+}
+
+/// Encodes one weight.
+pub trait WeightEncoder: Send + Sync {
+    /// Whether every number must be [seen](Self::see) before the first is encoded.
+    fn needs_first_pass(&self) -> bool {
+        false
+    }
+
+    /// Sees some numbers during the first pass. Tiles come in any order, so what is gathered must
+    /// not depend on it.
+    fn see(&self, _elements: Range<u64>, _values: &[f32]) {}
+
+    /// Encodes some numbers. `out` has the bytes of each tensor that they make; of one that is
+    /// written [once](Groups::Once), all of them with the weight's first element and none later.
+    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()>;
+}
+
+/// A tensor that an encoder gives.
+#[derive(Clone, Debug)]
+pub struct EncodedTensor {
+    /// Its name.
+    pub name: String,
+    /// What its bytes are.
+    pub stored: StoredType,
+    /// Its dimensions, outermost first.
+    pub shape: Shape,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// Which numbers make which bytes.
+    pub groups: Groups,
+}
+
+/// Which elements of a weight make which bytes of an output tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Groups {
+    /// Every so many elements make so many bytes: a block, an element, a row's scale.
+    Of {
+        /// Elements of a group.
+        elements: u64,
+        /// Bytes that they make.
+        bytes: u64,
+    },
+    /// All elements together make all bytes: a tensor's scale.
+    Once,
+}
+
+impl Groups {
+    /// The bytes, of `all`, that some elements make.
+    #[must_use]
+    pub fn bytes_of(self, elements: &Range<u64>, all: u64) -> Range<u64> {
+        let before = |element: u64| match self {
+            Self::Of { elements, bytes } => element / elements.max(1) * bytes,
+            Self::Once if element == 0 => 0,
+            Self::Once => all,
+        };
+        before(elements.start)..before(elements.end)
+    }
+}
+
+/// An encoder at work on a weight, and what it gives.
+#[derive(Clone)]
+pub struct Encoding {
+    /// The encoder.
+    pub encoder: Arc<dyn Encoder>,
+    /// All tensors that it gives.
+    pub tensors: Arc<[EncodedTensor]>,
+}
+
+impl Encoding {
+    /// How many elements must be encoded together.
+    #[must_use]
+    pub fn unit(&self) -> u64 {
+        let of = |tensor: &EncodedTensor| match tensor.groups {
+            Groups::Of { elements, .. } => elements,
+            Groups::Once => 1,
+        };
+        self.tensors.iter().map(of).fold(1, least_common_multiple)
+    }
+
+    /// Bytes of all tensors that some elements make.
+    #[must_use]
+    pub fn bytes_of(&self, elements: &Range<u64>) -> u64 {
+        let of = |tensor: &EncodedTensor| tensor.groups.bytes_of(elements, tensor.bytes);
+        self.tensors.iter().map(of).map(|range| range.end - range.start).sum()
+    }
+}

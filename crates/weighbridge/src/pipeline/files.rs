@@ -1,0 +1,202 @@
+//! Writing the files of a plan: one after the other, each by all workers.
+
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use serde_json::json;
+
+use super::{AtPlace, InTurn, Plan, PlannedFile, Pool, Sink, Summed, Sums, run};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::output::{Destination, OutputFile, WriteOrder, write_whole};
+
+/// A file that goes into a directory beside the weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExtraFile {
+    /// Its name there.
+    pub(crate) name: PathBuf,
+    pub(crate) contents: Contents,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Those of another file.
+    Of(PathBuf),
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Contents {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Of(path) => path.metadata().map_or(0, |about| about.len()),
+        }
+    }
+}
+
+/// What is written, and by whom.
+pub(crate) struct Writing<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) plan: &'a Plan,
+    pub(crate) pool: Pool<'a>,
+    pub(crate) extra: &'a [ExtraFile],
+}
+
+impl Writing<'_> {
+    /// Writes everything, and gives the number of finite values that became infinite.
+    pub(crate) fn write(&self, to: &dyn Destination) -> Result<u64> {
+        self.model.will_need_all();
+        let written = self.write_all(to);
+        if written.is_err() {
+            to.abort();
+        }
+        written
+    }
+
+    fn write_all(&self, to: &dyn Destination) -> Result<u64> {
+        to.begin(&|| self.stamp())?;
+        let missing = |file: &&PlannedFile| !to.has(&file.name, file.layout.len);
+        let files = self.plan.files.iter().filter(missing).map(|file| file.layout.len);
+        let extra = self.extra.iter().map(|extra| extra.contents.len());
+        to.reserve(files.chain(extra).fold(0, u64::saturating_add))?;
+        let overflowed = self.files(to)?;
+        if let Some((name, text)) = &self.plan.index {
+            write_whole(to, name, text.as_bytes())?;
+        }
+        for extra in self.extra {
+            let name = extra.name.to_string_lossy();
+            match &extra.contents {
+                Contents::Bytes(bytes) => write_whole(to, &name, bytes)?,
+                Contents::Of(from) => to.copy(&name, from)?,
+            }
+        }
+        self.model.refuse_changed()?;
+        to.finish()?;
+        Ok(overflowed)
+    }
+
+    /// Every file that is not there yet. While one is made durable, the next is begun.
+    fn files(&self, to: &dyn Destination) -> Result<u64> {
+        std::thread::scope(|scope| {
+            let (mut before, mut overflowed, mut closing) = (0, 0, None);
+            for (left, file) in (0..self.plan.files.len()).rev().zip(&self.plan.files) {
+                if !to.has(&file.name, file.layout.len) {
+                    let (output, more) = self.file(to, file, before)?;
+                    overflowed += more;
+                    match left {
+                        0 => output.finish()?,
+                        _ => closed(closing.replace(scope.spawn(move || output.finish())))?,
+                    }
+                }
+                before += file.jobs.iter().map(super::Job::bytes).sum::<u64>();
+            }
+            closed(closing)?;
+            Ok(overflowed)
+        })
+    }
+
+    /// One file, all of its bytes written; `before` bytes of data have gone into others.
+    fn file<'d>(
+        &self,
+        to: &'d dyn Destination,
+        file: &PlannedFile,
+        before: u64,
+    ) -> Result<(Box<dyn OutputFile + 'd>, u64)> {
+        let output = to.create(&file.name, file.layout.len)?;
+        let sums = Sums::of(&file.layout, tensor_bytes(file));
+        let overflowed = match to.order() {
+            WriteOrder::FrontToBack => {
+                let in_turn = InTurn::new(&*output, &file.layout.fixed, sums.as_ref());
+                let overflowed = self.run(file, &in_turn, sums.as_ref(), before)?;
+                in_turn.finish(file.layout.len)?;
+                overflowed
+            }
+            WriteOrder::Any => {
+                let overflowed = self.run(file, &AtPlace(&*output), sums.as_ref(), before)?;
+                for fixed in &file.layout.fixed {
+                    match &sums {
+                        Some(sums) => output.write_at(fixed.at, &sums.filled(fixed))?,
+                        None => output.write_at(fixed.at, &fixed.bytes)?,
+                    }
+                }
+                overflowed
+            }
+        };
+        Ok((output, overflowed))
+    }
+
+    /// The tensors of a file, into a sink.
+    fn run(
+        &self,
+        file: &PlannedFile,
+        sink: &dyn Sink,
+        sums: Option<&Sums>,
+        before: u64,
+    ) -> Result<u64> {
+        let pool = Pool { done_before: before, ..self.pool };
+        match sums {
+            Some(sums) => run(file.jobs.iter(), &Summed { to: sink, sums }, &pool),
+            None => run(file.jobs.iter(), sink, &pool),
+        }
+    }
+
+    /// What tells this work from any other: the files, what their tensors are made from and how,
+    /// and the state of the sources.
+    fn stamp(&self) -> String {
+        let files: Vec<_> = self.plan.files.iter().map(stamp_of_file).collect();
+        let sources: Vec<_> = self
+            .model
+            .sources()
+            .iter()
+            .map(|source| {
+                let path = source.input().name();
+                let about = path.metadata().ok();
+                let time = about.and_then(|about| about.modified().ok());
+                let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                json!({
+                    "path": path.to_string_lossy(),
+                    "bytes": source.file_bytes(),
+                    "modified": time.map(|time| time.as_nanos().to_string()),
+                })
+            })
+            .collect();
+        let version = env!("CARGO_PKG_VERSION");
+        format!("{:#}\n", json!({ "version": version, "files": files, "sources": sources }))
+    }
+}
+
+fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {
+    let mut header = crc32fast::Hasher::new();
+    file.layout.fixed.iter().for_each(|fixed| header.update(&fixed.bytes));
+    let mut tensors = crc32fast::Hasher::new();
+    for job in &file.jobs {
+        // The same header may stand for other numbers: another reading of what is stored.
+        let (scheme, variant) = job.scheme();
+        for output in &job.outputs {
+            let texts = [&*output.name, job.source_name(), scheme, variant, output.stored.name()];
+            for text in texts {
+                tensors.update(&(text.len() as u64).to_le_bytes());
+                tensors.update(text.as_bytes());
+            }
+        }
+    }
+    json!({
+        "name": file.name,
+        "bytes": file.layout.len,
+        "header": header.finalize(),
+        "tensors": tensors.finalize(),
+    })
+}
+
+fn tensor_bytes(file: &PlannedFile) -> impl Iterator<Item = u64> {
+    file.jobs.iter().flat_map(|job| &job.outputs).map(|output| output.bytes)
+}
+
+type Closing<'scope> = std::thread::ScopedJoinHandle<'scope, Result<()>>;
+
+/// Waits until a file is finished.
+fn closed(closing: Option<Closing<'_>>) -> Result<()> {
+    let panicked = |_| Error::usage("a thread that was to finish a file has panicked");
+    closing.map_or(Ok(()), |closing| closing.join().map_err(panicked)?)
+}

@@ -1,0 +1,60 @@
+//! A weight on its way through an encoder, and the pass over it that may come first.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::encoder::WeightEncoder;
+use crate::error::{Error, Result};
+
+/// An encoder at work, and how much of the first pass is left.
+pub(super) struct FirstPass {
+    pub(super) encoder: Box<dyn WeightEncoder>,
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+struct State {
+    /// Tiles that have not been seen.
+    left: u64,
+    given_up: bool,
+}
+
+impl FirstPass {
+    /// A weight of so many tiles.
+    pub(super) fn new(encoder: Box<dyn WeightEncoder>, tiles: u64) -> Self {
+        let left = if encoder.needs_first_pass() { tiles } else { 0 };
+        let state = Mutex::new(State { left, given_up: false });
+        Self { encoder, state, moved: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more tile was seen.
+    pub(super) fn tile_is_seen(&self) {
+        let mut state = self.state();
+        state.left = state.left.saturating_sub(1);
+        if state.left == 0 {
+            self.moved.notify_all();
+        }
+    }
+
+    /// Waits until everything was seen. Workers take the tiles of the pass first, so those that
+    /// are left are being seen by others.
+    pub(super) fn wait(&self) -> Result<()> {
+        let mut state = self.state();
+        while state.left > 0 {
+            if state.given_up {
+                return Err(Error::usage("another tile could not be read"));
+            }
+            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// Lets nobody wait any longer.
+    pub(super) fn give_up(&self) {
+        self.state().given_up = true;
+        self.moved.notify_all();
+    }
+}
