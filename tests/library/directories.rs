@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::root;
 use serde_json::Value;
-use weighbridge::ops::{self, ConvertOptions, OutputType};
-use weighbridge::{Model, Remedy, f16};
+use weighbridge::ops::{self, ConvertOptions, OutputType, Progress};
+use weighbridge::{Model, Remedy, f16, output};
 
 fn sample() -> Model {
     Model::open(root().join("samples/tiny-llama-gptq")).unwrap()
@@ -66,6 +66,35 @@ fn shards_are_a_model_with_an_index() {
     assert!(written.findings().is_empty(), "{:?}", written.findings());
     assert!(values(&written) == values(&model));
     assert_eq!(names_in(place.path()), ["out"]);
+}
+
+#[test]
+fn files_in_memory_are_those_of_a_directory() {
+    let (place, model) = (tempfile::tempdir().unwrap(), sample());
+    let options = |name: &str| ConvertOptions::new(place.path().join(name)).max_shard_size(60_000);
+    ops::convert(&model, &options("out")).unwrap();
+    let files = output::Memory::default();
+    // What is there already does not count: it is not written to.
+    let conversion = ops::Conversion::plan_for(&model, &options("out"), &files).unwrap();
+    assert_eq!(conversion.report().files.len(), 5);
+    conversion.run_into(&files).unwrap();
+    assert!(files.into_files() == contents(&place.path().join("out")));
+
+    ops::dequantize(&model, &options("whole")).unwrap();
+    let files = output::Memory::default();
+    let conversion = ops::Conversion::plan_dequantized(&model, &options("other")).unwrap();
+    conversion.run_into(&files).unwrap();
+    let files = files.into_files();
+    assert!(files.contains_key("config.json"));
+    assert!(files == contents(&place.path().join("whole")));
+
+    let single = place.path().join("single.npz");
+    ops::convert(&model, &ConvertOptions::new(&single).dtype(OutputType::F32)).unwrap();
+    let files = output::Memory::default();
+    let options = ConvertOptions::new("single.npz").dtype(OutputType::F32);
+    ops::Conversion::plan_for(&model, &options, &files).unwrap().run_into(&files).unwrap();
+    let expected = ("single.npz".to_owned(), std::fs::read(&single).unwrap());
+    assert!(files.into_files().into_iter().eq([expected]));
 }
 
 #[test]
@@ -126,7 +155,7 @@ fn interrupt(model: &Model, options: &ConvertOptions, after: u64) {
     let stop = Arc::new(AtomicBool::new(false));
     let heard = {
         let stop = stop.clone();
-        Arc::new(move |written| stop.store(written >= after, Ordering::Relaxed))
+        Arc::new(move |at: Progress| stop.store(at.done >= after, Ordering::Relaxed))
     };
     let options = options.clone().progress(heard).cancel(stop).threads(1.try_into().unwrap());
     let error = ops::convert(model, &options).unwrap_err();

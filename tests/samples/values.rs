@@ -13,7 +13,7 @@ use crate::{FIXTURES, counts, every_fixture, trial};
 use half::{bf16, f16};
 use libtest_mimic::Trial;
 use weighbridge::Element;
-use weighbridge::ops::{self, ConvertOptions};
+use weighbridge::ops::{self, ConvertOptions, Progress};
 use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
 /// Numbers as bits, every NaN alike: which NaN a conversion gives is nobody's contract.
@@ -227,7 +227,7 @@ fn refuses_to_go_on(begun: &Model, other: &Model) {
     let stop = Arc::new(AtomicBool::new(false));
     let heard = {
         let stop = stop.clone();
-        Arc::new(move |written| stop.store(written > 600, Ordering::Relaxed))
+        Arc::new(move |at: Progress| stop.store(at.done > 600, Ordering::Relaxed))
     };
     let options = ConvertOptions::new(place.path().join("out")).max_shard_size(1);
     let stopped = options.clone().progress(heard).cancel(stop).threads(1.try_into().unwrap());

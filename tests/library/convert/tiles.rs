@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Q8_0, convert_one, gguf, one};
 use crate::common::decoded::{TYPES, names_in, wanted_bytes};
 use crate::common::root;
-use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::ops::{ConvertOptions, OutputType, Progress};
 use weighbridge::{DType, ErrorKind, FileAccess, Model, OpenOptions, Remedy, bf16, f16, ops};
 
 #[test]
@@ -79,7 +79,10 @@ fn the_output_does_not_depend_on_the_number_of_threads() {
         let told = Arc::new(AtomicU64::new(0));
         let options = ConvertOptions::new(&target).threads(threads.try_into().unwrap()).progress({
             let told = told.clone();
-            Arc::new(move |bytes| _ = told.fetch_max(bytes, Ordering::Relaxed))
+            Arc::new(move |progress: Progress| {
+                assert!(progress.done <= progress.total);
+                told.fetch_max(progress.done, Ordering::Relaxed);
+            })
         });
         let report = ops::convert(&model, &options).unwrap();
         let data: u64 = report.conversions.iter().map(|row| row.write_bytes).sum();

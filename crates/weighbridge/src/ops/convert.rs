@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::OnProgress;
 use super::convert_options::ConvertOptions;
-use super::convert_report::{ConvertReport, forecast, peak_memory};
+use super::convert_report::{ConvertReport, forecast};
 use super::refusals::{self, refusal, refuse_problems};
 use crate::containers::writing::{Held, Holds};
 use crate::dtype::DType;
@@ -17,7 +17,7 @@ use crate::pipeline::{
     kept_metadata,
 };
 use crate::schemes;
-use crate::sys::standard_output;
+use crate::sys::{peak_memory, standard_output};
 
 /// Converts a model. Whatever cannot be converted is an error before any output exists.
 pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {

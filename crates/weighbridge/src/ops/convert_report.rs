@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::pipeline::{Job, Plan, Target};
 
 /// What was written, or would be. The field names are the JSON contract.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct ConvertReport {
@@ -27,7 +27,7 @@ pub struct ConvertReport {
 }
 
 /// One file that was written.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct WrittenFile {
@@ -37,7 +37,7 @@ pub struct WrittenFile {
 }
 
 /// All weights of one scheme and variant that were written in one type.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct ConversionReport {
@@ -51,7 +51,7 @@ pub struct ConversionReport {
 }
 
 /// A weight that is written once under another weight's name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub struct Tied {

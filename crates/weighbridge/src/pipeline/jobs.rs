@@ -17,12 +17,13 @@ pub fn run<'j>(
     pool: &Pool<'_>,
 ) -> Result<u64> {
     let overflowed = AtomicU64::new(0);
-    let (mut jobs, mut tensors): (Vec<_>, usize) = (Vec::new(), 0);
-    for job in all_with_passes(jobs) {
-        let (job, pass) = job;
-        jobs.push((tensors, job, pass));
+    let mut tensors = 0;
+    let numbered = jobs.map(|job| {
+        let first = tensors;
         tensors += job.outputs.len();
-    }
+        (first, job, encoder_of(job))
+    });
+    let mut jobs: Vec<_> = numbered.collect();
     jobs.sort_by_key(|(_, job, _)| job.offset());
     let mut turns = 0;
     let mut items = Vec::with_capacity(jobs.len());
@@ -38,19 +39,14 @@ pub fn run<'j>(
     Ok(overflowed.load(Ordering::Relaxed))
 }
 
-/// Jobs with the encoders of those that are encoded.
-fn all_with_passes<'j>(
-    jobs: impl Iterator<Item = &'j Job>,
-) -> impl Iterator<Item = (&'j Job, Option<FirstPass>)> {
-    jobs.map(|job| {
-        let pass = match &job.action {
-            Action::Encode(encoding) => {
-                Some(FirstPass::new(encoding.encoder.begin(job.shape()), job.cut.tiles()))
-            }
-            _ => None,
-        };
-        (job, pass)
-    })
+/// The encoder of a job, if it is encoded.
+fn encoder_of(job: &Job) -> Option<FirstPass> {
+    match &job.action {
+        Action::Encode(encoding) => {
+            Some(FirstPass::new(encoding.encoder.begin(job.shape()), job.cut.tiles()))
+        }
+        _ => None,
+    }
 }
 
 /// What the pool does, tile by tile.

@@ -43,3 +43,6 @@ pub use sums::{Summed, Sums};
 pub(crate) use target::{Place, Target};
 pub use ties::{Tie, kept_names};
 pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};
+
+#[cfg(test)]
+mod encoder_tests;

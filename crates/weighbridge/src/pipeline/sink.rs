@@ -224,7 +224,8 @@ mod tests {
         });
         stream.finish(4 + tiles * 3 + 4).unwrap();
         let body: Vec<u8> = (0..tiles).flat_map(|turn| [turn.to_le_bytes()[0], 1, 2]).collect();
-        drop((file, to));
+        drop(file);
+        drop(to);
         assert!(out == [b"head", &body[..], b"tail"].concat());
     }
 
@@ -245,7 +246,9 @@ mod tests {
             std::thread::yield_now();
             stream.write(&tile(0, 0), &[9]).unwrap();
         });
-        drop((stream, file, to));
+        drop(stream);
+        drop(file);
+        drop(to);
         assert_eq!(out.len(), 2 * large.len() + 2);
         assert_eq!((out[0], out[out.len() - 1]), (9, 1));
     }
