@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use weighbridge::internals::output::{Output, discard_unfinished};
 use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::output::{Destination as _, LocalFile, discard_unfinished};
 use weighbridge::{ErrorKind, FileAccess, Limits, OpenOptions, Remedy, ops};
 
 /// Counts what is held.
@@ -116,7 +116,8 @@ fn what_is_unfinished_can_be_discarded() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let files = || std::fs::read_dir(folder.path()).unwrap().count();
-    let _outputs = ["a", "b"].map(|name| Output::create(&folder.path().join(name), 1000).unwrap());
+    let places = ["a", "b"].map(|name| LocalFile::new(&folder.path().join(name), false));
+    let _files = places.each_ref().map(|place| place.create("", 1000).unwrap());
     assert_eq!(files(), 2);
     discard_unfinished();
     assert_eq!(files(), 0);
