@@ -3,14 +3,14 @@
 //! Nothing here knows of weights or files. What is added up, and in which order, does not depend
 //! on the CPU or the number of threads.
 
-mod kernel;
-mod odd;
+mod measure;
+mod non_finite;
 mod steps;
 mod sums;
 mod wide;
 
-pub(crate) use kernel::{PIECE, measure, one_by_one};
-pub(crate) use odd::{Odd, count};
+pub(crate) use measure::{PIECE, measure, one_by_one};
+pub(crate) use non_finite::{NonFinite, count_non_finite};
 pub(crate) use steps::{Coarse, steps, steps_in};
 pub(crate) use sums::{Sums, cosine};
 pub(crate) use wide::{Wide, read};

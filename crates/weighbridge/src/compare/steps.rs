@@ -1,7 +1,7 @@
 //! How many steps of a type lie between two numbers, and whether one is the other, rounded.
 //!
-//! Both are rounded to the type; the steps between them are the numbers of the type that lie
-//! between, plus one. Zero has one place, whatever its sign.
+//! Both are rounded to the type. A step leads from a number of the type to the next one; both
+//! zeros count as one.
 
 use half::{bf16, f16};
 
@@ -12,9 +12,9 @@ const PIECE: usize = 1024;
 
 /// A type of 16 or 32 bits that numbers are rounded to.
 pub(crate) trait Coarse: Number {
-    /// Its bits, as a signed number: the sign bit is the sign.
+    /// Its bits as a signed integer whose sign is that of the number.
     fn signed_bits(self) -> i32;
-    /// Sign and magnitude of them.
+    /// The bits that are not the sign.
     const MAGNITUDE: i32;
 
     fn is_not_a_number(self) -> bool;
@@ -27,7 +27,7 @@ pub(crate) trait Coarse: Number {
         (magnitude ^ sign) - sign
     }
 
-    /// Whether both are the same to the bit, or both no number.
+    /// Whether both are the same to the bit, or both NaN.
     #[inline(always)]
     fn is_same(self, other: Self) -> bool {
         self.signed_bits() == other.signed_bits()
@@ -106,7 +106,7 @@ fn of_any<T: Coarse>(a: &[f32], b: &[f32], in_a: &[T], in_b: &[T]) -> (u32, bool
     (most, same)
 }
 
-/// The same for numbers that are in the type already.
+/// [`steps`] for numbers that already are of the type.
 pub(crate) fn steps_in<T: Coarse>(a: &[T], b: &[T]) -> (u64, bool) {
     let is_finite = |x: T| x.signed_bits() & T::MAGNITUDE < infinity::<T>();
     let (mut most, mut same) = (0, true);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_is_the_same_as_another() {
+    fn one_nan_is_the_same_as_another() {
         let (a, b) = ([f32::NAN, 1.0], [-f32::NAN, 1.0]);
         assert_eq!(steps::<bf16>(Level::BASELINE, &a, &b), (0, true));
         assert_eq!(steps::<bf16>(Level::BASELINE, &a, &[0.0, 1.0]), (0, false));

@@ -44,7 +44,7 @@ impl Moments {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sums {
     pub(crate) elements: u64,
-    /// How many are the same to the bit; two NaNs are.
+    /// How many are the same to the bit; any two NaNs count as the same.
     pub(crate) identical: u64,
     pub(crate) a: Moments,
     pub(crate) b: Moments,

@@ -28,7 +28,7 @@ impl Wide {
         (self.upper - other.upper) + (self.lower - other.lower)
     }
 
-    /// Whether both are the same to the bit, or both no number.
+    /// Whether both are the same to the bit, or both NaN.
     pub(crate) fn is_same(self, other: Self) -> bool {
         let bits = |x: Self| (x.upper.to_bits(), x.lower.to_bits());
         // An integer in halves may be one that the other side has in one piece.

@@ -18,12 +18,12 @@ use super::level::{Level, Set};
 use super::sums::{self, Eight, OneSide, TwoSides};
 use super::{Number, Sides};
 
-/// Something that is compiled for each set of instructions.
+/// Work that is compiled for each set of instructions.
 pub(crate) trait Task {
-    /// What it gives.
+    /// Its result.
     type Output;
 
-    /// Does it. Must be `#[inline(always)]`, so that it is compiled with the set's instructions.
+    /// Does the work. Must be `#[inline(always)]`, so that it is compiled with the set's instructions.
     fn run<I: Isa>(self, isa: I) -> Self::Output;
 }
 

@@ -1,7 +1,7 @@
-//! Room 3: what this CPU can do, and the few primitives that kernels are built from.
+//! Room 3: what this CPU can do, and the seam behind which kernels use it.
 //!
 //! A kernel's scalar function is its definition. It is compiled once for each [`Level`], and
-//! written with intrinsics where a benchmark asks for it; which one runs is decided at run time,
+//! has forms written with intrinsics where a benchmark asks for them; which one runs is decided at run time,
 //! so a plain `cargo install` is as fast as a build for this very CPU. Multiply-add
 //! is fused only where the product is exact: elsewhere it would round once where the definition
 //! rounds twice.

@@ -20,14 +20,14 @@ pub(crate) trait Number: Element + Lanes {
     /// Rounds to this type, and back to f32.
     fn step(value: f32) -> f32;
 
-    /// Fills an output by way of single precision: in place where it is that.
+    /// Fills an output through single precision; in place if the output has that type.
     fn through<const N: usize>(out: &mut [Self; N], fill: impl FnOnce(&mut [f32; N]));
 }
 
 /// Half precision, given by its bits, widened exactly.
 ///
-/// Every NaN becomes the plain quiet one: then all NaNs that arithmetic makes of it can be
-/// narrowed without looking at them.
+/// Every NaN becomes the plain quiet one: what arithmetic makes of that can be narrowed without
+/// testing for NaN.
 #[inline(always)]
 pub(crate) fn half_to_f32(bits: u16) -> f32 {
     let magnitude = u32::from(bits & 0x7fff);

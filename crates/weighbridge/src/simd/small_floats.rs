@@ -5,7 +5,7 @@
 //! | E4M3 (`fn`) | 4, 7 | no infinity; `x1111111` is NaN |
 //! | E5M2 | 5, 15 | as IEEE half precision with a shorter fraction |
 //! | E4M3 FNUZ | 4, 8 | no infinity, no negative zero; `0x80` is NaN |
-//! | E5M2 FNUZ | 5, 16 | the same |
+//! | E5M2 FNUZ | 5, 16 | no infinity, no negative zero; `0x80` is NaN |
 //! | E8M0 | 8, 127 | powers of two only, no zero; `0xff` is NaN |
 
 use crate::simd::half_to_f32;

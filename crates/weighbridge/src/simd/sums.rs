@@ -1,7 +1,7 @@
 //! Sums in four lanes, over eights of numbers: one addition after the other in each lane.
 //!
 //! Compilers pack sums of different kinds into one register and lose more by shuffling them than
-//! they win, so that what each register holds is written out for AVX2. Counting steps between bits
+//! they win, so that instruction sets state what each register holds. Counting steps between bits
 //! takes other units of the CPU than adding does, and is done in the same loop. Products of two
 //! f32 are exact in f64, so that a fused addition of them rounds as the definition does.
 
@@ -9,7 +9,7 @@ pub(crate) const LANES: usize = 4;
 
 pub(crate) type Eight = [f32; 2 * LANES];
 
-/// What is summed of one side.
+/// Sums over the numbers of one side, in four lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct OneSide {
     pub(crate) sum: [f64; LANES],
@@ -24,20 +24,20 @@ impl OneSide {
     }
 }
 
-/// What is summed of two sides.
+/// Sums over the numbers of two sides and their differences, in four lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TwoSides {
     pub(crate) a: OneSide,
     pub(crate) b: OneSide,
     pub(crate) products: [f64; LANES],
-    /// Of differences.
+    /// Squares of differences.
     pub(crate) squares: [f64; LANES],
-    /// Of differences.
+    /// Absolute differences.
     pub(crate) absolute: [f64; LANES],
     pub(crate) largest: [f64; LANES],
     /// How many are the same to the bit.
     pub(crate) identical: u32,
-    /// How many steps are between two at most: one too many where their signs are unlike.
+    /// The most steps between two numbers; one too many where their signs differ.
     pub(crate) apart: u32,
 }
 
@@ -60,7 +60,7 @@ impl TwoSides {
     }
 }
 
-/// Over one side.
+/// The definition, for one side.
 #[inline(always)]
 pub(crate) fn one_side(eights: &[Eight]) -> OneSide {
     let mut all = OneSide::default();
@@ -70,7 +70,7 @@ pub(crate) fn one_side(eights: &[Eight]) -> OneSide {
     all
 }
 
-/// Over two sides.
+/// The definition, for two sides.
 #[inline(always)]
 pub(crate) fn two_sides(a: &[Eight], b: &[Eight]) -> TwoSides {
     let mut all = TwoSides::default();

@@ -9,9 +9,9 @@ pub(crate) struct Sides {
     pub rows: usize,
     /// Columns of the matrix that is read.
     pub columns: usize,
-    /// From a row to the next, where it is read.
+    /// Elements from one row to the next, where it is read.
     pub from: usize,
-    /// From a row to the next, where it is written.
+    /// Elements from one row to the next, where it is written.
     pub to: usize,
 }
 

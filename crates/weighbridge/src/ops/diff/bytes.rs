@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::catalog::{Order, TensorInfo};
-use crate::compare::{self, Odd};
+use crate::compare::{self, NonFinite};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
@@ -59,8 +59,8 @@ impl<'m> Bytes<'m> {
     }
 
     fn count(&self, bytes: &[u8]) {
-        if let Some(Odd { nan, infinite }) =
-            self.element.and_then(|dtype| compare::count(dtype, bytes))
+        if let Some(NonFinite { nan, infinite }) =
+            self.element.and_then(|dtype| compare::count_non_finite(dtype, bytes))
         {
             self.nan.fetch_add(nan, Ordering::Relaxed);
             self.infinite.fetch_add(infinite, Ordering::Relaxed);
@@ -68,11 +68,11 @@ impl<'m> Bytes<'m> {
     }
 
     /// How many are not finite, where bytes alone tell.
-    pub(super) fn odd(&self) -> Option<Odd> {
-        self.element.and_then(|dtype| compare::count(dtype, &[]))?;
+    pub(super) fn non_finite(&self) -> Option<NonFinite> {
+        self.element.and_then(|dtype| compare::count_non_finite(dtype, &[]))?;
         let (nan, infinite) =
             (self.nan.load(Ordering::Relaxed), self.infinite.load(Ordering::Relaxed));
-        Some(Odd { nan, infinite })
+        Some(NonFinite { nan, infinite })
     }
 
     /// Whether all bytes are the same, once all tiles were looked at.

@@ -127,7 +127,7 @@ impl<'m> Comparison<'m> {
             if job.are_same() {
                 let pair = &self.pairing.pairs[index];
                 done += 2 * self.weights[0][pair.a].stored_bytes();
-                self.tensors[index].set_same(job.odd());
+                self.tensors[index].set_same(job.non_finite());
                 self.tensors[index].message = None;
                 self.same_bytes.push(index);
             }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::precision::Precision;
 use super::rules::{FailOver, Metric};
-use crate::compare::{Odd, Sums};
+use crate::compare::{NonFinite, Sums};
 use crate::model::Weight;
 use crate::names::Pair;
 
@@ -216,9 +216,12 @@ impl DiffTensor {
     }
 
     /// The bytes of both sides are the same, so that all distances are known.
-    pub(super) fn set_same(&mut self, odd: Option<Odd>) {
+    pub(super) fn set_same(&mut self, non_finite: Option<NonFinite>) {
         self.status = Status::Identical;
-        (self.nan_a, self.inf_a) = (odd.map(|odd| odd.nan), odd.map(|odd| odd.infinite));
+        (self.nan_a, self.inf_a) = (
+            non_finite.map(|non_finite| non_finite.nan),
+            non_finite.map(|non_finite| non_finite.infinite),
+        );
         (self.nan_b, self.inf_b) = (self.nan_a, self.inf_a);
         self.identical = Some(self.elements);
         let nothing = Some(0.0);

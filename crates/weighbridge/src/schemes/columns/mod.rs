@@ -36,7 +36,7 @@ mod streams;
 mod zeros;
 
 pub(crate) use orphan::check_orphan;
-use scattered::{PANEL, Panel, Table};
+use scattered::{EIGHT, EightOutputs, Table};
 pub(crate) use streams::Lay;
 use streams::{COLUMNS, Streams, WORDS};
 pub(crate) use zeros::Zeros;
@@ -144,7 +144,7 @@ struct Tile<'a> {
     groups: Option<&'a [[u8; 4]]>,
 }
 
-/// Outputs whose factors are made at a time: so many that whole cache lines of codes are used
+/// Outputs whose factors are made at a time: enough that whole cache lines of codes are used
 /// before others push them out.
 const BLOCK: usize = 2 * COLUMNS;
 
@@ -241,8 +241,8 @@ impl Tile<'_> {
         let (level, groups, codes) = (simd::level(), &groups[inputs.clone()], &self.of.codes);
         let bits = codes.packing.bits();
         let mut done = 0;
-        while scattered::has_panels(level, self.of) && done + PANEL <= strip.len() {
-            let panel = Panel {
+        while scattered::are_decoded_by_eight(level, self.of) && done + EIGHT <= strip.len() {
+            let outputs = EightOutputs {
                 codes: self.codes,
                 column: strip.start + done,
                 bits,
@@ -251,8 +251,8 @@ impl Tile<'_> {
                 factors: room.table.from(before + done),
             };
             let out = &mut out[self.place(piece, strip.start + done)..];
-            panel.decode(level, length(self.of.inputs), tile, out);
-            done += PANEL;
+            outputs.decode(level, length(self.of.inputs), tile, out);
+            done += EIGHT;
         }
         if done == strip.len() {
             return;

@@ -12,10 +12,11 @@ use crate::simd::{self, EightColumns, Level, Number, Sides};
 use crate::source::Staged;
 
 /// Outputs that are decoded side by side.
-pub(super) const PANEL: usize = simd::EIGHT;
+pub(super) const EIGHT: usize = simd::EIGHT;
 
-/// Numbers that are kept until they are turned: those of as many codes of two bits as a stream has.
-pub(super) const TILE: usize = PANEL * WORDS * 16;
+/// Numbers that are kept until they are turned: as many as a stream has codes of two bits, for
+/// eight outputs.
+pub(super) const TILE: usize = EIGHT * WORDS * 16;
 
 /// Factors of up to [`BLOCK`] outputs: a row for each group.
 #[derive(Default)]
@@ -53,13 +54,13 @@ impl Table {
     }
 }
 
-/// Whether eight outputs are better decoded side by side: the definition goes by single ones.
-pub(super) fn has_panels(level: Level, of: &Columns) -> bool {
+/// Whether eight outputs are decoded side by side: at the baseline, one at a time is faster.
+pub(super) fn are_decoded_by_eight(level: Level, of: &Columns) -> bool {
     level > Level::BASELINE && of.lay == Lay::Inputs && 32 % of.codes.packing.bits() == 0
 }
 
 /// Some inputs of eight outputs.
-pub(super) struct Panel<'a> {
+pub(super) struct EightOutputs<'a> {
     /// Words of codes, all rows.
     pub(super) codes: &'a Staged<'a>,
     /// The first output's column of words.
@@ -74,7 +75,7 @@ pub(super) struct Panel<'a> {
     pub(super) factors: [&'a [f32]; 2],
 }
 
-impl Panel<'_> {
+impl EightOutputs<'_> {
     /// Decodes into eight rows of `out`, `stride` apart; `tile` is room to do it in.
     pub(super) fn decode<T: Number>(
         &self,
@@ -84,7 +85,7 @@ impl Panel<'_> {
         out: &mut [T],
     ) {
         let rows = self.inputs.len();
-        (0..PANEL).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
+        (0..EIGHT).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
         let first = self.inputs.start / (32 / self.bits as usize);
         let columns = EightColumns::<_, BLOCK> {
             bits: self.bits,
@@ -92,8 +93,8 @@ impl Panel<'_> {
             groups: self.groups,
             factors: self.factors,
         };
-        simd::decode_eight_columns(level, &columns, &mut tile[..PANEL * rows]);
-        let sides = Sides { rows, columns: PANEL, from: PANEL, to: stride };
+        simd::decode_eight_columns(level, &columns, &mut tile[..EIGHT * rows]);
+        let sides = Sides { rows, columns: EIGHT, from: EIGHT, to: stride };
         simd::transpose(level, sides, tile, out);
     }
 }

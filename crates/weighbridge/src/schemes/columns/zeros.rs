@@ -5,11 +5,11 @@ use std::ops::Range;
 /// How zero points are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zeros {
-    /// A stream of so many bits each, low bits first: codes cross words.
+    /// One stream, low bits first: zero points cross words.
     Stream {
         /// Bits of a zero point.
         bits: u32,
-        /// Whether one less is stored.
+        /// Whether the stored number is one less than the zero point.
         less_one: bool,
     },
     /// Eight in a word, in the order of [`INTERLEAVED`].

@@ -29,7 +29,7 @@ const HALVES: [u16; 14] = [
     0x7e00, 0xfdff,
 ];
 
-/// The same in single precision.
+/// Single-precision zeros, subnormals, extremes, infinities and NaN.
 const SINGLES: [f32; 9] = [
     0.0,
     -0.0,

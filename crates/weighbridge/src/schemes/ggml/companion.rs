@@ -29,7 +29,7 @@ const BLOCK: usize = 64;
 
 /// Claims the scale beside an NVFP4 weight and drops the scale of its input.
 ///
-/// Answers the recipe that regards the scale; an explanation where the scale does not fit.
+/// Gives the recipe that applies the scale, or says why the scale does not fit.
 pub(super) fn with_scale(
     evidence: &Evidence<'_>,
     weight: &TensorInfo,

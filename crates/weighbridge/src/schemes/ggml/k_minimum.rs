@@ -4,8 +4,8 @@
 //! | type | bytes of a block | groups | value |
 //! |---|---|---|---|
 //! | Q2_K | 16 of scales, 64 of `q`; f16 `d`, f16 `m` | 16 | (d scale) q - m minimum |
-//! | Q4_K | f16 `d`, f16 `m`; 12 of scales, 128 of `q` | 32 | the same |
-//! | Q5_K | f16 `d`, f16 `m`; 12 of scales, 32 of fifth bits, 128 of `q` | 32 | the same |
+//! | Q4_K | f16 `d`, f16 `m`; 12 of scales, 128 of `q` | 32 | (d scale) q - m minimum |
+//! | Q5_K | f16 `d`, f16 `m`; 12 of scales, 32 of fifth bits, 128 of `q` | 32 | (d scale) q - m minimum |
 //!
 //! Q2_K: a byte of scales is one group's scale (low nibble) and minimum (high nibble). 32 bytes of
 //! `q` hold 128 elements: the lowest two bits of each the first 32, the highest two the last 32.

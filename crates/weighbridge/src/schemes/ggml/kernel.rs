@@ -2,8 +2,8 @@
 //!
 //! A block type is a [`Blocks`]: its scalar [`define`](Blocks::define) is the definition, and all
 //! that an architecture without kernels of its own runs; [`decode`](Blocks::decode) names the form
-//! of it that a set of instructions may have (`simd/blocks.rs`). Adding a type is its row in `blocks.rs`, its `Blocks` in a file of this folder, and
-//! its line in that file's `KERNELS`.
+//! of it that a set of instructions may have (`simd/blocks.rs`). To add a type: its row in
+//! `blocks.rs`, its `Blocks` in a file of this folder, and its line in that file's `KERNELS`.
 
 use std::marker::PhantomData;
 

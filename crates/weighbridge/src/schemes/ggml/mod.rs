@@ -1,8 +1,7 @@
 //! The block types of ggml, as GGUF and APR files hold them: rows of whole blocks.
 //!
 //! A block tensor is a weight by itself: scales lie inside its blocks. (NVFP4 may have one more
-//! beside it, see `companion.rs`.) This room claims every
-//! tensor of a known block type and states its true size. What today's ggml writes is decoded;
+//! beside it, see `companion.rs`.) This scheme claims every tensor of a known block type. What today's ggml writes is decoded;
 //! types that were removed from it and types of its forks are refused by name.
 //!
 //! Recipe: the working and native type is f32, in the order of operations of ggml's own C
@@ -77,7 +76,7 @@ impl Scheme for Ggml {
         for &(id, info) in evidence.tensors() {
             let (variant, recipe) = match &info.stored {
                 StoredType::Block(block) => {
-                    // Blocks laid over the ends of rows are APR's way, and the `apr` room's.
+                    // Blocks that cross the ends of rows belong to the `apr` scheme.
                     let tiling = block.tiling(&info.shape, info.bytes);
                     let theirs = matches!(tiling, Some(Tiling::PaddedRows | Tiling::Flat));
                     if theirs || block.standing == Standing::Apr {
@@ -94,8 +93,8 @@ impl Scheme for Ggml {
             let recipe = recipe.map_err(|verdict| format!("block type {variant} {verdict}"));
             let mut parts = vec![Part { role: "weight", tensor: id }];
             let recipe = companion::with_scale(evidence, info, recipe, &mut parts, bids);
-            // What nobody will decode is one to know of before anything else, unless it cannot
-            // even be fetched.
+            // A weight that is not decoded is the first thing to know about a model, unless its
+            // bytes cannot be read at all.
             if let (Err(reason), None) = (&recipe, &info.refused) {
                 bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
             }
@@ -140,7 +139,7 @@ fn fork(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "I2_S" => Some((
             "I2_S",
-            "is written by BitNet's fork only and is not decoded; fetch the safetensors",
+            "is written by BitNet's fork only and is not decoded; fetch the original model",
         )),
         "MXFP4" => Some((
             "MXFP4-ollama",

@@ -32,7 +32,7 @@ fn each_nibble(nibbles: &[u8], out: &mut [f32; 32], value: impl Fn(u8) -> f32) {
     }
 }
 
-/// The same with the bits of four bytes above the nibbles.
+/// Fills 32 elements from 32 fifth bits (four bytes) and sixteen bytes of nibbles.
 #[inline(always)]
 fn each_five_bits(block: &[u8], out: &mut [f32; 32], value: impl Fn(u8) -> f32) {
     let (fifths, nibbles) = block.split_at(4);

@@ -1,7 +1,7 @@
 //! Codes that run on over the rows of a weight, in blocks with a factor each.
 //!
-//! Blocks begin and end where they will, not where rows do. What some rows need is found by
-//! their elements: the bytes of their codes, and the factors of the blocks that they touch.
+//! Blocks do not begin and end where rows do. What some rows need is found by their elements:
+//! the bytes of their codes, and the factors of the blocks that they touch.
 
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ fn check_finite(factors: &[Factor], first: u64) -> Result<()> {
             first + index as u64,
             factors[index].scale
         ))
-        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")),
+        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")),
     }
 }
 

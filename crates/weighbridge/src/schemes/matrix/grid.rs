@@ -138,7 +138,7 @@ pub(crate) fn rounded(to: Option<DType>, value: f32) -> f32 {
     }
 }
 
-/// The same for several, in one loop for each type.
+/// Rounds several numbers to a 16-bit type and back, in one loop for each type.
 fn round_all(to: Option<DType>, values: &mut [f32]) {
     match to {
         Some(DType::BF16) => values.iter_mut().for_each(|value| *value = bf16::step(*value)),

@@ -1,6 +1,6 @@
-//! Shared plumbing: a matrix of small codes whose factors lie in a grid.
+//! Shared by most schemes: a matrix of small codes whose factors lie in a grid.
 //!
-//! Most schemes are this: each row of the weight is a row of codes (bytes, nibbles, a stream of
+//! In most schemes each row of the weight is a row of codes (bytes, nibbles, a stream of
 //! bits), each code stands for a number, and every `group` columns of a row share a scale, some
 //! also an offset. A scheme says how its codes lie ([`Codes`]), where factors come from
 //! ([`Factors`]) and how the two are combined ([`Arithmetic`]); rows, stretches, output types and
@@ -67,7 +67,7 @@ pub(crate) struct Matrix {
     pub native: DType,
 }
 
-/// Groups whose factors are made at a time: so many that finding their place costs little.
+/// Groups whose factors are made at a time: enough that finding their place costs little.
 pub(crate) const GROUPS: usize = 256;
 
 impl Matrix {
@@ -182,10 +182,10 @@ fn first_not_finite(factors: &[Factor]) -> Option<usize> {
     if all { None } else { factors.iter().position(|factor| !is_finite(factor)) }
 }
 
-/// A scale that no quantizer writes.
+/// The error for a scale that is infinite or NaN.
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
     Error::malformed(format!("the scale of row {row}, group {group} is {scale}"))
-        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")
+        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }
 
 /// What is in memory has a length that fits.

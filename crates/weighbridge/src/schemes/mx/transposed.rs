@@ -232,7 +232,7 @@ fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
 
 fn odd_scale(expert: u64, row: u64, group: u64) -> Error {
     Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255"))
-        .hint("a scale must be a finite number; the file is damaged, or its scheme is another")
+        .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Codes of four bits stand for sixteen numbers, which are combined with the factors once; then
 //! every element is a lookup. Bytes are widened from memory and computed, sixteen at a time.
-//! Small groups come in great numbers: what is the same for all of them is decided before.
+//! There are many small groups: what they have in common is decided once, outside the loops.
 #![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
@@ -11,7 +11,7 @@ use crate::simd::Number;
 use crate::simd::avx2::{self, Table16};
 use crate::simd::codes::{Arithmetic, Codes, Factor, Kind, Packing, Run, Segment};
 
-/// Decodes the front of a segment and says how many elements that were.
+/// Decodes the front of a segment and gives how many elements those were.
 ///
 /// # Safety
 ///
@@ -47,7 +47,7 @@ pub(super) unsafe fn segment<T: Number>(
     }
 }
 
-/// Decodes the whole groups at the front of a run and says how many elements that were.
+/// Decodes the whole groups at the front of a run and gives how many elements those were.
 ///
 /// # Safety
 ///
@@ -148,7 +148,7 @@ impl<T: Number> Groups<'_, T> {
         }
     }
 
-    /// Says how many elements it did; a group with one that is no number is left to others.
+    /// Gives how many elements it did; it stops before a group that holds a NaN.
     #[inline(always)]
     unsafe fn of_kind(self, kind: Kind, at: *const u8) -> usize {
         let Self { arithmetic, stepwise, run, out, .. } = self;
@@ -157,8 +157,8 @@ impl<T: Number> Groups<'_, T> {
         if kind == Kind::E4m3 && arithmetic == Arithmetic::Times && have_room(run.factors) {
             for (index, (factor, out)) in groups {
                 // SAFETY: as many bytes as elements are read, which the caller saw to.
-                let sound = unsafe { e4m3_group(factor.scale, at.add(index * run.group), out) };
-                if !sound {
+                let is_done = unsafe { e4m3_group(factor.scale, at.add(index * run.group), out) };
+                if !is_done {
                     return index * run.group;
                 }
             }
@@ -177,7 +177,7 @@ impl<T: Number> Groups<'_, T> {
     }
 }
 
-/// What [`e4m3_apart`]'s numbers are too small by.
+/// How many times too small [`e4m3_apart`]'s numbers are.
 const POWER: f32 = 256.0;
 
 /// Whether [`POWER`] can be made part of every scale.
@@ -186,17 +186,17 @@ fn have_room(factors: &[Factor]) -> bool {
     factors.iter().fold(true, |all, factor| all & (factor.scale * POWER).is_finite())
 }
 
-/// A group of E4M3 numbers; whether all of them are numbers is known, and said, afterwards.
+/// Decodes a group of E4M3 numbers, then tells whether none of them was NaN.
 #[inline(always)]
 unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut [T]) -> bool {
     // SAFETY: sixteen bytes are read for every sixteen elements, which the caller saw to.
     unsafe {
         let scale = _mm256_set1_ps(scale * POWER);
-        let (magnitude, mut odd_ones) = (_mm_set1_epi8(0x7f), _mm_setzero_si128());
+        let (magnitude, mut nans) = (_mm_set1_epi8(0x7f), _mm_setzero_si128());
         for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let bytes = _mm_loadu_si128(at.add(index * 16).cast());
             let nan = _mm_cmpeq_epi8(_mm_and_si128(bytes, magnitude), magnitude);
-            odd_ones = _mm_or_si128(odd_ones, nan);
+            nans = _mm_or_si128(nans, nan);
             let [even, odd] = e4m3_apart(bytes);
             T::store_woven16(
                 out.as_mut_ptr(),
@@ -204,7 +204,7 @@ unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut [T]) -> boo
                 _mm256_mul_ps(odd, scale),
             );
         }
-        _mm_movemask_epi8(odd_ones) == 0
+        _mm_movemask_epi8(nans) == 0
     }
 }
 
@@ -382,7 +382,7 @@ unsafe fn store_picked<T: Number>(to: *mut T, values: [__m256; 2], codes: __m128
     }
 }
 
-/// Bytes that are numbers by themselves, sixteen at a time.
+/// Bytes that each hold a number, sixteen at a time.
 #[inline(always)]
 unsafe fn bytes16<T: Number>(
     kind: Kind,

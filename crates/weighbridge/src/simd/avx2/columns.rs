@@ -43,7 +43,7 @@ unsafe fn store<const BYTES: usize, const COLUMNS: usize>(
 }
 
 /// Transposes as many whole blocks of eight rows and four columns as there are, from the first
-/// on; answers how many rows and columns those were.
+/// on; gives how many rows and columns those were.
 #[inline(always)]
 pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
@@ -100,7 +100,7 @@ unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
     }
 }
 
-/// Regroups whole blocks of 64 inputs of `columns`, from the first on; answers how many inputs
+/// Regroups whole blocks of 64 inputs of `columns`, from the first on; gives how many inputs
 /// those were. At most eight words of each row are looked at.
 #[inline(always)]
 pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
@@ -170,7 +170,7 @@ pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
         (_mm256_set1_epi32(mask), _mm_cvtsi32_si128(codes.bits.cast_signed()))
     };
     for (row, groups, out) in codes.rows(out) {
-        // SAFETY: eight words are read, or fewer if there are not so many.
+        // SAFETY: eight words are read, or as many as there are.
         let mut words = unsafe { load_words(row) };
         for (group, out) in groups.iter().zip(out.as_chunks_mut::<8>().0) {
             let [scales, zeros] = codes.factors_of(*group);

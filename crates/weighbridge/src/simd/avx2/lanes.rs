@@ -1,7 +1,7 @@
 //! Eight single-precision lanes, written as any type of numbers.
 //!
-//! Everything here and in the files beside it is `#[inline(always)]` without `#[target_feature]`, so
-//! that it becomes part of the task that calls it and is compiled with that task's instructions.
+//! Everything here and in the files beside it is `#[inline(always)]` without `#[target_feature]`:
+//! it becomes part of the task that calls it and is compiled with that task's instructions.
 //! Calling it where the CPU does not have AVX2, F16C and FMA is undefined behaviour: that is what
 //! `unsafe` means on all of it.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
@@ -12,9 +12,9 @@ use half::{bf16, f16};
 
 /// A number that eight lanes can be narrowed to.
 ///
-/// A NaN in the lanes must have a fraction of which only the highest bit is set, as arithmetic
-/// on [`half_to_f32`](crate::simd::half_to_f32)'s and [`half`]'s results gives: then rounding cannot turn it into
-/// something else, and needs no look at it. Lanes of any origin go through
+/// A NaN in the lanes must have a fraction of which only the highest bit is set, as arithmetic on
+/// the results of [`half_to_f32`](crate::simd::half_to_f32) gives: rounding cannot turn such a NaN
+/// into another number, and need not test for it. Other lanes go through
 /// [`any_nan`](Lanes::any_nan) first.
 pub(crate) trait Lanes: Sized {
     /// Whether a number has sixteen bits, so that a [`Table16`](super::Table16) of them pays.

@@ -84,7 +84,7 @@ pub(crate) fn two_sides(a: &[Eight], b: &[Eight]) -> TwoSides {
             // The square of a difference is not exact.
             squares = _mm256_add_pd(squares, _mm256_mul_pd(apart, apart));
             absolute = _mm256_add_pd(absolute, size);
-            // The second operand is what is left if either is no number.
+            // If either is NaN, the result is the second operand.
             largest = _mm256_max_pd(size, largest);
         }
     }

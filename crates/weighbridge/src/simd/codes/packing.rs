@@ -13,9 +13,10 @@ pub(crate) enum Packing {
     LowNibbles,
     /// Two in a byte, the high nibble first.
     HighNibbles,
-    /// One stream of so many bits each, low bits first: codes cross bytes and words.
+    /// One stream of codes of this many bits, low bits first: codes cross bytes and words.
     Stream(u32),
-    /// As many as fit whole into 32-bit little-endian words, low bits first; the rest is unused.
+    /// Codes of this many bits in 32-bit little-endian words, low bits first. No code crosses a
+    /// word; the bits left over are unused.
     Words(u32),
 }
 
@@ -29,7 +30,7 @@ impl Packing {
         }
     }
 
-    /// Codes after which packing starts anew at a byte, and the bytes they take.
+    /// The smallest number of codes that fill whole bytes, and those bytes.
     fn unit(self) -> (u64, u64) {
         match self {
             Self::Bytes => (1, 1),
@@ -39,7 +40,7 @@ impl Packing {
         }
     }
 
-    /// Bytes that a row of so many codes takes, without padding behind the last unit.
+    /// Bytes that a row of `codes` codes takes, without padding behind the last unit.
     pub(crate) fn row_bytes(self, codes: u64) -> u64 {
         match self {
             Self::Stream(bits) => (codes * u64::from(bits)).div_ceil(8),

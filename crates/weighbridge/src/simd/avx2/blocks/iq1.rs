@@ -64,8 +64,8 @@ unsafe fn in_grid(grid: &'static [[u8; 8]; 2048], place: u16) -> &'static [u8; 8
     unsafe { grid.get_unchecked(usize::from(place)) }
 }
 
-/// A block of single-precision numbers from its scales and its deltas, of which there is one for every so many of the 32
-/// eights; `entry` gives the digits of eight.
+/// A block of single-precision numbers from its scales and its deltas, both spread evenly over the
+/// 32 eights; `entry` gives the digits of an eight.
 #[inline(always)]
 unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
     out: &mut [T; 256],

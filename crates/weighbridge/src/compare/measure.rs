@@ -1,20 +1,21 @@
-//! The sums over two short pieces of numbers, compiled for each level.
+//! Sums over two short pieces of numbers, compiled for each level.
 //!
-//! A piece stays in the first cache, so that it may be gone over more than once. Each sum has four lanes, added up in one fixed order: no level and no number of workers
-//! changes a digit. What is searched for one by one (where the largest difference is, how many
-//! steps lie between two numbers) is looked for only in pieces that can have it.
+//! A piece fits in the first-level cache, so that it can be read more than once. Each sum has four
+//! lanes, which are added up in one fixed order: neither the level nor the number of workers
+//! changes a digit. What takes a search (where the largest difference is, how many steps lie
+//! between two numbers) is done only for pieces that can hold the answer.
 
 use super::sums::{Moments, Sums};
 use crate::simd::sums::{LANES, OneSide};
 use crate::simd::{self, Isa, Level, Task};
 
-/// Numbers that are looked at together: 32 KiB of both sides.
+/// Numbers of each side in a piece: 32 KiB for both.
 pub(crate) const PIECE: usize = 4096;
 
-/// Sums over a piece; places are counted from its start. The largest difference is placed if
-/// it is no smaller than one that is known. Rounding is not looked at here.
+/// Sums over a piece, and the most steps of f32 between two of its numbers, give or take one.
 ///
-/// Beside them, how many steps of f32 lie between two numbers at most, give or take one.
+/// Places are counted from the start of the piece. The place of the largest difference is looked
+/// for only if that is at least `known`. Rounding is not looked at here.
 pub(crate) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
     simd::run(level, Measure { a, b, known })
 }
@@ -39,7 +40,7 @@ impl Task for Measure<'_> {
         // What is not finite makes its square so, and squares of finite numbers always have room.
         match (sums.squares_a + sums.squares_b).is_finite() {
             true => (sums, apart),
-            false => (with_odd_ones(a, b), apart),
+            false => (with_non_finite(a, b), apart),
         }
     }
 }
@@ -54,7 +55,7 @@ fn are_same(a: &[f32], b: &[f32]) -> bool {
     !a.chunks(64).zip(b.chunks(64)).any(differ)
 }
 
-/// Both sides are the same: one will do.
+/// Sums where both sides are the same: only one is read.
 #[inline(always)]
 fn of_same(isa: impl Isa, a: &[f32]) -> Sums {
     let (eights, rest) = a.as_chunks();
@@ -145,9 +146,9 @@ fn place_of(largest: f64, a: &[f32], b: &[f32]) -> u64 {
     a.iter().zip(b).position(is_it).unwrap_or(0) as u64
 }
 
-/// The same with numbers among them that are not finite, one by one.
+/// Sums over a piece that holds NaN or infinite numbers, one by one.
 #[inline(never)]
-fn with_odd_ones(a: &[f32], b: &[f32]) -> Sums {
+fn with_non_finite(a: &[f32], b: &[f32]) -> Sums {
     let widen = |(&a, &b): (&f32, &f32)| {
         let is_same = a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         (f64::from(a), f64::from(b), is_same, f64::from(a) - f64::from(b))
@@ -219,7 +220,7 @@ mod tests {
     fn the_quick_way_and_the_slow_one_agree() {
         let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} {b}");
         let (a, b) = (numbers(3, 777), numbers(4, 777));
-        let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_odd_ones(&a, &b));
+        let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_non_finite(&a, &b));
         assert_eq!((quick.identical, quick.both), (slow.identical, slow.both));
         assert_eq!(quick.largest, slow.largest);
         near(quick.products, slow.products);
@@ -249,7 +250,7 @@ mod tests {
     fn numbers_far_from_zero_keep_their_digits() {
         let a: Vec<f32> = numbers(5, 1000).iter().map(|x| 4000.0 + x).collect();
         let b: Vec<f32> = a.iter().map(|x| x + 0.5).collect();
-        let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_odd_ones(&a, &b));
+        let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_non_finite(&a, &b));
         for (quick, slow) in [(quick.a, slow.a), (quick.b, slow.b)] {
             let error = (quick.about_mean - slow.about_mean).abs();
             assert!(error <= 1e-11 * slow.about_mean, "{quick:?} {slow:?}");
