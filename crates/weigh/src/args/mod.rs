@@ -4,12 +4,14 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{Convert, Diff, Inspect, Verify};
 
+mod formats;
 mod limits;
 mod open;
 mod report;
 mod select;
 mod work;
 
+pub(crate) use formats::{format_help, metadata_help, output_help};
 pub(crate) use open::Open;
 pub(crate) use report::Report;
 pub(crate) use select::{Select, parse_rename};

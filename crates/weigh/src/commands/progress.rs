@@ -22,7 +22,7 @@ pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {
     bar_of(conversion.data_bytes())
 }
 
-/// A bar for so many bytes; nothing where nobody is watching.
+/// A bar that counts to this many bytes; nothing where nobody is watching.
 pub(super) fn bar_of(bytes: u64) -> Option<ProgressBar> {
     if !std::io::stderr().is_terminal() {
         return None;

@@ -1,4 +1,4 @@
-//! What Ctrl-C does.
+//! Stopping by Ctrl-C.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

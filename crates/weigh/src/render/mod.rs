@@ -1,4 +1,4 @@
-//! Reports for people, and the same as JSON.
+//! Reports, for people and as JSON.
 //!
 //! What is odd about a model comes first, then what it is, then the lists that were asked for.
 //! Everything that came out of a file is escaped. On a terminal, text is fitted to its width; in

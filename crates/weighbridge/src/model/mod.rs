@@ -11,22 +11,22 @@ use crate::input::ReadSeek;
 use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
-mod ahead;
 mod by_name;
 mod locate;
 mod options;
 mod panel;
 mod read;
+mod read_direct;
 #[cfg(test)]
 mod read_tests;
+mod readahead;
 mod select;
-mod straight;
 mod weight;
 mod weights;
 
-pub(crate) use ahead::Ahead;
 pub use locate::Stores;
 pub use options::OpenOptions;
+pub(crate) use readahead::Ahead;
 pub use select::Select;
 pub use weight::{Scratch, Weight};
 pub use weights::{SelectedWeights, Weights};

@@ -1,7 +1,7 @@
-//! Weights that lie across their stored rows, decoded from a wide panel.
+//! Weights that are stored transposed: many rows are read at once, and decoded a few at a time.
 //!
-//! A few rows of such a weight are a few columns of what is stored: short pieces, a read each. So
-//! many rows are staged at once, and decoded a few at a time.
+//! A few rows of such a weight are a few columns of what is stored, many short pieces with a read
+//! for each. A panel is as many rows as are worth reading together.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::schemes::Element;
 use crate::source::{Slab, Staged};
 
-/// Hears of some rows that were decoded.
+/// Takes rows that were decoded.
 pub(crate) type Each<'a, T> = &'a mut dyn FnMut(Range<u64>, &[T]) -> Result<()>;
 
 impl Weight {
-    /// Stages some rows together, decodes `step` of them at a time into `out`, and hands them on.
+    /// Reads some rows together, decodes `step` of them at a time into `out`, and hands them on.
     pub(crate) fn decode_panel<T: Element>(
         &self,
         rows: Range<u64>,
@@ -36,8 +36,9 @@ impl Weight {
                     let some = at..at.saturating_add(step.max(1)).min(rows.end);
                     slabs.clear();
                     recipe.needs(some.clone(), &mut slabs);
-                    let parts = parts_of(panel, &staged, &slabs)
-                        .ok_or_else(|| Error::usage("its rows are not part of its panel"))?;
+                    let parts = parts_of(panel, &staged, &slabs).ok_or_else(|| {
+                        Error::usage("its recipe asks for bytes outside of what was read")
+                    })?;
                     out.resize(len(&some).map_err(too_large)?, T::default());
                     recipe.decode(&parts, some.clone(), T::out(out))?;
                     each(some.clone(), out)?;
@@ -50,7 +51,8 @@ impl Weight {
     }
 }
 
-/// The slabs of a part, as parts of those of the whole; nothing if they are not.
+/// The staged bytes of some slabs, cut out of those of a panel; `None` if the panel does not hold
+/// them.
 pub(super) fn parts_of<'a>(
     panel: &[Slab],
     staged: &[Staged<'a>],

@@ -166,7 +166,8 @@ impl Weight {
         self.decode_rows_with(rows, out, &mut Scratch::default())
     }
 
-    /// The same with buffers that are kept: no allocation once they have grown.
+    /// Decodes some rows of the outermost dimension, with buffers that are kept: once they have
+    /// grown, nothing is allocated.
     pub fn decode_rows_with<T: Element>(
         &self,
         rows: Range<u64>,
@@ -177,7 +178,7 @@ impl Weight {
             self.check_buffer(&rows, out.len())?;
             let columns = self.rows_and_columns().1;
             let elements = rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns);
-            if let Some(read) = self.read_straight(&elements, out) {
+            if let Some(read) = self.read_direct(&elements, out) {
                 return read;
             }
             self.with_recipe(|recipe| {
@@ -199,8 +200,7 @@ impl Weight {
         self.with_recipe(|recipe| Ok(recipe.elements().is_some())).unwrap_or(false)
     }
 
-    /// Whether its rows lie across the stored ones, so that few of them are read in many small
-    /// pieces.
+    /// Whether it is stored transposed, so that a few of its rows are read in many small pieces.
     pub(crate) fn is_turned(&self) -> bool {
         self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
     }
@@ -223,7 +223,7 @@ impl Weight {
     ) -> Result<()> {
         let decode = || {
             check_range("elements", &elements, self.elements(), 1, out.len())?;
-            if let Some(read) = self.read_straight(&elements, out) {
+            if let Some(read) = self.read_direct(&elements, out) {
                 return read;
             }
             self.with_recipe(|recipe| {
@@ -297,12 +297,12 @@ impl Weight {
         &self.model
     }
 
-    /// What it is to its model.
+    /// What its model knows of it.
     pub(super) fn entry(&self) -> &Entry {
         self.model.entry(self.index)
     }
 
-    /// The place of its model.
+    /// Where its model was opened from.
     pub(super) fn model_path(&self) -> &std::path::Path {
         self.model.path()
     }
@@ -312,7 +312,7 @@ impl Weight {
         self.stage_listed(scratch).map(|(_, staged)| staged)
     }
 
-    /// The same with the slabs.
+    /// Fetches the slabs that `scratch` lists, and gives them too.
     pub(super) fn stage_listed<'a>(
         &'a self,
         scratch: &'a mut Scratch,

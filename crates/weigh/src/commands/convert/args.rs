@@ -8,7 +8,9 @@ use weighbridge::DType;
 use weighbridge::catalog::Value;
 use weighbridge::ops::{ConvertOptions, OutputType};
 
-use crate::args::{EXIT_CODES, Open, Report, Select, Work, parse_rename};
+use crate::args::{
+    EXIT_CODES, Open, Report, Select, Work, format_help, metadata_help, output_help, parse_rename,
+};
 use crate::size::parse_size;
 
 #[derive(ClapArgs)]
@@ -19,16 +21,14 @@ pub(crate) struct Convert {
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
-    /// What to write: a file by its extension (.safetensors, .gguf, .npz, .npy), a directory (a
-    /// name without an extension), or `-` for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help = output_help())]
     pub(crate) output: PathBuf,
 
     /// Replace an existing output, once the new one is complete
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Go on with what an interrupted run to the same directory has finished
+    /// Continue an interrupted run to the same directory; files that are complete are kept
     #[arg(long, conflicts_with = "force")]
     pub(crate) resume: bool,
 
@@ -48,8 +48,7 @@ pub(crate) struct Convert {
 // of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct Wishes {
-    /// The format: safetensors, gguf, npz or npy [default: what the output's name says]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = format_help())]
     to: Option<String>,
 
     /// The type of the numbers. Integers always keep theirs
@@ -61,13 +60,17 @@ pub(crate) struct Wishes {
     #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast)]
     cast: Vec<(Regex, DType)>,
 
-    /// Call weights otherwise: what matches becomes TO, in which $1 is the first group; may be
-    /// repeated, one is applied after the other
+    /// Rename weights: what matches becomes TO, in which $1 is the first group; may be repeated,
+    /// one is applied after the other
     #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
     rename: Vec<(Regex, String)>,
 
-    /// Set a metadata entry of a GGUF output; TYPE is u8 to u64, i8 to i64, f32, f64, bool or str
-    #[arg(long, value_name = "KEY=TYPE:VALUE", value_parser = parse_entry)]
+    #[arg(
+        long,
+        value_name = "KEY=TYPE:VALUE",
+        value_parser = parse_entry,
+        help = metadata_help()
+    )]
     kv: Vec<(String, Value)>,
 
     /// The most data in one file of a directory, like 2GB [default: 5GB]

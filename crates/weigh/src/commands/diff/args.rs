@@ -35,7 +35,7 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "FIGURE")]
     pub(crate) sort: Option<Metric>,
 
-    /// Show at most so many lines of each list [default: 20; all with --verbose]
+    /// Show at most N lines of each list [default: 20; all with --verbose]
     #[arg(long, value_name = "N", conflicts_with = "verbose")]
     pub(crate) limit: Option<usize>,
 
@@ -43,8 +43,8 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
 
-    /// Call weights of A otherwise: what matches becomes TO, in which $1 is the first group; may
-    /// be repeated, one is applied after the other
+    /// Rename weights of A: what matches becomes TO, in which $1 is the first group; may be
+    /// repeated, one is applied after the other
     #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
     rename: Vec<(Regex, String)>,
 

@@ -1,4 +1,4 @@
-//! Numbers that are stored as they are wanted: read into the caller's slice, past any buffer.
+//! Numbers that are stored in the wanted type are read directly into the caller's slice.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::schemes::{Element, Entry, plain};
 impl Weight {
     /// Reads some elements, which `out` holds exactly, of a plain weight of the wanted type.
     /// `None` where there is something to decode, or where the bytes are in memory anyway.
-    pub(super) fn read_straight<T: Element>(
+    pub(super) fn read_direct<T: Element>(
         &self,
         elements: &Range<u64>,
         out: &mut [T],
@@ -36,23 +36,23 @@ mod tests {
     /// Every plain weight of some samples of either byte order and any order in memory, in every
     /// type, whole and in part: as from a map, which lends its bytes.
     #[test]
-    fn what_is_read_straight_is_what_is_lent() {
+    fn what_is_read_direct_is_what_is_lent() {
         let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files");
         let open =
             |path: &str, access| OpenOptions::new().access(access).open(files.join(path)).unwrap();
-        let mut straight = 0;
+        let mut direct = 0;
         for path in SAMPLES {
             let [map, read] = [FileAccess::Map, FileAccess::Read].map(|access| open(path, access));
             assert_eq!(map.weights().count(), read.weights().count());
             for (lent, weight) in map.weights().zip(read.weights()) {
                 if weight.undecodable().is_none() && weight.elements() > 0 {
-                    straight += compare::<f32>(&lent, &weight);
-                    straight += compare::<bf16>(&lent, &weight);
-                    straight += compare::<f16>(&lent, &weight);
+                    direct += compare::<f32>(&lent, &weight);
+                    direct += compare::<bf16>(&lent, &weight);
+                    direct += compare::<f16>(&lent, &weight);
                 }
             }
         }
-        assert!(straight > 20, "{straight}");
+        assert!(direct > 20, "{direct}");
     }
 
     const SAMPLES: [&str; 9] = [
@@ -67,7 +67,7 @@ mod tests {
         "pth/views.pth",
     ];
 
-    /// Whether it was read straight: 1 or 0.
+    /// 1 if it was read directly, otherwise 0.
     fn compare<T: Element>(lent: &Weight, weight: &Weight) -> usize {
         let all = 0..weight.elements();
         for range in [all.clone(), all.end / 3..all.end - all.end / 4] {
@@ -80,13 +80,13 @@ mod tests {
             assert!(bytes(&wanted) == bytes(&found), "{} to {:?}", weight.name(), T::DTYPE);
         }
         let mut out = vec![T::default(); weight.len()];
-        usize::from(weight.read_straight(&all, &mut out).is_some())
+        usize::from(weight.read_direct(&all, &mut out).is_some())
     }
 
     /// What cannot be read is refused, not left as it was.
     #[test]
     fn a_file_that_became_shorter_is_an_error() {
-        let path = std::env::temp_dir().join(format!("weigh-straight-{}.npy", std::process::id()));
+        let path = std::env::temp_dir().join(format!("weigh-direct-{}.npy", std::process::id()));
         let header =
             format!("{:117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (50000,), }");
         let mut bytes = [b"\x93NUMPY\x01\x00v\x00", header.as_bytes()].concat();

@@ -1,4 +1,4 @@
-//! Elements that are decoded a few at a time, while what they are stored as is read in one go.
+//! Elements that are decoded a few at a time, from stored bytes that are read in one call.
 //!
 //! A few thousand numbers stay in the first cache while they are worked on; reads of so few bytes
 //! would cost more than their decoding.

@@ -1,0 +1,37 @@
+//! Help that lists the formats which can be written, as the library's table has them.
+
+use weighbridge::internals::containers::writing::{Holds, WRITERS, Writer};
+
+/// The help of `--output`.
+pub(crate) fn output_help() -> String {
+    let endings: Vec<_> = WRITERS.iter().map(|writer| format!(".{}", writer.format())).collect();
+    format!(
+        "What to write: a file by its extension ({}), a directory (a name without an extension), \
+         or `-` for standard output",
+        endings.join(", ")
+    )
+}
+
+/// The help of `--to`.
+pub(crate) fn format_help() -> String {
+    format!("The format: {} [default: what the output's name says]", listed(|_| true))
+}
+
+/// The help of `--kv`.
+pub(crate) fn metadata_help() -> String {
+    let able = listed(|writer| writer.holds() == Holds::Values);
+    format!(
+        "Set a metadata entry of a {able} output; TYPE is u8 to u64, i8 to i64, f32, f64, bool or \
+         str"
+    )
+}
+
+/// `a, b or c`.
+fn listed(wanted: impl Fn(&dyn Writer) -> bool) -> String {
+    let names: Vec<_> =
+        WRITERS.iter().filter(|writer| wanted(**writer)).map(|writer| writer.format()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
