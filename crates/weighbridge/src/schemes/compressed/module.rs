@@ -175,8 +175,8 @@ impl<'e, 'a> Module<'e, 'a> {
             _ if settings.transforms(self.name) => self.asked(
                 &[layout],
                 "the config says that its activations are transformed while the model runs \
-                 (transform_config), so its values make sense only with the same transform; if \
-                 they are wanted all the same",
+                 (transform_config), so its values make sense only with the same \
+                 transform; to decode them all the same, state its scheme",
             ),
             Columns::Lost => self.asked(
                 &[layout],
