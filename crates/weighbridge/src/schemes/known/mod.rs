@@ -16,10 +16,12 @@ use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
 
 mod details;
+mod kind;
 mod shapes;
 mod table;
 
-use table::{KINDS, Kind};
+use kind::Kind;
+use table::KINDS;
 
 /// The scheme.
 pub struct Known;
