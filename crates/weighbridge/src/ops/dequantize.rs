@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::convert::Conversion;
 use super::convert_options::ConvertOptions;
 use super::convert_report::ConvertReport;
+use crate::containers;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -18,23 +19,8 @@ use crate::schemes::{self, Additions, Traces};
 /// transformers and diffusers, and Mistral's own.
 const CONFIGS: [&str; 2] = ["config.json", "params.json"];
 
-/// Endings of files that hold weights, or say where they lie.
-const WEIGHTS: [&str; 14] = [
-    ".safetensors",
-    ".safetensors.index.json",
-    ".bin",
-    ".bin.index.json",
-    ".pt",
-    ".pth",
-    ".ckpt",
-    ".gguf",
-    ".npz",
-    ".npy",
-    ".apr",
-    ".h5",
-    ".msgpack",
-    ".onnx",
-];
+/// Endings of weights in formats that other frameworks read.
+const OTHER_WEIGHTS: [&str; 3] = [".h5", ".msgpack", ".onnx"];
 
 /// How deep a repository's folders are followed.
 const MOST_DEPTH: usize = 8;
@@ -168,7 +154,7 @@ fn collect(
 }
 
 fn goes_along(name: &str) -> bool {
-    !WEIGHTS.iter().any(|end| name.ends_with(end))
+    !containers::is_weights_or_index(name) && !OTHER_WEIGHTS.iter().any(|end| name.ends_with(end))
 }
 
 /// What becomes of a repository's configs.

@@ -21,7 +21,7 @@ use super::dtypes::{self, Resolved};
 /// The shortest entry: no name, no dimensions.
 const SHORTEST: u64 = 20;
 
-/// The writer cuts longer names, without a word.
+/// The writer silently cuts longer names.
 const NAME_CUT: usize = 256;
 
 /// What one listed tensor costs beside its name and dimensions, a finding included.

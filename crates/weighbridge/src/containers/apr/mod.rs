@@ -3,7 +3,7 @@
 //! ```text
 //! magic    what follows                                                        file
 //! APR\0    version 2: header(64), JSON metadata, tensor index, data, CRC-32    v2.rs, index.rs
-//! APR2     the same, as first written: older type numbers                      v2.rs
+//! APR2     version 2 as first written, with older type numbers                 v2.rs
 //! APR\0    a compressed APR1 file, told apart by its lack of a v2 header       v2.rs (refused)
 //! APR1     u32 length, JSON metadata, u32 count, u32 length, JSON index, data  json_index.rs
 //! APRN     version 1: header(32), MessagePack metadata, one bincode object     v1.rs

@@ -7,7 +7,7 @@
 //! 6   u16 LE   kind of model
 //! 8   u32 LE   length of the metadata
 //! 12  u32 LE   length of the payload
-//! 16  u32 LE   the same, decompressed
+//! 16  u32 LE   length of the payload, decompressed
 //! 20  u8       compression: 0 none, 1 zstd level 3, 2 zstd level 19, 3 lz4
 //! 21  u8       flags
 //! 22  u8       quality score

@@ -269,7 +269,7 @@ fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
     }
     if seen.cut_names > 0 {
         catalog.notes.push(format!(
-            "{} names are exactly 256 bytes long: the writer cuts longer ones without a word",
+            "{} names are exactly 256 bytes long: the writer silently cuts longer ones",
             seen.cut_names
         ));
     }

@@ -1,4 +1,4 @@
-//! What is odd about a file whose header could be read.
+//! Checks of a file whose header could be read: names, places, and where it ends.
 
 use std::collections::HashSet;
 

@@ -199,7 +199,8 @@ pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Ve
     reader.cursor.seek(array.offset);
     let mut out = kind.number().to_le_bytes().to_vec();
     out.extend(array.len.to_le_bytes());
-    let len = usize::try_from(len).map_err(|_| Error::limit("an array beyond all memory"))?;
+    let len = usize::try_from(len)
+        .map_err(|_| Error::limit("an array is longer than this machine can address"))?;
     out.extend_from_slice(reader.cursor.take(len, WHAT)?);
     Ok(Some(out))
 }

@@ -33,9 +33,9 @@ impl<'a> Reader<'a> {
         }
         match version {
             1..=3 => Ok(Self { cursor, budget, version, file_len: input.len() }),
-            0 => Err(Error::malformed("version 0 of GGUF never was").at(4)),
+            0 => Err(Error::malformed("GGUF has no version 0").at(4)),
             _ => Err(Error::unsupported(format!(
-                "version {version} of GGUF is not known, versions 1 to 3 are"
+                "version {version} of GGUF is not supported; versions 1 to 3 are"
             ))
             .at(4)),
         }
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same in bytes.
+    /// How many bytes lengths and counts take.
     pub(super) fn prefix_bytes(&self) -> u64 {
         match self.prefix() {
             Prefix::Four => 4,
@@ -85,7 +85,8 @@ impl<'a> Reader<'a> {
         let len = self.length(what)?;
         self.cursor.expect(len, what)?;
         self.budget.charge(len, what)?;
-        let len = usize::try_from(len).map_err(|_| Error::limit("a string beyond all memory"))?;
+        let len = usize::try_from(len)
+            .map_err(|_| Error::limit("a string is longer than this machine can address"))?;
         let bytes = self.cursor.take(len, what)?;
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.into()),

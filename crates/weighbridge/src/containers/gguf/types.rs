@@ -28,7 +28,7 @@ pub(super) struct Resolved {
 
 /// How many bytes a tensor takes.
 pub(super) enum Size {
-    /// So many.
+    /// Exactly this many bytes.
     Bytes(u64),
     /// Nobody knows; it ends where the next one starts. With the reason.
     Unknown(String),
@@ -191,7 +191,7 @@ fn opaque(name: String, size: Size) -> Resolved {
 
 fn unknown(id: u32) -> String {
     match id {
-        4 | 5 => format!("type {id} was removed from ggml before GGUF was"),
+        4 | 5 => format!("type {id} was removed from ggml before GGUF existed"),
         36..=38 => format!("type {id} was removed from ggml; only BitNet files reuse it"),
         202..=399 => {
             format!("type {id} is not known; ik_llama.cpp interleaves rows with such types")

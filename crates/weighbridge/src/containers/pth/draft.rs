@@ -36,7 +36,7 @@ impl Draft {
         }
     }
 
-    /// The same where that is also a fault of the file.
+    /// A tensor that cannot be read because the file is at fault.
     pub(super) fn faulty(
         shape: Shape,
         stored: StoredType,

@@ -29,7 +29,7 @@ use super::{list, report};
 /// The number that opens a file, lowest byte first.
 pub(super) const MAGIC: [u8; 10] = [0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
 
-/// The same as protocols 0 and 1 spell it.
+/// That number as protocols 0 and 1 spell it.
 pub(super) const MAGIC_TEXT: &[u8] = b"119547037146038801333356";
 
 /// What is read at first where bytes cannot be lent.

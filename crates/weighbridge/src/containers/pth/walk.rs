@@ -13,7 +13,7 @@ use super::pickle::{Id, Node, grow};
 use super::reader::{FREE_WORK, Reader};
 use super::value::{is_simple, key_text};
 
-/// So many metadata entries are kept.
+/// How many metadata entries are kept.
 const MAX_VALUES: u64 = 1000;
 
 const ON_PATH: u8 = 1;

@@ -109,7 +109,7 @@ pub(super) fn data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
     Ok(at.saturating_add(rest as u64))
 }
 
-/// The same for a name that is not UTF-8, and the error for a header that is not there.
+/// Where the data starts for a name that is not UTF-8; an error if no header is there.
 #[cold]
 fn odd_data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
     let header = Local::read(input, at)?;

@@ -199,7 +199,7 @@ impl<'a> Archive<'a> {
         self.recovered
     }
 
-    /// Moves what is odd about the archive into a catalog.
+    /// Moves the findings about the archive into a catalog.
     pub(crate) fn report(&mut self, catalog: &mut Catalog) {
         catalog.findings.append(&mut self.findings);
         if self.prefix > 0 {

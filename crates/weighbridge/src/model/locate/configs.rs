@@ -118,7 +118,7 @@ fn read(path: &Path, name: &str, located: &mut Located, search: &Search<'_>) -> 
         Err(error) if error.kind() == crate::ErrorKind::Limit => return Err(error),
         Err(error) => error.message().to_owned(),
     };
-    let message = format!("{} is of no use: {problem}; fetch it again", shown_name(path));
+    let message = format!("{} cannot be used: {problem}; fetch it again", shown_name(path));
     located.findings.push(Finding::general("bad-config", message));
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::shown_name;
 use crate::catalog::Finding;
 use crate::source::Source;
 
-/// So many findings of one kind are listed; the rest is counted.
+/// How many findings of one kind are listed; the rest is counted.
 const MOST: usize = 50;
 
 type Names<'a> = HashMap<&'a str, u32, foldhash::fast::RandomState>;

@@ -1,4 +1,4 @@
-//! Which files of a directory are the model. The rule is in the documentation of the room.
+//! Which files of a directory are the model. The rule is in the documentation of `locate`.
 
 use std::path::{Path, PathBuf};
 
@@ -105,7 +105,7 @@ fn sets_of(
     Ok(sets)
 }
 
-/// The set of an index, unless the index is of no use.
+/// The set that an index names; a finding if the index cannot be used.
 fn indexed(entry: &Entry, general: &mut Located, search: &Search<'_>) -> Result<Option<Set>> {
     let set = match Index::read(&entry.path, search) {
         Ok(index) => index.into_set(search)?,

@@ -97,7 +97,7 @@ impl Index {
         let name = shortened(name, 200);
         Error::malformed(format!("the index names `{name}`, which lies outside of its folder"))
             .in_file(&self.path)
-            .hint("no honest index does that; do not trust this download")
+            .hint("a genuine index never does that; do not trust this download")
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
     let named: Option<Vec<String>> = match &document {
         Ok(json) => json.as_object().map(|object| object.keys().cloned().collect()),
         Err(error) => {
-            let message = format!("{INDEX} is of no use: {}; every folder counts", error.message());
+            let message =
+                format!("{INDEX} cannot be used: {}; every folder counts", error.message());
             findings.push(Finding::general("bad-config", message));
             None
         }

@@ -11,7 +11,7 @@ use super::shown_name;
 use crate::catalog::Finding;
 use crate::input::EntryKind;
 
-/// So many missing members are findings of their own; the rest is counted.
+/// How many missing files are listed one by one; the rest is counted.
 pub(super) const MOST_MISSING: usize = 100;
 
 /// The endings that downloaders give to what they have not finished.

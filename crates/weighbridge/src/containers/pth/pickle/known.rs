@@ -52,7 +52,7 @@ pub(crate) enum Class {
 pub(crate) enum Rebuild {
     /// (storage, offset, size, strides, ..); the third form has its dtype at place 6.
     Dense,
-    /// The same with a dtype of its own over bytes.
+    /// (storage of bytes, offset, size, strides, dtype, ..).
     DenseTyped,
     /// The first argument is the tensor.
     First,
