@@ -63,6 +63,7 @@ impl fmt::Debug for InspectOptions {
 /// What is inside a model. The field names are the JSON contract.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
+#[non_exhaustive]
 pub struct Report {
     pub path: String,
     pub format: &'static str,
@@ -92,6 +93,7 @@ pub struct Report {
 /// One file of a model.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct FileReport {
     pub path: String,
     pub bytes: u64,
@@ -100,6 +102,7 @@ pub struct FileReport {
 /// All weights of one scheme and variant.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct SchemeReport {
     pub scheme: &'static str,
     pub variant: String,
@@ -111,6 +114,7 @@ pub struct SchemeReport {
 /// The payload a conversion would write.
 #[derive(Debug, Default, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct DecodedBytes {
     pub auto: u64,
     pub bf16: u64,
@@ -121,6 +125,7 @@ pub struct DecodedBytes {
 /// A stored tensor that no weight needs.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct Dropped {
     pub name: String,
     pub reason: String,
@@ -129,6 +134,7 @@ pub struct Dropped {
 /// One weight.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct TensorReport {
     pub name: String,
     pub shape: Vec<u64>,
@@ -143,6 +149,7 @@ pub struct TensorReport {
 /// One stored tensor of a weight.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct PartReport {
     pub name: String,
     pub role: &'static str,

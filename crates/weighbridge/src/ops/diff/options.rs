@@ -9,6 +9,7 @@ use crate::ops::{Select, Work};
 
 /// How far values are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Values {
     /// Not at all: names, shapes, types and metadata only.
     None,

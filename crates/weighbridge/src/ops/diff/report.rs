@@ -17,6 +17,7 @@ const CLOSE_RELATIVE: f64 = 0.05;
 /// How two models compare.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
+#[non_exhaustive]
 pub struct DiffReport {
     pub a: String,
     pub b: String,
@@ -33,6 +34,7 @@ pub struct DiffReport {
 /// Counts, and figures over all weights.
 #[derive(Debug, Default, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct DiffSummary {
     pub compared: u64,
     pub identical: u64,
@@ -53,6 +55,7 @@ pub struct DiffSummary {
 /// The pairs with the worst figures of one kind, the worst first.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct Worst {
     #[serde(serialize_with = "metric_name")]
     pub metric: Metric,
@@ -62,6 +65,7 @@ pub struct Worst {
 /// A pair and the figure.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct WorstTensor {
     pub name: String,
     pub value: f64,
@@ -74,6 +78,7 @@ fn metric_name<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S
 /// A weight that has no counterpart, and needs none.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct Explained {
     pub side: &'static str,
     pub name: String,
@@ -83,6 +88,7 @@ pub struct Explained {
 /// Entries of metadata and configs that are not the same.
 #[derive(Debug, Default, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct DiffMetadata {
     pub only_a: Vec<String>,
     pub only_b: Vec<String>,
@@ -92,6 +98,7 @@ pub struct DiffMetadata {
 /// An entry that both sides have.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct Changed {
     pub key: String,
     pub a: serde_json::Value,
@@ -101,6 +108,7 @@ pub struct Changed {
 /// What two weights are to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Status {
     /// Every number is the same to the bit.
     Identical,
@@ -137,6 +145,7 @@ impl Status {
 /// How two weights compare.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
+#[non_exhaustive]
 pub struct DiffTensor {
     pub name_a: String,
     pub name_b: String,

@@ -10,6 +10,7 @@ use crate::text::escaped;
 /// A figure of a pair, by its name in JSON.
 #[allow(missing_docs)] // The names are the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Metric {
     Cosine,
     MaxAbs,
