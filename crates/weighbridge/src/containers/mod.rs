@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::input::Input;
 use crate::limits::Budget;
-use crate::source::{Format, MetadataArrays};
+use crate::source::{Format, FormatRules};
 
 pub mod apr;
 pub mod conventions;
@@ -78,7 +78,7 @@ pub struct Opening<'a> {
 }
 
 /// A file format.
-pub trait Container: MetadataArrays {
+pub trait Container: FormatRules {
     /// Its name in reports.
     fn name(&self) -> &'static str;
 
@@ -95,7 +95,7 @@ pub trait Container: MetadataArrays {
 /// What a source needs to know of a container.
 #[must_use]
 pub fn format_of(container: &'static dyn Container) -> Format {
-    Format { name: container.name(), arrays: container }
+    Format { name: container.name(), rules: container }
 }
 
 /// The container a file belongs to, by content, and how sure it is; the extension breaks a tie.

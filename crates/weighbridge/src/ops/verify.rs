@@ -82,7 +82,7 @@ type Stored<'m> = (&'m Source, &'m TensorInfo);
 fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<VerifyReport> {
     let mut stored = stored_by_name(output);
     // An array that stands alone has the name of its file.
-    let is_alone = output.format() == "npy";
+    let is_alone = output.sources().iter().any(|source| !source.names_tensors());
     let mut report = VerifyReport {
         ok: false,
         checked: 0,

@@ -28,8 +28,7 @@ pub fn kept_metadata(model: &Model, writer: &dyn Writer, done: &[&str]) -> Resul
     for (key, value, source) in model.metadata() {
         let format = source.format();
         let own = format == writer.format();
-        // What a safetensors file is for, or says of what it no longer holds.
-        let is_past = format == "safetensors" && (done.contains(&key) || key == "format" && !own);
+        let is_past = done.contains(&key) || source.is_own_key(key) && !own;
         if is_past || *value == Value::Null {
             continue;
         }

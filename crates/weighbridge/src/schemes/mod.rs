@@ -74,6 +74,14 @@ pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
     SCHEMES.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
 }
 
+/// Whether the variants of a scheme are types of stored tensors, which no config gives another
+/// meaning.
+#[must_use]
+pub fn is_named_by_type(name: &str) -> bool {
+    let own = |scheme: &&&dyn Scheme| scheme.name() == name;
+    name == plain::NAME || SCHEMES.iter().find(own).is_some_and(|scheme| scheme.is_named_by_type())
+}
+
 /// Whether a scheme decodes layers of that format, as descriptions inside files name it.
 pub(crate) fn decodes_layers_as(format: &str) -> bool {
     SCHEMES.iter().any(|scheme| scheme.layer_formats().contains(&format))

@@ -30,6 +30,11 @@ pub trait Scheme: Sync {
         None
     }
 
+    /// Whether its variants are types of stored tensors, which no config gives another meaning.
+    fn is_named_by_type(&self) -> bool {
+        false
+    }
+
     /// Whether [`bid`](Self::bid) could say anything about a model of that summary. Saying yes is
     /// always right; saying no keeps opening such models cheap.
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool;

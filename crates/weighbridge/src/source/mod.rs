@@ -9,15 +9,15 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
 
-mod arrays;
 mod fetch;
+mod format;
 mod gather;
 mod members;
 mod row_major;
 mod strides;
 
-pub use arrays::{Format, MetadataArrays};
 pub(crate) use fetch::{Wanted, fetch_all};
+pub use format::{Format, FormatRules};
 use members::Members;
 
 /// Equally long, equally spaced pieces of one tensor's image.

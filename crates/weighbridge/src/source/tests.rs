@@ -12,9 +12,9 @@ use crate::error::ErrorKind;
 /// A format without metadata arrays.
 struct Plain;
 
-impl MetadataArrays for Plain {}
+impl FormatRules for Plain {}
 
-const PLAIN: Format = Format { name: "plain", arrays: &Plain };
+const PLAIN: Format = Format { name: "plain", rules: &Plain };
 
 fn contents(len: usize) -> Vec<u8> {
     (0u32..).take(len).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect()

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::io::{self, Write};
 
+use weighbridge::internals::schemes;
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric, Status};
 
@@ -163,9 +164,9 @@ fn table(out: &mut dyn Write, page: &Page, tensors: &[&DiffTensor]) -> io::Resul
 
 /// `Q4_K`, `gptq 4bit-g128`.
 pub(super) fn kind(scheme: &str, variant: &str) -> String {
-    match scheme {
-        "plain" | "ggml" => escaped(variant).into_owned(),
-        _ => format!("{scheme} {}", escaped(variant)),
+    match schemes::is_named_by_type(scheme) {
+        true => escaped(variant).into_owned(),
+        false => format!("{scheme} {}", escaped(variant)),
     }
 }
 

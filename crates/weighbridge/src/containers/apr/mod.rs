@@ -19,7 +19,7 @@ use crate::catalog::{ArrayRef, Catalog, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
-use crate::source::MetadataArrays;
+use crate::source::FormatRules;
 
 use super::{Container, Conventions, Opening, Probe, Recognition};
 
@@ -68,7 +68,7 @@ impl Container for Apr {
     }
 }
 
-impl MetadataArrays for Apr {
+impl FormatRules for Apr {
     fn array(
         &self,
         input: &Input,

@@ -276,7 +276,9 @@ fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
     for ((id, name), count) in &seen.foreign {
         let also = match (id, &**name) {
             (8, "APR_Q4") => "; some writers meant Q4_K by it, which can have the same size",
-            (9, "APR_Q8") => "; ggml means Q8_1 by it, which has another size but for 32 elements",
+            (9, "APR_Q8") => {
+                "; elsewhere it means Q8_1, which has another size but for 32 elements"
+            }
             _ => "",
         };
         catalog.notes.push(format!(

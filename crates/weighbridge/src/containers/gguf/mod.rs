@@ -30,7 +30,7 @@ use crate::cursor::Endian;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
-use crate::source::MetadataArrays;
+use crate::source::FormatRules;
 use crate::text::shortened;
 
 use super::{Container, Conventions, Opening, Probe, Recognition};
@@ -77,7 +77,7 @@ impl Container for Gguf {
     }
 }
 
-impl MetadataArrays for Gguf {
+impl FormatRules for Gguf {
     fn array(
         &self,
         input: &Input,

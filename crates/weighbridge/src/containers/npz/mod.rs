@@ -13,7 +13,7 @@ use crate::catalog::{Catalog, Run};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
-use crate::source::MetadataArrays;
+use crate::source::FormatRules;
 
 use super::zip::{self, Archive};
 use super::{Container, Conventions, Opening, Probe, Recognition};
@@ -78,7 +78,11 @@ impl Container for Npy {
     }
 }
 
-impl MetadataArrays for Npy {}
+impl FormatRules for Npy {
+    fn names_tensors(&self) -> bool {
+        false
+    }
+}
 
 /// `numpy.save` called again on an open file puts one array behind the other.
 fn note_next(catalog: &mut Catalog, input: &Input) {
@@ -155,7 +159,7 @@ impl Container for Npz {
     }
 }
 
-impl MetadataArrays for Npz {}
+impl FormatRules for Npz {}
 
 /// An answer from the first bytes alone, which spares reading the directory twice.
 fn glimpse(head: &[u8]) -> Option<Recognition> {

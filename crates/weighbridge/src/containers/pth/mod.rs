@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, Finding};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
-use crate::source::MetadataArrays;
+use crate::source::FormatRules;
 
 use super::npz;
 use super::zip::{Archive, first_members, looks_like_zip};
@@ -87,7 +87,7 @@ impl Container for Pth {
     }
 }
 
-impl MetadataArrays for Pth {}
+impl FormatRules for Pth {}
 
 /// The names of the first members tell as a rule; otherwise the directory does.
 fn recognize_zip(probe: &Probe<'_>) -> Recognition {

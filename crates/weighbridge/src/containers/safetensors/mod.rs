@@ -13,7 +13,7 @@
 use crate::catalog::{Catalog, Finding};
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::source::MetadataArrays;
+use crate::source::FormatRules;
 
 use super::{Container, Conventions, Opening, Probe, Recognition};
 
@@ -72,7 +72,12 @@ impl Container for Safetensors {
     }
 }
 
-impl MetadataArrays for Safetensors {}
+impl FormatRules for Safetensors {
+    /// Says which framework the file is for.
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["format"]
+    }
+}
 
 /// Compares the end of the last tensor with the end of the file.
 fn check_end(catalog: &mut Catalog, data_start: u64, len: Option<u64>) {

@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::pipeline::Tiled;
-use crate::schemes::plain;
+use crate::schemes::{self, plain};
 use crate::source::{Access, Slab, Source};
 
 /// Bytes of each side that are compared at once: both stay in the second cache.
@@ -33,7 +33,7 @@ impl<'m> Bytes<'m> {
     /// Of two weights whose bytes, if they are the same, are the same numbers; otherwise nothing.
     pub(super) fn of(a: &'m Weight, b: &'m Weight, same_words: bool) -> Option<Self> {
         // Of other schemes, configs and metadata may say how the bytes are read.
-        let speaks_for_itself = [plain::NAME, "ggml"].contains(&a.scheme());
+        let speaks_for_itself = schemes::is_named_by_type(a.scheme());
         let is_alike = a.scheme() == b.scheme()
             && a.variant() == b.variant()
             && a.shape() == b.shape()

@@ -72,6 +72,10 @@ impl Scheme for Ggml {
         summary.has_blocks()
     }
 
+    fn is_named_by_type(&self) -> bool {
+        true
+    }
+
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
         for &(id, info) in evidence.tensors() {
             let (variant, recipe) = match &info.stored {

@@ -1,4 +1,5 @@
-//! Metadata arrays that a header left unread, such as a vocabulary.
+//! What a source asks of its file's format, above all metadata arrays that the header left unread
+//! (a vocabulary).
 
 use super::Source;
 use crate::catalog::{ArrayRef, Catalog, Value};
@@ -11,12 +12,22 @@ use crate::limits::Limits;
 pub struct Format {
     /// Its name in reports.
     pub name: &'static str,
-    /// How metadata arrays are read.
-    pub arrays: &'static dyn MetadataArrays,
+    /// How its files are read further.
+    pub rules: &'static dyn FormatRules,
 }
 
-/// Reads metadata arrays out of the files of one format.
-pub trait MetadataArrays: Sync {
+/// What holds for the files of one format.
+pub trait FormatRules: Sync {
+    /// Whether tensors have names in the file. Otherwise a lone one is called as its file is.
+    fn names_tensors(&self) -> bool {
+        true
+    }
+
+    /// Metadata keys that mean something in files of this format only.
+    fn own_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The elements of an array that the header left unread.
     fn array(
         &self,
@@ -40,10 +51,22 @@ pub trait MetadataArrays: Sync {
 }
 
 impl Source {
+    /// Whether tensors have names in the file.
+    #[must_use]
+    pub fn names_tensors(&self) -> bool {
+        self.format.rules.names_tensors()
+    }
+
+    /// Whether a metadata key means something in files of this format only.
+    #[must_use]
+    pub fn is_own_key(&self, key: &str) -> bool {
+        self.format.rules.own_keys().contains(&key)
+    }
+
     /// The elements of a metadata array that was left in the file.
     pub fn array(&self, array: &ArrayRef) -> Result<Vec<Value>> {
         self.format
-            .arrays
+            .rules
             .array(&self.input, &self.catalog, array, &self.limits)
             .map_err(|e| e.in_file(self.input.name()))
     }
@@ -51,7 +74,7 @@ impl Source {
     /// The bytes of a metadata array, if a new file of this format has it in the same form.
     pub fn raw_array(&self, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
         self.format
-            .arrays
+            .rules
             .raw_array(&self.input, array, &self.limits)
             .map_err(|e| e.in_file(self.input.name()))
     }
