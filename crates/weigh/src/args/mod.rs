@@ -1,8 +1,8 @@
 //! What can be typed.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, ValueEnum};
 
-use crate::commands::{Convert, Diff, Inspect, Verify};
+use crate::commands::Command;
 
 mod formats;
 mod limits;
@@ -31,25 +31,6 @@ pub(crate) struct Args {
 
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Say what a model is and what it holds, from its headers alone
-    Inspect(Box<Inspect>),
-    /// Write a model's weights as plain numbers into a new file or directory
-    Convert(Box<Convert>),
-    /// Turn a quantized model into plain numbers, a directory with all its files
-    Dequantize(Box<Convert>),
-    /// Compare two models by structure, metadata and values, across formats and precisions
-    Diff(Box<Diff>),
-    /// Recompute every weight of a model, and compare an output with it bit for bit
-    Verify(Box<Verify>),
-    /// Print a completion script for a shell
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,11 +1,11 @@
-//! The verbs, one file each, and what they have in common: the exit code.
+//! The verbs, one folder each, and what they have in common: the exit code.
 
 use std::io;
 
+use clap::Subcommand;
 use convert::Verb;
 use weighbridge::ops::{self, Conversion};
 
-use crate::args::Command;
 use crate::terminal;
 
 mod completions;
@@ -17,10 +17,25 @@ mod stdin;
 mod stop;
 mod verify;
 
-pub(crate) use convert::Convert;
-pub(crate) use diff::Diff;
-pub(crate) use inspect::Inspect;
-pub(crate) use verify::Verify;
+/// The verbs. A new one is its `mod` line, its variant here and its arm in [`run`].
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Say what a model is and what it holds, from its headers alone
+    Inspect(Box<inspect::Inspect>),
+    /// Write a model's weights as plain numbers into a new file or directory
+    Convert(Box<convert::Convert>),
+    /// Turn a quantized model into plain numbers, a directory with all its files
+    Dequantize(Box<convert::Convert>),
+    /// Compare two models by structure, metadata and values, across formats and precisions
+    Diff(Box<diff::Diff>),
+    /// Recompute every weight of a model, and compare an output with it bit for bit
+    Verify(Box<verify::Verify>),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
 
 /// The exit code after an error.
 const FAILED: u8 = 2;

@@ -16,6 +16,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::output::{Destination, Memory as InMemory, Stream, WriteOrder};
+use crate::schemes::{EncodedTensor, Encoder, Groups, WeightEncoder};
 use crate::source::Slab;
 
 /// ggml's blocks of 32 numbers: a scale in half precision and a byte for each.

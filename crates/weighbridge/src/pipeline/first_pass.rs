@@ -2,8 +2,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::encoder::WeightEncoder;
 use crate::error::{Error, Result};
+use crate::schemes::WeightEncoder;
 
 /// An encoder at work, and how much of the first pass is left.
 pub(super) struct FirstPass {

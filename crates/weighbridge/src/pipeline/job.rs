@@ -5,12 +5,13 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::cut::Cut;
-use super::encoder::{Encoding, Groups};
+use super::encoding::Encoding;
 use crate::catalog::{Shape, TensorInfo};
 use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
+use crate::schemes::Groups;
 use crate::schemes::TensorId;
 use crate::source::Source;
 

@@ -7,7 +7,7 @@
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
 mod cut;
-mod encoder;
+mod encoding;
 mod files;
 mod first_pass;
 mod job;
@@ -27,7 +27,7 @@ mod tiling;
 mod worker;
 
 pub use cut::Cut;
-pub use encoder::{EncodedTensor, Encoder, Encoding, Groups, WeightEncoder};
+pub use encoding::Encoding;
 pub(crate) use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::cut::{Cut, check_memory};
-use super::encoder::{Encoder, Encoding, Groups};
+use super::encoding::Encoding;
 use super::job::{Action, Job, Origin, OutputTensor};
 use super::memory::{self, Memory};
 use super::shards::Spread;
@@ -16,7 +16,7 @@ use crate::containers::writing::{About, Entries, Held, Layout, Planned, Writer};
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::schemes::{TensorId, plain};
+use crate::schemes::{Encoder, Groups, TensorId, plain};
 use crate::source::Source;
 use crate::text::escaped;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use half::{bf16, f16};
 use smallvec::SmallVec;
 
-use super::encoder::Encoding;
+use super::encoding::Encoding;
 use super::first_pass::FirstPass;
 use super::job::{Action, Job, OutputTensor};
 use super::jobs::JobTiles;

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use super::Located;
 use super::search::Search;
 use super::stores::Stores;
-use super::{Located, hub, ollama, path};
 use crate::error::Result;
 
 /// Turns what was typed into models; `None` if it is nothing that this resolver knows. One whose
@@ -13,7 +13,7 @@ use crate::error::Result;
 type Resolver = fn(&Typed<'_>, &Search<'_>) -> Result<Option<Vec<Located>>>;
 
 /// Every resolver, in the order they are asked.
-const RESOLVERS: &[Resolver] = &[path::resolve, ollama::resolve, hub::resolve];
+const RESOLVERS: &[Resolver] = &[super::path::resolve, super::ollama::resolve, super::hub::resolve];
 
 /// What was typed, and where names are looked up.
 pub(super) struct Typed<'a> {
