@@ -1,9 +1,9 @@
 //! Rules of the source that no compiler checks: sizes, arrows between modules, where systems and
 //! instruction sets may be named, and which words literals may not contain.
 //!
-//! `exceptions.txt` lists what may stay, each with its reason. `violations.txt` lists what is still to
-//! be mended. A violation in neither list fails, and so does a line of either that no longer
-//! applies: `BLESS=1 cargo test -p weighbridge --test library architecture` deletes it.
+//! `exceptions.txt` lists what may break a rule, each with its reason. Any other violation fails, and
+//! so does a line of the list that no longer applies: `BLESS=1 cargo test -p weighbridge --test
+//! library architecture` deletes it.
 
 mod arrows;
 mod places;
@@ -17,16 +17,16 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::common::root;
 
-const LISTS: [&str; 2] = ["violations.txt", "exceptions.txt"];
+const LIST: &str = "tests/library/architecture/exceptions.txt";
 
-/// Held while a list is written.
+/// Held while the list is written.
 static WRITING: Mutex<()> = Mutex::new(());
 
-fn read(list: &str) -> String {
-    std::fs::read_to_string(root().join("tests/library/architecture").join(list)).unwrap()
+fn read() -> String {
+    std::fs::read_to_string(root().join(LIST)).unwrap()
 }
 
-/// Holds what a rule found against both lists. A violation is one line: the rule's name, and what
+/// Holds what a rule found against the list. A violation is one line: the rule's name, and what
 /// breaks it, without line numbers.
 fn check(rule: &str, found: BTreeMap<String, String>) {
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,7 @@ fn check(rule: &str, found: BTreeMap<String, String>) {
         .collect();
     assert!(
         new.is_empty() && gone.is_empty(),
-        "{} new violations:\n{}\n{} lines of the lists no longer apply, delete them:\n{}",
+        "{} new violations:\n{}\n{} lines of the list no longer apply, delete them:\n{}",
         new.len(),
         new.join("\n"),
         gone.len(),
@@ -54,39 +54,35 @@ fn check(rule: &str, found: BTreeMap<String, String>) {
     );
 }
 
-/// Deletes from both lists what a rule no longer finds.
+/// Deletes from the list what a rule no longer finds.
 fn forget(rule: &str, found: &BTreeMap<String, String>) {
-    for list in LISTS {
-        let text = read(list);
-        let stays = |line: &&str| entry(rule, line).is_none_or(|entry| found.contains_key(entry));
-        let kept: String = text.split_inclusive('\n').filter(stays).collect();
-        if kept != text {
-            std::fs::write(root().join("tests/library/architecture").join(list), kept).unwrap();
-        }
+    let text = read();
+    let stays = |line: &&str| entry(rule, line).is_none_or(|entry| found.contains_key(entry));
+    let kept: String = text.split_inclusive('\n').filter(stays).collect();
+    if kept != text {
+        std::fs::write(root().join(LIST), kept).unwrap();
     }
 }
 
-/// What a line of a list says about a rule, without the reason.
+/// What a line of the list says about a rule, without the reason.
 fn entry<'a>(rule: &str, line: &'a str) -> Option<&'a str> {
     let entry = line.split("  ").next()?;
     Some(entry.strip_prefix(rule)?.strip_prefix(' ')?.trim())
 }
 
-/// What both lists hold for a rule. In `exceptions.txt` the reason follows after two blanks.
+/// What the list holds for a rule. The reason follows after two blanks.
 fn listed(rule: &str) -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
-    for list in LISTS {
-        for line in read(list).lines() {
-            let Some(entry) = entry(rule, line) else { continue };
-            let reason = line.split_once("  ").map_or("", |(_, reason)| reason);
-            assert!(list == LISTS[0] || !reason.trim().is_empty(), "no reason: {line}");
-            assert!(lines.insert(entry.to_owned()), "{line} is listed twice");
-        }
+    for line in read().lines() {
+        let Some(entry) = entry(rule, line) else { continue };
+        let reason = line.split_once("  ").map_or("", |(_, reason)| reason);
+        assert!(!reason.trim().is_empty(), "no reason: {line}");
+        assert!(lines.insert(entry.to_owned()), "{line} is listed twice");
     }
     lines
 }
 
-/// Every rule that a line of the lists may name.
+/// Every rule that a line of the list may name.
 const RULES: [&str; 9] = [
     "file-lines",
     "function-lines",
@@ -100,11 +96,9 @@ const RULES: [&str; 9] = [
 ];
 
 #[test]
-fn lists_name_rules_that_exist() {
-    for list in LISTS {
-        for line in read(list).lines() {
-            let rule = line.split(' ').next().unwrap();
-            assert!(line.starts_with('#') || line.is_empty() || RULES.contains(&rule), "{line}");
-        }
+fn the_list_names_rules_that_exist() {
+    for line in read().lines() {
+        let rule = line.split(' ').next().unwrap();
+        assert!(line.starts_with('#') || line.is_empty() || RULES.contains(&rule), "{line}");
     }
 }
