@@ -46,7 +46,7 @@ pub fn open(path: impl AsRef<Path>) -> Model {
 }
 
 pub fn fails(path: impl AsRef<Path>) -> Error {
-    options().open(path).err().expect("this must not open")
+    options().open(path).expect_err("this must not open")
 }
 
 /// The names of a model's files.

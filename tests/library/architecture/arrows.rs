@@ -39,7 +39,7 @@ fn arrows_point_one_way() {
             }
         }
     }
-    check("arrow", found);
+    check("arrow", &found);
 }
 
 /// Modules of one height form no circle. (Circles through several heights have an arrow upwards.)
@@ -57,7 +57,7 @@ fn no_modules_form_a_circle() {
             }
         }
     }
-    check("cycle", found);
+    check("cycle", &found);
 }
 
 fn reaches(from: &str, to: &str, arrows: &[&(String, String)]) -> bool {

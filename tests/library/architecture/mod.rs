@@ -28,10 +28,10 @@ fn read() -> String {
 
 /// Holds what a rule found against the list. A violation is one line: the rule's name, and what
 /// breaks it, without line numbers.
-fn check(rule: &str, found: BTreeMap<String, String>) {
+fn check(rule: &str, found: &BTreeMap<String, String>) {
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     if std::env::var_os("BLESS").is_some() {
-        forget(rule, &found);
+        forget(rule, found);
     }
     let listed = listed(rule);
     let new: Vec<String> = found

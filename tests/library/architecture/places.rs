@@ -16,7 +16,7 @@ fn instruction_sets_stay_in_their_folder() {
             found.insert(file.path.clone(), format!("line {line}"));
         }
     }
-    check("intrinsics", found);
+    check("intrinsics", &found);
 }
 
 fn first_intrinsic(tokens: &[Token]) -> Option<usize> {
@@ -42,7 +42,7 @@ fn operating_systems_stay_in_their_folder() {
             found.insert(file.path.clone(), format!("line {line}"));
         }
     }
-    check("system", found);
+    check("system", &found);
 }
 
 fn first_system(file: &SourceFile) -> Option<usize> {

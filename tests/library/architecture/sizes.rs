@@ -23,7 +23,7 @@ fn no_file_is_too_long() {
             found.insert(shown(&path), format!("{lines} lines"));
         }
     }
-    check("file-lines", found);
+    check("file-lines", &found);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn no_function_is_too_long() {
             }
         }
     }
-    check("function-lines", found);
+    check("function-lines", &found);
 }
 
 /// The functions with a body, and how many lines each has, signature and body.
@@ -88,7 +88,7 @@ fn every_test_file_is_compiled() {
             found.insert(shown(&path), "no `mod` line and no `[[test]]` names it".to_owned());
         }
     }
-    check("orphan", found);
+    check("orphan", &found);
 }
 
 fn declares(folder: &Path, module: &str) -> bool {

@@ -60,7 +60,7 @@ pub fn program_files() -> Vec<SourceFile> {
     let mut files = Vec::new();
     for path in rust_files(&[LIBRARY, COMMAND]) {
         let text = std::fs::read_to_string(&path).unwrap();
-        let (tokens, modules) = without_tests(tokens(&text));
+        let (tokens, modules) = without_tests(&tokens(&text));
         let home = home_of_modules(&path);
         only_tests.extend(modules.iter().map(|module| shown(&home.join(module))));
         files.push(SourceFile { path: shown(&path), tokens });
@@ -83,7 +83,7 @@ fn home_of_modules(path: &Path) -> PathBuf {
 
 /// The tokens without items under `#[cfg(test)]`, and the names of the modules among these that
 /// are files.
-fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
+fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>) {
     let (mut kept, mut modules) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < tokens.len() {
@@ -92,7 +92,7 @@ fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
             at += 1;
             continue;
         }
-        let end = end_of_item(&tokens, at);
+        let end = end_of_item(tokens, at);
         let item = &tokens[at..=end];
         if let [.., keyword, name, semicolon] = item
             && keyword.is_word("mod")
@@ -143,7 +143,7 @@ fn test_code_is_left_out() {
         #[cfg(test)] fn in_test(x: [u8; 4]) -> u8 { x[0] }
         #[cfg(unix)] fn kept() {}
     "#;
-    let (kept, modules) = without_tests(tokens(source));
+    let (kept, modules) = without_tests(&tokens(source));
     let words: Vec<&str> = kept.iter().filter_map(Token::word).collect();
     assert_eq!(words, ["cfg", "unix", "fn", "kept"]);
     assert_eq!(modules, ["tests"]);

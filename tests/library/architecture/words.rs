@@ -66,7 +66,7 @@ fn formats_and_schemes_are_named_at_home_only() {
             }
         }
     }
-    check("name", found);
+    check("name", &found);
 }
 
 fn is_below(path: &str, folder: &str) -> bool {
@@ -101,7 +101,7 @@ fn the_library_does_not_speak_of_the_command() {
             }
         }
     }
-    check("flag", found);
+    check("flag", &found);
 }
 
 /// The flags in a text, and the command's name.

@@ -198,14 +198,14 @@ mod tests {
     fn one_at_a_time_where_that_is_wanted() {
         let slow = Slow::new();
         let how = Requests { max_gap: 0, max_len: 0, parallel: 1 };
-        assert_eq!(slow.fetch(&[3..5], how), [3..4, 4..5]);
+        assert_eq!(slow.fetch(std::slice::from_ref(&(3..5)), how), [3..4, 4..5]);
         assert_eq!(slow.most_under_way.load(Ordering::SeqCst), 1);
     }
 
     #[test]
     fn the_first_failure_ends_it() {
         let slow = Slow::new();
-        let mut out = vec![0; 64];
+        let mut out = [0; 64];
         let ranges = out.chunks_mut(8).zip(0..);
         let mut ranges: Vec<ReadRange<'_>> =
             ranges.map(|(out, i)| ReadRange { offset: 99_000 + i * 1000, out }).collect();

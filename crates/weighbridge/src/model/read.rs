@@ -20,6 +20,9 @@ const WORTH_A_THREAD: usize = 4 << 20;
 /// Bytes of output that a thread makes at once, so that what they are made from stays small.
 const STEP: u64 = 1 << 20;
 
+/// Makes some rows, into the slice that holds them.
+type MakeRows<'a, T> = &'a mut dyn FnMut(Range<u64>, &mut [T]) -> Result<()>;
+
 /// Makes some rows, into a slice that holds exactly those.
 type Make<'a, T> = &'a (dyn Fn(Range<u64>, &mut [T]) -> Result<()> + Sync);
 
@@ -153,7 +156,7 @@ impl Weight {
         rows: Range<u64>,
         row_bytes: u64,
         out: &mut [T],
-        make: &mut dyn FnMut(Range<u64>, &mut [T]) -> Result<()>,
+        make: MakeRows<'_, T>,
     ) -> Result<()> {
         let count = rows.end - rows.start;
         // Few rows of what lies across its stored rows are many small reads.
@@ -195,7 +198,7 @@ impl Weight {
                 .collect();
             let joined =
                 spawned.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
-            joined.fold(Ok(()), |all, one| all.and(one))
+            joined.fold(Ok(()), std::result::Result::and)
         })
     }
 

@@ -225,7 +225,6 @@ mod tests {
         stream.finish(4 + tiles * 3 + 4).unwrap();
         let body: Vec<u8> = (0..tiles).flat_map(|turn| [turn.to_le_bytes()[0], 1, 2]).collect();
         drop(file);
-        drop(to);
         assert!(out == [b"head", &body[..], b"tail"].concat());
     }
 
@@ -248,7 +247,6 @@ mod tests {
         });
         drop(stream);
         drop(file);
-        drop(to);
         assert_eq!(out.len(), 2 * large.len() + 2);
         assert_eq!((out[0], out[out.len() - 1]), (9, 1));
     }

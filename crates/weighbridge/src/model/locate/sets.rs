@@ -74,7 +74,7 @@ pub(super) fn group(candidates: &[&Entry], search: &Search<'_>) -> Vec<Set> {
             None => {}
         }
     }
-    sets.extend(series.into_values().map(|(shard, members)| complete(shard, members, search)));
+    sets.extend(series.into_values().map(|(shard, members)| complete(&shard, members, search)));
     sets.retain(|set| !set.files.is_empty());
     sets
 }
@@ -90,7 +90,7 @@ pub(super) fn together(entries: &[&Entry]) -> Option<Set> {
 }
 
 /// A series in order, with what it lacks.
-fn complete(shard: Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>) -> Set {
+fn complete(shard: &Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>) -> Set {
     members.sort_by_key(|(index, _)| *index);
     let lowest = members.first().map_or(1, |(index, _)| *index);
     let there: Vec<u32> = members.iter().filter(|m| m.1.is_file()).map(|m| m.0).collect();

@@ -129,7 +129,7 @@ impl<'m> Seen<'m> {
             at += from.end - from.start;
             out = rest;
             match self.row {
-                None => T::decode(&self.weight, self.stretch(from, tile), first, kept)?,
+                None => T::decode(self.weight, self.stretch(from, tile), first, kept)?,
                 Some(_) => {
                     let start = to_len(from.start - held.start)?;
                     first.copy_from_slice(&panel[start..start + first.len()]);
@@ -179,7 +179,7 @@ impl<'m> Seen<'m> {
         if shelf.held != wanted {
             shelf.held = 0..0;
             shelf.panel.resize(to_len(wanted.end - wanted.start)?, T::default());
-            T::decode(&self.weight, Stretch::Rows(rows), &mut shelf.panel, kept)?;
+            T::decode(self.weight, Stretch::Rows(rows), &mut shelf.panel, kept)?;
             shelf.held = wanted;
         }
         Ok(())
@@ -197,12 +197,12 @@ impl<'m> Seen<'m> {
         if self.row.is_some() {
             // Such a block has whole rows.
             let rows = self.view.row(block.rows.start)..self.view.row(block.rows.end - 1) + 1;
-            return T::decode(&self.weight, Stretch::Rows(rows), &mut shelf.seen, kept);
+            return T::decode(self.weight, Stretch::Rows(rows), &mut shelf.seen, kept);
         }
         for (row, out) in block.rows.clone().zip(shelf.seen.chunks_exact_mut(width.max(1))) {
             let start = self.view.row(row) * self.view.row_len();
             let elements = start + block.columns.start..start + block.columns.end;
-            T::decode(&self.weight, Stretch::Elements(elements), out, kept)?;
+            T::decode(self.weight, Stretch::Elements(elements), out, kept)?;
         }
         Ok(())
     }
@@ -223,14 +223,14 @@ impl<'m> Seen<'m> {
         match self.row {
             // Such a block has whole columns.
             Some(_) => {
-                T::decode(&self.weight, Stretch::Rows(block.columns.clone()), unturned, kept)?;
+                T::decode(self.weight, Stretch::Rows(block.columns.clone()), unturned, kept)?;
             }
             None => {
                 let outs = unturned.chunks_exact_mut(height.max(1));
                 for (column, out) in block.columns.clone().zip(outs) {
                     let start = column * stored_row;
                     let elements = start + block.rows.start..start + block.rows.end;
-                    T::decode(&self.weight, Stretch::Elements(elements), out, kept)?;
+                    T::decode(self.weight, Stretch::Elements(elements), out, kept)?;
                 }
             }
         }

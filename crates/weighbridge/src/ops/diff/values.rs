@@ -62,7 +62,7 @@ impl<'m> Values<'m> {
             a.check_memory(&tiling.tile(0))?;
             b.check_memory(&tiling.tile(0))?;
         }
-        let precision = Precision::of(&a.weight, &b.weight);
+        let precision = Precision::of(a.weight, b.weight);
         Ok(Self::of([Some(a), Some(b)], tiling, precision))
     }
 
@@ -72,7 +72,7 @@ impl<'m> Values<'m> {
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
         }
-        let precision = Precision::of(&a.weight, &a.weight);
+        let precision = Precision::of(a.weight, a.weight);
         Ok(Self::of([Some(a), None], tiling, precision))
     }
 
