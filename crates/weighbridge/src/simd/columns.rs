@@ -7,6 +7,7 @@ pub(crate) const EIGHT: usize = 8;
 
 /// Some rows of eight columns: 32-bit words that hold consecutive rows of their column, low bits
 /// first.
+#[derive(Clone, Copy)]
 pub(crate) struct EightColumns<'a, R, const STRIDE: usize> {
     /// Bits of a code, which divide 32.
     pub bits: u32,
@@ -61,7 +62,7 @@ impl<'a, R: Fn(usize) -> &'a [u8], const STRIDE: usize> EightColumns<'a, R, STRI
 /// Decodes eight columns side by side: eight numbers of `out` for each row of codes.
 pub(crate) fn decode_eight_columns<'a, T: Number, const STRIDE: usize>(
     level: Level,
-    codes: &EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+    codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
     out: &mut [T],
 ) {
     run(level, Decode { codes, out });
@@ -69,7 +70,8 @@ pub(crate) fn decode_eight_columns<'a, T: Number, const STRIDE: usize>(
 
 /// The task of [`decode_eight_columns`].
 struct Decode<'t, 'a, R, T, const STRIDE: usize> {
-    codes: &'t EightColumns<'a, R, STRIDE>,
+    // By value: what is written cannot lie there, so that it stays in registers.
+    codes: EightColumns<'a, R, STRIDE>,
     out: &'t mut [T],
 }
 

@@ -132,7 +132,7 @@ pub(crate) trait Isa: BlockForms {
     #[inline(always)]
     fn eight_columns<'a, T: Number, const STRIDE: usize>(
         self,
-        codes: &EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+        codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
         out: &mut [T],
     ) {
         codes.define(out);

@@ -87,13 +87,14 @@ impl EightOutputs<'_> {
         let rows = self.inputs.len();
         (0..EIGHT).for_each(|row| simd::prefetch(level, &out[row * stride..][..rows]));
         let first = self.inputs.start / (32 / self.bits as usize);
+        let (codes, column) = (self.codes, self.column);
         let columns = EightColumns::<_, BLOCK> {
             bits: self.bits,
-            words: |row| &self.codes.row(first + row)[4 * self.column..],
+            words: move |row| &codes.row(first + row)[4 * column..],
             groups: self.groups,
             factors: self.factors,
         };
-        simd::decode_eight_columns(level, &columns, &mut tile[..EIGHT * rows]);
+        simd::decode_eight_columns(level, columns, &mut tile[..EIGHT * rows]);
         let sides = Sides { rows, columns: EIGHT, from: EIGHT, to: stride };
         simd::transpose(level, sides, tile, out);
     }

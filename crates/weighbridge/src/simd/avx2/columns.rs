@@ -161,7 +161,7 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
 /// Decodes eight columns side by side.
 #[inline(always)]
 pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
-    codes: &EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+    codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
     out: &mut [T],
 ) {
     // SAFETY: registers only.

@@ -123,7 +123,7 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn eight_columns<'a, T: Number, const STRIDE: usize>(
         self,
-        codes: &EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+        codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
         out: &mut [T],
     ) {
         // SAFETY: the CPU has the instructions.
