@@ -88,7 +88,9 @@ pub fn safetensors_layout(
 ) -> std::io::Result<weighbridge::internals::containers::writing::Layout> {
     use weighbridge::catalog::{Value, element_count};
     use weighbridge::internals::containers::safetensors::Safetensors;
-    use weighbridge::internals::containers::writing::{About, Held, Planned, Writer as _};
+    use weighbridge::internals::containers::writing::{
+        FileContext, MetadataValue, Planned, Writer as _,
+    };
     use weighbridge::internals::dtype::StoredType;
     let stored: Vec<_> = tensors.iter().map(|tensor| StoredType::Element(tensor.1)).collect();
     let planned: Vec<_> = tensors
@@ -101,9 +103,9 @@ pub fn safetensors_layout(
             bytes: element_count(shape).and_then(|n| dtype.bytes_for(n)).unwrap_or(0),
         })
         .collect();
-    let metadata = [("format".to_owned(), Held::Value(Value::text(format)))];
+    let metadata = [("format".to_owned(), MetadataValue::Value(Value::text(format)))];
     let about =
-        About { metadata: &metadata, part: (0, 1), tensors: tensors.len(), streamed: false };
+        FileContext { metadata: &metadata, part: (0, 1), tensors: tensors.len(), streamed: false };
     Safetensors.lay_out(&planned, &about).map_err(std::io::Error::other)
 }
 

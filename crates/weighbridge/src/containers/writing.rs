@@ -39,14 +39,14 @@ pub struct Planned<'a> {
 
 /// A metadata value on its way into a file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Held {
+pub enum MetadataValue {
     /// A value.
     Value(Value),
     /// A long array of a file of the same format, as that format stores it.
     Raw(Vec<u8>),
 }
 
-impl Held {
+impl MetadataValue {
     /// The value, unless it is raw.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
@@ -58,13 +58,13 @@ impl Held {
 }
 
 /// Metadata, in order.
-pub type Entries = Vec<(String, Held)>;
+pub type Entries = Vec<(String, MetadataValue)>;
 
 /// What else a file holds, and which file it is.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct FileContext<'a> {
     /// Metadata, in order.
-    pub metadata: &'a [(String, Held)],
+    pub metadata: &'a [(String, MetadataValue)],
     /// Which of how many files this is, counted from 0.
     pub part: (usize, usize),
     /// How many tensors all files together have.
@@ -134,7 +134,7 @@ pub trait Writer: Sync {
     }
 
     /// Places tensors in a file.
-    fn lay_out(&self, tensors: &[Planned<'_>], about: &About<'_>) -> Result<Layout>;
+    fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout>;
 
     /// Whether a model may be spread over several files.
     fn splits(&self) -> bool {

@@ -26,7 +26,7 @@ mod weights;
 
 pub use locate::Stores;
 pub use options::OpenOptions;
-pub(crate) use readahead::Ahead;
+pub(crate) use readahead::Readahead;
 pub use select::Select;
 pub use weight::{Scratch, Weight};
 pub use weights::{SelectedWeights, Weights};

@@ -160,7 +160,7 @@ impl Weight {
     ) -> Result<()> {
         let count = rows.end - rows.start;
         // Few rows of what lies across its stored rows are many small reads.
-        let step = if self.is_turned() { count } else { STEP / row_bytes.max(1) };
+        let step = if self.is_transposed() { count } else { STEP / row_bytes.max(1) };
         let step = step.clamp(1, count.max(1));
         let len = usize::try_from(out.len() as u64 / count.max(1) * step).unwrap_or(usize::MAX);
         if count == 0 || len == 0 {

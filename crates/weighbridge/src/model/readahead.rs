@@ -13,7 +13,7 @@ use crate::source::Slab;
 
 /// The stored bytes of some elements of one weight.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct Readahead {
     scratch: Scratch,
     /// Which elements they are for.
     held: Range<u64>,
@@ -22,7 +22,7 @@ pub(crate) struct Ahead {
     is_whole: bool,
 }
 
-impl Ahead {
+impl Readahead {
     /// Forgets what is held: the next elements may be another weight's.
     pub(crate) fn forget(&mut self) {
         self.held = 0..0;
@@ -37,12 +37,12 @@ impl Ahead {
 impl Weight {
     /// Decodes some elements, as [`Weight::decode_elements_with`] does, and reads those up to
     /// `until` with them, unless they are at hand.
-    pub(crate) fn decode_elements_ahead<T: Element>(
+    pub(crate) fn decode_elements_buffered<T: Element>(
         &self,
         elements: Range<u64>,
         until: u64,
         out: &mut [T],
-        ahead: &mut Ahead,
+        ahead: &mut Readahead,
     ) -> Result<()> {
         let until = until.min(self.elements());
         let is_good = elements.start <= elements.end && elements.end <= until;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn compare(model: &Model) -> usize {
-        let mut ahead = Ahead::default();
+        let mut ahead = Readahead::default();
         let weights = model.weights().filter(Weight::has_element_access);
         weights
             .inspect(|weight| {
@@ -116,7 +116,7 @@ mod tests {
                 let mut at = 0;
                 for out in found.chunks_mut(96) {
                     let end = at + out.len() as u64;
-                    weight.decode_elements_ahead(at..end, at + 1000, out, &mut ahead).unwrap();
+                    weight.decode_elements_buffered(at..end, at + 1000, out, &mut ahead).unwrap();
                     at = end;
                 }
                 assert_eq!(found, wanted, "{}", weight.name());

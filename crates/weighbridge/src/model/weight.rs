@@ -201,7 +201,7 @@ impl Weight {
     }
 
     /// Whether it is stored transposed, so that a few of its rows are read in many small pieces.
-    pub(crate) fn is_turned(&self) -> bool {
+    pub(crate) fn is_transposed(&self) -> bool {
         self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
     }
 

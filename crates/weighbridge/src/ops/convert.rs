@@ -7,7 +7,7 @@ use super::OnProgress;
 use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
 use super::refusals::{self, refusal, refuse_problems};
-use crate::containers::writing::{Held, Holds};
+use crate::containers::writing::{Holds, MetadataValue};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
@@ -205,7 +205,7 @@ pub(super) fn planned(
     let done = done_with(&jobs);
     let mut metadata = kept_metadata(model, target.writer, &done)?;
     for (key, value) in &options.metadata {
-        let held = Held::Value(value.clone());
+        let held = MetadataValue::Value(value.clone());
         match metadata.entries.iter_mut().find(|(known, _)| known == key) {
             Some(entry) => entry.1 = held,
             None => metadata.entries.push((key.clone(), held)),

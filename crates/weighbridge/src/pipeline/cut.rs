@@ -87,20 +87,21 @@ impl Cut {
 
     fn of_decoded(weight: &Weight) -> Self {
         let allowed = most_elements(weight);
-        let most = if weight.is_turned() { ACROSS_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
+        let most =
+            if weight.is_transposed() { ACROSS_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
         if let Some(step) = weight.panel(most.max(1)) {
             return Self::even(Pieces::Elements, weight.elements(), step);
         }
         let (pieces, piece) = weight.rows_and_columns();
         let step = (most / piece.max(1)).max(1);
         let cut = Self { of: Pieces::Rows, piece, pieces, step, part: step };
-        if weight.is_turned() { cut.widened(weight, allowed) } else { cut }
+        if weight.is_transposed() { cut.widened(weight, allowed) } else { cut }
     }
 
     /// Pieces that an encoder takes whole: groups of `unit` elements, or as many rows as make whole
     /// groups.
     fn of_encoded(weight: &Weight, unit: u64) -> Self {
-        let most = if weight.is_turned() { ACROSS_ELEMENTS } else { TILE_ELEMENTS };
+        let most = if weight.is_transposed() { ACROSS_ELEMENTS } else { TILE_ELEMENTS };
         let most = most.min(most_elements(weight));
         let (of, piece) = match weight.has_element_access() {
             true => (Pieces::Elements, unit),

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 
-use super::{AtPlace, InTurn, Plan, PlannedFile, Pool, Sink, Summed, Sums, run};
+use super::{AtPlace, Checksummed, Checksums, InTurn, Plan, PlannedFile, Pool, Sink, run};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::{Destination, OutputFile, WriteOrder, write_whole};
@@ -104,7 +104,7 @@ impl Writing<'_> {
         before: u64,
     ) -> Result<(Box<dyn OutputFile + 'd>, u64)> {
         let output = to.create(&file.name, file.layout.len)?;
-        let sums = Sums::of(&file.layout, tensor_bytes(file));
+        let sums = Checksums::of(&file.layout, tensor_bytes(file));
         let overflowed = match to.order() {
             WriteOrder::FrontToBack => {
                 let in_turn = InTurn::new(&*output, &file.layout.fixed, sums.as_ref());
@@ -131,12 +131,12 @@ impl Writing<'_> {
         &self,
         file: &PlannedFile,
         sink: &dyn Sink,
-        sums: Option<&Sums>,
+        sums: Option<&Checksums>,
         before: u64,
     ) -> Result<u64> {
         let pool = Pool { done_before: before, ..self.pool };
         match sums {
-            Some(sums) => run(file.jobs.iter(), &Summed { to: sink, sums }, &pool),
+            Some(sums) => run(file.jobs.iter(), &Checksummed { to: sink, sums }, &pool),
             None => run(file.jobs.iter(), sink, &pool),
         }
     }

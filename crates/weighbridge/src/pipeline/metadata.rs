@@ -6,7 +6,7 @@
 //! decoded were stored.
 
 use crate::catalog::{ArrayRef, Value};
-use crate::containers::writing::{Entries, Held, Holds, Writer};
+use crate::containers::writing::{Entries, Holds, MetadataValue, Writer};
 use crate::error::Result;
 use crate::model::Model;
 use crate::source::Source;
@@ -36,8 +36,8 @@ pub fn kept_metadata(model: &Model, writer: &dyn Writer, done: &[&str]) -> Resul
         let held = match (writer.holds(), own) {
             (Holds::Nothing, _) => None,
             (Holds::Values, true) => Some(as_it_is(value, source)?),
-            (Holds::Values, false) if is_single(value) => Some(Held::Value(value.clone())),
-            _ => text(value, source)?.map(|text| Held::Value(Value::text(text))),
+            (Holds::Values, false) if is_single(value) => Some(MetadataValue::Value(value.clone())),
+            _ => text(value, source)?.map(|text| MetadataValue::Value(Value::text(text))),
         };
         match held {
             Some(held) => kept.entries.push((key, held)),
@@ -52,13 +52,13 @@ fn is_single(value: &Value) -> bool {
 }
 
 /// A value for a file of the format it comes from.
-fn as_it_is(value: &Value, source: &Source) -> Result<Held> {
+fn as_it_is(value: &Value, source: &Source) -> Result<MetadataValue> {
     match value {
         Value::Array(array) if array.len > 0 => Ok(match source.raw_array(array)? {
-            Some(bytes) => Held::Raw(bytes),
-            None => Held::Value(Value::List(source.array(array)?)),
+            Some(bytes) => MetadataValue::Raw(bytes),
+            None => MetadataValue::Value(Value::List(source.array(array)?)),
         }),
-        other => Ok(Held::Value(other.clone())),
+        other => Ok(MetadataValue::Value(other.clone())),
     }
 }
 

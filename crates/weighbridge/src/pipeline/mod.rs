@@ -6,6 +6,7 @@
 //! the other, in the order of the output: each is fetched, decoded into a buffer that is kept, and
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
+mod checksums;
 mod cut;
 mod encoding;
 mod files;
@@ -20,12 +21,12 @@ mod plan;
 mod pool;
 mod shards;
 mod sink;
-mod sums;
 mod target;
 mod ties;
 mod tiling;
 mod worker;
 
+pub use checksums::{Checksummed, Checksums};
 pub use cut::Cut;
 pub use encoding::Encoding;
 pub(crate) use files::{Contents, ExtraFile, Writing};
@@ -39,7 +40,6 @@ pub use plan::{Obstacle, Plan, PlannedFile, Wishes, jobs, plan};
 pub use pool::{OnTile, Pool, Tiled};
 pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
-pub use sums::{Summed, Sums};
 pub(crate) use target::{Place, Target};
 pub use ties::{Tie, kept_names};
 pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};

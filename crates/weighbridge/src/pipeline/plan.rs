@@ -12,7 +12,7 @@ use super::shards::Spread;
 use super::ties::{Tie, take_ties};
 use super::{OutputType, Types};
 use crate::catalog::{Run, TensorInfo, Value};
-use crate::containers::writing::{About, Entries, Held, Layout, Planned, Writer};
+use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Planned, Writer};
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Weight};
@@ -141,7 +141,8 @@ pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> R
     }
     let memory = memory::fit(&mut jobs, wishes.workers, wishes.max_memory)?;
     let ties = if wishes.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
-    let noted = ties.iter().map(|tie| (tie.name.clone(), Held::Value(Value::text(&*tie.to))));
+    let noted =
+        ties.iter().map(|tie| (tie.name.clone(), MetadataValue::Value(Value::text(&*tie.to))));
     metadata.extend(noted);
     let planned: Vec<Planned<'_>> = tensors_of(&jobs).map(OutputTensor::planned).collect();
     let metadata =
@@ -153,23 +154,23 @@ pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> R
     let mut files = Vec::with_capacity(count);
     for (index, range) in ranges.into_iter().enumerate() {
         let part = (index, count);
-        let about = About { metadata: &metadata, part, tensors, streamed: wishes.streamed };
+        let context = FileContext { metadata: &metadata, part, tensors, streamed: wishes.streamed };
         let jobs = jobs.by_ref().take(range.len()).collect();
-        files.push(file(wishes, jobs, &about)?);
+        files.push(file(wishes, jobs, &context)?);
     }
     let index = index(&files, wishes).filter(|_| count > 1);
     Ok(Plan { files, index, ties, memory })
 }
 
 /// Lays out one file.
-fn file(wishes: &Wishes<'_>, mut jobs: Vec<Job>, about: &About<'_>) -> Result<PlannedFile> {
+fn file(wishes: &Wishes<'_>, mut jobs: Vec<Job>, context: &FileContext<'_>) -> Result<PlannedFile> {
     let planned: Vec<_> = tensors_of(&jobs).map(OutputTensor::planned).collect();
-    let layout = wishes.writer.lay_out(&planned, about)?;
+    let layout = wishes.writer.lay_out(&planned, context)?;
     let tensors = jobs.iter_mut().flat_map(|job| &mut job.outputs);
     for (tensor, &offset) in tensors.zip(&layout.places) {
         tensor.offset = offset;
     }
-    Ok(PlannedFile { name: wishes.writer.file_name(&wishes.stem, about.part), jobs, layout })
+    Ok(PlannedFile { name: wishes.writer.file_name(&wishes.stem, context.part), jobs, layout })
 }
 
 fn index(files: &[PlannedFile], wishes: &Wishes<'_>) -> Option<(String, String)> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::sums::Sums;
+use super::checksums::Checksums;
 use crate::containers::writing::Fixed;
 use crate::error::{Error, Result};
 use crate::output::OutputFile;
@@ -46,7 +46,7 @@ pub struct InTurn<'a> {
     moved: Condvar,
     /// Only ever taken by whoever made the queue busy.
     end: Mutex<End<'a>>,
-    sums: Option<&'a Sums>,
+    sums: Option<&'a Checksums>,
 }
 
 /// Who is next.
@@ -80,7 +80,7 @@ static ZEROS: [u8; 4096] = [0; 4096];
 
 impl<'a> InTurn<'a> {
     /// Tiles for a file, with these bytes around them, and their checksums in those bytes.
-    pub fn new(file: &'a dyn OutputFile, fixed: &'a [Fixed], sums: Option<&'a Sums>) -> Self {
+    pub fn new(file: &'a dyn OutputFile, fixed: &'a [Fixed], sums: Option<&'a Checksums>) -> Self {
         let end = Mutex::new(End { file, at: 0, fixed });
         Self { queue: Mutex::default(), moved: Condvar::new(), end, sums }
     }
@@ -136,7 +136,7 @@ impl Queue {
 
 impl End<'_> {
     /// Writes what lies before a place.
-    fn go_to(&mut self, to: u64, sums: Option<&Sums>) -> Result<()> {
+    fn go_to(&mut self, to: u64, sums: Option<&Checksums>) -> Result<()> {
         while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
             self.pad(next.at)?;
             match sums {

@@ -7,7 +7,7 @@
 use crate::blocks::Standing;
 use crate::catalog::Value;
 use crate::containers::writing::{
-    self, About, Entries, Fixed, Held, Holds, Layout, Planned, Writer, end_of,
+    self, Entries, FileContext, Fixed, Holds, Layout, MetadataValue, Planned, Writer, end_of,
 };
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -76,7 +76,7 @@ impl Writer for Gguf {
         if !(is_block && said.is_some())
             && let Some(number) = most.and_then(file_type)
         {
-            let held = Held::Value(Value::Unsigned(32, number));
+            let held = MetadataValue::Value(Value::Unsigned(32, number));
             match said.and_then(|at| entries.get_mut(at)) {
                 Some(entry) => entry.1 = held,
                 None => entries.push((FILE_TYPE.to_owned(), held)),
@@ -88,9 +88,9 @@ impl Writer for Gguf {
         Ok(entries)
     }
 
-    fn lay_out(&self, tensors: &[Planned<'_>], about: &About<'_>) -> Result<Layout> {
+    fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
         writing::refuse_twins(tensors)?;
-        let own = own_entries(about);
+        let own = own_entries(context);
         let alignment = alignment(own)?;
         let (mut places, mut end) = (Vec::with_capacity(tensors.len()), 0u64);
         for tensor in tensors {
@@ -99,7 +99,7 @@ impl Writer for Gguf {
             end =
                 next.ok_or_else(|| Error::limit("the file would be longer than a file can be"))?;
         }
-        let mut header = header(tensors, &places, about)?;
+        let mut header = header(tensors, &places, context)?;
         let start = (header.len() as u64).next_multiple_of(alignment);
         header.resize(usize::try_from(start).unwrap_or(header.len()), 0);
         for place in &mut places {
@@ -184,7 +184,7 @@ fn file_type(stored: &StoredType) -> Option<u64> {
     }
 }
 
-fn alignment(metadata: &[(String, Held)]) -> Result<u64> {
+fn alignment(metadata: &[(String, MetadataValue)]) -> Result<u64> {
     let said = metadata.iter().find(|(key, _)| key == "general.alignment");
     let Some(value) = said.and_then(|(_, held)| held.value()) else { return Ok(ALIGNMENT) };
     match value {
@@ -195,17 +195,17 @@ fn alignment(metadata: &[(String, Held)]) -> Result<u64> {
     }
 }
 
-fn header(tensors: &[Planned<'_>], places: &[u64], about: &About<'_>) -> Result<Vec<u8>> {
+fn header(tensors: &[Planned<'_>], places: &[u64], context: &FileContext<'_>) -> Result<Vec<u8>> {
     let mut out = MAGIC.to_vec();
     out.extend(3u32.to_le_bytes());
     out.extend((tensors.len() as u64).to_le_bytes());
-    let (own, split) = (own_entries(about), split_entries(about)?);
+    let (own, split) = (own_entries(context), split_entries(context)?);
     out.extend((own.len().saturating_add(split.len()) as u64).to_le_bytes());
     for (key, held) in own.iter().chain(&split) {
         text(&mut out, key);
         match held {
-            Held::Value(single) => value(&mut out, single),
-            Held::Raw(bytes) => {
+            MetadataValue::Value(single) => value(&mut out, single),
+            MetadataValue::Raw(bytes) => {
                 out.extend(Kind::Array.number().to_le_bytes());
                 out.extend_from_slice(bytes);
             }
@@ -227,23 +227,23 @@ fn header(tensors: &[Planned<'_>], places: &[u64], about: &About<'_>) -> Result<
 }
 
 /// The model's metadata: all of it is in the first file.
-fn own_entries<'a>(about: &About<'a>) -> &'a [(String, Held)] {
-    if about.part.0 == 0 { about.metadata } else { &[] }
+fn own_entries<'a>(context: &FileContext<'a>) -> &'a [(String, MetadataValue)] {
+    if context.part.0 == 0 { context.metadata } else { &[] }
 }
 
 /// Which part of a split this is; nothing for a file of its own.
-fn split_entries(about: &About<'_>) -> Result<Entries> {
-    let (index, count) = about.part;
+fn split_entries(context: &FileContext<'_>) -> Result<Entries> {
+    let (index, count) = context.part;
     if count < 2 {
         return Ok(Vec::new());
     }
     let too_many = |_| Error::limit(format!("{count} files are more than GGUF can number"));
     let narrow = |number| u16::try_from(number).map(u64::from).map_err(too_many);
-    let tensors = i32::try_from(about.tensors).map_err(too_many)?;
+    let tensors = i32::try_from(context.tensors).map_err(too_many)?;
     Ok(vec![
-        ("split.no".to_owned(), Held::Value(Value::Unsigned(16, narrow(index)?))),
-        ("split.count".to_owned(), Held::Value(Value::Unsigned(16, narrow(count)?))),
-        ("split.tensors.count".to_owned(), Held::Value(Value::Signed(32, tensors.into()))),
+        ("split.no".to_owned(), MetadataValue::Value(Value::Unsigned(16, narrow(index)?))),
+        ("split.count".to_owned(), MetadataValue::Value(Value::Unsigned(16, narrow(count)?))),
+        ("split.tensors.count".to_owned(), MetadataValue::Value(Value::Signed(32, tensors.into()))),
     ])
 }
 

@@ -16,12 +16,12 @@ fn opened(layout: &Layout) -> crate::catalog::Catalog {
     Gguf.open(&Input::from_bytes(bytes, "x.gguf"), &opening).unwrap()
 }
 
-fn about(metadata: &[(String, Held)]) -> About<'_> {
-    About { metadata, part: (0, 1), tensors: 2, streamed: false }
+fn context(metadata: &[(String, MetadataValue)]) -> FileContext<'_> {
+    FileContext { metadata, part: (0, 1), tensors: 2, streamed: false }
 }
 
 fn entries(values: Vec<(&str, Value)>) -> Entries {
-    values.into_iter().map(|(key, value)| (key.to_owned(), Held::Value(value))).collect()
+    values.into_iter().map(|(key, value)| (key.to_owned(), MetadataValue::Value(value))).collect()
 }
 
 fn f32s<'a>(name: &'a str, shape: &'a [u64]) -> Planned<'a> {
@@ -42,7 +42,7 @@ fn values_come_back_with_their_widths() {
         ("text", Value::text("é")),
         ("empty", Value::text("")),
     ]);
-    let layout = Gguf.lay_out(&[f32s("a", &[3, 5]), f32s("b", &[])], &about(&all)).unwrap();
+    let layout = Gguf.lay_out(&[f32s("a", &[3, 5]), f32s("b", &[])], &context(&all)).unwrap();
     let catalog = opened(&layout);
     assert!(catalog.findings.is_empty(), "{:?}", catalog.findings);
     for (key, held) in &all {
@@ -57,7 +57,7 @@ fn values_come_back_with_their_widths() {
         ("mixed", list(vec![Value::Bool(true), Value::text("x")])),
         ("none", list(Vec::new())),
     ]);
-    let metadata = opened(&Gguf.lay_out(&[], &about(&lists)).unwrap()).metadata;
+    let metadata = opened(&Gguf.lay_out(&[], &context(&lists)).unwrap()).metadata;
     assert!(matches!(metadata.get("same"), Some(Value::Array(array)) if array.len == 2));
     // ggml has no arrays of several kinds: what they say is kept as text.
     assert_eq!(metadata.get("mixed").and_then(Value::as_str), Some("[true,\"x\"]"));
@@ -96,8 +96,8 @@ fn parts_say_which_they_are() {
         ("general.name", Value::text("x")),
     ]);
     let part = |index| {
-        let about = About { metadata: &all, part: (index, 3), tensors: 9, streamed: false };
-        opened(&Gguf.lay_out(&[f32s("a", &[1])], &about).unwrap())
+        let context = FileContext { metadata: &all, part: (index, 3), tensors: 9, streamed: false };
+        opened(&Gguf.lay_out(&[f32s("a", &[1])], &context).unwrap())
     };
     let (first, second) = (part(0), part(1));
     assert_eq!(first.metadata.len(), 5);
@@ -119,7 +119,7 @@ fn what_ggml_cannot_read_is_refused() {
     let tensor = Planned { name: "a", stored: &bool, shape: &[1], bytes: 1 };
     assert!(Gguf.refuses(&tensor).unwrap().contains("BOOL"));
     let twins = [f32s("a", &[1]), f32s("a", &[2])];
-    assert!(Gguf.lay_out(&twins, &about(&[])).is_err());
+    assert!(Gguf.lay_out(&twins, &context(&[])).is_err());
     let odd = entries(vec![("general.alignment", Value::Unsigned(64, 32))]);
-    assert!(Gguf.lay_out(&[], &about(&odd)).is_err());
+    assert!(Gguf.lay_out(&[], &context(&odd)).is_err());
 }

@@ -3,7 +3,9 @@
 //! An archive's members carry the CRC-32 of header and data. The layout leaves gaps for it in
 //! front of each member and in the directory; in a stream, behind each member.
 
-use crate::containers::writing::{self, About, Fixed, Holds, Layout, Planned, Writer, end_of};
+use crate::containers::writing::{
+    self, FileContext, Fixed, Holds, Layout, Planned, Writer, end_of,
+};
 use crate::containers::zip::write::{MAX_NAME, Member, end};
 use crate::error::{Error, Remedy, Result};
 
@@ -26,7 +28,7 @@ impl Writer for Npy {
         Holds::Nothing
     }
 
-    fn lay_out(&self, tensors: &[Planned<'_>], _: &About<'_>) -> Result<Layout> {
+    fn lay_out(&self, tensors: &[Planned<'_>], _: &FileContext<'_>) -> Result<Layout> {
         let [tensor] = tensors else {
             return Err(Error::usage(format!(
                 "an NPY file holds one array, {} weights are selected",
@@ -64,14 +66,14 @@ impl Writer for Npz {
         Holds::Nothing
     }
 
-    fn lay_out(&self, tensors: &[Planned<'_>], about: &About<'_>) -> Result<Layout> {
+    fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
         writing::refuse_twins(tensors)?;
         let (mut layout, mut seeds) = (Layout::default(), Vec::new());
         let (mut directory, mut sums, mut at) = (Vec::new(), Vec::new(), 0u64);
         for (index, tensor) in tensors.iter().enumerate() {
             let (name, array) = (format!("{}.npy", tensor.name), header(tensor));
             let bytes = end_of(array.len() as u64, tensor)?;
-            let member = Member { name: &name, bytes, at, streamed: about.streamed };
+            let member = Member { name: &name, bytes, at, streamed: context.streamed };
             seeds.push(crc32fast::hash(&array));
             let (mut front, sum) = member.local();
             front.extend_from_slice(&array);

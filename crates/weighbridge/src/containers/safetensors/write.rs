@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use crate::catalog::Value;
 use crate::containers::writing::{
-    self, About, Entries, Fixed, Held, Holds, Layout, Planned, Writer, end_of,
+    self, Entries, FileContext, Fixed, Holds, Layout, MetadataValue, Planned, Writer, end_of,
 };
 use crate::error::{Error, Result};
 
@@ -37,19 +37,19 @@ impl Writer for Safetensors {
     /// Loaders of the transformers library insist on `format`; what is there already is kept.
     fn metadata(&self, mut entries: Entries, _: &[Planned<'_>], _: bool) -> Result<Entries> {
         if !entries.iter().any(|(key, _)| key == "format") {
-            entries.insert(0, ("format".to_owned(), Held::Value(Value::text("pt"))));
+            entries.insert(0, ("format".to_owned(), MetadataValue::Value(Value::text("pt"))));
         }
         Ok(entries)
     }
 
-    fn lay_out(&self, tensors: &[Planned<'_>], about: &About<'_>) -> Result<Layout> {
+    fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
         writing::refuse_twins(tensors)?;
         let mut order: Vec<usize> = (0..tensors.len()).collect();
         let key = |i: &usize| tensors.get(*i).map(|t| (Reverse(t.stored.element()), t.name));
         order.sort_by(|a, b| key(a).cmp(&key(b)));
         let mut json = serde_json::Map::new();
-        if !about.metadata.is_empty() {
-            json.insert(METADATA.into(), metadata(about.metadata));
+        if !context.metadata.is_empty() {
+            json.insert(METADATA.into(), metadata(context.metadata));
         }
         let mut places = vec![0u64; tensors.len()];
         let mut end = 0u64;
@@ -94,8 +94,9 @@ impl Writer for Safetensors {
 }
 
 /// Text for text.
-fn metadata(entries: &[(String, Held)]) -> serde_json::Value {
-    let text = |held: &Held| held.value().and_then(Value::as_str).unwrap_or_default().to_owned();
+fn metadata(entries: &[(String, MetadataValue)]) -> serde_json::Value {
+    let text =
+        |held: &MetadataValue| held.value().and_then(Value::as_str).unwrap_or_default().to_owned();
     entries.iter().map(|(key, held)| (key.clone(), text(held))).collect()
 }
 

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 use crate::compare::{Wide, read};
 use crate::error::{Error, Result};
-use crate::model::{Ahead, Scratch, Weight};
+use crate::model::{Readahead, Scratch, Weight};
 use crate::schemes::{Element, plain};
 use crate::simd::{self, Sides};
 use crate::source::Slab;
@@ -18,7 +18,7 @@ use crate::source::Slab;
 #[derive(Default)]
 pub(super) struct Kept {
     scratch: Scratch,
-    ahead: Ahead,
+    ahead: Readahead,
     staging: Vec<u8>,
     singles: Vec<f32>,
 }
@@ -36,7 +36,7 @@ pub(super) enum Stretch {
     /// Any elements.
     Elements(Range<u64>),
     /// The same, to be followed by those up to another one.
-    Ahead(Range<u64>, u64),
+    Readahead(Range<u64>, u64),
     /// Whole rows of the outermost dimension.
     Rows(Range<u64>),
 }
@@ -60,12 +60,12 @@ fn decode<T: Element>(
     weight: &Weight,
     from: Stretch,
     out: &mut [T],
-    (scratch, ahead): (&mut Scratch, &mut Ahead),
+    (scratch, ahead): (&mut Scratch, &mut Readahead),
 ) -> Result<()> {
     match from {
         Stretch::Elements(elements) => weight.decode_elements_with(elements, out, scratch),
-        Stretch::Ahead(elements, until) => {
-            weight.decode_elements_ahead(elements, until, out, ahead)
+        Stretch::Readahead(elements, until) => {
+            weight.decode_elements_buffered(elements, until, out, ahead)
         }
         Stretch::Rows(rows) => weight.decode_rows_with(rows, out, scratch),
     }
@@ -118,7 +118,7 @@ impl Figure for Wide {
             return Ok(());
         };
         let elements = match from {
-            Stretch::Elements(elements) | Stretch::Ahead(elements, _) => elements,
+            Stretch::Elements(elements) | Stretch::Readahead(elements, _) => elements,
             Stretch::Rows(rows) => {
                 let columns = weight.rows_and_columns().1;
                 rows.start * columns..rows.end * columns

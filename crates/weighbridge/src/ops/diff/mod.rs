@@ -34,7 +34,7 @@ pub use rules::{FailOver, Metric};
 
 use super::refusals::problems_by_weight;
 use bytes::Bytes;
-use side::Seen;
+use side::SideView;
 use summary::Whole;
 
 /// Compares two models.
@@ -149,15 +149,18 @@ impl<'m> Comparison<'m> {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {
                 Status::Identical if all && a.undecodable().is_none() => {
-                    values::Values::of_same(Seen::new(a, pair.view_a.clone()))
+                    values::Values::of_same(SideView::new(a, pair.view_a.clone()))
                 }
                 Status::Uncompared => values::Values::new(
-                    Seen::new(a, pair.view_a.clone()),
-                    Seen::new(b, pair.view_b.clone()),
+                    SideView::new(a, pair.view_a.clone()),
+                    SideView::new(b, pair.view_b.clone()),
                 ),
-                Status::Shape if is_turned(pair) => {
+                Status::Shape if is_transposed(pair) => {
                     let view = View { transposed: true, ..View::whole(&pair.view_a.shape) };
-                    values::Values::new(Seen::new(a, pair.view_a.clone()), Seen::new(b, view))
+                    values::Values::new(
+                        SideView::new(a, pair.view_a.clone()),
+                        SideView::new(b, view),
+                    )
                 }
                 _ => continue,
             };
@@ -197,7 +200,7 @@ impl<'m> Comparison<'m> {
             tensor.message = Some(order::SAME_FIGURES.to_owned());
             for (other, words) in order::others(pair) {
                 let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
-                let seen = [Seen::new(a, other.view_a), Seen::new(b, other.view_b)];
+                let seen = [SideView::new(a, other.view_a), SideView::new(b, other.view_b)];
                 let [a, b] = seen;
                 if let Ok(job) = values::Values::new(a, b) {
                     jobs.push(job);
@@ -309,7 +312,7 @@ fn same_shape(a: &[u64], b: &[u64]) -> bool {
 }
 
 /// Whether two matrices would have the same shape if one were turned.
-fn is_turned(pair: &Pair) -> bool {
+fn is_transposed(pair: &Pair) -> bool {
     let is_whole = |view: &View| *view == View::whole(&view.shape);
     match (&pair.view_a.shape[..], &pair.view_b.shape[..]) {
         ([a, b], [c, d]) => {

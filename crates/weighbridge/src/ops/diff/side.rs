@@ -14,7 +14,7 @@ use crate::simd::Sides;
 const READ_AHEAD: u64 = 64 << 10;
 
 /// A weight and how it is seen.
-pub(super) struct Seen<'m> {
+pub(super) struct SideView<'m> {
     pub(super) weight: &'m Weight,
     pub(super) view: View,
     /// Elements of a row of the outermost dimension, where nothing less can be decoded.
@@ -23,7 +23,7 @@ pub(super) struct Seen<'m> {
 
 /// What a worker keeps of one side.
 #[derive(Default)]
-pub(super) struct Shelf<T> {
+pub(super) struct SideBuffers<T> {
     /// Whole rows of the weight, of which a tile is made.
     panel: Vec<T>,
     /// Which elements of the weight they are.
@@ -34,14 +34,14 @@ pub(super) struct Shelf<T> {
     unturned: Vec<T>,
 }
 
-impl<T> Shelf<T> {
+impl<T> SideBuffers<T> {
     /// Forgets what is held: it may be of another weight.
     pub(super) fn clear(&mut self) {
         self.held = 0..0;
     }
 }
 
-impl<'m> Seen<'m> {
+impl<'m> SideView<'m> {
     pub(super) fn new(weight: &'m Weight, view: View) -> Self {
         let row = (!weight.has_element_access()).then(|| weight.rows_and_columns().1.max(1));
         Self { weight, view, row }
@@ -88,17 +88,17 @@ impl<'m> Seen<'m> {
         &self,
         tile: &Area,
         area: &Area,
-        shelf: &'s mut Shelf<T>,
+        buffers: &'s mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<&'s [T]> {
         match (tile, area) {
             (Area::Flat(tile), Area::Flat(elements)) => {
-                self.read_flat(tile, elements, shelf, kept)?;
+                self.read_flat(tile, elements, buffers, kept)?;
             }
             (_, Area::Block(block)) if self.view.transposed => {
-                self.read_turned(block, shelf, kept)?;
+                self.read_turned(block, buffers, kept)?;
             }
-            (_, Area::Block(block)) => self.read_block(block, shelf, kept)?,
+            (_, Area::Block(block)) => self.read_block(block, buffers, kept)?,
             (Area::Block(_), Area::Flat(_)) => {
                 return Err(Error::usage("a block is not read in stretches"));
             }
@@ -107,21 +107,21 @@ impl<'m> Seen<'m> {
             // Whoever adds to half-precision numbers does it in half precision.
             let in_half = self.weight.native() == Some(DType::F16);
             let plus = if in_half { T::plus_in_half } else { T::plus };
-            shelf.seen.iter_mut().for_each(|value| *value = plus(*value, self.view.add));
+            buffers.seen.iter_mut().for_each(|value| *value = plus(*value, self.view.add));
         }
-        Ok(&shelf.seen)
+        Ok(&buffers.seen)
     }
 
     fn read_flat<T: Figure>(
         &self,
         tile: &Range<u64>,
         elements: &Range<u64>,
-        shelf: &mut Shelf<T>,
+        buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
-        self.hold(tile, shelf, kept)?;
-        shelf.seen.resize(to_len(elements.end - elements.start)?, T::default());
-        let Shelf { panel, held, seen, .. } = shelf;
+        self.hold(tile, buffers, kept)?;
+        buffers.seen.resize(to_len(elements.end - elements.start)?, T::default());
+        let SideBuffers { panel, held, seen, .. } = buffers;
         let (mut at, mut out) = (elements.start, &mut seen[..]);
         while at < elements.end {
             let from = self.run(at, elements.end);
@@ -145,7 +145,7 @@ impl<'m> Seen<'m> {
             Rows::From(start) => {
                 let end = tile.end + start * self.view.row_len().max(1);
                 let until = end.min(elements.start + READ_AHEAD);
-                Stretch::Ahead(elements, until)
+                Stretch::Readahead(elements, until)
             }
             Rows::Heads { .. } => Stretch::Elements(elements),
         }
@@ -171,16 +171,16 @@ impl<'m> Seen<'m> {
     fn hold<T: Figure>(
         &self,
         tile: &Range<u64>,
-        shelf: &mut Shelf<T>,
+        buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
         let Some((rows, row)) = self.panel_rows(tile).zip(self.row) else { return Ok(()) };
         let wanted = rows.start * row..rows.end * row;
-        if shelf.held != wanted {
-            shelf.held = 0..0;
-            shelf.panel.resize(to_len(wanted.end - wanted.start)?, T::default());
-            T::decode(self.weight, Stretch::Rows(rows), &mut shelf.panel, kept)?;
-            shelf.held = wanted;
+        if buffers.held != wanted {
+            buffers.held = 0..0;
+            buffers.panel.resize(to_len(wanted.end - wanted.start)?, T::default());
+            T::decode(self.weight, Stretch::Rows(rows), &mut buffers.panel, kept)?;
+            buffers.held = wanted;
         }
         Ok(())
     }
@@ -189,17 +189,17 @@ impl<'m> Seen<'m> {
     fn read_block<T: Figure>(
         &self,
         block: &Block,
-        shelf: &mut Shelf<T>,
+        buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
         let width = to_len(block.columns.end - block.columns.start)?;
-        shelf.seen.resize(block.len()?, T::default());
+        buffers.seen.resize(block.len()?, T::default());
         if self.row.is_some() {
             // Such a block has whole rows.
             let rows = self.view.row(block.rows.start)..self.view.row(block.rows.end - 1) + 1;
-            return T::decode(self.weight, Stretch::Rows(rows), &mut shelf.seen, kept);
+            return T::decode(self.weight, Stretch::Rows(rows), &mut buffers.seen, kept);
         }
-        for (row, out) in block.rows.clone().zip(shelf.seen.chunks_exact_mut(width.max(1))) {
+        for (row, out) in block.rows.clone().zip(buffers.seen.chunks_exact_mut(width.max(1))) {
             let start = self.view.row(row) * self.view.row_len();
             let elements = start + block.columns.start..start + block.columns.end;
             T::decode(self.weight, Stretch::Elements(elements), out, kept)?;
@@ -211,12 +211,12 @@ impl<'m> Seen<'m> {
     fn read_turned<T: Figure>(
         &self,
         block: &Block,
-        shelf: &mut Shelf<T>,
+        buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
         let height = to_len(block.rows.end - block.rows.start)?;
         let width = to_len(block.columns.end - block.columns.start)?;
-        let Shelf { seen, unturned, .. } = shelf;
+        let SideBuffers { seen, unturned, .. } = buffers;
         seen.resize(block.len()?, T::default());
         unturned.resize(seen.len(), T::default());
         let stored_row = self.view.row_count();
@@ -282,7 +282,7 @@ impl<'m> Seen<'m> {
             columns: self.view.row_len(),
             unit: self.unit(),
             whole_rows: self.row.is_some(),
-            across: self.weight.is_turned(),
+            across: self.weight.is_transposed(),
             transposed: self.view.transposed,
         }
     }

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 
 use super::figure::{Figure, Kept};
 use super::precision::{Precision, Rounding};
-use super::side::{Seen, Shelf};
+use super::side::{SideBuffers, SideView};
 use crate::compare::{Coarse, PIECE, Sums, Wide, measure, one_by_one, steps, steps_in};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::source::Access;
 /// Two weights whose numbers are compared.
 pub(super) struct Values<'m> {
     /// Both sides; one, where the bytes of the other are known to be the same.
-    sides: [Option<Seen<'m>>; 2],
+    sides: [Option<SideView<'m>>; 2],
     tiling: Tiling,
     precision: Precision,
     stored_bytes: u64,
@@ -38,25 +38,25 @@ pub(super) struct Values<'m> {
 #[derive(Default)]
 pub(super) struct Buffers {
     kept: [Kept; 2],
-    singles: [Shelf<f32>; 2],
-    wide: [Shelf<Wide>; 2],
-    bf16: [Shelf<bf16>; 2],
-    f16: [Shelf<f16>; 2],
+    singles: [SideBuffers<f32>; 2],
+    wide: [SideBuffers<Wide>; 2],
+    bf16: [SideBuffers<bf16>; 2],
+    f16: [SideBuffers<f16>; 2],
 }
 
 impl Buffers {
     fn clear(&mut self) {
         self.kept.iter_mut().for_each(Kept::clear);
-        self.singles.iter_mut().for_each(Shelf::clear);
-        self.wide.iter_mut().for_each(Shelf::clear);
-        self.bf16.iter_mut().for_each(Shelf::clear);
-        self.f16.iter_mut().for_each(Shelf::clear);
+        self.singles.iter_mut().for_each(SideBuffers::clear);
+        self.wide.iter_mut().for_each(SideBuffers::clear);
+        self.bf16.iter_mut().for_each(SideBuffers::clear);
+        self.f16.iter_mut().for_each(SideBuffers::clear);
     }
 }
 
 impl<'m> Values<'m> {
     /// Compares two sides that are seen in the same shape.
-    pub(super) fn new(a: Seen<'m>, b: Seen<'m>) -> Result<Self> {
+    pub(super) fn new(a: SideView<'m>, b: SideView<'m>) -> Result<Self> {
         let tiling = Tiling::of_pair(a.elements(), &a.shape(), &b.shape());
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
@@ -67,7 +67,7 @@ impl<'m> Values<'m> {
     }
 
     /// Looks at one side, where the other is the same.
-    pub(super) fn of_same(a: Seen<'m>) -> Result<Self> {
+    pub(super) fn of_same(a: SideView<'m>) -> Result<Self> {
         let tiling = Tiling::of_pair(a.elements(), &a.shape(), &a.shape());
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
@@ -76,7 +76,7 @@ impl<'m> Values<'m> {
         Ok(Self::of([Some(a), None], tiling, precision))
     }
 
-    fn of(sides: [Option<Seen<'m>>; 2], tiling: Tiling, precision: Precision) -> Self {
+    fn of(sides: [Option<SideView<'m>>; 2], tiling: Tiling, precision: Precision) -> Self {
         let bytes = sides.iter().flatten().map(|side| {
             let share = side.elements().min(side.weight.elements());
             share_of(side.weight.stored_bytes(), share, side.weight.elements())
@@ -85,7 +85,7 @@ impl<'m> Values<'m> {
             tiling,
             precision,
             stored_bytes: bytes.sum(),
-            elements: sides.iter().flatten().map(Seen::elements).max().unwrap_or(0),
+            elements: sides.iter().flatten().map(SideView::elements).max().unwrap_or(0),
             sides,
             hope: [(); 2].map(|()| AtomicBool::new(true)),
             most: AtomicU64::new(0),
@@ -144,11 +144,11 @@ impl<'m> Values<'m> {
     }
 
     fn compare_singles(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Sums> {
-        let Buffers { kept: [kept_a, kept_b], singles: [shelf_a, shelf_b], .. } = buffers;
-        let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
+        let Buffers { kept: [kept_a, kept_b], singles: [buffers_a, buffers_b], .. } = buffers;
+        let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
-            side => read(side, tile, area, shelf_b, kept_b)?,
+            side => read(side, tile, area, buffers_b, kept_b)?,
         };
         let (mut sums, level) = (Sums::default(), simd::level());
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
@@ -191,11 +191,11 @@ impl<'m> Values<'m> {
     }
 
     fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Sums> {
-        let Buffers { kept: [kept_a, kept_b], wide: [shelf_a, shelf_b], .. } = buffers;
-        let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
+        let Buffers { kept: [kept_a, kept_b], wide: [buffers_a, buffers_b], .. } = buffers;
+        let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
-            side => read(side, tile, area, shelf_b, kept_b)?,
+            side => read(side, tile, area, buffers_b, kept_b)?,
         };
         let mut sums = Sums::default();
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
@@ -249,26 +249,26 @@ impl<'m> Values<'m> {
 
     fn decoded<T: Figure + Coarse>(
         &self,
-        [shelf_a, shelf_b]: &mut [Shelf<T>; 2],
+        [buffers_a, buffers_b]: &mut [SideBuffers<T>; 2],
         tile: &Area,
         area: &Area,
         [kept_a, kept_b]: &mut [Kept; 2],
     ) -> Result<(u64, bool)> {
-        let a = read(&self.sides[0], tile, area, shelf_a, kept_a)?;
-        let b = read(&self.sides[1], tile, area, shelf_b, kept_b)?;
+        let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
+        let b = read(&self.sides[1], tile, area, buffers_b, kept_b)?;
         Ok(steps_in(a, b))
     }
 }
 
 fn read<'s, T: Figure>(
-    side: &Option<Seen<'_>>,
+    side: &Option<SideView<'_>>,
     tile: &Area,
     area: &Area,
-    shelf: &'s mut Shelf<T>,
+    buffers: &'s mut SideBuffers<T>,
     kept: &mut Kept,
 ) -> Result<&'s [T]> {
     match side {
-        Some(side) => side.read(tile, area, shelf, kept),
+        Some(side) => side.read(tile, area, buffers, kept),
         None => Ok(&[]),
     }
 }

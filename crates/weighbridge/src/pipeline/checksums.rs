@@ -12,12 +12,12 @@ use crate::containers::writing::{Fixed, Layout};
 use crate::error::Result;
 
 /// The sums of a file's tensors, as far as their tiles have been seen.
-pub struct Sums {
+pub struct Checksums {
     sums: Vec<AtomicU32>,
     lengths: Vec<u64>,
 }
 
-impl Sums {
+impl Checksums {
     /// For the tensors of a file, where its format wants sums; `lengths` are their bytes.
     pub fn of(layout: &Layout, lengths: impl Iterator<Item = u64>) -> Option<Self> {
         let seeds = layout.seeds.as_ref()?;
@@ -56,14 +56,14 @@ fn moved(sum: u32, by: u64) -> u32 {
 }
 
 /// A sink that sums what goes through it.
-pub struct Summed<'a> {
+pub struct Checksummed<'a> {
     /// Where it goes.
     pub to: &'a dyn Sink,
     /// Where it is summed.
-    pub sums: &'a Sums,
+    pub sums: &'a Checksums,
 }
 
-impl Sink for Summed<'_> {
+impl Sink for Checksummed<'_> {
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
         self.sums.add(tile.tensor, tile.at, bytes);
         self.to.write(tile, bytes)
@@ -83,7 +83,7 @@ mod tests {
         let data: Vec<u8> = (0..10_000u32).map(|i| (i * 7 % 251) as u8).collect();
         let header = b"what comes first";
         let layout = Layout { seeds: Some(vec![crc32fast::hash(header)]), ..Layout::default() };
-        let sums = Sums::of(&layout, [data.len() as u64].into_iter()).unwrap();
+        let sums = Checksums::of(&layout, [data.len() as u64].into_iter()).unwrap();
         for start in [7_000, 0, 3_000, 9_999] {
             let end = [3_000, 7_000, 9_999, 10_000].into_iter().find(|&end| end > start).unwrap();
             sums.add(0, start as u64, &data[start..end]);
