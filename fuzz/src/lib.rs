@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::io::Cursor;
 
 use weighbridge::catalog::TensorInfo;
-use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::internals::source::{Slab, Source};
+use weighbridge::ops::{InspectOptions, inspect};
 use weighbridge::{ErrorKind, Limits, Model, OpenOptions, Result};
 
 mod archive;

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Arrays hold vocabularies of hundreds of thousands of strings. They are walked over and left
-//! in the file; [`Container::array`] reads one when it is asked for.
+//! in the file; `FormatRules::array` reads one when it is asked for.
 //!
 //! Everything in a big-endian file is big-endian, the numbers inside blocks included. One writer
 //! (gguf-py, when it writes big-endian files directly rather than converting them) leaves BF16

@@ -6,7 +6,7 @@
 //!
 //! Recipe: the working and native type is f32, in the order of operations of ggml's own C
 //! (`dequantize_row_*`), each step rounded: the results are the same to the bit, NaN apart (see
-//! [`crate::simd`]). bf16 and f16 are that f32, rounded once.
+//! `simd`). bf16 and f16 are that f32, rounded once.
 
 use std::sync::Arc;
 

@@ -160,6 +160,7 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
 
 /// Decodes eight columns side by side.
 #[inline(always)]
+#[expect(clippy::needless_pass_by_value, reason = "its fields stay in registers")]
 pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
     codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
     out: &mut [T],
