@@ -17,6 +17,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
         Remedy::Overwrite => "--force replaces it, once the new output is complete",
         Remedy::Resume => "--resume continues it",
+        Remedy::DiscardUnfinished => "--force deletes it at once and starts over",
         Remedy::RaiseLimit("max_memory") => "raise --max-memory",
         Remedy::RaiseLimit(limit) => {
             return Some(format!("raise --{} if this file is trusted", limit.replace('_', "-")));

@@ -11,6 +11,9 @@ pub enum Remedy {
     Overwrite,
     /// Continue the output that an earlier run left unfinished.
     Resume,
+    /// Delete what an earlier run left unfinished, and start over. It is gone at once, before the
+    /// new output is complete.
+    DiscardUnfinished,
     /// Raise this limit; its name is that of the method of [`Limits`](crate::Limits), or of the
     /// options of the operation.
     RaiseLimit(&'static str),

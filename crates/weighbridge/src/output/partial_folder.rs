@@ -69,17 +69,17 @@ impl PartialFolder {
             _ if found.is_none() => (
                 "has no stamp: either a run ended just before it gave this its name, or no run made it",
                 Some("rename it if its files are what you want"),
-                &[Remedy::Overwrite],
+                &[Remedy::DiscardUnfinished],
             ),
             (Leftover::Resume, false) => (
                 "was begun for another conversion: other options, other sources, or another version",
                 None,
-                &[Remedy::Overwrite],
+                &[Remedy::DiscardUnfinished],
             ),
             _ => (
                 "is what an unfinished conversion has left",
                 None,
-                &[Remedy::Resume, Remedy::Overwrite],
+                &[Remedy::Resume, Remedy::DiscardUnfinished],
             ),
         };
         let mut hints: Vec<String> = hint.map(str::to_owned).into_iter().collect();
