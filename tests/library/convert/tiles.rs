@@ -141,10 +141,10 @@ fn memory_is_held_to_what_is_allowed() {
     assert!(error.remedies().contains(&Remedy::RaiseLimit("max_memory")), "{error}");
 }
 
-/// Weights that are read in wide panels come out as they do when they are decoded whole, however
-/// the panels are cut.
+/// Weights whose rows are read together and decoded in steps come out as they do when they are
+/// decoded whole, however long the steps.
 #[test]
-fn panels_are_cut_from_the_whole() {
+fn rows_decoded_in_steps_are_the_rows() {
     let (inputs, outputs, groups) = (256u64, 98_304u64, 2u64);
     let config = r#"{"quantization_config":{"quant_method":"gptq","bits":4,"group_size":128,"checkpoint_format":"gptq_v2","desc_act":false}}"#;
     let folder = tempfile::tempdir().unwrap();

@@ -14,12 +14,12 @@ use crate::source::{Slab, Source};
 mod by_name;
 mod locate;
 mod options;
-mod panel;
 mod read;
 mod read_direct;
 #[cfg(test)]
 mod read_tests;
 mod readahead;
+mod row_steps;
 mod select;
 mod weight;
 mod weights;

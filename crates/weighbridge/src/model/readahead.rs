@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::panel::parts_of;
+use super::row_steps::parts_of;
 use super::{Scratch, Weight};
 use crate::error::{Error, Result};
 use crate::schemes::Element;

@@ -207,7 +207,7 @@ impl Weight {
 
     /// How many elements are best decoded at a time, at most `most`, where any stretch of them
     /// can be.
-    pub(crate) fn panel(&self, most: u64) -> Option<u64> {
+    pub(crate) fn element_batch(&self, most: u64) -> Option<u64> {
         self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.batch(most))))
             .unwrap_or(None)
     }

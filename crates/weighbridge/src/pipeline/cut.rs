@@ -89,7 +89,7 @@ impl Cut {
         let allowed = most_elements(weight);
         let most =
             if weight.is_transposed() { ACROSS_ELEMENTS } else { TILE_ELEMENTS }.min(allowed);
-        if let Some(step) = weight.panel(most.max(1)) {
+        if let Some(step) = weight.element_batch(most.max(1)) {
             return Self::even(Pieces::Elements, weight.elements(), step);
         }
         let (pieces, piece) = weight.rows_and_columns();

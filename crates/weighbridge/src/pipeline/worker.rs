@@ -44,9 +44,9 @@ impl Buffers {
         let tile = placed(turn, output, output.bytes_of(&job.cut.elements(&pieces)).start);
         if job.cut.part < pieces.end - pieces.start {
             return match job.dtype() {
-                Some(DType::F32) => self.panel::<f32>(job, pieces, &tile, sink),
-                Some(DType::BF16) => self.panel::<bf16>(job, pieces, &tile, sink),
-                _ => self.panel::<f16>(job, pieces, &tile, sink),
+                Some(DType::F32) => self.convert_in_steps::<f32>(job, pieces, &tile, sink),
+                Some(DType::BF16) => self.convert_in_steps::<bf16>(job, pieces, &tile, sink),
+                _ => self.convert_in_steps::<f16>(job, pieces, &tile, sink),
             };
         }
         let hand_on = &|bytes: &[u8]| sink.write(&tile, bytes);
@@ -141,8 +141,8 @@ impl Buffers {
         written
     }
 
-    /// A tile that is read at once, and decoded and handed on part by part.
-    fn panel<T: Number>(
+    /// A tile that is read at once, then decoded and written a few rows at a time.
+    fn convert_in_steps<T: Number>(
         &mut self,
         job: &Job,
         rows: Range<u64>,
@@ -166,7 +166,7 @@ impl Buffers {
             sink.write(&place, T::to_bytes(part, bytes))
         };
         let (step, scratch) = (job.cut.part, &mut self.scratch);
-        let done = weight.decode_panel(rows, step, &mut part, scratch, &mut each);
+        let done = weight.decode_rows_in_steps(rows, step, &mut part, scratch, &mut each);
         *T::kept(self) = part;
         done.map(|()| overflowed)
     }

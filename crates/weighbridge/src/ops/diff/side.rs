@@ -25,7 +25,7 @@ pub(super) struct SideView<'m> {
 #[derive(Default)]
 pub(super) struct SideBuffers<T> {
     /// Whole rows of the weight, of which a tile is made.
-    panel: Vec<T>,
+    decoded_rows: Vec<T>,
     /// Which elements of the weight they are.
     held: Range<u64>,
     /// Some elements as they are seen.
@@ -77,7 +77,7 @@ impl<'m> SideView<'m> {
     }
 
     /// The rows that are decoded whole for some elements of the view, if any are.
-    pub(super) fn panel_rows(&self, seen: &Range<u64>) -> Option<Range<u64>> {
+    pub(super) fn rows_of_tile(&self, seen: &Range<u64>) -> Option<Range<u64>> {
         let row = self.row?;
         let span = self.span(seen);
         Some(span.start / row..span.end.div_ceil(row).min(self.weight.rows_and_columns().0))
@@ -121,7 +121,7 @@ impl<'m> SideView<'m> {
     ) -> Result<()> {
         self.hold(tile, buffers, kept)?;
         buffers.seen.resize(to_len(elements.end - elements.start)?, T::default());
-        let SideBuffers { panel, held, seen, .. } = buffers;
+        let SideBuffers { decoded_rows, held, seen, .. } = buffers;
         let (mut at, mut out) = (elements.start, &mut seen[..]);
         while at < elements.end {
             let from = self.run(at, elements.end);
@@ -132,7 +132,7 @@ impl<'m> SideView<'m> {
                 None => T::decode(self.weight, self.stretch(from, tile), first, kept)?,
                 Some(_) => {
                     let start = to_len(from.start - held.start)?;
-                    first.copy_from_slice(&panel[start..start + first.len()]);
+                    first.copy_from_slice(&decoded_rows[start..start + first.len()]);
                 }
             }
         }
@@ -174,12 +174,12 @@ impl<'m> SideView<'m> {
         buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
-        let Some((rows, row)) = self.panel_rows(tile).zip(self.row) else { return Ok(()) };
+        let Some((rows, row)) = self.rows_of_tile(tile).zip(self.row) else { return Ok(()) };
         let wanted = rows.start * row..rows.end * row;
         if buffers.held != wanted {
             buffers.held = 0..0;
-            buffers.panel.resize(to_len(wanted.end - wanted.start)?, T::default());
-            T::decode(self.weight, Stretch::Rows(rows), &mut buffers.panel, kept)?;
+            buffers.decoded_rows.resize(to_len(wanted.end - wanted.start)?, T::default());
+            T::decode(self.weight, Stretch::Rows(rows), &mut buffers.decoded_rows, kept)?;
             buffers.held = wanted;
         }
         Ok(())
@@ -246,9 +246,9 @@ impl<'m> SideView<'m> {
         let seen = chunk.saturating_mul(width * turned);
         match (tile, self.row) {
             (Area::Flat(tile), Some(row)) => {
-                let rows = self.panel_rows(tile).unwrap_or(0..0);
-                let panel = (rows.end - rows.start).saturating_mul(row).saturating_mul(width);
-                Ok(seen.saturating_add(panel).saturating_add(self.weight.staged_for_rows(rows)?))
+                let rows = self.rows_of_tile(tile).unwrap_or(0..0);
+                let decoded = (rows.end - rows.start).saturating_mul(row).saturating_mul(width);
+                Ok(seen.saturating_add(decoded).saturating_add(self.weight.staged_for_rows(rows)?))
             }
             (Area::Block(block), Some(_)) => {
                 let turned = self.view.transposed;
@@ -267,7 +267,7 @@ impl<'m> SideView<'m> {
     pub(super) fn check_memory(&self, tile: &Area) -> Result<()> {
         let rows = match (tile, self.row) {
             (_, None) => return Ok(()),
-            (Area::Flat(tile), Some(_)) => self.panel_rows(tile).unwrap_or(0..0),
+            (Area::Flat(tile), Some(_)) => self.rows_of_tile(tile).unwrap_or(0..0),
             (Area::Block(block), Some(_)) if self.view.transposed => block.columns.clone(),
             (Area::Block(block), Some(_)) => block.rows.clone(),
         };

@@ -6,7 +6,8 @@
 //! result           [E, columns, rows]
 //! ```
 //!
-//! A matrix is decoded in panels: some blocks of each of its rows are some rows of the result.
+//! A matrix is decoded in panels. A panel is a few columns of what is stored, in whole blocks, which
+//! are a few rows of the result.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
-//! Weights that are stored transposed: many rows are read at once, and decoded a few at a time.
+//! Rows that are read together and decoded a few at a time.
 //!
-//! A few rows of such a weight are a few columns of what is stored, many short pieces with a read
-//! for each. A panel is as many rows as are worth reading together.
+//! A few rows of a weight that is stored transposed are a few columns of the file: many short
+//! pieces, with a read for each. Reading more rows at once makes the pieces longer.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) type Each<'a, T> = &'a mut dyn FnMut(Range<u64>, &[T]) -> Result<()>;
 
 impl Weight {
     /// Reads some rows together, decodes `step` of them at a time into `out`, and hands them on.
-    pub(crate) fn decode_panel<T: Element>(
+    pub(crate) fn decode_rows_in_steps<T: Element>(
         &self,
         rows: Range<u64>,
         step: u64,
@@ -30,13 +30,13 @@ impl Weight {
             self.with_recipe(|recipe| {
                 scratch.slabs.clear();
                 recipe.needs(rows.clone(), &mut scratch.slabs);
-                let (panel, staged) = self.stage_listed(scratch)?;
+                let (all_slabs, staged) = self.stage_listed(scratch)?;
                 let (mut slabs, mut at) = (Vec::new(), rows.start);
                 while at < rows.end {
                     let some = at..at.saturating_add(step.max(1)).min(rows.end);
                     slabs.clear();
                     recipe.needs(some.clone(), &mut slabs);
-                    let parts = parts_of(panel, &staged, &slabs).ok_or_else(|| {
+                    let parts = parts_of(all_slabs, &staged, &slabs).ok_or_else(|| {
                         Error::usage("its recipe asks for bytes outside of what was read")
                     })?;
                     out.resize(len(&some).map_err(too_large)?, T::default());
@@ -51,14 +51,14 @@ impl Weight {
     }
 }
 
-/// The staged bytes of some slabs, cut out of those of a panel; `None` if the panel does not hold
-/// them.
+/// The staged bytes of some slabs, cut out of longer slabs that are staged; `None` if those do not
+/// contain them.
 pub(super) fn parts_of<'a>(
-    panel: &[Slab],
+    all_slabs: &[Slab],
     staged: &[Staged<'a>],
     slabs: &[Slab],
 ) -> Option<smallvec::SmallVec<[Staged<'a>; 8]>> {
-    if panel.len() != slabs.len() {
+    if all_slabs.len() != slabs.len() {
         return None;
     }
     let part = |((whole, staged), slab): ((&Slab, &Staged<'a>), &Slab)| {
@@ -75,5 +75,5 @@ pub(super) fn parts_of<'a>(
         let stride = (whole.count < 2).then_some(slab.stride);
         (inside && among).then(|| staged.cut([piece, within], slab.row_bytes, stride))?
     };
-    panel.iter().zip(staged).zip(slabs).map(part).collect()
+    all_slabs.iter().zip(staged).zip(slabs).map(part).collect()
 }
