@@ -170,15 +170,14 @@ impl OpenOptions {
 
     fn open_input(&self, input: Input) -> Result<Model> {
         let path = input.name().to_owned();
-        self.assemble(vec![input], Located::new(path))
+        self.assemble(vec![input], Located::alone(path))
     }
 
     fn open_located(&self, mut located: Located) -> Result<Model> {
         let mut opened = located.opened.take();
-        let folder = located.folder.clone().unwrap_or_else(|| self.local_files());
         let open = |path: &PathBuf| match opened.take() {
             Some(source) => Ok(Input::from_source(source, path)),
-            None => Input::open_in(&*folder, path),
+            None => Input::open_in(&*located.folder, path),
         };
         let inputs = located.files.iter().map(open).collect::<Result<_>>()?;
         self.assemble(inputs, located)

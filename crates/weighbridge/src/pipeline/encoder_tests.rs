@@ -1,6 +1,6 @@
-//! Two encoders that ship nothing yet, through the real plan, tiles, workers and files.
+//! Two encoders of the tests' own, through the real plan, tiles, workers and files: one whose
+//! blocks stand alone, and one with two tensors and a first pass.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,20 +9,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use half::f16;
 use smallvec::smallvec;
 
-use super::*;
+use super::formats_for;
+use super::testing::{Run, decoded, encoded, matrix, stored};
 use crate::blocks::Block;
-use crate::containers::writing::writer;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
-use crate::model::{Model, Weight};
-use crate::output::{Destination, Memory as InMemory, Stream, WriteOrder};
-use crate::schemes::{EncodedTensor, Encoder, Groups, WeightEncoder};
-use crate::source::Slab;
+use crate::model::Model;
+use crate::schemes::{Additions, EncodedTensor, Encoder, Groups, WeightEncoder};
 
 /// ggml's blocks of 32 numbers: a scale in half precision and a byte for each.
 struct Q8;
 
 impl Encoder for Q8 {
+    fn name(&self) -> &'static str {
+        "Q8_0"
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        Block::from_name("Q8_0").map(StoredType::Block).into_iter().collect()
+    }
+
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let block = Block::from_name("Q8_0").ok_or("the type is not known")?;
         let (elements, bytes) = (u64::from(block.elements), u64::from(block.bytes));
@@ -72,6 +78,20 @@ struct RowMaxima {
 const LARGEST: f32 = 448.0;
 
 impl Encoder for RowFp8 {
+    fn name(&self) -> &'static str {
+        "fp8-rows"
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::F8_E4M3.into(), DType::F32.into()]
+    }
+
+    fn additions(&self) -> Additions {
+        let settings = serde_json::json!({"quant_method": "fp8"});
+        let config_keys = vec![("quantization_config".to_owned(), settings)];
+        Additions { config_keys, ..Additions::default() }
+    }
+
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
         let tensor = |name: String, dtype, shape, bytes, groups| EncodedTensor {
@@ -150,86 +170,6 @@ fn e4m3(value: f32) -> u8 {
     nearest | if value.is_sign_negative() { 0x80 } else { 0 }
 }
 
-/// A model of one matrix of single-precision numbers.
-fn matrix(rows: u64, columns: u64) -> (Model, Vec<f32>) {
-    let mut state = 12345u32;
-    let values: Vec<f32> = (0..rows * columns)
-        .map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (f32::from(u16::try_from(state >> 16).unwrap()) / 32768.0 - 1.0) * 0.3
-        })
-        .collect();
-    let header = format!(
-        r#"{{"w.weight":{{"dtype":"F32","shape":[{rows},{columns}],"data_offsets":[0,{}]}}}}"#,
-        rows * columns * 4
-    );
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header.as_bytes());
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-    (Model::open_bytes(bytes, "matrix.safetensors").unwrap(), values)
-}
-
-struct Run<'a> {
-    format: &'a str,
-    workers: usize,
-    max_memory: Option<u64>,
-    select: &'a dyn Fn(&str) -> bool,
-}
-
-impl Run<'_> {
-    /// Encodes a model into a destination.
-    fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
-        let encode = |_: &Weight| Some(encoder.clone());
-        let wishes = Wishes {
-            writer: writer(self.format).unwrap(),
-            types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], usual: None },
-            encode: &encode,
-            rename: &str::to_owned,
-            select: self.select,
-            spread: Spread::OneFile,
-            stem: "model".to_owned(),
-            streamed: to.order() == WriteOrder::FrontToBack,
-            workers: self.workers,
-            max_memory: self.max_memory,
-        };
-        let jobs = jobs(model, &wishes).map_err(|all| all[0].reason.clone()).unwrap();
-        let plan = plan(jobs, Vec::new(), &wishes).unwrap();
-        let workers = plan.memory.workers;
-        let pool = Pool { workers, cancel: None, progress: None, done_before: 0 };
-        Writing { model, plan: &plan, pool, extra: &[] }.write(to).unwrap();
-    }
-
-    /// The same, as the one file that it gives.
-    fn file(&self, model: &Model, encoder: &Arc<dyn Encoder>) -> Vec<u8> {
-        let memory = InMemory::default();
-        self.encode(model, encoder, &memory);
-        memory.into_files().into_values().next().unwrap()
-    }
-}
-
-/// The bytes of every stored tensor.
-fn stored(model: &Model) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for source in model.sources() {
-        for info in &source.catalog().tensors {
-            let (slab, mut buffer) = (Slab::whole(0, 0, info.bytes), Vec::new());
-            let bytes = source.fetch(info, &slab, &mut buffer).unwrap().bytes().to_vec();
-            all.insert(info.name.to_string(), bytes);
-        }
-    }
-    all
-}
-
-/// The same bytes for any number of workers and any tiles.
-fn encoded(model: &Model, encoder: &Arc<dyn Encoder>, format: &str) -> Vec<u8> {
-    let run = |workers, max_memory| Run { format, workers, max_memory, select: &|_| true };
-    let first = run(1, None).file(model, encoder);
-    for (workers, max_memory) in [(2, None), (5, None), (3, Some(40_000)), (16, Some(9_000_000))] {
-        assert!(run(workers, max_memory).file(model, encoder) == first, "{workers} workers");
-    }
-    first
-}
-
 #[test]
 fn blocks_are_those_that_llama_cpp_writes() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/names/qwen3-q8");
@@ -258,8 +198,7 @@ fn blocks_of_many_tiles_are_read_back() {
     let read = Model::open_bytes(file, "out.gguf").unwrap();
     let weight = read.weight("w.weight").unwrap();
     assert_eq!((weight.variant(), weight.shape()), ("Q8_0", &[300, 512][..]));
-    let mut decoded = vec![0f32; weight.len()];
-    weight.decode_into(&mut decoded).unwrap();
+    let decoded = decoded(&weight);
     let is_near = |(a, b): (&f32, &f32)| (a - b).abs() < 0.3 / 127.0 * 0.6;
     assert!(values.iter().zip(&decoded).all(is_near));
 }
@@ -268,7 +207,7 @@ fn blocks_of_many_tiles_are_read_back() {
 fn two_tensors_after_a_pass_for_the_maxima() {
     let ((model, values), encoder) = (matrix(300, 512), Arc::new(RowFp8) as Arc<dyn Encoder>);
     let file = encoded(&model, &encoder, "safetensors");
-    let read = Model::open_bytes(file.clone(), "out.safetensors").unwrap();
+    let read = Model::open_bytes(file, "out.safetensors").unwrap();
     let tensors = stored(&read);
     let scales: Vec<f32> = tensors["w.weight_scale"]
         .chunks_exact(4)
@@ -282,14 +221,17 @@ fn two_tensors_after_a_pass_for_the_maxima() {
         assert!(codes.iter().any(|code| code & 0x7f == 0x7e), "the largest has the largest code");
     }
     let weight = read.weight("w.weight").unwrap();
-    let mut decoded = vec![0f32; weight.len()];
-    weight.decode_into(&mut decoded).unwrap();
     let is_near = |(a, b): (&f32, &f32)| (a - b).abs() <= a.abs() / 15.9 + 1e-4;
-    assert!(values.iter().zip(&decoded).all(is_near), "{}", weight.variant());
-    let mut streamed = Vec::new();
-    let run = Run { format: "safetensors", workers: 3, max_memory: None, select: &|_| true };
-    run.encode(&model, &encoder, &Stream::new(&mut streamed));
-    assert!(streamed == file, "a stream takes the same bytes in their order");
+    assert!(values.iter().zip(&decoded(&weight)).all(is_near), "{}", weight.variant());
+}
+
+#[test]
+fn formats_that_have_the_types_can_hold_them() {
+    let formats = |encoder: &dyn Encoder| -> Vec<_> {
+        formats_for(encoder).map(|writer| writer.format()).collect()
+    };
+    assert_eq!(formats(&Q8), ["gguf"]);
+    assert_eq!(formats(&RowFp8), ["safetensors"]);
 }
 
 #[test]

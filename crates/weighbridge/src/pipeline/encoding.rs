@@ -1,9 +1,13 @@
-//! An encoder at work on a weight.
+//! An encoder at work on a weight, and the formats that can hold what it gives.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::tiling::least_common_multiple;
+use crate::containers::by_extension;
+use crate::containers::conventions::Configs;
+use crate::containers::writing::{Planned, WRITERS, Writer};
+use crate::dtype::StoredType;
 use crate::schemes::{EncodedTensor, Encoder, Groups};
 
 /// An encoder at work on a weight, and what it gives.
@@ -32,4 +36,30 @@ impl Encoding {
         let of = |tensor: &EncodedTensor| tensor.groups.bytes_of(elements, tensor.bytes);
         self.tensors.iter().map(of).map(|range| range.end - range.start).sum()
     }
+}
+
+/// The formats that can hold what an encoder gives: those that have all of its types and, where
+/// configs must say how the weights are stored, whose readers look at configs.
+pub fn formats_for(encoder: &dyn Encoder) -> impl Iterator<Item = &'static dyn Writer> {
+    let types = encoder.types();
+    let additions = encoder.additions();
+    let needs_configs = !additions.config_keys.is_empty() || !additions.files.is_empty();
+    let reads_configs = |writer: &dyn Writer| {
+        let extension = by_extension(writer.format()).map(|(_, extension)| extension);
+        extension.is_some_and(|extension| extension.configs != Configs::Never)
+    };
+    WRITERS.iter().copied().filter(move |writer| {
+        types.iter().all(|stored| has_type(*writer, stored))
+            && (!needs_configs || reads_configs(*writer))
+    })
+}
+
+/// Whether a format takes the smallest tensor of a type.
+fn has_type(writer: &dyn Writer, stored: &StoredType) -> bool {
+    let (elements, bytes) = match stored {
+        StoredType::Block(block) => (u64::from(block.elements), u64::from(block.bytes)),
+        StoredType::Element(dtype) => (8, u64::from(dtype.bits())),
+        StoredType::Opaque(_) => return false,
+    };
+    writer.refuses(&Planned { name: "weight", stored, shape: &[elements], bytes }).is_none()
 }

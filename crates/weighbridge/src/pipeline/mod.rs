@@ -28,7 +28,7 @@ mod worker;
 
 pub use checksums::{Checksummed, Checksums};
 pub use cut::Cut;
-pub use encoding::Encoding;
+pub use encoding::{Encoding, formats_for};
 pub(crate) use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
@@ -46,3 +46,5 @@ pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};
 
 #[cfg(test)]
 mod encoder_tests;
+#[cfg(test)]
+pub(crate) mod testing;

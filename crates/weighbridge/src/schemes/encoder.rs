@@ -14,6 +14,12 @@ use crate::error::Result;
 
 /// A way to store numbers.
 pub trait Encoder: Send + Sync {
+    /// What users call it. No two encoders have one name, in whatever letter case.
+    fn name(&self) -> &'static str;
+
+    /// The types of the tensors that it gives: a format without one of them cannot hold them.
+    fn types(&self) -> Vec<StoredType>;
+
     /// The tensors that a weight of that name and shape becomes, or why it cannot be encoded.
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String>;
 
@@ -81,5 +87,20 @@ impl Groups {
             Self::Once => all,
         };
         before(elements.start)..before(elements.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::schemes::{encoder, encoders};
+
+    #[test]
+    fn every_encoder_is_found_by_its_name() {
+        let mut seen = std::collections::HashSet::new();
+        for one in encoders() {
+            assert!(seen.insert(one.name().to_lowercase()), "{} names two encoders", one.name());
+            assert!(encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
+        }
+        assert!(encoder("").is_none());
     }
 }

@@ -42,6 +42,8 @@ mod testing;
 mod tests;
 mod unclaimed;
 
+use std::sync::Arc;
+
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
 pub use configs::Configs;
@@ -74,6 +76,17 @@ pub static SCHEMES: &[&dyn Scheme] = &[
 /// The traces of the schemes of these names.
 pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
     SCHEMES.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
+}
+
+/// Every encoder, as the schemes offer them.
+pub fn encoders() -> impl Iterator<Item = Arc<dyn Encoder>> {
+    SCHEMES.iter().flat_map(|scheme| scheme.encoders())
+}
+
+/// The encoder of that name, in any letter case.
+#[must_use]
+pub fn encoder(name: &str) -> Option<Arc<dyn Encoder>> {
+    encoders().find(|encoder| encoder.name().eq_ignore_ascii_case(name))
 }
 
 /// Whether the variants of a scheme are types of stored tensors, which no config gives another

@@ -1,6 +1,8 @@
 //! What every scheme states about itself.
 
-use super::{Bids, Configs, Evidence, Method, Sign, Summary};
+use std::sync::Arc;
+
+use super::{Bids, Configs, Encoder, Evidence, Method, Sign, Summary};
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -41,6 +43,11 @@ pub trait Scheme: Sync {
 
     /// Bids for what it understands.
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids);
+
+    /// Its encoders: the ways in which it stores numbers.
+    fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
+        Vec::new()
+    }
 
     /// What states beside the weights that they are stored this way: untrue once they are decoded.
     fn traces(&self) -> Traces {

@@ -67,13 +67,15 @@ pub(in crate::model) fn beside_late(
     budget: &Budget,
 ) -> Result<()> {
     let Some(place) = located.late_configs.take() else { return Ok(()) };
-    let Some(folder) = located.folder.clone() else { return Ok(()) };
     let packed = |tensor: &TensorInfo| {
         let dtype = tensor.stored.element();
         tensor.shape.len() > 1 && !dtype.is_some_and(|d| d.is_float() && d.bits() >= 16)
     };
     match sources.iter().any(|source| source.catalog().tensors.iter().any(packed)) {
-        true => beside(&place, located, &Search { folder, budget }),
+        true => {
+            let search = Search { folder: located.folder.clone(), budget };
+            beside(&place, located, &search)
+        }
         false => Ok(()),
     }
 }

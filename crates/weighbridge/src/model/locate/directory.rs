@@ -35,7 +35,7 @@ pub(super) fn holds_weights(listing: &Listing, search: &Search<'_>) -> bool {
 
 /// The models among the files of a listing; `None` if there are none.
 pub(super) fn from_listing(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-    let mut general = Located::new(listing.folder.clone());
+    let mut general = Located::new(listing.folder.clone(), search);
     let mut taken: Vec<Set> = Vec::new();
     let mut aside: Vec<String> = Vec::new();
     for format in containers::by_preference() {
@@ -189,7 +189,7 @@ fn taken_as_models(
             (false, Some(first)) => first.clone(),
             _ => general.path.clone(),
         };
-        let mut model = Located::new(place);
+        let mut model = Located::new(place, search);
         model.findings.clone_from(&general.findings);
         model.notes.clone_from(&general.notes);
         if !set.files.iter().all(|file| configs::needs_none(file)) {

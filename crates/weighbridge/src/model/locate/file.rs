@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// The model that a file is, or stands for.
 pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<Located>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut model = Located::new(path.to_owned());
+    let mut model = Located::new(path.to_owned(), search);
     let folder = folder_of(path);
     if containers::is_index(&name) {
         let set = Index::read(path, search)?.into_set(search)?;
@@ -47,7 +47,7 @@ pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<L
 }
 
 /// The folder a file lies in; the current one has a name too.
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -11,9 +11,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::resolvers::Typed;
+use super::resolvers::{Resolver, Typed};
 use super::search::Search;
-use super::{Located, path, shown, some_of};
+use super::{Located, nearby, path, shown, some_of};
 use crate::error::{Error, ErrorKind, Result};
 
 const PREFIX: &str = "models--";
@@ -21,13 +21,41 @@ const PREFIX: &str = "models--";
 /// More than the name of any commit.
 const MAX_REF_BYTES: u64 = 4096;
 
-/// The models of a repository that the cache holds; `None` if it does not know the name.
-pub(super) fn resolve(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-    let Some(found) = find(typed, search)? else { return Ok(None) };
-    let models = path::locate(&found.path, search).map_err(|e| found.explain(e))?;
-    let mut models = models.unwrap_or_default();
-    models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
-    Ok(Some(models))
+/// `org/name`, a repository that the cache holds.
+pub(super) struct Hub;
+
+impl Resolver for Hub {
+    fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+        let Some(found) = find(typed, search)? else { return Ok(None) };
+        let models = path::locate(&found.path, search).map_err(|e| found.explain(e))?;
+        let mut models = models.unwrap_or_default();
+        models.iter_mut().for_each(|model| model.notes.insert(0, found.note()));
+        Ok(Some(models))
+    }
+
+    fn looked_for(&self, typed: &Typed<'_>) -> Option<String> {
+        Some(match &typed.stores().hugging_face {
+            Some(hub) => format!("no such repository in the Hugging Face cache {}", shown(hub)),
+            None => "no Hugging Face cache is known".to_owned(),
+        })
+    }
+
+    /// Repositories whose names are close to the one typed, or else whose last parts are.
+    fn close_names(&self, typed: &Typed<'_>, search: &Search<'_>) -> Vec<String> {
+        let (Some(hub), Some(wanted)) = (&typed.stores().hugging_face, typed.path.to_str()) else {
+            return Vec::new();
+        };
+        let known = known(hub, search);
+        let close = nearby::closest(wanted, known.iter().map(String::as_str));
+        if !close.is_empty() {
+            return close;
+        }
+        let short = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let wanted = short(wanted);
+        let is_close =
+            |name: &&String| !nearby::closest(&wanted, std::iter::once(&*short(name))).is_empty();
+        known.iter().filter(is_close).take(3).cloned().collect()
+    }
 }
 
 /// What a name led to.
@@ -156,7 +184,7 @@ fn folder_name(repository: &str) -> String {
 }
 
 /// Every repository in the cache, sorted.
-pub(super) fn known(hub: &Path, search: &Search<'_>) -> Vec<String> {
+fn known(hub: &Path, search: &Search<'_>) -> Vec<String> {
     let name = |name: String| name.strip_prefix(PREFIX).map(|rest| rest.replacen("--", "/", 1));
     let mut names: Vec<String> = search.names_in(hub).into_iter().filter_map(name).collect();
     names.sort();

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use crate::catalog::Finding;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::input::{Folder, ReadAt};
+use crate::input::{Folder, MemoryFolder, ReadAt};
 use crate::limits::{Budget, Limits};
 
 mod configs;
@@ -64,12 +64,11 @@ use resolvers::Typed;
 use search::Search;
 
 /// The files of one model.
-#[derive(Default)]
 pub(super) struct Located {
     pub(super) path: PathBuf,
     pub(super) files: Vec<PathBuf>,
-    /// Where the files lie; `None` for a model that was given as bytes.
-    pub(super) folder: Option<Arc<dyn Folder>>,
+    /// Where the files lie.
+    pub(super) folder: Arc<dyn Folder>,
     /// The only file, where it had to be opened to find out what it is.
     pub(super) opened: Option<Arc<dyn ReadAt>>,
     pub(super) configs: Vec<Config>,
@@ -85,8 +84,29 @@ pub(super) struct Located {
 }
 
 impl Located {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, ..Self::default() }
+    /// A model whose files lie where they were searched.
+    fn new(path: PathBuf, search: &Search<'_>) -> Self {
+        Self::in_folder(path, search.folder.clone())
+    }
+
+    /// A model that was given as bytes: nothing lies beside it.
+    pub(super) fn alone(path: PathBuf) -> Self {
+        Self::in_folder(path, Arc::new(MemoryFolder::new()))
+    }
+
+    fn in_folder(path: PathBuf, folder: Arc<dyn Folder>) -> Self {
+        Self {
+            path,
+            folder,
+            files: Vec::new(),
+            opened: None,
+            configs: Vec::new(),
+            late_configs: None,
+            findings: Vec::new(),
+            notes: Vec::new(),
+            index: None,
+            companion: None,
+        }
     }
 }
 
@@ -101,10 +121,7 @@ pub(super) fn locate(
     let budget = Budget::new(limits.clone());
     let search = Search { folder: local, budget: &budget };
     let typed = Typed::new(typed, stores);
-    match resolvers::resolve(&typed, &search)? {
-        Some(models) => Ok(in_folder(models, &search)),
-        None => Err(not_found::not_found(&typed, &search)),
-    }
+    resolvers::resolve(&typed, &search)?.ok_or_else(|| not_found::not_found(&typed, &search))
 }
 
 /// The models at a path of a folder.
@@ -116,18 +133,7 @@ pub(super) fn locate_in(
     let budget = Budget::new(limits.clone());
     let search = Search { folder, budget: &budget };
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    match path::locate(path, &search)? {
-        Some(models) => Ok(in_folder(models, &search)),
-        None => Err(not_found::not_in_folder(path, &search)),
-    }
-}
-
-/// Says of models that their files lie in the folder that was searched.
-fn in_folder(mut models: Vec<Located>, search: &Search<'_>) -> Vec<Located> {
-    for model in &mut models {
-        model.folder.get_or_insert_with(|| search.folder.clone());
-    }
-    models
+    path::locate(path, &search)?.ok_or_else(|| not_found::not_in_folder(path, &search))
 }
 
 /// The one model among those found: the only one, or the only one that is not a companion.

@@ -5,79 +5,39 @@ use std::path::Path;
 
 use super::directory::holds_weights;
 use super::listing::{Entry, Listing};
-use super::resolvers::Typed;
+use super::resolvers::{RESOLVERS, Typed};
 use super::search::Search;
-use super::{hub, nearby, sets, shown, some_of};
+use super::{path, sets, shown, some_of};
 use crate::containers;
 use crate::error::Error;
 use crate::input::EntryKind;
 
 /// Nothing has the name that was typed: says what was tried, and what comes close.
 pub(super) fn not_found(typed: &Typed<'_>, search: &Search<'_>) -> Error {
-    let store = match &typed.stores().hugging_face {
-        Some(hub) => format!("and no such repository in the Hugging Face cache {}", shown(hub)),
-        None => "and no Hugging Face cache is known".to_owned(),
-    };
-    let error = missing(typed.path, &format!("no such file or directory, {store}"));
-    let repositories = || repositories(typed, search);
-    match suggestion(typed.path, search, repositories) {
-        Some(hint) => error.hint(hint),
-        None => error.hint("a model of the local Ollama store is written ollama:name:tag"),
-    }
+    let tried: Vec<String> = RESOLVERS.iter().filter_map(|r| r.looked_for(typed)).collect();
+    let close = RESOLVERS.iter().map(|resolver| resolver.close_names(typed, search));
+    let hint = close.into_iter().find_map(|names| did_you_mean(&names));
+    let advice = || RESOLVERS.iter().find_map(|resolver| resolver.advice(typed, search));
+    missing(typed.path, &tried.join(", and "), hint.or_else(advice))
 }
 
 /// Nothing is at a path of a folder.
 pub(super) fn not_in_folder(path: &Path, search: &Search<'_>) -> Error {
-    let error = missing(path, "no such file or directory");
-    match suggestion(path, search, || None) {
+    let hint = did_you_mean(&path::close_names(path, search));
+    missing(path, path::LOOKED_FOR, hint.or_else(|| path::missing_folder(path, search)))
+}
+
+fn did_you_mean(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| format!("did you mean {}?", names.join(" or ")))
+}
+
+fn missing(path: &Path, tried: &str, hint: Option<String>) -> Error {
+    let error = io::Error::new(io::ErrorKind::NotFound, tried);
+    let error = Error::io(error, "cannot open").in_file(path);
+    match hint {
         Some(hint) => error.hint(hint),
         None => error,
     }
-}
-
-fn missing(path: &Path, tried: &str) -> Error {
-    Error::io(io::Error::new(io::ErrorKind::NotFound, tried), "cannot open").in_file(path)
-}
-
-fn suggestion(
-    path: &Path,
-    search: &Search<'_>,
-    repositories: impl Fn() -> Option<String>,
-) -> Option<String> {
-    let wanted = path.file_name()?.to_string_lossy().into_owned();
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !search.is_folder(folder) {
-        let missing = folder
-            .ancestors()
-            .take_while(|f| !f.as_os_str().is_empty() && !search.is_folder(f))
-            .last()?;
-        return repositories().or_else(|| Some(format!("there is no folder {}", shown(missing))));
-    }
-    let names = search.names_in(folder);
-    let close = nearby::closest(&wanted, names.iter().map(String::as_str));
-    if close.is_empty() {
-        return repositories();
-    }
-    let paths: Vec<String> = close.iter().map(|name| shown(&path.with_file_name(name))).collect();
-    Some(format!("did you mean {}?", paths.join(" or ")))
-}
-
-fn repositories(typed: &Typed<'_>, search: &Search<'_>) -> Option<String> {
-    let known = hub::known(typed.stores().hugging_face.as_deref()?, search);
-    let wanted = typed.path.to_str()?;
-    let mut close = nearby::closest(wanted, known.iter().map(String::as_str));
-    if close.is_empty() {
-        let short = |name: &String| name.rsplit('/').next().map(str::to_owned).unwrap_or_default();
-        let wanted = short(&wanted.to_owned());
-        close = known
-            .iter()
-            .filter(|name| !nearby::closest(&wanted, std::iter::once(&*short(name))).is_empty())
-            .take(3)
-            .cloned()
-            .collect();
-    }
-    (!close.is_empty()).then(|| format!("did you mean {}?", close.join(" or ")))
 }
 
 /// A directory without weights: says what it holds instead.

@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::resolvers::Typed;
+use super::resolvers::{Resolver, Typed};
 use super::search::Search;
 use super::{Located, configs, nearby, shown, some_of};
 use crate::catalog::Finding;
@@ -60,11 +60,19 @@ impl Layer {
 /// What comes before the name of a model.
 const SCHEME: &str = "ollama:";
 
-/// The models behind `ollama:name`; `None` if something else was typed.
-pub(super) fn resolve(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-    match typed.path.to_str().and_then(|text| text.strip_prefix(SCHEME)) {
-        Some(name) => locate(name, typed, search).map(Some),
-        None => Ok(None),
+/// `ollama:name`, a model of the local store.
+pub(super) struct Ollama;
+
+impl Resolver for Ollama {
+    fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+        match typed.path.to_str().and_then(|text| text.strip_prefix(SCHEME)) {
+            Some(name) => locate(name, typed, search).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn advice(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Option<String> {
+        Some("a model of the local Ollama store is written ollama:name:tag".to_owned())
     }
 }
 
@@ -178,7 +186,7 @@ impl Layers<'_> {
         let several = self.all.iter().filter(|layer| layer.kind() == "model").count() > 1;
         let place =
             if companion.is_some() || several { blob.clone() } else { self.typed.to_owned() };
-        let mut model = Located::new(place);
+        let mut model = Located::new(place, self.search);
         model.companion = companion;
         model.findings.extend(size_mismatch(layer, &blob, self.search));
         model.files.push(blob);
@@ -187,10 +195,11 @@ impl Layers<'_> {
 
     /// A model of one blob for each tensor.
     fn tensors(&self, component: &str) -> Result<Located> {
-        let mut model = Located::new(match component {
+        let place = match component {
             "" => self.typed.to_owned(),
             _ => self.typed.join(component),
-        });
+        };
+        let mut model = Located::new(place, self.search);
         if component == "draft" {
             model.companion = Some("a draft model");
         }

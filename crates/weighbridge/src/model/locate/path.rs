@@ -3,15 +3,35 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::resolvers::Typed;
+use super::file::folder_of;
+use super::resolvers::{Resolver, Typed};
 use super::search::Search;
-use super::{Located, directory, file};
+use super::{Located, directory, file, nearby, shown};
 use crate::error::Result;
 use crate::input::{EntryKind, error_of};
 
-/// The models at the path; `None` if nothing is there.
-pub(super) fn resolve(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-    locate(typed.path, search)
+/// A file, an index or a directory.
+pub(super) struct AnyPath;
+
+/// What is looked for at a path.
+pub(super) const LOOKED_FOR: &str = "no such file or directory";
+
+impl Resolver for AnyPath {
+    fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+        locate(typed.path, search)
+    }
+
+    fn looked_for(&self, _typed: &Typed<'_>) -> Option<String> {
+        Some(LOOKED_FOR.to_owned())
+    }
+
+    fn close_names(&self, typed: &Typed<'_>, search: &Search<'_>) -> Vec<String> {
+        close_names(typed.path, search)
+    }
+
+    fn advice(&self, typed: &Typed<'_>, search: &Search<'_>) -> Option<String> {
+        missing_folder(typed.path, search)
+    }
 }
 
 /// The models at a path of a folder; `None` if nothing is there.
@@ -37,4 +57,20 @@ pub(super) fn locate(path: &Path, search: &Search<'_>) -> Result<Option<Vec<Loca
         Err(missing) if missing.kind() != ErrorKind::PermissionDenied => Ok(None),
         _ => Err(error_of(error, "cannot open").in_file(path)),
     }
+}
+
+/// Paths of what lies in the same folder under a similar name.
+pub(super) fn close_names(path: &Path, search: &Search<'_>) -> Vec<String> {
+    let Some(wanted) = path.file_name() else { return Vec::new() };
+    let names = search.names_in(folder_of(path));
+    let close = nearby::closest(&wanted.to_string_lossy(), names.iter().map(String::as_str));
+    close.iter().map(|name| shown(&path.with_file_name(name))).collect()
+}
+
+/// Which folder on the way is not there.
+pub(super) fn missing_folder(path: &Path, search: &Search<'_>) -> Option<String> {
+    path.file_name()?;
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !search.is_folder(folder);
+    let missing = folder_of(path).ancestors().take_while(is_missing).last()?;
+    Some(format!("there is no folder {}", shown(missing)))
 }

@@ -8,12 +8,32 @@ use super::search::Search;
 use super::stores::Stores;
 use crate::error::Result;
 
-/// Turns what was typed into models; `None` if it is nothing that this resolver knows. One whose
-/// files lie elsewhere, behind a URL say, searches a folder of its own.
-type Resolver = fn(&Typed<'_>, &Search<'_>) -> Result<Option<Vec<Located>>>;
-
 /// Every resolver, in the order they are asked.
-const RESOLVERS: &[Resolver] = &[super::path::resolve, super::ollama::resolve, super::hub::resolve];
+pub(super) static RESOLVERS: &[&dyn Resolver] =
+    &[&super::path::AnyPath, &super::ollama::Ollama, &super::hub::Hub];
+
+/// A way to understand what was typed.
+pub(super) trait Resolver: Sync {
+    /// The models that were meant; `None` if it is nothing that this resolver knows. One whose
+    /// files lie elsewhere, behind a URL say, makes a [`Search`] of a folder of its own.
+    fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>>;
+
+    /// What it looked for in vain: "no such ..". `None` if the name alone says that something
+    /// else is meant.
+    fn looked_for(&self, _typed: &Typed<'_>) -> Option<String> {
+        None
+    }
+
+    /// What it knows under a similar name, best first.
+    fn close_names(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What helps where nobody knows a similar name.
+    fn advice(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Option<String> {
+        None
+    }
+}
 
 /// What was typed, and where names are looked up.
 pub(super) struct Typed<'a> {
@@ -37,7 +57,7 @@ impl<'a> Typed<'a> {
 /// The models that the first resolver finds.
 pub(super) fn resolve(typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
     for resolver in RESOLVERS {
-        if let Some(models) = resolver(typed, search)? {
+        if let Some(models) = resolver.resolve(typed, search)? {
             return Ok(Some(models));
         }
     }

@@ -1,0 +1,104 @@
+//! For tests: a made-up model, and an encoder's way through the real plan, tiles, workers and files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::*;
+use crate::containers::writing::writer;
+use crate::model::{Model, Weight};
+use crate::output::{Destination, Memory as InMemory, Stream, WriteOrder};
+use crate::schemes::Encoder;
+use crate::source::Slab;
+
+/// A model of one matrix of single-precision numbers.
+pub(crate) fn matrix(rows: u64, columns: u64) -> (Model, Vec<f32>) {
+    let mut state = 12345u32;
+    let values: Vec<f32> = (0..rows * columns)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (f32::from(u16::try_from(state >> 16).unwrap()) / 32768.0 - 1.0) * 0.3
+        })
+        .collect();
+    let header = format!(
+        r#"{{"w.weight":{{"dtype":"F32","shape":[{rows},{columns}],"data_offsets":[0,{}]}}}}"#,
+        rows * columns * 4
+    );
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    (Model::open_bytes(bytes, "matrix.safetensors").unwrap(), values)
+}
+
+/// How a model is encoded.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) format: &'a str,
+    pub(crate) workers: usize,
+    pub(crate) max_memory: Option<u64>,
+    pub(crate) select: &'a dyn Fn(&str) -> bool,
+}
+
+impl Run<'_> {
+    /// Encodes a model into a destination.
+    pub(crate) fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
+        let encode = |_: &Weight| Some(encoder.clone());
+        let wishes = Wishes {
+            writer: writer(self.format).unwrap(),
+            types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], usual: None },
+            encode: &encode,
+            rename: &str::to_owned,
+            select: self.select,
+            spread: Spread::OneFile,
+            stem: "model".to_owned(),
+            streamed: to.order() == WriteOrder::FrontToBack,
+            workers: self.workers,
+            max_memory: self.max_memory,
+        };
+        let jobs = jobs(model, &wishes).map_err(|all| all[0].reason.clone()).unwrap();
+        let plan = plan(jobs, Vec::new(), &wishes).unwrap();
+        let workers = plan.memory.workers;
+        let pool = Pool { workers, cancel: None, progress: None, done_before: 0 };
+        Writing { model, plan: &plan, pool, extra: &[] }.write(to).unwrap();
+    }
+
+    /// The same, as the one file that it gives.
+    pub(crate) fn file(&self, model: &Model, encoder: &Arc<dyn Encoder>) -> Vec<u8> {
+        let memory = InMemory::default();
+        self.encode(model, encoder, &memory);
+        memory.into_files().into_values().next().unwrap()
+    }
+}
+
+/// The bytes of every stored tensor.
+pub(crate) fn stored(model: &Model) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for source in model.sources() {
+        for info in &source.catalog().tensors {
+            let (slab, mut buffer) = (Slab::whole(0, 0, info.bytes), Vec::new());
+            let bytes = source.fetch(info, &slab, &mut buffer).unwrap().bytes().to_vec();
+            all.insert(info.name.to_string(), bytes);
+        }
+    }
+    all
+}
+
+/// A weight's numbers.
+pub(crate) fn decoded(weight: &Weight) -> Vec<f32> {
+    let mut numbers = vec![0f32; weight.len()];
+    weight.decode_into(&mut numbers).unwrap();
+    numbers
+}
+
+/// The file that a model is encoded into, which must have the same bytes for any number of
+/// workers and any tiles, and as a stream.
+pub(crate) fn encoded(model: &Model, encoder: &Arc<dyn Encoder>, format: &str) -> Vec<u8> {
+    let run = |workers, max_memory| Run { format, workers, max_memory, select: &|_| true };
+    let first = run(1, None).file(model, encoder);
+    for (workers, max_memory) in [(2, None), (5, None), (3, Some(40_000)), (16, Some(9_000_000))] {
+        assert!(run(workers, max_memory).file(model, encoder) == first, "{workers} workers");
+    }
+    let mut streamed = Vec::new();
+    run(3, None).encode(model, encoder, &Stream::new(&mut streamed));
+    assert!(streamed == first, "a stream takes the same bytes in their order");
+    first
+}
