@@ -86,10 +86,6 @@ impl Weight {
         Ok(out)
     }
 
-    fn is_plain(&self) -> bool {
-        matches!(self.entry(), Entry::Plain(_))
-    }
-
     /// The elements of some rows.
     fn elements_of(&self, rows: &Range<u64>) -> Result<Range<u64>> {
         let (all, columns) = self.rows_and_columns();

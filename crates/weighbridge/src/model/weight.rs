@@ -71,6 +71,11 @@ impl Weight {
         }
     }
 
+    /// Whether it is stored as numbers of its own type.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.entry(), Entry::Plain(_))
+    }
+
     /// The kind within the scheme; of a plain weight, its stored type.
     #[must_use]
     pub fn variant(&self) -> &str {
@@ -152,7 +157,7 @@ impl Weight {
     /// Its bytes without a copy, where it is plain and its file is mapped or in memory.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
-        let (_, source, info) = self.parts().next().filter(|_| self.scheme() == plain::NAME)?;
+        let (_, source, info) = self.parts().next().filter(|_| self.is_plain())?;
         source.image(info)
     }
 

@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::ops::identity;
 use crate::pipeline::{OutputType, kept_names};
-use crate::schemes::plain;
 use crate::source::Source;
 
 /// Metadata arrays up to this length are always shown in full.
@@ -266,14 +265,15 @@ fn once(weights: &[Weight]) -> impl Iterator<Item = &Weight> {
 
 /// Where the numbers of a plain weight lie.
 fn plain_place(weight: &Weight) -> Option<(&Source, &TensorInfo)> {
-    let part = weight.parts().next().filter(|_| weight.scheme() == plain::NAME);
+    let part = weight.is_plain().then(|| weight.parts().next())?;
     part.map(|(_, source, info)| (source, info))
 }
 
 /// What one weight adds to the payload of a conversion, by the rules of `--dtype`.
 fn add_decoded(weight: &Weight, decoded: &mut DecodedBytes) {
     let elements = weight.elements();
-    let bytes = |output_type: OutputType| match output_type.of(weight) {
+    let (is_plain, native) = (weight.is_plain(), weight.native());
+    let bytes = |output_type: OutputType| match output_type.of_stored(is_plain, native) {
         Some(dtype) => dtype.bytes_for(elements).unwrap_or(0),
         None => weight.stored_bytes(),
     };

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::model::Weight;
-use crate::schemes::plain;
 
 /// The types that are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,18 +57,19 @@ pub struct Types<'a> {
 impl Types<'_> {
     /// The type a weight is written in; see [`OutputType::of`].
     pub fn of(self, weight: &Weight) -> Option<DType> {
-        let is_number =
-            weight.scheme() != plain::NAME || weight.native().is_some_and(DType::is_float);
+        let (is_plain, native) = (weight.is_plain(), weight.native());
+        let is_number = !is_plain || native.is_some_and(DType::is_float);
         let cast = self.casts.iter().find(|cast| is_number && (cast.matches)(weight.name()));
         if let Some(cast) = cast {
             return Some(cast.dtype);
         }
-        let is_plain = weight.scheme() == plain::NAME;
-        let has_own = matches!(weight.native(), Some(DType::F16 | DType::BF16));
+        let has_own = matches!(native, Some(DType::F16 | DType::BF16));
         match self.of {
-            _ if self.only_decoded && is_plain => weight.native(),
-            OutputType::Auto if !is_plain && !has_own => self.usual.or_else(|| self.of.of(weight)),
-            of => of.of(weight),
+            _ if self.only_decoded && is_plain => native,
+            OutputType::Auto if !is_plain && !has_own => {
+                self.usual.or_else(|| self.of.of_stored(is_plain, native))
+            }
+            of => of.of_stored(is_plain, native),
         }
     }
 }
@@ -79,8 +79,12 @@ impl OutputType {
     /// cannot be written at all.
     #[must_use]
     pub fn of(self, weight: &Weight) -> Option<DType> {
-        let native = weight.native();
-        match (weight.scheme() == plain::NAME, self.named()) {
+        self.of_stored(weight.is_plain(), weight.native())
+    }
+
+    /// The type of a weight that is plain or not, and decodes to `native`.
+    pub(crate) fn of_stored(self, is_plain: bool, native: Option<DType>) -> Option<DType> {
+        match (is_plain, self.named()) {
             (true, Some(named)) if native.is_some_and(DType::is_float) => Some(named),
             (true, _) => native,
             (false, Some(named)) => Some(named),

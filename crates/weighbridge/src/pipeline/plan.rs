@@ -16,7 +16,7 @@ use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Pl
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::schemes::{Encoder, Groups, TensorId, plain};
+use crate::schemes::{Encoder, Groups, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
 
@@ -245,7 +245,7 @@ fn weight_job(weight: &Weight, name: String, types: Types<'_>) -> Result<Job, St
     let not_a_number =
         || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
     let dtype = types.of(weight).ok_or_else(not_a_number)?;
-    let action = match (weight.scheme() == plain::NAME, weight.native() == Some(dtype)) {
+    let action = match (weight.is_plain(), weight.native() == Some(dtype)) {
         (true, true) => Action::Copy,
         (true, false) => Action::Cast,
         (false, _) => Action::Decode,

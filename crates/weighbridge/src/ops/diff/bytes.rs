@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::pipeline::Tiled;
-use crate::schemes::{self, plain};
+use crate::schemes;
 use crate::source::{Access, Slab, Source};
 
 /// Bytes of each side that are compared at once: both stay in the second cache.
@@ -52,7 +52,7 @@ impl<'m> Bytes<'m> {
         (all && can).then(|| Self {
             parts: parts.into_iter().map(stored).collect(),
             differ: AtomicBool::new(false),
-            element: a.native().filter(|_| a.scheme() == plain::NAME),
+            element: a.native().filter(|_| a.is_plain()),
             nan: AtomicU64::new(0),
             infinite: AtomicU64::new(0),
         })

@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use crate::compare::{Wide, read};
 use crate::error::{Error, Result};
 use crate::model::{Readahead, Scratch, Weight};
-use crate::schemes::{Element, plain};
+use crate::schemes::Element;
 use crate::simd::{self, Sides};
 use crate::source::Slab;
 
@@ -103,7 +103,7 @@ figure!(
 
 impl Figure for Wide {
     fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()> {
-        let stored = weight.parts().next().filter(|_| weight.scheme() == plain::NAME);
+        let stored = weight.parts().next().filter(|_| weight.is_plain());
         let part = stored.and_then(|(_, source, info)| {
             let dtype = info.stored.element().filter(|dtype| Self::is_needed(*dtype))?;
             Some((source, info, dtype))

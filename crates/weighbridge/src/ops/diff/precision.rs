@@ -3,7 +3,6 @@
 use crate::compare::Wide;
 use crate::dtype::DType;
 use crate::model::Weight;
-use crate::schemes::plain;
 
 /// A way in which one side may be the other, rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +54,7 @@ struct Kind {
 
 impl Kind {
     fn of(weight: &Weight) -> Self {
-        let stored = weight.native().filter(|_| weight.scheme() == plain::NAME);
+        let stored = weight.native().filter(|_| weight.is_plain());
         let float = match (stored, weight.native()) {
             (Some(dtype), _) if !dtype.is_float() => None,
             // Narrower ones are exact in it.

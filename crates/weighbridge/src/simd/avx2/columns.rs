@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use crate::simd::Number;
-use crate::simd::columns::EightColumns;
+use crate::simd::columns::{EIGHT, EightColumns};
 
 /// Four columns of eight rows of words: out of eight times sixteen bytes, each column as one
 /// register.
@@ -160,21 +160,24 @@ unsafe fn load_words(bytes: &[u8]) -> __m256i {
 
 /// Decodes eight columns side by side.
 #[inline(always)]
-#[expect(clippy::needless_pass_by_value, reason = "its fields stay in registers")]
 pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
     codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
     out: &mut [T],
 ) {
+    let EightColumns { bits, words: words_of, groups, factors: [scales, zeros] } = codes;
     // SAFETY: registers only.
     let (mask, shift) = unsafe {
-        let mask = (u32::MAX >> (32 - codes.bits)).cast_signed();
-        (_mm256_set1_epi32(mask), _mm_cvtsi32_si128(codes.bits.cast_signed()))
+        let mask = (u32::MAX >> (32 - bits)).cast_signed();
+        (_mm256_set1_epi32(mask), _mm_cvtsi32_si128(bits.cast_signed()))
     };
-    for (row, groups, out) in codes.rows(out) {
+    let per_word = 32 / bits as usize;
+    let rows = groups.chunks(per_word).zip(out.chunks_mut(EIGHT * per_word));
+    for (row, (groups, out)) in rows.enumerate() {
         // SAFETY: eight words are read, or as many as there are.
-        let mut words = unsafe { load_words(row) };
-        for (group, out) in groups.iter().zip(out.as_chunks_mut::<8>().0) {
-            let [scales, zeros] = codes.factors_of(*group);
+        let mut words = unsafe { load_words(words_of(row)) };
+        for (group, out) in groups.iter().zip(out.as_chunks_mut::<EIGHT>().0) {
+            let at = u32::from_le_bytes(*group) as usize * STRIDE;
+            let (scales, zeros) = (&scales[at..at + EIGHT], &zeros[at..at + EIGHT]);
             // SAFETY: eight factors of each kind are read, eight numbers written.
             unsafe {
                 let code = _mm256_cvtepi32_ps(_mm256_and_si256(words, mask));
