@@ -34,10 +34,17 @@ impl<'a> Endings<'a> {
     /// Whether some name may end with `suffix`; false only if none does.
     pub(super) fn may_end_with(&self, suffix: &str) -> bool {
         let Some(endings) = &self.0 else { return true };
-        match suffix.rsplit_once('.') {
-            Some((_, whole)) => endings.contains(&whole),
-            None => endings.iter().any(|ending| ending.ends_with(suffix)),
-        }
+        endings.iter().any(|ending| agree(ending.as_bytes(), suffix.as_bytes()))
+    }
+}
+
+/// Whether a name with this ending may end with `suffix`: the shorter of them ends the longer, and
+/// in a longer suffix, a dot comes before the ending. (This is asked a hundred times a model, so
+/// that looking for the dot first was a third of opening a small file.)
+fn agree(ending: &[u8], suffix: &[u8]) -> bool {
+    match suffix.len().checked_sub(ending.len() + 1) {
+        Some(dot) => suffix[dot] == b'.' && suffix[dot + 1..] == *ending,
+        None => ending.ends_with(suffix),
     }
 }
 

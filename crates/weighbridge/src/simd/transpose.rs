@@ -40,11 +40,14 @@ impl<T: Number> Task for Transpose<'_, T> {
     fn run<I: Isa>(self, isa: I) {
         let Self { sides, from, to } = self;
         let (whole_rows, whole_columns) = isa.transpose(sides, from, to);
-        for row in 0..sides.rows {
-            let done = if row < whole_rows { whole_columns } else { 0 };
-            for column in done..sides.columns {
-                to[column * sides.to + row] = from[row * sides.from + column];
-            }
+        let mut move_one = |row: usize, column: usize| {
+            to[column * sides.to + row] = from[row * sides.from + column];
+        };
+        for column in whole_columns..sides.columns {
+            (0..whole_rows).for_each(|row| move_one(row, column));
+        }
+        for row in whole_rows..sides.rows {
+            (0..sides.columns).for_each(|column| move_one(row, column));
         }
     }
 }
