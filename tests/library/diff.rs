@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use weighbridge::ops::{
     ConvertOptions, DiffOptions, DiffReport, DiffTensor, FailOver, OutputType, Status, Values,
 };
-use weighbridge::{FileAccess, Model, OpenOptions, ops};
+use weighbridge::{FileAccess, Model, OpenOptions, Select, ops};
 
 /// A safetensors file in memory: names, types, shapes and bytes.
 fn model(tensors: &[(&str, &str, &[usize], Vec<u8>)]) -> Model {
@@ -182,7 +182,7 @@ fn weights_that_are_decoded_by_rows_can_be_compared_transposed() {
     let [rows, columns] = [rows, columns].map(|count| usize::try_from(count).unwrap());
     let shape = [columns, rows];
     let other = model(&[(name, "F32", &shape, bytes(&turned(&values, rows, columns)))]);
-    let only = |options: DiffOptions| options.include(std::sync::Arc::new(move |n| n == name));
+    let only = |options: DiffOptions| options.select(Select::new().include(move |n| n == name));
     let options = only(DiffOptions::default().transpose(|_| true));
     for (a, b) in [(&gptq, &other), (&other, &gptq)] {
         let report = ops::diff(a, b, &options).unwrap();
@@ -223,7 +223,7 @@ fn structure_alone_reads_no_values() {
         (&["x".to_owned()][..], &["z".to_owned()][..])
     );
     assert_eq!((report.summary.missing, report.summary.shape_mismatch), (2, 1));
-    let some = options.exclude(std::sync::Arc::new(|name| name != "nothing"));
+    let some = options.select(Select::new().exclude(|name| name != "nothing"));
     let report = ops::diff(&a, &b, &some).unwrap();
     assert!(report.ok && report.tensors.is_empty());
 }

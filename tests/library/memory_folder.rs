@@ -1,10 +1,12 @@
 //! A repository given as files in memory opens exactly as a directory does.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common::root;
-use weighbridge::ops::{InspectOptions, inspect};
+use weighbridge::ops::{Conversion, ConvertOptions, InspectOptions, inspect};
+use weighbridge::output::Memory;
 use weighbridge::{Folder, MemoryFolder, Model, OpenOptions, Result, Stores};
 
 /// Every folder below the samples, themselves included.
@@ -76,6 +78,26 @@ fn every_sample_directory_opens_from_memory_as_from_disk() {
         assert_eq!(described(in_memory), described(on_disk), "{}", folder.display());
     }
     assert!(opened > 50, "{opened}");
+}
+
+/// The files that dequantizing a model gives, by name.
+fn dequantized(model: &Model) -> BTreeMap<String, Vec<u8>> {
+    let memory = Memory::default();
+    let options = ConvertOptions::new("out");
+    Conversion::plan_dequantized(model, &options).unwrap().run_into(&memory).unwrap();
+    memory.into_files()
+}
+
+#[test]
+fn a_repository_in_memory_is_dequantized_as_a_directory_is() {
+    let place = root().join("samples/tiny-llama-gptq");
+    let options = OpenOptions::new().stores(Stores::none());
+    let on_disk = options.open(&place).unwrap();
+    let in_memory = options.open_in(copied(&place), &place).unwrap();
+    let files = dequantized(&on_disk);
+    assert!(files.contains_key("config.json"), "{:?}", files.keys());
+    assert!(files.keys().any(|name| name.ends_with(".safetensors")), "{:?}", files.keys());
+    assert!(dequantized(&in_memory) == files);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::common::fixtures::Fixture;
 use crate::common::{Sample, image, root, sha256, stored};
@@ -15,7 +14,7 @@ use weighbridge::catalog::TensorInfo;
 use weighbridge::internals::blocks::Standing;
 use weighbridge::internals::dtype::StoredType;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
-use weighbridge::{DType, Model, OpenOptions, Stores, Weight, bf16};
+use weighbridge::{DType, Model, OpenOptions, Select, Stores, Weight, bf16};
 
 /// What each sample is written as.
 const KINDS: [(&str, OutputType, &str); 9] = [
@@ -208,7 +207,7 @@ fn convert(
     let mut options = ConvertOptions::new("-").to(format).dtype(asked);
     if !chosen.is_empty() {
         let chosen = chosen.clone();
-        options = options.select(Arc::new(move |name| chosen.contains(name)));
+        options = options.select(Select::new().include(move |name| chosen.contains(name)));
     }
     let mut bytes = Vec::new();
     let report = ops::convert_to(model, &options, &mut bytes).map_err(|error| error.to_string())?;

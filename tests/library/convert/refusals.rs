@@ -8,7 +8,7 @@ use super::{gguf, one};
 use crate::common::decoded::names_in;
 use crate::common::root;
 use weighbridge::ops::{ConvertOptions, OutputType};
-use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, Remedy, ops};
+use weighbridge::{ErrorKind, FileAccess, Model, OpenOptions, Remedy, Select, ops};
 
 /// The error, after making sure that the folder was left as it was.
 fn refused(model: &Model, options: &ConvertOptions, folder: &Path) -> weighbridge::Error {
@@ -113,12 +113,13 @@ fn what_cannot_be_converted_is_named_and_can_be_left_out() {
         .filter(|weight| weight.undecodable().is_none())
         .map(|weight| weight.name().to_owned())
         .collect();
-    let nothing = options.clone().select(Arc::new(|_| false));
+    let nothing = options.clone().select(Select::new().exclude(|_| true));
     let error = refused(&model, &nothing, folder.path());
     assert!(error.to_string().contains("nothing to convert"), "{error}");
     assert!(!good.is_empty());
     let only = good.clone();
-    let some = options.select(Arc::new(move |name| only.iter().any(|good| good == name)));
+    let some =
+        options.select(Select::new().include(move |name| only.iter().any(|good| good == name)));
     assert_eq!(ops::convert(&model, &some).unwrap().files[0].tensors, good.len() as u64);
 }
 
@@ -145,7 +146,8 @@ fn a_cut_file_gives_what_is_there() {
     let options = ConvertOptions::new(folder.path().join("out.safetensors"));
     let error = refused(&model, &options, folder.path());
     assert_eq!(error.tensor(), Some("b"), "{error}");
-    let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
+    let report =
+        ops::convert(&model, &options.select(Select::new().include(|name| name == "a"))).unwrap();
     assert_eq!(report.files[0].tensors, 1);
 }
 
@@ -163,7 +165,8 @@ fn a_file_that_lacks_many_tensors_is_cut_short() {
     assert!(error.message().starts_with("the file was cut short"), "{error}");
     assert!(error.hint_text().unwrap().contains("fetch the file again"), "{error}");
     assert_eq!((error.tensor(), error.message().matches("missing").count()), (None, 0), "{error}");
-    let report = ops::convert(&model, &options.select(Arc::new(|name| name == "a"))).unwrap();
+    let report =
+        ops::convert(&model, &options.select(Select::new().include(|name| name == "a"))).unwrap();
     assert_eq!(report.files[0].tensors, 1);
 }
 

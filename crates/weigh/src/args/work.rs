@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args as ClapArgs;
+use weighbridge::ops;
 
 use crate::size::parse_size;
 
@@ -11,9 +12,23 @@ use crate::size::parse_size;
 pub(crate) struct Work {
     /// The most memory for pieces of weights, over all threads, like 64MiB; headers come on top
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) max_memory: Option<u64>,
+    max_memory: Option<u64>,
 
     /// How many threads work; the result is the same [default: as many as the machine has]
     #[arg(short = 'j', long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    threads: Option<NonZeroUsize>,
+}
+
+impl Work {
+    /// The settings as the library takes them.
+    pub(crate) fn options(&self) -> ops::Work {
+        let mut work = ops::Work::new();
+        if let Some(bytes) = self.max_memory {
+            work = work.max_memory(bytes);
+        }
+        if let Some(threads) = self.threads {
+            work = work.threads(threads);
+        }
+        work
+    }
 }

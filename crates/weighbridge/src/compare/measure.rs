@@ -1,22 +1,22 @@
-//! Sums over two short pieces of numbers, compiled for each level.
+//! The statistics of two short pieces of numbers, compiled for each level.
 //!
 //! A piece fits in the first-level cache, so that it can be read more than once. Each sum has four
 //! lanes, which are added up in one fixed order: neither the level nor the number of workers
 //! changes a digit. What takes a search (where the largest difference is, how many steps lie
 //! between two numbers) is done only for pieces that can hold the answer.
 
-use super::sums::{Moments, Sums};
-use crate::simd::sums::{LANES, OneSide};
+use super::statistics::{Moments, Statistics};
+use crate::simd::accumulate::{LANES, OneSide};
 use crate::simd::{self, Isa, Level, Task};
 
 /// Numbers of each side in a piece: 32 KiB for both.
 pub(crate) const PIECE: usize = 4096;
 
-/// Sums over a piece, and the most steps of f32 between two of its numbers, give or take one.
+/// The statistics of a piece, and the most f32 steps between two of its numbers, give or take one.
 ///
-/// Places are counted from the start of the piece. The place of the largest difference is looked
-/// for only if that is at least `known`. Rounding is not looked at here.
-pub(crate) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+/// Positions count from the start of the piece. The largest difference is located only if it is at
+/// least `known`. Rounding is checked elsewhere.
+pub(crate) fn measure(level: Level, a: &[f32], b: &[f32], known: f64) -> (Statistics, u32) {
     simd::run(level, Measure { a, b, known })
 }
 
@@ -28,24 +28,24 @@ struct Measure<'a> {
 }
 
 impl Task for Measure<'_> {
-    type Output = (Sums, u32);
+    type Output = (Statistics, u32);
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Self::Output {
         let Self { a, b, known } = self;
-        let (sums, apart) = match are_same(a, b) {
+        let (stats, apart) = match are_same(a, b) {
             true => (of_same(isa, a), 0),
             false => of_different(isa, a, b, known),
         };
-        // What is not finite makes its square so, and squares of finite numbers always have room.
-        match (sums.squares_a + sums.squares_b).is_finite() {
-            true => (sums, apart),
+        // The squares of finite f32 numbers always fit in f64.
+        match (stats.squares_a + stats.squares_b).is_finite() {
+            true => (stats, apart),
             false => (with_non_finite(a, b), apart),
         }
     }
 }
 
-/// Whether all are the same to the bit.
+/// Whether all numbers are the same to the bit.
 #[inline(always)]
 fn are_same(a: &[f32], b: &[f32]) -> bool {
     let differ = |(a, b): (&[f32], &[f32])| {
@@ -55,9 +55,9 @@ fn are_same(a: &[f32], b: &[f32]) -> bool {
     !a.chunks(64).zip(b.chunks(64)).any(differ)
 }
 
-/// Sums where both sides are the same: only one is read.
+/// The statistics of two equal sides: only one is read.
 #[inline(always)]
-fn of_same(isa: impl Isa, a: &[f32]) -> Sums {
+fn of_same(isa: impl Isa, a: &[f32]) -> Statistics {
     let (eights, rest) = a.as_chunks();
     let mut all = isa.one_side(eights);
     for (index, &a) in rest.iter().enumerate() {
@@ -65,7 +65,7 @@ fn of_same(isa: impl Isa, a: &[f32]) -> Sums {
     }
     let (count, squares) = (a.len() as u64, total(&all.squares));
     let moments = moments(&all, a);
-    Sums {
+    Statistics {
         elements: count,
         identical: count,
         a: moments,
@@ -75,46 +75,46 @@ fn of_same(isa: impl Isa, a: &[f32]) -> Sums {
         squares_b: squares,
         products: squares,
         largest: (count > 0).then_some((0.0, 0)),
-        ..Sums::default()
+        ..Statistics::default()
     }
 }
 
-/// The squares about the mean follow from those about zero, unless the numbers lie close
-/// together far from it: then they are taken once more.
+/// The squared deviations follow from the squares, unless the numbers lie close together and far
+/// from zero: then they are computed from the numbers again.
 #[inline(always)]
 #[allow(clippy::cast_precision_loss)] // A piece is short.
 fn moments(one: &OneSide, values: &[f32]) -> Moments {
     let (sum, squares) = (total(&one.sum), total(&one.squares));
     let mean = sum / values.len().max(1) as f64;
-    let about_mean = squares - sum * mean;
-    let about_mean = match about_mean < squares * FAR_FROM_ZERO {
-        true => about(values, mean),
-        false => about_mean,
+    let squared_deviations = squares - sum * mean;
+    let squared_deviations = match squared_deviations < squares * FAR_FROM_ZERO {
+        true => deviations_from(values, mean),
+        false => squared_deviations,
     };
-    Moments { count: values.len() as u64, sum, about_mean }
+    Moments { count: values.len() as u64, sum, squared_deviations }
 }
 
-/// The share of the squares about the mean in those about zero from which three digits are lost.
+/// Below this share of squared deviations in the squares, subtracting loses three digits.
 const FAR_FROM_ZERO: f64 = 1e-3;
 
 #[inline(never)]
-fn about(values: &[f32], mean: f64) -> f64 {
-    let mut sums = [0.0; LANES];
+fn deviations_from(values: &[f32], mean: f64) -> f64 {
+    let mut squares = [0.0; LANES];
     for (index, &x) in values.iter().enumerate() {
         let apart = f64::from(x) - mean;
-        sums[index % LANES] += apart * apart;
+        squares[index % LANES] += apart * apart;
     }
-    total(&sums)
+    total(&squares)
 }
 
 #[inline(always)]
-fn total(sums: &[f64; LANES]) -> f64 {
-    let [a, b, c, d] = *sums;
+fn total(lanes: &[f64; LANES]) -> f64 {
+    let [a, b, c, d] = *lanes;
     (a + c) + (b + d)
 }
 
 #[inline(always)]
-fn of_different(isa: impl Isa, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) {
+fn of_different(isa: impl Isa, a: &[f32], b: &[f32], known: f64) -> (Statistics, u32) {
     let count = a.len() as u64;
     let ((eights_a, rest_a), (eights_b, rest_b)) = (a.as_chunks(), b.as_chunks());
     let mut all = isa.two_sides(eights_a, eights_b);
@@ -122,7 +122,7 @@ fn of_different(isa: impl Isa, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) 
         all.add(index % LANES, a, b);
     }
     let largest = all.largest.iter().fold(0.0, |most: f64, &one| most.max(one));
-    let sums = Sums {
+    let stats = Statistics {
         elements: count,
         identical: all.identical.into(),
         a: moments(&all.a, a),
@@ -133,22 +133,22 @@ fn of_different(isa: impl Isa, a: &[f32], b: &[f32], known: f64) -> (Sums, u32) 
         products: total(&all.products),
         squares: total(&all.squares),
         absolute: total(&all.absolute),
-        largest: (largest >= known).then(|| (largest, place_of(largest, a, b))),
-        ..Sums::default()
+        largest: (largest >= known).then(|| (largest, position_of(largest, a, b))),
+        ..Statistics::default()
     };
-    (sums, all.apart)
+    (stats, all.apart)
 }
 
-/// The first place where two numbers are so far apart.
+/// The first position where two numbers are this far apart.
 #[inline(never)]
-fn place_of(largest: f64, a: &[f32], b: &[f32]) -> u64 {
+fn position_of(largest: f64, a: &[f32], b: &[f32]) -> u64 {
     let is_it = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).abs() == largest;
     a.iter().zip(b).position(is_it).unwrap_or(0) as u64
 }
 
-/// Sums over a piece that holds NaN or infinite numbers, one by one.
+/// The statistics of a piece with NaN or infinite numbers, one by one.
 #[inline(never)]
-fn with_non_finite(a: &[f32], b: &[f32]) -> Sums {
+fn with_non_finite(a: &[f32], b: &[f32]) -> Statistics {
     let widen = |(&a, &b): (&f32, &f32)| {
         let is_same = a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         (f64::from(a), f64::from(b), is_same, f64::from(a) - f64::from(b))
@@ -156,32 +156,32 @@ fn with_non_finite(a: &[f32], b: &[f32]) -> Sums {
     one_by_one(a.iter().zip(b).map(widen))
 }
 
-/// Sums over numbers as they come: both sides, whether they are the same, and their difference.
-pub(crate) fn one_by_one(pairs: impl Iterator<Item = (f64, f64, bool, f64)> + Clone) -> Sums {
-    let mut sums = Sums::default();
+/// The statistics of pairs: both numbers, whether they are the same, and their difference.
+pub(crate) fn one_by_one(pairs: impl Iterator<Item = (f64, f64, bool, f64)> + Clone) -> Statistics {
+    let mut stats = Statistics::default();
     for (index, (a, b, is_same, apart)) in (0u64..).zip(pairs.clone()) {
-        sums.elements += 1;
-        sums.identical += u64::from(is_same);
+        stats.elements += 1;
+        stats.identical += u64::from(is_same);
         for (side, value) in [a, b].into_iter().enumerate() {
-            sums.nan[side] += u64::from(value.is_nan());
-            sums.infinite[side] += u64::from(value.is_infinite());
+            stats.nan[side] += u64::from(value.is_nan());
+            stats.infinite[side] += u64::from(value.is_infinite());
         }
         if a.is_finite() && b.is_finite() {
-            sums.both += 1;
-            sums.squares_a += a * a;
-            sums.squares_b += b * b;
-            sums.products += a * b;
-            sums.squares += apart * apart;
-            sums.absolute += apart.abs();
-            sums.see_difference(apart.abs(), index);
+            stats.both += 1;
+            stats.squares_a += a * a;
+            stats.squares_b += b * b;
+            stats.products += a * b;
+            stats.squares += apart * apart;
+            stats.absolute += apart.abs();
+            stats.see_difference(apart.abs(), index);
         } else if !is_same {
-            sums.unlike += 1;
-            sums.first_unlike.get_or_insert(index);
+            stats.unlike += 1;
+            stats.first_unlike.get_or_insert(index);
         }
     }
-    sums.a = finite_moments(pairs.clone().map(|(a, ..)| a));
-    sums.b = finite_moments(pairs.map(|(_, b, ..)| b));
-    sums
+    stats.a = finite_moments(pairs.clone().map(|(a, ..)| a));
+    stats.b = finite_moments(pairs.map(|(_, b, ..)| b));
+    stats
 }
 
 #[allow(clippy::cast_precision_loss)] // A piece is short.
@@ -189,7 +189,7 @@ fn finite_moments(values: impl Iterator<Item = f64> + Clone) -> Moments {
     let finite = values.filter(|value| value.is_finite());
     let (count, sum) = finite.clone().fold((0u64, 0.0), |(count, sum), x| (count + 1, sum + x));
     let mean = sum / count.max(1) as f64;
-    Moments { count, sum, about_mean: finite.map(|x| (x - mean) * (x - mean)).sum() }
+    Moments { count, sum, squared_deviations: finite.map(|x| (x - mean) * (x - mean)).sum() }
 }
 
 #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
         near(quick.squares, slow.squares);
         near(quick.absolute, slow.absolute);
         near(quick.squares_a, slow.squares_a);
-        near(quick.a.about_mean, slow.a.about_mean);
+        near(quick.a.squared_deviations, slow.a.squared_deviations);
         near(quick.b.sum, slow.b.sum);
         assert_eq!(measure(Level::BASELINE, &a, &a, -1.0).0.identical, 777);
     }
@@ -237,12 +237,12 @@ mod tests {
         let a = [1.0, f32::NAN, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2.0, 3.0];
         let b = [1.5, f32::NAN, 0.0, f32::INFINITY, f32::INFINITY, f32::NAN, 3.0];
         for &level in Level::available() {
-            let sums = measure(level, &a, &b, -1.0).0;
-            assert_eq!((sums.elements, sums.identical, sums.both), (7, 3, 2));
-            assert_eq!((sums.nan, sums.infinite), ([2, 2], [2, 2]));
-            assert_eq!((sums.unlike, sums.first_unlike), (3, Some(2)));
-            assert_eq!(sums.largest, Some((0.5, 0)));
-            assert_eq!((sums.a.count, sums.a.sum, sums.b.sum), (3, 6.0, 4.5));
+            let stats = measure(level, &a, &b, -1.0).0;
+            assert_eq!((stats.elements, stats.identical, stats.both), (7, 3, 2));
+            assert_eq!((stats.nan, stats.infinite), ([2, 2], [2, 2]));
+            assert_eq!((stats.unlike, stats.first_unlike), (3, Some(2)));
+            assert_eq!(stats.largest, Some((0.5, 0)));
+            assert_eq!((stats.a.count, stats.a.sum, stats.b.sum), (3, 6.0, 4.5));
         }
     }
 
@@ -252,8 +252,8 @@ mod tests {
         let b: Vec<f32> = a.iter().map(|x| x + 0.5).collect();
         let (quick, slow) = (measure(Level::BASELINE, &a, &b, -1.0).0, with_non_finite(&a, &b));
         for (quick, slow) in [(quick.a, slow.a), (quick.b, slow.b)] {
-            let error = (quick.about_mean - slow.about_mean).abs();
-            assert!(error <= 1e-11 * slow.about_mean, "{quick:?} {slow:?}");
+            let error = (quick.squared_deviations - slow.squared_deviations).abs();
+            assert!(error <= 1e-11 * slow.squared_deviations, "{quick:?} {slow:?}");
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn zeros_of_either_sign_are_not_the_same_to_the_bit() {
-        let sums = measure(Level::BASELINE, &[0.0, 1.0], &[-0.0, 1.0], -1.0).0;
-        assert_eq!((sums.identical, sums.squares, sums.largest), (1, 0.0, Some((0.0, 0))));
+        let stats = measure(Level::BASELINE, &[0.0, 1.0], &[-0.0, 1.0], -1.0).0;
+        assert_eq!((stats.identical, stats.squares, stats.largest), (1, 0.0, Some((0.0, 0))));
     }
 }

@@ -1,16 +1,16 @@
-//! The arithmetic of comparing: two pieces of numbers in, counts and sums out.
+//! The arithmetic of comparing: two pieces of numbers in, statistics out.
 //!
 //! Nothing here knows of weights or files. What is added up, and in which order, does not depend
 //! on the CPU or the number of threads.
 
 mod measure;
 mod non_finite;
+mod statistics;
 mod steps;
-mod sums;
 mod wide;
 
 pub(crate) use measure::{PIECE, measure, one_by_one};
 pub(crate) use non_finite::{NonFinite, count_non_finite};
+pub(crate) use statistics::{Statistics, cosine};
 pub(crate) use steps::{Coarse, steps, steps_in};
-pub(crate) use sums::{Sums, cosine};
 pub(crate) use wide::{Wide, read};

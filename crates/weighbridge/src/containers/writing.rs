@@ -2,7 +2,7 @@
 //!
 //! A [`Layout`] says where each tensor's bytes go and what stands around them, before a byte of
 //! data exists. Formats that sum their data (the CRC of an archive's members) leave gaps for the
-//! sums, which are filled in when all tiles of a tensor have been seen.
+//! checksums, which are filled in when all tiles of a tensor have been seen.
 
 use crate::catalog::Value;
 use crate::dtype::StoredType;
@@ -82,11 +82,12 @@ pub struct Layout {
     pub places: Vec<u64>,
     /// Length of the whole file. What neither tensors nor fixed bytes cover is zero.
     pub len: u64,
-    /// For a format with sums: of each tensor, the CRC-32 of what the sum covers before its data.
+    /// For a format with checksums: of each tensor, the CRC-32 of what is covered before
+    /// its data.
     pub seeds: Option<Vec<u32>>,
 }
 
-/// Bytes that are known before the data, but for the sums in them.
+/// Bytes that are known before the data, but for the checksums in them.
 #[derive(Clone, Debug, Default)]
 pub struct Fixed {
     /// Where they go in the file.
@@ -94,14 +95,14 @@ pub struct Fixed {
     /// What they are.
     pub bytes: Vec<u8>,
     /// Which tensor's sum goes where in them, as four bytes, the lowest first.
-    pub sums: Vec<(usize, usize)>,
+    pub checksums: Vec<(usize, usize)>,
 }
 
 impl Fixed {
-    /// Bytes without sums.
+    /// Bytes without checksums.
     #[must_use]
     pub fn new(at: u64, bytes: Vec<u8>) -> Self {
-        Self { at, bytes, sums: Vec::new() }
+        Self { at, bytes, checksums: Vec::new() }
     }
 }
 

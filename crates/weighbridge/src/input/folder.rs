@@ -1,7 +1,7 @@
 //! Where a model's files lie: a directory, memory, a repository on a server.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ReadAt;
@@ -24,6 +24,12 @@ pub trait Folder: Send + Sync {
 
     /// Opens a file. A path that does not exist is `NotFound`, a folder is `IsADirectory`.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
+
+    /// Where `path` is on disk, if this folder is a directory of the file system. Files are then
+    /// copied by the system, with their permissions.
+    fn local_path(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What a folder holds.

@@ -49,6 +49,10 @@ impl Folder for LocalFolder {
             _ => error,
         })
     }
+
+    fn local_path(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.root.join(path))
+    }
 }
 
 /// A link to nowhere deserves more than "no such file".

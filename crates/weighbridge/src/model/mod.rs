@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Finding, TensorInfo, Value};
 use crate::error::{Error, Remedy, Result};
-use crate::input::ReadSeek;
+use crate::input::{Folder, ReadSeek};
 use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
@@ -43,6 +43,7 @@ pub struct Model(Arc<Contents>);
 /// What all handles to a model share.
 struct Contents {
     path: PathBuf,
+    folder: Arc<dyn Folder>,
     sources: Vec<Source>,
     ledger: Ledger,
     findings: Vec<Finding>,
@@ -94,9 +95,10 @@ impl Model {
         findings.extend(locate::cross_check(located.index.as_ref(), &sources));
         findings.extend(ledger.findings.iter().cloned());
         add_unreadable(&sources, &mut findings);
-        let (path, configs) = (located.path, located.configs);
+        let (path, folder, configs) = (located.path, located.folder, located.configs);
         let by_name = OnceLock::new();
-        let contents = Contents { path, sources, ledger, findings, notes, configs, by_name };
+        let contents =
+            Contents { path, folder, sources, ledger, findings, notes, configs, by_name };
         Ok(Self(Arc::new(contents)))
     }
 
@@ -104,6 +106,11 @@ impl Model {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// The folder that its path leads into; an empty one for a model that was given as bytes.
+    pub(crate) fn folder(&self) -> &Arc<dyn Folder> {
+        &self.0.folder
     }
 
     /// The format of its files: `safetensors`, `gguf`, ..

@@ -47,8 +47,8 @@ pub struct Named<'a> {
 /// Maps a name to another.
 pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Whether a name is selected.
-pub type Select = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Whether a name matches.
+pub type Matches = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The user's rules about names.
 #[derive(Clone, Default)]
@@ -58,7 +58,7 @@ pub struct Rules {
     /// Pairs of names: one of A, one of B.
     pub map: Vec<(String, String)>,
     /// Which matrices of B, by their name in A or in B, are compared transposed.
-    pub transpose: Option<Select>,
+    pub transpose: Option<Matches>,
 }
 
 impl fmt::Debug for Rules {

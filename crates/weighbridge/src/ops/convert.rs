@@ -7,14 +7,14 @@ use super::OnProgress;
 use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
 use super::refusals::{self, refusal, refuse_problems};
-use crate::containers::writing::{Holds, MetadataValue};
+use crate::containers::writing::Holds;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{
     self, ExtraFile, Job, OutputType, Place, Plan, Spread, Target, Types, Wishes, Writing,
-    kept_metadata,
+    kept_metadata, set_entry,
 };
 use crate::schemes;
 use crate::sys::{peak_memory, standard_output};
@@ -176,7 +176,7 @@ pub(super) fn planned(
 ) -> Result<(Plan, Vec<String>)> {
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
-    refuse_problems(model, options.select.as_ref(), keeps)?;
+    refuse_problems(model, &options.select, keeps)?;
     let wishes = Wishes {
         writer: target.writer,
         types: Types {
@@ -188,7 +188,7 @@ pub(super) fn planned(
         },
         encode: &|_| None,
         rename: &|name| options.renamed(name),
-        select: &|name| options.is_selected(name),
+        select: &options.select,
         spread: match target.place {
             Place::Folder(_) => Spread::Shards(options.max_shard_size),
             _ => Spread::OneFile,
@@ -205,11 +205,7 @@ pub(super) fn planned(
     let done = done_with(&jobs);
     let mut metadata = kept_metadata(model, target.writer, &done)?;
     for (key, value) in &options.metadata {
-        let held = MetadataValue::Value(value.clone());
-        match metadata.entries.iter_mut().find(|(known, _)| known == key) {
-            Some(entry) => entry.1 = held,
-            None => metadata.entries.push((key.clone(), held)),
-        }
+        set_entry(&mut metadata.entries, key, value.clone());
     }
     let plan = pipeline::plan(jobs, metadata.entries, &wishes);
     Ok((plan.map_err(|e| e.in_file(&options.target))?, metadata.left_out))

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Work;
 use super::work::work_options;
-use super::{Select, Work};
 use crate::catalog::Value;
 use crate::dtype::DType;
+use crate::model::Select;
 use crate::pipeline::{Cast, OutputType};
 
 /// The most bytes of data in one file of a directory, unless something else is asked for.
@@ -31,7 +32,7 @@ pub struct ConvertOptions {
     pub(super) casts: Vec<Cast>,
     pub(super) renames: Vec<Rename>,
     pub(super) metadata: Vec<(String, Value)>,
-    pub(super) select: Option<Select>,
+    pub(super) select: Select,
     pub(super) force: bool,
     pub(super) dry_run: bool,
     pub(super) resume: bool,
@@ -57,7 +58,7 @@ impl ConvertOptions {
             casts: Vec::new(),
             renames: Vec::new(),
             metadata: Vec::new(),
-            select: None,
+            select: Select::new(),
             force: false,
             dry_run: false,
             resume: false,
@@ -123,10 +124,10 @@ impl ConvertOptions {
         self
     }
 
-    /// Only the weights whose names in the source are wanted.
+    /// Which weights are written, by their names in the source.
     #[must_use]
     pub fn select(mut self, select: Select) -> Self {
-        self.select = Some(select);
+        self.select = select;
         self
     }
 
@@ -157,10 +158,6 @@ impl ConvertOptions {
     pub fn max_shard_size(mut self, bytes: u64) -> Self {
         self.max_shard_size = bytes;
         self
-    }
-
-    pub(super) fn is_selected(&self, name: &str) -> bool {
-        self.select.as_ref().is_none_or(|select| select(name))
     }
 
     pub(super) fn renamed(&self, name: &str) -> String {

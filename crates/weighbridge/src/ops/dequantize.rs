@@ -1,33 +1,28 @@
-//! A quantized model as plain numbers, in the form it came in: a directory stays a repository that
-//! loads, with its configs, tokenizer, code and licence.
+//! Decodes a quantized model and keeps its form: a directory stays a repository that loads, with
+//! its configs, tokenizer, code and licence.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::convert::Conversion;
 use super::convert_options::ConvertOptions;
 use super::convert_report::ConvertReport;
-use crate::containers;
+use super::repository::Repository;
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
-use crate::pipeline::{Action, Contents, ExtraFile, Plan};
+use crate::pipeline::{Contents, ExtraFile, Plan, additions};
 use crate::schemes::{self, Additions, Traces};
 
-/// Configs that may say how weights are quantized and in which type they are: that of
-/// transformers and diffusers, and Mistral's own.
+/// Configs that may say how weights are quantized and which type they have: that of transformers
+/// and diffusers, and Mistral's own.
 const CONFIGS: [&str; 2] = ["config.json", "params.json"];
 
-/// Endings of weights in formats that other frameworks read.
-const OTHER_WEIGHTS: [&str; 3] = [".h5", ".msgpack", ".onnx"];
-
-/// How deep a repository's folders are followed.
-const MOST_DEPTH: usize = 8;
-
 /// Decodes what is quantized, and leaves everything else as it is. A model that was opened as a
-/// directory, or by the index of one, becomes one: its other files are copied, and its configs
-/// say what it is now. A single file becomes a file, or a directory of weights alone.
+/// directory, or by the index of one, becomes a directory again: its other files are copied, and
+/// its configs describe the new weights. A single file becomes a file, or a directory of weights
+/// alone.
 pub fn dequantize(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
     Conversion::plan_dequantized(model, options)?.run()
 }
@@ -36,24 +31,26 @@ impl Conversion {
     /// Plans what [`dequantize`] does.
     pub fn plan_dequantized(model: &Model, options: &ConvertOptions) -> Result<Self> {
         let mut conversion = Self::plan(model, &options.clone().dequantizing())?;
-        let Some(folder) = repository(model).filter(|_| conversion.is_folder()) else {
-            return Ok(conversion);
-        };
-        let output = options.target().canonicalize().ok();
-        conversion.extra = extra_files(&folder, output.as_deref(), &conversion.plan)?;
+        if let Some(repository) = Repository::of(model).filter(|_| conversion.is_folder()) {
+            let output = options.target().canonicalize().ok();
+            conversion.extra = extra_files(&repository, output.as_deref(), &conversion.plan)?;
+        }
         Ok(conversion)
     }
 }
 
-/// The files of a repository that go along with the weights of a plan, and what they say then.
-fn extra_files(folder: &Path, output: Option<&Path>, plan: &Plan) -> Result<Vec<ExtraFile>> {
-    let (traces, additions) = (traces(plan), additions(plan));
-    let mut extra = Vec::new();
-    collect(folder, Path::new(""), output, 0, &mut extra)?;
+/// The files that a repository has beside its weights, with its configs brought up to date.
+fn extra_files(
+    repository: &Repository,
+    output: Option<&Path>,
+    plan: &Plan,
+) -> Result<Vec<ExtraFile>> {
+    let (traces, additions) = (traces(plan), additions(plan.jobs()));
+    let mut extra = repository.side_files(output)?;
     extra.retain(|extra| !is_sidecar(&extra.name, &traces));
     let change = Change { traces: &traces, additions: &additions, dtype: decoded_type(plan) };
     for extra in &mut extra {
-        if let Some(text) = change.rewritten(folder, &extra.name)? {
+        if let Some(text) = change.rewritten(repository, &extra.name)? {
             extra.contents = Contents::Bytes(text.into_bytes());
         }
     }
@@ -65,35 +62,7 @@ fn extra_files(folder: &Path, output: Option<&Path>, plan: &Plan) -> Result<Vec<
     Ok(extra)
 }
 
-/// What the encoders of a plan want to be said beside the weights; each of them once.
-fn additions(plan: &Plan) -> Vec<Additions> {
-    let mut all: Vec<Additions> = Vec::new();
-    for job in plan.jobs() {
-        if let Action::Encode(encoding) = &job.action {
-            let additions = encoding.encoder.additions();
-            if !all.contains(&additions) {
-                all.push(additions);
-            }
-        }
-    }
-    all
-}
-
-/// The directory that a model is, whether it was named or its index was.
-fn repository(model: &Model) -> Option<PathBuf> {
-    let path = model.path();
-    let is_index = path.to_string_lossy().ends_with(".index.json");
-    match path.is_dir() {
-        true => Some(path.to_owned()),
-        false if is_index => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            Some(folder.unwrap_or(Path::new(".")).to_owned())
-        }
-        false => None,
-    }
-}
-
-/// Where the schemes that are decoded are spoken of.
+/// What mentions the schemes that are decoded.
 fn traces(plan: &Plan) -> Vec<Traces> {
     let decoded = plan.jobs().filter(|job| job.leaves_its_scheme());
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
@@ -120,43 +89,6 @@ fn decoded_type(plan: &Plan) -> Option<&'static str> {
     most.map(|(_, _, name)| *name)
 }
 
-/// The files of a repository that go along, by name.
-fn collect(
-    folder: &Path,
-    under: &Path,
-    output: Option<&Path>,
-    depth: usize,
-    found: &mut Vec<ExtraFile>,
-) -> Result<()> {
-    let failed = |e| Error::io(e, "cannot read").in_file(folder);
-    let mut entries = std::fs::read_dir(folder)
-        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
-        .map_err(failed)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        let is_ours =
-            name.ends_with(".weigh-partial") || path.canonicalize().ok().as_deref() == output;
-        if name.starts_with('.') || is_ours {
-            continue;
-        }
-        let inside = under.join(&name);
-        match path.is_dir() {
-            true if depth < MOST_DEPTH => collect(&path, &inside, output, depth + 1, found)?,
-            true => {}
-            false if goes_along(&name) => {
-                found.push(ExtraFile { name: inside, contents: Contents::Of(path) });
-            }
-            false => {}
-        }
-    }
-    Ok(())
-}
-
-fn goes_along(name: &str) -> bool {
-    !containers::is_weights_or_index(name) && !OTHER_WEIGHTS.iter().any(|end| name.ends_with(end))
-}
-
 /// What becomes of a repository's configs.
 struct Change<'a> {
     /// What no longer holds.
@@ -169,14 +101,12 @@ struct Change<'a> {
 
 impl Change<'_> {
     /// A config with the change made; `None` for a file that stays as it is.
-    fn rewritten(&self, folder: &Path, name: &Path) -> Result<Option<String>> {
+    fn rewritten(&self, repository: &Repository, name: &Path) -> Result<Option<String>> {
         if !CONFIGS.iter().any(|config| name == Path::new(config)) {
             return Ok(None);
         }
-        let path: PathBuf = folder.join(name);
-        let text = std::fs::read_to_string(&path)
-            .map_err(|e| Error::io(e, "cannot read").in_file(&path))?;
-        let Ok(mut config) = serde_json::from_str::<Value>(&text) else { return Ok(None) };
+        let text = repository.read(name)?;
+        let Ok(mut config) = serde_json::from_slice::<Value>(&text) else { return Ok(None) };
         Ok(self.make(&mut config).then(|| format!("{config:#}\n")))
     }
 
@@ -198,7 +128,7 @@ impl Change<'_> {
     }
 }
 
-/// Takes the keys of quantization away, and says in which type the weights are now.
+/// Removes `keys`, and names the type that the weights have now; whether that changed anything.
 fn cleaned(config: &mut Value, keys: &[&str], dtype: Option<&str>) -> bool {
     let Some(entries) = config.as_object_mut() else { return false };
     let mut changed = false;
@@ -248,17 +178,5 @@ mod tests {
         assert!(change.make(&mut config));
         let text = r#"{"a":1,"quantization_config":{"quant_method":"new"}}"#;
         assert_eq!(config.to_string(), text);
-    }
-
-    #[test]
-    fn weights_and_what_describes_them_stay_behind() {
-        for name in ["model-00001-of-00002.safetensors", "pytorch_model.bin", "x.gguf"] {
-            assert!(!goes_along(name), "{name}");
-        }
-        for name in
-            ["tokenizer.json", "README.md", "LICENSE", "modeling_x.py", "generation_config.json"]
-        {
-            assert!(goes_along(name), "{name}");
-        }
     }
 }

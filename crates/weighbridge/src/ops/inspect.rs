@@ -1,8 +1,6 @@
 //! Says exactly what a model holds, from headers alone.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -10,7 +8,7 @@ use serde_json::Value as Json;
 use crate::catalog::{ArrayRef, Finding, TensorInfo, Value};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::model::{Model, Weight};
+use crate::model::{Model, Select, Weight};
 use crate::ops::identity;
 use crate::pipeline::{OutputType, kept_names};
 use crate::source::Source;
@@ -21,42 +19,23 @@ const SHORT_ARRAY: u64 = 64;
 /// What a report shall hold beyond the summary, and of which weights.
 ///
 /// ```
-/// use std::sync::Arc;
+/// use weighbridge::Select;
 /// use weighbridge::ops::InspectOptions;
 /// let options = InspectOptions {
 ///     tensors: true,
-///     select: Some(Arc::new(|name| name.starts_with("model.layers.0."))),
+///     select: Select::new().include(|name| name.starts_with("model.layers.0.")),
 ///     ..InspectOptions::default()
 /// };
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct InspectOptions {
     /// Every weight with its parts.
     pub tensors: bool,
     /// Metadata arrays in full.
     pub full_metadata: bool,
-    /// Which weights are listed and counted, by name; all of them if there is no choice here.
-    /// Problems and dropped tensors are those of the whole model, whatever is selected.
-    pub select: Option<Select>,
-}
-
-/// Says of a weight's name whether it is wanted.
-pub type Select = Arc<dyn Fn(&str) -> bool + Send + Sync>;
-
-impl InspectOptions {
-    fn wants(&self, weight: &Weight) -> bool {
-        self.select.as_ref().is_none_or(|select| select(weight.name()))
-    }
-}
-
-impl fmt::Debug for InspectOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InspectOptions")
-            .field("tensors", &self.tensors)
-            .field("full_metadata", &self.full_metadata)
-            .field("select", &self.select.as_ref().map(|_| ".."))
-            .finish()
-    }
+    /// Which weights are listed and counted. Problems and dropped tensors are those of the whole
+    /// model, whatever is selected.
+    pub select: Select,
 }
 
 /// What is inside a model. The field names are the JSON contract.
@@ -162,7 +141,7 @@ pub struct PartReport {
 /// Looks at a model.
 pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     let sources = model.sources();
-    let weights: Vec<_> = model.weights().filter(|weight| options.wants(weight)).collect();
+    let weights: Vec<_> = model.weights().select(options.select.clone()).collect();
     let mut report = Report {
         path: model.path().to_string_lossy().into_owned(),
         format: model.format(),
@@ -193,9 +172,9 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         metadata: metadata_of(model, options)?,
         tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
     };
-    match &options.select {
-        None => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
-        Some(_) => {
+    match options.select.is_all() {
+        true => add_stored(sources.iter().flat_map(|s| &s.catalog().tensors), &mut report),
+        false => {
             let parts = weights.iter().flat_map(|weight| weight.parts().map(|(.., info)| info));
             add_stored(parts, &mut report);
             let all = model.weights().len();

@@ -9,6 +9,7 @@ mod diff;
 mod identity;
 mod inspect;
 mod refusals;
+mod repository;
 mod verify;
 mod work;
 
@@ -22,7 +23,7 @@ pub use diff::{
     Metric, Status, Values, Worst, WorstTensor, diff,
 };
 pub use inspect::{
-    DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport, Select,
+    DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,
     TensorReport, inspect,
 };
 pub use verify::{Mismatch, VerifyReport, verify, verify_dequantized};

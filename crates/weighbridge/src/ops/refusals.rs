@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::Select;
 use crate::catalog::Finding;
 use crate::error::{Error, Remedy, Result};
-use crate::model::{Model, Weight};
+use crate::model::{Model, Select, Weight};
 use crate::text::escaped;
 
 /// Findings about a model as a whole that do not put its values in doubt. What such a one says of
@@ -46,11 +45,7 @@ pub(super) struct Obstacle<'m> {
 
 /// An error if the model has a problem that concerns what is wanted of it: of all problems, or
 /// (where stored tensors are `only_copied`) of those that files have whatever is in them.
-pub(super) fn refuse_problems(
-    model: &Model,
-    select: Option<&Select>,
-    only_copied: bool,
-) -> Result<()> {
+pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool) -> Result<()> {
     let findings: Vec<&Finding> = match only_copied {
         true => model.findings_of_files().collect(),
         false => model.findings().iter().collect(),
@@ -58,7 +53,6 @@ pub(super) fn refuse_problems(
     if findings.is_empty() {
         return Ok(());
     }
-    let wanted = |name: &str| select.is_none_or(|select| select(name));
     if let Some(general) = findings.iter().find(|finding| speaks_against_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
@@ -70,8 +64,8 @@ pub(super) fn refuse_problems(
     for finding in &findings {
         let Some(name) = finding.tensor.as_deref() else { continue };
         let found = match by_stored_name.get(name).filter(|_| !only_copied) {
-            Some(weights) => weights.iter().copied().filter(|of| wanted(of.weight)).collect(),
-            None if wanted(name) => vec![Stored { weight: name, variant: "", role: None }],
+            Some(weights) => weights.iter().copied().filter(|of| select.wants(of.weight)).collect(),
+            None if select.wants(name) => vec![Stored { weight: name, variant: "", role: None }],
             None => Vec::new(),
         };
         is_cut |= !found.is_empty() && matches!(finding.kind, "truncated" | "unreadable");

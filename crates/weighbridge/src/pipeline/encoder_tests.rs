@@ -12,9 +12,10 @@ use smallvec::smallvec;
 use super::formats_for;
 use super::testing::{Run, decoded, encoded, matrix, stored};
 use crate::blocks::Block;
+use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, Select};
 use crate::schemes::{Additions, EncodedTensor, Encoder, Groups, WeightEncoder};
 
 /// ggml's blocks of 32 numbers: a scale in half precision and a byte for each.
@@ -48,6 +49,16 @@ impl Encoder for Q8 {
     fn begin(&self, _shape: &[u64]) -> Box<dyn WeightEncoder> {
         Box::new(Self)
     }
+
+    fn additions(&self) -> Additions {
+        stated()
+    }
+}
+
+/// A metadata entry that the encoders here ask for.
+fn stated() -> Additions {
+    let metadata = vec![("stored.by".to_owned(), "a test".to_owned())];
+    Additions { metadata, ..Additions::default() }
 }
 
 impl WeightEncoder for Q8 {
@@ -89,7 +100,7 @@ impl Encoder for RowFp8 {
     fn additions(&self) -> Additions {
         let settings = serde_json::json!({"quant_method": "fp8"});
         let config_keys = vec![("quantization_config".to_owned(), settings)];
-        Additions { config_keys, ..Additions::default() }
+        Additions { config_keys, ..stated() }
     }
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
@@ -181,7 +192,7 @@ fn blocks_are_those_that_llama_cpp_writes() {
         ("model.layers.0.mlp.down_proj.weight", "blk.0.ffn_down.weight"),
         ("model.layers.0.self_attn.v_proj.weight", "blk.0.attn_v.weight"),
     ];
-    let select = |name: &str| pairs.iter().any(|(from, _)| *from == name);
+    let select = Select::new().include(move |name| pairs.iter().any(|(from, _)| *from == name));
     let run = Run { format: "gguf", workers: 2, max_memory: None, select: &select };
     let file = run.file(&source, &(Arc::new(Q8) as _));
     let written = stored(&Model::open_bytes(file, "out.gguf").unwrap());
@@ -232,6 +243,21 @@ fn formats_that_have_the_types_can_hold_them() {
     };
     assert_eq!(formats(&Q8), ["gguf"]);
     assert_eq!(formats(&RowFp8), ["safetensors"]);
+}
+
+#[test]
+fn what_an_encoder_adds_to_the_metadata_is_written() {
+    let (model, _) = matrix(4, 32);
+    let cases: [(_, Arc<dyn Encoder>); 2] =
+        [("safetensors", Arc::new(RowFp8)), ("gguf", Arc::new(Q8))];
+    for (format, encoder) in cases {
+        let run = Run { format, workers: 1, max_memory: None, select: &Select::new() };
+        let written = Model::open_bytes(run.file(&model, &encoder), "out").unwrap();
+        let metadata = written.metadata();
+        let found =
+            metadata.iter().find(|(key, ..)| *key == "stored.by").map(|(_, value, _)| *value);
+        assert_eq!(found, Some(&Value::text("a test")), "{format}");
+    }
 }
 
 #[test]

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::tiling::least_common_multiple;
+use super::{Action, Job};
 use crate::containers::by_extension;
 use crate::containers::conventions::Configs;
 use crate::containers::writing::{Planned, WRITERS, Writer};
 use crate::dtype::StoredType;
-use crate::schemes::{EncodedTensor, Encoder, Groups};
+use crate::schemes::{Additions, EncodedTensor, Encoder, Groups};
 
 /// An encoder at work on a weight, and what it gives.
 #[derive(Clone)]
@@ -62,4 +63,18 @@ fn has_type(writer: &dyn Writer, stored: &StoredType) -> bool {
         StoredType::Opaque(_) => return false,
     };
     writer.refuses(&Planned { name: "weight", stored, shape: &[elements], bytes }).is_none()
+}
+
+/// What the encoders of these jobs add beside the weights, each addition once.
+pub fn additions<'j>(jobs: impl Iterator<Item = &'j Job>) -> Vec<Additions> {
+    let mut all: Vec<Additions> = Vec::new();
+    for job in jobs {
+        if let Action::Encode(encoding) = &job.action {
+            let additions = encoding.encoder.additions();
+            if !all.contains(&additions) {
+                all.push(additions);
+            }
+        }
+    }
+    all
 }

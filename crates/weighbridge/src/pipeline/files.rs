@@ -1,27 +1,27 @@
 //! Writing the files of a plan: one after the other, each by all workers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 
 use super::{AtPlace, Checksummed, Checksums, InTurn, Plan, PlannedFile, Pool, Sink, run};
 use crate::error::{Error, Result};
+use crate::input::{EntryKind, Folder, error_of};
 use crate::model::Model;
 use crate::output::{Destination, OutputFile, WriteOrder, write_whole};
 
 /// A file that goes into a directory beside the weights.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExtraFile {
     /// Its name there.
     pub(crate) name: PathBuf,
     pub(crate) contents: Contents,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
-    /// Those of another file.
-    Of(PathBuf),
+    /// Those of a file in a folder.
+    Of(Arc<dyn Folder>, PathBuf),
     /// These bytes.
     Bytes(Vec<u8>),
 }
@@ -30,7 +30,10 @@ impl Contents {
     fn len(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Of(path) => path.metadata().map_or(0, |about| about.len()),
+            Self::Of(folder, path) => match folder.kind(path) {
+                Ok(EntryKind::File(len)) => len,
+                _ => 0,
+            },
         }
     }
 }
@@ -68,7 +71,7 @@ impl Writing<'_> {
             let name = extra.name.to_string_lossy();
             match &extra.contents {
                 Contents::Bytes(bytes) => write_whole(to, &name, bytes)?,
-                Contents::Of(from) => to.copy(&name, from)?,
+                Contents::Of(folder, path) => copy(to, &name, &**folder, path)?,
             }
         }
         self.model.refuse_changed()?;
@@ -104,19 +107,19 @@ impl Writing<'_> {
         before: u64,
     ) -> Result<(Box<dyn OutputFile + 'd>, u64)> {
         let output = to.create(&file.name, file.layout.len)?;
-        let sums = Checksums::of(&file.layout, tensor_bytes(file));
+        let checksums = Checksums::of(&file.layout, tensor_bytes(file));
         let overflowed = match to.order() {
             WriteOrder::FrontToBack => {
-                let in_turn = InTurn::new(&*output, &file.layout.fixed, sums.as_ref());
-                let overflowed = self.run(file, &in_turn, sums.as_ref(), before)?;
+                let in_turn = InTurn::new(&*output, &file.layout.fixed, checksums.as_ref());
+                let overflowed = self.run(file, &in_turn, checksums.as_ref(), before)?;
                 in_turn.finish(file.layout.len)?;
                 overflowed
             }
             WriteOrder::Any => {
-                let overflowed = self.run(file, &AtPlace(&*output), sums.as_ref(), before)?;
+                let overflowed = self.run(file, &AtPlace(&*output), checksums.as_ref(), before)?;
                 for fixed in &file.layout.fixed {
-                    match &sums {
-                        Some(sums) => output.write_at(fixed.at, &sums.filled(fixed))?,
+                    match &checksums {
+                        Some(checksums) => output.write_at(fixed.at, &checksums.filled(fixed))?,
                         None => output.write_at(fixed.at, &fixed.bytes)?,
                     }
                 }
@@ -131,12 +134,12 @@ impl Writing<'_> {
         &self,
         file: &PlannedFile,
         sink: &dyn Sink,
-        sums: Option<&Checksums>,
+        checksums: Option<&Checksums>,
         before: u64,
     ) -> Result<u64> {
         let pool = Pool { done_before: before, ..self.pool };
-        match sums {
-            Some(sums) => run(file.jobs.iter(), &Checksummed { to: sink, sums }, &pool),
+        match checksums {
+            Some(checksums) => run(file.jobs.iter(), &Checksummed { to: sink, checksums }, &pool),
             None => run(file.jobs.iter(), sink, &pool),
         }
     }
@@ -151,8 +154,7 @@ impl Writing<'_> {
             .iter()
             .map(|source| {
                 let path = source.input().name();
-                let about = path.metadata().ok();
-                let time = about.and_then(|about| about.modified().ok());
+                let time = path.metadata().ok().and_then(|metadata| metadata.modified().ok());
                 let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 json!({
                     "path": path.to_string_lossy(),
@@ -191,6 +193,28 @@ fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {
 
 fn tensor_bytes(file: &PlannedFile) -> impl Iterator<Item = u64> {
     file.jobs.iter().flat_map(|job| &job.outputs).map(|output| output.bytes)
+}
+
+/// Bytes that are copied at once.
+const COPY_BYTES: u64 = 1 << 20;
+
+fn copy(to: &dyn Destination, name: &str, folder: &dyn Folder, path: &Path) -> Result<()> {
+    if let Some(from) = folder.local_path(path) {
+        return to.copy(name, &from);
+    }
+    let failed = |e| error_of(e, "cannot copy").in_file(path);
+    let source = folder.open(path).map_err(failed)?;
+    let len = source.find_len().map_err(failed)?;
+    let file = to.create(name, len)?;
+    let (mut buffer, mut at) = (Vec::new(), 0);
+    while at < len {
+        let bytes = COPY_BYTES.min(len - at);
+        buffer.resize(usize::try_from(bytes).unwrap_or(0), 0);
+        source.read_at(at, &mut buffer).map_err(failed)?;
+        file.write_at(at, &buffer)?;
+        at += bytes;
+    }
+    file.finish()
 }
 
 type Closing<'scope> = std::thread::ScopedJoinHandle<'scope, Result<()>>;

@@ -81,3 +81,12 @@ fn text(value: &Value, source: &Source) -> Result<Option<String>> {
 fn is_short(array: &ArrayRef) -> bool {
     array.len <= SHORT_ARRAY && !array.element.starts_with("array")
 }
+
+/// Adds an entry, or replaces the one of the same key.
+pub fn set_entry(entries: &mut Entries, key: &str, value: Value) {
+    let value = MetadataValue::Value(value);
+    match entries.iter_mut().find(|(known, _)| known == key) {
+        Some(entry) => entry.1 = value,
+        None => entries.push((key.to_owned(), value)),
+    }
+}

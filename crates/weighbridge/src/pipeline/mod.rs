@@ -28,12 +28,12 @@ mod worker;
 
 pub use checksums::{Checksummed, Checksums};
 pub use cut::Cut;
-pub use encoding::{Encoding, formats_for};
+pub use encoding::{Encoding, additions, formats_for};
 pub(crate) use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
 pub use memory::{Memory, MemoryBudget, check_whole_rows};
-pub use metadata::{Kept, kept_metadata};
+pub use metadata::{Kept, kept_metadata, set_entry};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
 pub use plan::{Obstacle, Plan, PlannedFile, Wishes, jobs, plan};

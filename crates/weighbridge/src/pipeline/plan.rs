@@ -5,9 +5,10 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::cut::{Cut, check_memory};
-use super::encoding::Encoding;
+use super::encoding::{Encoding, additions};
 use super::job::{Action, Job, Origin, OutputTensor};
 use super::memory::{self, Memory};
+use super::metadata::set_entry;
 use super::shards::Spread;
 use super::ties::{Tie, take_ties};
 use super::{OutputType, Types};
@@ -15,7 +16,7 @@ use crate::catalog::{Run, TensorInfo, Value};
 use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Planned, Writer};
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
-use crate::model::{Model, Weight};
+use crate::model::{Model, Select, Weight};
 use crate::schemes::{Encoder, Groups, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
@@ -31,7 +32,7 @@ pub struct Wishes<'a> {
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
     /// Which tensors are wanted, by their names in the source.
-    pub select: &'a dyn Fn(&str) -> bool,
+    pub select: &'a Select,
     /// Into how many files they go.
     pub spread: Spread,
     /// What the files of a directory are called.
@@ -108,7 +109,7 @@ pub fn jobs(model: &Model, wishes: &Wishes<'_>) -> Result<Vec<Job>, Vec<Obstacle
                 (&*info.name, info.stored.name())
             }
         };
-        if !(wishes.select)(name) {
+        if !wishes.select.wants(name) {
             continue;
         }
         match job(&origin, (wishes.rename)(name), wishes) {
@@ -131,7 +132,7 @@ fn stored(model: &Model) -> impl Iterator<Item = TensorId> {
     (0..).zip(model.sources().iter().map(|source| source.catalog().tensors.len())).flat_map(of)
 }
 
-/// Places tensors in files, with this metadata.
+/// Places tensors in files, with this metadata and what their encoders add to it.
 pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> Result<Plan> {
     for job in jobs.iter().filter(|job| job.leaves_its_scheme()) {
         check_memory(job.weight()?, &job.cut)?;
@@ -141,6 +142,9 @@ pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> R
     }
     let memory = memory::fit(&mut jobs, wishes.workers, wishes.max_memory)?;
     let ties = if wishes.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
+    for (key, text) in additions(jobs.iter()).iter().flat_map(|additions| &additions.metadata) {
+        set_entry(&mut metadata, key, Value::text(&**text));
+    }
     let noted =
         ties.iter().map(|tie| (tie.name.clone(), MetadataValue::Value(Value::text(&*tie.to))));
     metadata.extend(noted);

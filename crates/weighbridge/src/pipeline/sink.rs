@@ -46,7 +46,7 @@ pub struct InTurn<'a> {
     moved: Condvar,
     /// Only ever taken by whoever made the queue busy.
     end: Mutex<End<'a>>,
-    sums: Option<&'a Checksums>,
+    checksums: Option<&'a Checksums>,
 }
 
 /// Who is next.
@@ -80,15 +80,19 @@ static ZEROS: [u8; 4096] = [0; 4096];
 
 impl<'a> InTurn<'a> {
     /// Tiles for a file, with these bytes around them, and their checksums in those bytes.
-    pub fn new(file: &'a dyn OutputFile, fixed: &'a [Fixed], sums: Option<&'a Checksums>) -> Self {
+    pub fn new(
+        file: &'a dyn OutputFile,
+        fixed: &'a [Fixed],
+        checksums: Option<&'a Checksums>,
+    ) -> Self {
         let end = Mutex::new(End { file, at: 0, fixed });
-        Self { queue: Mutex::default(), moved: Condvar::new(), end, sums }
+        Self { queue: Mutex::default(), moved: Condvar::new(), end, checksums }
     }
 
     /// Writes up to the planned length.
     pub fn finish(self, len: u64) -> Result<()> {
         let mut end = self.end.into_inner().unwrap_or_else(PoisonError::into_inner);
-        end.go_to(len, self.sums)
+        end.go_to(len, self.checksums)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -97,7 +101,7 @@ impl<'a> InTurn<'a> {
 
     fn put(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        end.go_to(offset, self.sums)?;
+        end.go_to(offset, self.checksums)?;
         end.put(bytes)
     }
 
@@ -136,11 +140,11 @@ impl Queue {
 
 impl End<'_> {
     /// Writes what lies before a place.
-    fn go_to(&mut self, to: u64, sums: Option<&Checksums>) -> Result<()> {
+    fn go_to(&mut self, to: u64, checksums: Option<&Checksums>) -> Result<()> {
         while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
             self.pad(next.at)?;
-            match sums {
-                Some(sums) => self.put(&sums.filled(next))?,
+            match checksums {
+                Some(checksums) => self.put(&checksums.filled(next))?,
                 None => self.put(&next.bytes)?,
             }
             self.fixed = rest;

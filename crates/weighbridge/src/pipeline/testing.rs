@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::containers::writing::writer;
-use crate::model::{Model, Weight};
+use crate::model::{Model, Select, Weight};
 use crate::output::{Destination, Memory as InMemory, Stream, WriteOrder};
 use crate::schemes::Encoder;
 use crate::source::Slab;
@@ -35,7 +35,7 @@ pub(crate) struct Run<'a> {
     pub(crate) format: &'a str,
     pub(crate) workers: usize,
     pub(crate) max_memory: Option<u64>,
-    pub(crate) select: &'a dyn Fn(&str) -> bool,
+    pub(crate) select: &'a Select,
 }
 
 impl Run<'_> {
@@ -92,7 +92,8 @@ pub(crate) fn decoded(weight: &Weight) -> Vec<f32> {
 /// The file that a model is encoded into, which must have the same bytes for any number of
 /// workers and any tiles, and as a stream.
 pub(crate) fn encoded(model: &Model, encoder: &Arc<dyn Encoder>, format: &str) -> Vec<u8> {
-    let run = |workers, max_memory| Run { format, workers, max_memory, select: &|_| true };
+    let select = &Select::new();
+    let run = |workers, max_memory| Run { format, workers, max_memory, select };
     let first = run(1, None).file(model, encoder);
     for (workers, max_memory) in [(2, None), (5, None), (3, Some(40_000)), (16, Some(9_000_000))] {
         assert!(run(workers, max_memory).file(model, encoder) == first, "{workers} workers");

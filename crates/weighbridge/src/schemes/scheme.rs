@@ -90,10 +90,10 @@ pub struct Traces {
 /// counterpart of [`Traces`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Additions {
-    /// Keys of the model's config and what they hold.
+    /// Keys of the model's config and what they hold. They reach dequantized repositories.
     pub config_keys: Vec<(String, serde_json::Value)>,
-    /// Files by name.
+    /// Files by name, beside the config.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Keys of the metadata of weight files.
+    /// Keys of the metadata of weight files and their values, in every format that holds metadata.
     pub metadata: Vec<(String, String)>,
 }

@@ -9,13 +9,13 @@
 
 use std::ops::Range;
 
+use super::accumulate::{self, Eight, OneSide, TwoSides};
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
 use super::blocks::BlockForms;
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::level::{Level, Set};
-use super::sums::{self, Eight, OneSide, TwoSides};
 use super::{Number, Sides};
 
 /// Work that is compiled for each set of instructions.
@@ -141,12 +141,12 @@ pub(crate) trait Isa: BlockForms {
     /// Sums over the numbers of one side of a comparison.
     #[inline(always)]
     fn one_side(self, numbers: &[Eight]) -> OneSide {
-        sums::one_side(numbers)
+        accumulate::one_side(numbers)
     }
 
     /// Sums over the numbers of both sides of a comparison.
     #[inline(always)]
     fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
-        sums::two_sides(a, b)
+        accumulate::two_sides(a, b)
     }
 }

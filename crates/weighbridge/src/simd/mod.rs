@@ -10,6 +10,7 @@
 //! Which NaN (its sign and its payload) is not part of the promise, as it is not in IEEE 754's
 //! arithmetic; everything else, the sign of zero included, is the same to the bit.
 
+pub(crate) mod accumulate;
 #[cfg(test)]
 pub(crate) mod agreement;
 #[cfg(target_arch = "x86_64")]
@@ -22,7 +23,6 @@ mod level;
 mod number;
 mod slices;
 pub(crate) mod small_floats;
-pub(crate) mod sums;
 mod transpose;
 
 pub(crate) use columns::{EIGHT, EightColumns, decode_eight_columns};

@@ -93,21 +93,15 @@ pub(crate) struct Wishes {
 impl Wishes {
     /// The options as the library takes them.
     pub(crate) fn options(&self, output: &PathBuf) -> ConvertOptions {
-        let mut options = ConvertOptions::new(output).dtype(self.dtype.into());
+        let mut options = ConvertOptions::new(output)
+            .dtype(self.dtype.into())
+            .select(self.select.options())
+            .work(&self.work.options());
         if let Some(to) = &self.to {
             options = options.to(to);
         }
-        if let Some(select) = self.select.predicate() {
-            options = options.select(select);
-        }
         if let Some(bytes) = self.max_shard_size {
             options = options.max_shard_size(bytes);
-        }
-        if let Some(bytes) = self.work.max_memory {
-            options = options.max_memory(bytes);
-        }
-        if let Some(threads) = self.work.threads {
-            options = options.threads(threads);
         }
         for (matches, dtype) in self.cast.clone() {
             options = options.cast(move |name| matches.is_match(name), dtype);

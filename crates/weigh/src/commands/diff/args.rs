@@ -1,7 +1,6 @@
 //! What can be typed to have two models compared.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
@@ -75,31 +74,27 @@ enum Look {
     All,
 }
 
+impl From<Look> for Values {
+    fn from(look: Look) -> Self {
+        match look {
+            Look::None => Self::None,
+            Look::Differing => Self::Differing,
+            Look::All => Self::All,
+        }
+    }
+}
+
 impl Diff {
     /// The options as the library takes them.
     pub(crate) fn options(&self) -> Result<DiffOptions, Error> {
-        let mut options = DiffOptions::default().values(match self.values {
-            Look::None => Values::None,
-            Look::Differing => Values::Differing,
-            Look::All => Values::All,
-        });
-        if let Some(any) = any_of(&self.select.include) {
-            options = options.include(Arc::new(any));
-        }
-        if let Some(any) = any_of(&self.select.exclude) {
-            options = options.exclude(Arc::new(any));
-        }
-        if let Some(any) = any_of(&self.transpose) {
-            options = options.transpose(any);
-        }
+        let transpose = self.transpose.clone();
+        let mut options = DiffOptions::default()
+            .values(self.values.into())
+            .select(self.select.options())
+            .transpose(move |name| transpose.iter().any(|re| re.is_match(name)))
+            .work(&self.work.options());
         if let Some(rule) = &self.fail_over {
             options = options.fail_over(rule.clone());
-        }
-        if let Some(bytes) = self.work.max_memory {
-            options = options.max_memory(bytes);
-        }
-        if let Some(threads) = self.work.threads {
-            options = options.threads(threads);
         }
         for (matches, to) in self.rename.clone() {
             options = options.rename(move |name| matches.replace_all(name, &*to).into_owned());
@@ -109,12 +104,6 @@ impl Diff {
         }
         Ok(options)
     }
-}
-
-fn any_of(expressions: &[Regex]) -> Option<impl Fn(&str) -> bool + Send + Sync + use<>> {
-    let expressions = expressions.to_vec();
-    (!expressions.is_empty())
-        .then_some(move |name: &str| expressions.iter().any(|re| re.is_match(name)))
 }
 
 fn read_map(path: &Path) -> Result<Vec<(String, String)>, Error> {

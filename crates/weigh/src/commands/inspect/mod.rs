@@ -55,7 +55,7 @@ fn as_json(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Resul
 }
 
 fn options(args: &Inspect, full_metadata: bool) -> InspectOptions {
-    InspectOptions { tensors: args.tensors, full_metadata, select: args.select.predicate() }
+    InspectOptions { tensors: args.tensors, full_metadata, select: args.select.options() }
 }
 
 /// Opens and inspects one model after the other; one that fails does not stop the others.

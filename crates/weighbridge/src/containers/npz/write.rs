@@ -69,7 +69,7 @@ impl Writer for Npz {
     fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
         writing::refuse_twins(tensors)?;
         let (mut layout, mut seeds) = (Layout::default(), Vec::new());
-        let (mut directory, mut sums, mut at) = (Vec::new(), Vec::new(), 0u64);
+        let (mut directory, mut checksums, mut at) = (Vec::new(), Vec::new(), 0u64);
         for (index, tensor) in tensors.iter().enumerate() {
             let (name, array) = (format!("{}.npy", tensor.name), header(tensor));
             let bytes = end_of(array.len() as u64, tensor)?;
@@ -79,20 +79,20 @@ impl Writer for Npz {
             front.extend_from_slice(&array);
             let start = at.saturating_add(front.len() as u64);
             let sum = sum.map(|place| (index, place));
-            layout.fixed.push(Fixed { at, bytes: front, sums: sum.into_iter().collect() });
+            layout.fixed.push(Fixed { at, bytes: front, checksums: sum.into_iter().collect() });
             layout.places.push(start);
             at = end_of(start, tensor)?;
             if let Some((bytes, place)) = member.descriptor() {
                 let next = at.saturating_add(bytes.len() as u64);
-                layout.fixed.push(Fixed { at, bytes, sums: vec![(index, place)] });
+                layout.fixed.push(Fixed { at, bytes, checksums: vec![(index, place)] });
                 at = next;
             }
-            sums.push((index, member.entry(&mut directory)));
+            checksums.push((index, member.entry(&mut directory)));
         }
         let bytes = directory.len() as u64;
         end(&mut directory, tensors.len(), at, bytes);
         layout.len = at.saturating_add(directory.len() as u64);
-        layout.fixed.push(Fixed { at, bytes: directory, sums });
+        layout.fixed.push(Fixed { at, bytes: directory, checksums });
         layout.seeds = Some(seeds);
         Ok(layout)
     }

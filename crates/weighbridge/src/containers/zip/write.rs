@@ -1,5 +1,5 @@
 //! The records of an archive of stored members, for a writer that knows every length beforehand
-//! and learns the sums last.
+//! and learns the checksums last.
 //!
 //! Sizes are written with 64 bits in front of every member, as numpy does it. In the directory,
 //! and behind it, only where 32 bits (16 for the count) do not do.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::compare::Sums;
+use crate::compare::Statistics;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
@@ -69,11 +69,11 @@ impl<'m> Comparison<'m> {
         let weights = [a.weights().collect::<Vec<_>>(), b.weights().collect()];
         let mut pairing = names::pair(&side(a, &weights[0]), &side(b, &weights[1]), &options.rules);
         let name = |which: usize, index: usize| weights[which][index].name();
-        pairing.pairs.retain(|pair| options.is_selected(&[name(0, pair.a), name(1, pair.b)]));
-        pairing.only_a.retain(|&index| options.is_selected(&[name(0, index)]));
-        pairing.only_b.retain(|&index| options.is_selected(&[name(1, index)]));
+        pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
+        pairing.only_a.retain(|&index| options.select.wants(name(0, index)));
+        pairing.only_b.retain(|&index| options.select.wants(name(1, index)));
         pairing.explained.retain(|(which, index, _)| {
-            options.is_selected(&[name(usize::from(*which == Which::B), *index)])
+            options.select.wants(name(usize::from(*which == Which::B), *index))
         });
         let problems = [problems_by_weight(a, &weights[0])?, problems_by_weight(b, &weights[1])?];
         let tensor = |pair: &Pair| {
@@ -210,25 +210,25 @@ impl<'m> Comparison<'m> {
         }
         self.options.work.pool(workers, &|_| {}).run(&jobs)?;
         for ((index, words), job) in places.into_iter().zip(jobs) {
-            if let Ok((sums, precision)) = job.outcome() {
+            if let Ok((stats, precision)) = job.outcome() {
                 let tensor = &mut self.tensors[index];
                 tensor.message =
-                    likeness(tensor, &sums, &precision, words).or(tensor.message.take());
+                    likeness(tensor, &stats, &precision, words).or(tensor.message.take());
             }
         }
         Ok(())
     }
 
-    fn settle_values(&mut self, index: usize, outcome: Result<(Sums, precision::Precision)>) {
+    fn settle_values(&mut self, index: usize, outcome: Result<(Statistics, precision::Precision)>) {
         let tensor = &mut self.tensors[index];
         match (tensor.status, outcome) {
-            (Status::Shape, Ok((sums, precision))) => {
-                tensor.message = likeness(tensor, &sums, &precision, order::TRANSPOSED);
+            (Status::Shape, Ok((stats, precision))) => {
+                tensor.message = likeness(tensor, &stats, &precision, order::TRANSPOSED);
             }
             (Status::Shape, Err(_)) => {}
-            (_, Ok((sums, precision))) => {
-                tensor.set_figures(&sums, &precision);
-                self.whole.add(&sums);
+            (_, Ok((stats, precision))) => {
+                tensor.set_figures(&stats, &precision);
+                self.whole.add(&stats);
                 // Its numbers are known now.
                 if let Ok(place) = self.same_bytes.binary_search(&index) {
                     self.same_bytes.remove(place);
@@ -325,12 +325,12 @@ fn is_transposed(pair: &Pair) -> bool {
 /// What to say of a comparison that nobody asked for, if it finds the sides alike.
 fn likeness(
     tensor: &DiffTensor,
-    sums: &Sums,
+    stats: &Statistics,
     precision: &precision::Precision,
     words: &str,
 ) -> Option<String> {
-    let mut other = DiffTensor { elements: sums.elements, ..scratch(tensor) };
-    other.set_figures(sums, precision);
+    let mut other = DiffTensor { elements: stats.elements, ..scratch(tensor) };
+    other.set_figures(stats, precision);
     let how = match other.status {
         Status::Identical => "are the same",
         Status::EqualAfterRounding => "are the same but for rounding",

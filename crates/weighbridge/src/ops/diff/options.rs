@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::rules::FailOver;
+use crate::model::Select;
 use crate::names::Rules;
+use crate::ops::Work;
 use crate::ops::work::work_options;
-use crate::ops::{Select, Work};
 
 /// How far values are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,8 +36,7 @@ pub enum Values {
 pub struct DiffOptions {
     pub(super) values: Values,
     pub(super) rules: Rules,
-    pub(super) include: Option<Select>,
-    pub(super) exclude: Option<Select>,
+    pub(super) select: Select,
     pub(super) fail_over: Option<FailOver>,
     pub(super) work: Work,
 }
@@ -51,17 +51,10 @@ impl DiffOptions {
         self
     }
 
-    /// Only pairs of which a name is wanted.
+    /// Which weights are compared. A pair counts under both of its names.
     #[must_use]
-    pub fn include(mut self, include: Select) -> Self {
-        self.include = Some(include);
-        self
-    }
-
-    /// No pair of which a name is meant.
-    #[must_use]
-    pub fn exclude(mut self, exclude: Select) -> Self {
-        self.exclude = Some(exclude);
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = select;
         self
     }
 
@@ -91,12 +84,6 @@ impl DiffOptions {
     pub fn fail_over(mut self, rule: FailOver) -> Self {
         self.fail_over = Some(rule);
         self
-    }
-
-    /// Whether a pair, or a weight that is on one side only, is wanted.
-    pub(super) fn is_selected(&self, names: &[&str]) -> bool {
-        let any = |select: &Select| names.iter().any(|name| select(name));
-        self.include.as_ref().is_none_or(any) && !self.exclude.as_ref().is_some_and(any)
     }
 
     /// Whether weights are decoded even if their bytes are the same.

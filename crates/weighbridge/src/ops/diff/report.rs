@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::precision::Precision;
 use super::rules::{FailOver, Metric};
-use crate::compare::{NonFinite, Sums};
+use crate::compare::{NonFinite, Statistics};
 use crate::model::Weight;
 use crate::names::Pair;
 
@@ -242,29 +242,29 @@ impl DiffTensor {
     }
 
     /// The figures that the numbers give.
-    pub(super) fn set_figures(&mut self, sums: &Sums, precision: &Precision) {
+    pub(super) fn set_figures(&mut self, stats: &Statistics, precision: &Precision) {
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-        self.identical = Some(sums.identical);
-        self.unlike = Some(sums.unlike);
-        [self.nan_a, self.nan_b] = sums.nan.map(Some);
-        [self.inf_a, self.inf_b] = sums.infinite.map(Some);
-        self.mean_a = sums.a.mean().and_then(finite);
-        self.mean_b = sums.b.mean().and_then(finite);
-        self.std_a = sums.a.deviation().and_then(finite);
-        self.std_b = sums.b.deviation().and_then(finite);
-        if sums.both > 0 || sums.unlike == 0 {
-            self.max_abs = finite(sums.largest.map_or(0.0, |(value, _)| value));
-            self.max_abs_index = sums.largest.map(|(_, index)| index);
-            self.mean_abs = finite(sums.mean_absolute());
-            self.rmse = finite(sums.root_mean_square());
-            self.relative = finite(sums.relative());
-            self.snr_db = finite(sums.snr());
-            self.cosine = finite(sums.cosine());
-            self.ulp_max = precision.steps.map(|_| sums.ulps);
+        self.identical = Some(stats.identical);
+        self.unlike = Some(stats.unlike);
+        [self.nan_a, self.nan_b] = stats.nan.map(Some);
+        [self.inf_a, self.inf_b] = stats.infinite.map(Some);
+        self.mean_a = stats.a.mean().and_then(finite);
+        self.mean_b = stats.b.mean().and_then(finite);
+        self.std_a = stats.a.deviation().and_then(finite);
+        self.std_b = stats.b.deviation().and_then(finite);
+        if stats.both > 0 || stats.unlike == 0 {
+            self.max_abs = finite(stats.largest.map_or(0.0, |(value, _)| value));
+            self.max_abs_index = stats.largest.map(|(_, index)| index);
+            self.mean_abs = finite(stats.mean_absolute());
+            self.rmse = finite(stats.root_mean_square());
+            self.relative = finite(stats.relative());
+            self.snr_db = finite(stats.snr());
+            self.cosine = finite(stats.cosine());
+            self.ulp_max = precision.steps.map(|_| stats.ulps);
         }
         self.ulp_type = precision.steps.map(crate::DType::name);
-        self.status = self.judged(sums);
-        if let (Some(first), count) = (sums.first_unlike, sums.unlike) {
+        self.status = self.judged(stats);
+        if let (Some(first), count) = (stats.first_unlike, stats.unlike) {
             let places = if count == 1 { "1 place" } else { &format!("{count} places") };
             self.message = Some(format!(
                 "finite on one side only, or infinite the other way, at {places}, first at {first}"
@@ -272,15 +272,15 @@ impl DiffTensor {
         }
     }
 
-    fn judged(&self, sums: &Sums) -> Status {
+    fn judged(&self, stats: &Statistics) -> Status {
         let is_close = || {
             self.cosine.is_some_and(|cosine| cosine >= CLOSE_COSINE)
                 && self.relative.is_some_and(|relative| relative <= CLOSE_RELATIVE)
         };
         match () {
-            () if sums.identical == sums.elements => Status::Identical,
-            () if sums.unlike > 0 => Status::Different,
-            () if sums.rounded.contains(&true) => Status::EqualAfterRounding,
+            () if stats.identical == stats.elements => Status::Identical,
+            () if stats.unlike > 0 => Status::Different,
+            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
             () if is_close() => Status::Close,
             () => Status::Different,
         }

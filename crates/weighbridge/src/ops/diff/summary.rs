@@ -2,9 +2,9 @@
 
 use super::report::{CLOSE_COSINE, DiffSummary, DiffTensor, Status, Worst, WorstTensor};
 use super::rules::{FailOver, Metric};
-use crate::compare::{Sums, cosine};
+use crate::compare::{Statistics, cosine};
 
-/// How many pairs are named for each figure.
+/// How many of the worst pairs are listed for each figure.
 const WORST: usize = 5;
 
 /// Sums over all pairs.
@@ -15,17 +15,17 @@ pub(super) struct Whole {
     squares_b: f64,
     squares: f64,
     both: u64,
-    /// Whether there are pairs whose bytes are the same and whose numbers nobody knows.
+    /// Whether some pairs have the same bytes and were not decoded.
     has_unknown: bool,
 }
 
 impl Whole {
-    pub(super) fn add(&mut self, sums: &Sums) {
-        self.products += sums.products;
-        self.squares_a += sums.squares_a;
-        self.squares_b += sums.squares_b;
-        self.squares += sums.squares;
-        self.both += sums.both;
+    pub(super) fn add(&mut self, stats: &Statistics) {
+        self.products += stats.products;
+        self.squares_a += stats.squares_a;
+        self.squares_b += stats.squares_b;
+        self.squares += stats.squares;
+        self.both += stats.both;
     }
 
     /// A pair whose bytes are the same.

@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use super::figure::{Figure, Kept};
 use super::precision::{Precision, Rounding};
 use super::side::{SideBuffers, SideView};
-use crate::compare::{Coarse, PIECE, Sums, Wide, measure, one_by_one, steps, steps_in};
+use crate::compare::{Coarse, PIECE, Statistics, Wide, measure, one_by_one, steps, steps_in};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::pipeline::{Area, OrderedSum, Tiled, Tiling};
@@ -29,7 +29,7 @@ pub(super) struct Values<'m> {
     most: AtomicU64,
     /// The bits of the largest difference found so far, which are in the order of the differences.
     largest: AtomicU64,
-    found: Mutex<OrderedSum<Sums>>,
+    found: Mutex<OrderedSum<Statistics>>,
     error: Mutex<Option<Error>>,
     failed: AtomicBool,
 }
@@ -107,50 +107,55 @@ impl<'m> Values<'m> {
     }
 
     /// What was found, or why nothing could be; and how steps were counted.
-    pub(super) fn outcome(self) -> Result<(Sums, Precision)> {
+    pub(super) fn outcome(self) -> Result<(Statistics, Precision)> {
         match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => {
                 let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-                let mut sums = found.sum();
-                for (rounded, rounding) in sums.rounded.iter_mut().zip(self.precision.roundings) {
+                let mut stats = found.sum();
+                for (rounded, rounding) in stats.rounded.iter_mut().zip(self.precision.roundings) {
                     *rounded &= rounding.is_some();
                 }
-                Ok((sums, self.precision))
+                Ok((stats, self.precision))
             }
         }
     }
 
-    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Sums> {
+    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Statistics> {
         buffers.clear();
-        let mut all = Sums::default();
+        let mut all = Statistics::default();
         for area in tile.chunks() {
-            let mut sums = match self.precision.is_wide {
+            let mut stats = match self.precision.is_wide {
                 true => self.compare_wide(buffers, tile, &area)?,
                 false => self.compare_singles(buffers, tile, &area)?,
             };
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {
-                    sums.rounded[index] = sums.rounded[index]
+                    stats.rounded[index] = stats.rounded[index]
                         || self.is_own_rounding(buffers, tile, &area, rounding, index)?;
-                    if !sums.rounded[index] {
+                    if !stats.rounded[index] {
                         self.hope[index].store(false, Ordering::Relaxed);
                     }
                 }
             }
-            all.plus(&sums);
+            all.plus(&stats);
         }
         Ok(all)
     }
 
-    fn compare_singles(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Sums> {
+    fn compare_singles(
+        &self,
+        buffers: &mut Buffers,
+        tile: &Area,
+        area: &Area,
+    ) -> Result<Statistics> {
         let Buffers { kept: [kept_a, kept_b], singles: [buffers_a, buffers_b], .. } = buffers;
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
             side => read(side, tile, area, buffers_b, kept_b)?,
         };
-        let (mut sums, level) = (Sums::default(), simd::level());
+        let (mut stats, level) = (Statistics::default(), simd::level());
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
             let known = f64::from_bits(self.largest.load(Ordering::Relaxed));
             let (mut piece, apart) = measure(level, a, b, known);
@@ -160,13 +165,13 @@ impl<'m> Values<'m> {
             if piece.identical < piece.elements {
                 self.look_at_steps(&mut piece, a, b, apart);
             }
-            sums.plus(&placed(piece, area, index * PIECE as u64));
+            stats.plus(&placed(piece, area, index * PIECE as u64));
         }
-        Ok(sums)
+        Ok(stats)
     }
 
     /// Counts steps and checks roundings, in f32, where that can still change anything.
-    fn look_at_steps(&self, piece: &mut Sums, a: &[f32], b: &[f32], apart: u32) {
+    fn look_at_steps(&self, piece: &mut Statistics, a: &[f32], b: &[f32], apart: u32) {
         let in_type = |dtype| match dtype {
             DType::BF16 => steps::<bf16>(simd::level(), a, b),
             DType::F16 => steps::<f16>(simd::level(), a, b),
@@ -190,28 +195,28 @@ impl<'m> Values<'m> {
         }
     }
 
-    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Sums> {
+    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Statistics> {
         let Buffers { kept: [kept_a, kept_b], wide: [buffers_a, buffers_b], .. } = buffers;
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
             side => read(side, tile, area, buffers_b, kept_b)?,
         };
-        let mut sums = Sums::default();
+        let mut stats = Statistics::default();
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
             let pairs = a.iter().zip(b);
             let looked_at = pairs.map(|(a, b)| (a.value(), b.value(), a.is_same(*b), a.minus(*b)));
-            sums.plus(&placed(one_by_one(looked_at), area, index * PIECE as u64));
+            stats.plus(&placed(one_by_one(looked_at), area, index * PIECE as u64));
         }
         if self.precision.steps == Some(DType::F64) {
-            sums.ulps =
+            stats.ulps =
                 a.iter().zip(b).map(|(a, b)| double_steps(a.upper, b.upper)).max().unwrap_or(0);
         } else if let (Some(dtype), Some(_)) = (self.precision.steps, &self.sides[1]) {
-            sums.ulps = self.in_type(buffers, tile, area, dtype)?.0;
+            stats.ulps = self.in_type(buffers, tile, area, dtype)?.0;
         }
         // Looked at in the type itself, where it is not all the same.
-        sums.rounded = [sums.identical == sums.elements; 2];
-        Ok(sums)
+        stats.rounded = [stats.identical == stats.elements; 2];
+        Ok(stats)
     }
 
     /// Whether a side is decoded to exactly what the other side is, in the type of that.
@@ -273,11 +278,11 @@ fn read<'s, T: Figure>(
     }
 }
 
-/// Sums with places counted through the whole view.
-fn placed(mut sums: Sums, area: &Area, before: u64) -> Sums {
-    sums.largest = sums.largest.map(|(value, at)| (value, area.index(before + at)));
-    sums.first_unlike = sums.first_unlike.map(|at| area.index(before + at));
-    sums
+/// Statistics with positions counted from the start of the whole view.
+fn placed(mut stats: Statistics, area: &Area, before: u64) -> Statistics {
+    stats.largest = stats.largest.map(|(value, at)| (value, area.index(before + at)));
+    stats.first_unlike = stats.first_unlike.map(|at| area.index(before + at));
+    stats
 }
 
 /// How many steps of a type can lie between two numbers, by those of f32. A type has no shorter
@@ -325,9 +330,9 @@ impl Tiled for Values<'_> {
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
         let tile = self.tiling.tile(index);
         match self.compare(buffers, &tile) {
-            Ok(sums) => {
+            Ok(stats) => {
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.add(index, sums, Sums::plus);
+                found.add(index, stats, Statistics::plus);
             }
             Err(error) => {
                 let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);

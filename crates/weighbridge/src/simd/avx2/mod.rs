@@ -6,20 +6,20 @@
 
 use std::ops::Range;
 
+use super::accumulate::{Eight, OneSide, TwoSides};
 use super::blocks::BlockForms;
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::isa::{Isa, Task};
-use super::sums::{Eight, OneSide, TwoSides};
 use super::{Number, Sides};
 
+mod accumulate;
 mod blocks;
 mod codes;
 mod columns;
 mod lanes;
 mod numbers;
 mod slices;
-mod sums;
 mod table16;
 mod transpose;
 
@@ -133,13 +133,13 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn one_side(self, numbers: &[Eight]) -> OneSide {
         // SAFETY: the CPU has the instructions.
-        unsafe { sums::one_side(numbers) }
+        unsafe { accumulate::one_side(numbers) }
     }
 
     #[inline(always)]
     fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
         // SAFETY: the CPU has the instructions.
-        unsafe { sums::two_sides(a, b) }
+        unsafe { accumulate::two_sides(a, b) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sums over both sides of a comparison: a register for each of them.
+//! The sums of a comparison, one register for each.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -9,7 +9,7 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_xor_si256,
 };
 
-use crate::simd::sums::{Eight, LANES, OneSide, TwoSides};
+use crate::simd::accumulate::{Eight, LANES, OneSide, TwoSides};
 
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
@@ -36,7 +36,7 @@ fn counted(register: __m256i) -> [u32; 2 * LANES] {
     lanes
 }
 
-/// Bits as they are, and where they stand among all numbers.
+/// The bits, and the rank of each number among all f32 numbers.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
 fn places(eight: &Eight) -> (__m256i, __m256i) {

@@ -1,16 +1,16 @@
-//! What is added up over two weights, and the figures that follow from it.
+//! What is added up over two weights, and the figures computed from it.
 //!
-//! All sums are of double precision. Those of squares are taken about the mean of the piece they
-//! come from, and put together by the rule of Chan, Golub and LeVeque: a weight whose values lie
-//! close together far from zero keeps all its digits.
+//! All sums are in double precision. Squared deviations are taken from the mean of each piece and
+//! merged by the rule of Chan, Golub and LeVeque, so that a weight whose values lie close together
+//! and far from zero keeps all its digits.
 
-/// Count, sum and squares about the mean, of one side's finite numbers.
+/// Count, sum and squared deviations of one side's finite numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moments {
     pub(crate) count: u64,
     pub(crate) sum: f64,
-    /// Squares of the distances from the mean.
-    pub(crate) about_mean: f64,
+    /// The sum of the squared distances from the mean.
+    pub(crate) squared_deviations: f64,
 }
 
 #[allow(clippy::cast_precision_loss)] // Counts of elements stay below 2^53.
@@ -25,7 +25,7 @@ impl Moments {
         }
         let (n, m) = (self.count as f64, other.count as f64);
         let apart = other.sum / m - self.sum / n;
-        self.about_mean += other.about_mean + apart * apart * (n * m / (n + m));
+        self.squared_deviations += other.squared_deviations + apart * apart * (n * m / (n + m));
         self.sum += other.sum;
         self.count += other.count;
     }
@@ -34,21 +34,21 @@ impl Moments {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// Of the numbers as they are: not an estimate for others like them.
+    /// The standard deviation of these numbers; not an estimate for a larger population.
     pub(crate) fn deviation(&self) -> Option<f64> {
-        (self.count > 0).then(|| (self.about_mean / self.count as f64).sqrt())
+        (self.count > 0).then(|| (self.squared_deviations / self.count as f64).sqrt())
     }
 }
 
-/// Sums over the elements of a pair. Differences count where both sides are finite.
+/// The statistics of a pair of weights. Differences count where both sides are finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sums {
+pub(crate) struct Statistics {
     pub(crate) elements: u64,
-    /// How many are the same to the bit; any two NaNs count as the same.
+    /// Elements that are the same to the bit; any two NaNs count as the same.
     pub(crate) identical: u64,
     pub(crate) a: Moments,
     pub(crate) b: Moments,
-    /// How many are finite on both sides.
+    /// Elements that are finite on both sides.
     pub(crate) both: u64,
     pub(crate) squares_a: f64,
     pub(crate) squares_b: f64,
@@ -57,19 +57,19 @@ pub(crate) struct Sums {
     pub(crate) squares: f64,
     /// Absolute differences.
     pub(crate) absolute: f64,
-    /// The largest, and the first place it is at.
+    /// The largest difference, and the first index where it occurs.
     pub(crate) largest: Option<(f64, u64)>,
     pub(crate) ulps: u64,
-    /// Whether one side is the other, rounded: by each of the ways that are looked at.
+    /// Whether one side is the other rounded, for each of two roundings.
     pub(crate) rounded: [bool; 2],
     pub(crate) nan: [u64; 2],
     pub(crate) infinite: [u64; 2],
-    /// Places where at most one side is finite, and the sides are not the same.
+    /// Elements that differ where at most one side is finite.
     pub(crate) unlike: u64,
     pub(crate) first_unlike: Option<u64>,
 }
 
-impl Default for Sums {
+impl Default for Statistics {
     fn default() -> Self {
         Self {
             elements: 0,
@@ -93,7 +93,7 @@ impl Default for Sums {
     }
 }
 
-impl Sums {
+impl Statistics {
     pub(crate) fn plus(&mut self, other: &Self) {
         self.elements += other.elements;
         self.identical += other.identical;
@@ -121,7 +121,8 @@ impl Sums {
         };
     }
 
-    /// Keeps the largest difference; of equal ones the first. Tiles may lie across the rows.
+    /// Keeps the largest difference, and of equal ones the first. Tiles need not come in the order
+    /// of the elements.
     pub(crate) fn see_difference(&mut self, value: f64, index: u64) {
         let is_worse = |&(old, at): &(f64, u64)| value > old || value == old && index < at;
         if self.largest.as_ref().is_none_or(is_worse) {
@@ -142,7 +143,7 @@ impl Sums {
         }
     }
 
-    /// How far the signal lies above the noise, in decibels; infinite without noise.
+    /// The signal-to-noise ratio in decibels; infinite without noise.
     pub(crate) fn snr(&self) -> f64 {
         match self.squares == 0.0 {
             true => f64::INFINITY,
@@ -161,12 +162,13 @@ impl Sums {
     }
 }
 
-/// Of two vectors, by their product and their squares. Rounding must not lead beyond 1.
+/// The cosine of two vectors, from their dot product and their squares. Clamped: rounding must not
+/// give more than 1.
 pub(crate) fn cosine(products: f64, squares_a: f64, squares_b: f64) -> f64 {
     match (squares_a == 0.0, squares_b == 0.0) {
         (true, true) => 1.0,
         (true, false) | (false, true) => 0.0,
-        // A root that is squared again need not be what it was.
+        // The root of a number, squared, may differ from the number.
         _ if squares_a == squares_b => (products / squares_a).clamp(-1.0, 1.0),
         _ => (products / (squares_a.sqrt() * squares_b.sqrt())).clamp(-1.0, 1.0),
     }
@@ -181,10 +183,16 @@ mod tests {
         assert_eq!(cosine(0.0, 0.0, 0.0), 1.0);
         assert_eq!(cosine(0.0, 0.0, 2.0), 0.0);
         assert_eq!(cosine(-2.0, 2.0, 2.0), -1.0);
-        let zero_a = Sums { elements: 1, both: 1, squares_b: 4.0, squares: 4.0, ..Sums::default() };
+        let zero_a = Statistics {
+            elements: 1,
+            both: 1,
+            squares_b: 4.0,
+            squares: 4.0,
+            ..Statistics::default()
+        };
         assert_eq!(zero_a.relative(), f64::INFINITY);
         assert_eq!(zero_a.snr(), f64::NEG_INFINITY);
-        let same = Sums { elements: 1, both: 1, ..Sums::default() };
+        let same = Statistics { elements: 1, both: 1, ..Statistics::default() };
         assert_eq!((same.relative(), same.snr(), same.cosine()), (0.0, f64::INFINITY, 1.0));
     }
 
@@ -192,7 +200,7 @@ mod tests {
     fn moments_far_from_zero_keep_their_digits() {
         let mut all = Moments::default();
         for _ in 0..1000 {
-            all.plus(&Moments { count: 2, sum: 2e6, about_mean: 0.5 });
+            all.plus(&Moments { count: 2, sum: 2e6, squared_deviations: 0.5 });
         }
         assert_eq!(all.deviation(), Some(0.5));
         assert_eq!(all.mean(), Some(1e6));
@@ -200,10 +208,10 @@ mod tests {
 
     #[test]
     fn the_first_of_equal_differences_is_kept() {
-        let mut sums = Sums::default();
+        let mut stats = Statistics::default();
         for (value, index) in [(1.0, 9), (1.0, 3), (0.5, 0), (1.0, 5)] {
-            sums.see_difference(value, index);
+            stats.see_difference(value, index);
         }
-        assert_eq!(sums.largest, Some((1.0, 3)));
+        assert_eq!(stats.largest, Some((1.0, 3)));
     }
 }

@@ -1,9 +1,9 @@
-//! Sums in four lanes, over eights of numbers: one addition after the other in each lane.
+//! The sums of a comparison, in four lanes that are added up one after the other.
 //!
-//! Compilers pack sums of different kinds into one register and lose more by shuffling them than
-//! they win, so that instruction sets state what each register holds. Counting steps between bits
-//! takes other units of the CPU than adding does, and is done in the same loop. Products of two
-//! f32 are exact in f64, so that a fused addition of them rounds as the definition does.
+//! Each instruction set states what its registers hold: left alone, compilers pack different sums
+//! into one register and lose time shuffling them. Counting steps between bits takes other units
+//! of the CPU than adding does, so it shares the loop. The product of two f32 is exact in f64, so
+//! a fused multiply-add rounds as the definition does.
 
 pub(crate) const LANES: usize = 4;
 
@@ -35,7 +35,7 @@ pub(crate) struct TwoSides {
     /// Absolute differences.
     pub(crate) absolute: [f64; LANES],
     pub(crate) largest: [f64; LANES],
-    /// How many are the same to the bit.
+    /// Elements that are the same to the bit.
     pub(crate) identical: u32,
     /// The most steps between two numbers; one too many where their signs differ.
     pub(crate) apart: u32,
