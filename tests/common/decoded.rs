@@ -5,7 +5,7 @@ use std::path::Path;
 use weighbridge::ops::OutputType;
 use weighbridge::{DType, Weight, bf16, f16};
 
-use super::image;
+use super::tensor_bytes;
 
 pub const TYPES: [OutputType; 4] =
     [OutputType::Auto, OutputType::F32, OutputType::Bf16, OutputType::F16];
@@ -14,7 +14,7 @@ pub const TYPES: [OutputType; 4] =
 pub fn wanted_bytes(weight: &Weight, dtype: DType) -> Vec<u8> {
     if weight.scheme() == "plain" && weight.native() == Some(dtype) {
         let (_, source, info) = weight.parts().next().unwrap();
-        return image(source, info).unwrap();
+        return tensor_bytes(source, info).unwrap();
     }
     fn decoded<T: weighbridge::Element, const N: usize>(
         weight: &Weight,

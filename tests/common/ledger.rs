@@ -7,7 +7,7 @@ use weighbridge::internals::schemes::{
     self, Bids, Entry, Evidence, Ledger, SCHEMES, Scheme, TensorId,
 };
 
-use super::{image, stored};
+use super::{stored, tensor_bytes};
 
 /// What `look` makes of the evidence of a model.
 fn with_evidence<T>(model: &Model, look: impl FnOnce(&Evidence<'_>) -> T) -> T {
@@ -15,7 +15,7 @@ fn with_evidence<T>(model: &Model, look: impl FnOnce(&Evidence<'_>) -> T) -> T {
     let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
     let read = |id: TensorId| {
         let source = &sources[id.source as usize];
-        image(source, &source.catalog().tensors[id.tensor as usize])
+        tensor_bytes(source, &source.catalog().tensors[id.tensor as usize])
     };
     look(&Evidence::new(catalogs, model.configs()).reading(&read))
 }

@@ -87,8 +87,8 @@ pub fn small_files(most: usize) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A tensor's whole image.
-pub fn image(source: &Source, tensor: &TensorInfo) -> weighbridge::Result<Vec<u8>> {
+/// A tensor's row-major bytes, all of them.
+pub fn tensor_bytes(source: &Source, tensor: &TensorInfo) -> weighbridge::Result<Vec<u8>> {
     let mut scratch = Vec::new();
     let slab = Slab::whole(0, 0, tensor.bytes);
     source.fetch(tensor, &slab, &mut scratch).map(|staged| staged.bytes().to_vec())

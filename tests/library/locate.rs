@@ -75,7 +75,7 @@ fn what_an_index_promises_is_checked() {
             "missing-shard -: model-00002-of-00003.safetensors is missing; it holds 2 of the 6 tensors",
             "index-mismatch ghost: the index promises it in model-00001-of-00003.safetensors, but it is not there",
             "index-mismatch model.norm.weight: the index expects it in model-00001-of-00003.safetensors, it is in model-00003",
-            "index-mismatch model.layers.0.input_layernorm.weight: it is in model-00001-of-00003.safetensors, but the index does not know it",
+            "index-mismatch model.layers.0.input_layernorm.weight: it is in model-00001-of-00003.safetensors, but the index does not list it",
         ],
     );
     assert_eq!(text.len(), 4, "{text:?}");
@@ -178,7 +178,7 @@ fn one_of_several_sets_is_taken() {
         let dir = folder(content);
         let model = open(dir.path());
         assert_eq!(files(&model), [content[0].0]);
-        says(&model.notes()[0], &["taken: ", content[0].0, &format!("left aside: {aside}")]);
+        says(&model.notes()[0], &["taken: ", content[0].0, &format!("ignored: {aside}")]);
     }
     let dir = folder(&[
         ("model.safetensors.index.json", INDEX),
@@ -189,10 +189,7 @@ fn one_of_several_sets_is_taken() {
     ]);
     let model = open(dir.path());
     assert_eq!((model.sources().len(), kinds(&model)), (3, vec![]));
-    says(
-        &model.notes()[0],
-        &["taken: model.safetensors.index.json; left aside: model.safetensors"],
-    );
+    says(&model.notes()[0], &["taken: model.safetensors.index.json; ignored: model.safetensors"]);
 }
 
 #[test]
@@ -200,7 +197,7 @@ fn equals_are_several_models() {
     let dir = folder(&[("a.safetensors", ONE), ("b.safetensors", TWO)]);
     says(
         &all(&fails(dir.path())),
-        &["2 models", "a.safetensors", "b.safetensors", "hint: name one of them"],
+        &["2 models", "a.safetensors", "b.safetensors", "hint: open one of them by its name"],
     );
     let models = options().open_all(dir.path()).unwrap();
     assert_eq!(
@@ -242,9 +239,9 @@ fn a_pipeline_is_one_model_for_each_component() {
     says(
         &models[0].notes().join("\n"),
         &[
-            "left aside: vae_1_0/, sd.safetensors",
+            "does not name them: vae_1_0/, sd.safetensors",
             "without a folder: image_encoder",
-            "left aside: diffusion_pytorch_model.fp16.safetensors",
+            "ignored: diffusion_pytorch_model.fp16.safetensors",
         ],
     );
     says(&all(&fails(dir.path())), &["2 models", "unet", "vae"]);
@@ -350,7 +347,7 @@ fn links_that_lead_nowhere() {
     let model = open(dir.path());
     says(
         &model.findings()[0].message,
-        &["model-00002-of-00002.safetensors is missing (its link leads nowhere)"],
+        &["model-00002-of-00002.safetensors is missing (its link is broken)"],
     );
     let error = all(&fails(dir.path().join("model-00002-of-00002.safetensors")));
     says(&error, &["a link to /gone"]);

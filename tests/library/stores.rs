@@ -151,5 +151,5 @@ fn names_the_ollama_store_cannot_serve() {
     says(&text("ollama:tony"), &["did you mean tiny?"]);
     says(&text("ollama:cloud"), &["no weights, only application/vnd.ollama.image.license"]);
     says(&text("ollama:../x"), &["not a name Ollama could have"]);
-    says(&text("ollama:evil"), &["`../../x`, which is no SHA-256 digest"]);
+    says(&text("ollama:evil"), &["`../../x`, which is not a SHA-256 digest"]);
 }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::common::{image, small_files, stored};
+use crate::common::{small_files, stored, tensor_bytes};
 use crate::trial;
 use libtest_mimic::Trial;
 use weighbridge::ops::{InspectOptions, inspect};
@@ -72,7 +72,7 @@ fn exercise(name: &str, bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         InspectOptions { tensors: true, full_metadata: true, ..InspectOptions::default() };
     let _ = inspect(&model, &options).map(|report| serde_json::to_string(&report));
     let small = stored(&model).filter(|(_, tensor)| tensor.bytes <= 1 << 20);
-    small.filter_map(|(s, t)| Some((t.name.to_string(), image(s, t).ok()?))).collect()
+    small.filter_map(|(s, t)| Some((t.name.to_string(), tensor_bytes(s, t).ok()?))).collect()
 }
 
 /// What a job gives, unless it held too much memory.

@@ -1,7 +1,7 @@
 //! A file gives the same report and the same values whether it is mapped, read by position, held
 //! in memory, read through a seeking reader, or streamed.
 
-use crate::common::{Sample, image, stored};
+use crate::common::{Sample, stored, tensor_bytes};
 use crate::{counts, every_sample};
 use libtest_mimic::Trial;
 use std::io::{Cursor, Read};
@@ -31,7 +31,7 @@ fn report_with(model: Result<Model>, length: bool) -> String {
     }
     let mut text = serde_json::to_string_pretty(&report).unwrap();
     for (source, tensor) in stored(&model) {
-        let values = image(source, tensor).map(|bytes| crate::common::sha256(&bytes));
+        let values = tensor_bytes(source, tensor).map(|bytes| crate::common::sha256(&bytes));
         text += &match values {
             Ok(sum) => format!("\n{} {sum}", tensor.name),
             Err(error) => format!("\n{} {error}", tensor.name),

@@ -1,6 +1,6 @@
 //! Every sample against what its canonical library reads: names, shapes, types, metadata, bytes.
 
-use crate::common::{Sample, image, sha256, stored};
+use crate::common::{Sample, sha256, stored, tensor_bytes};
 use crate::{SAMPLES, every_sample, trial};
 use libtest_mimic::Trial;
 use serde_json::Value as Json;
@@ -83,7 +83,7 @@ fn check_tensor(
     if !expected["dtype"].is_null() && expected["dtype"] != tensor.stored.name() {
         return Err(format!("type {} instead of {}", tensor.stored.name(), expected["dtype"]));
     }
-    let values = image(source, tensor);
+    let values = tensor_bytes(source, tensor);
     let dangerous = sample.expect["dangerous"].as_array().is_some_and(|d| !d.is_empty());
     match (expected["sha256"].as_str(), values) {
         (_, Ok(_)) if dangerous => Err("its values were read from a dangerous file".into()),

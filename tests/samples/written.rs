@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::common::fixtures::Fixture;
-use crate::common::{Sample, image, root, sha256, stored};
+use crate::common::{Sample, root, sha256, stored, tensor_bytes};
 use crate::{FIXTURES, SAMPLES, counts, every_fixture, trial};
 use libtest_mimic::Trial;
 use weighbridge::catalog::TensorInfo;
@@ -145,7 +145,7 @@ fn demo_values() -> Goldens {
 /// Tensors as they lie in the model.
 fn as_stored(model: &Model) -> Goldens {
     let golden = |(source, info): (&_, &TensorInfo)| {
-        let bytes = image(source, info).ok()?;
+        let bytes = tensor_bytes(source, info).ok()?;
         Some((info.name.to_string(), Golden::Sum(info.stored.name().to_owned(), sha256(&bytes))))
     };
     stored(model).filter_map(golden).collect()
@@ -257,7 +257,7 @@ fn same(found: &[u8], wanted: &[u8], dtype: DType) -> bool {
 fn compare(written: &Model, name: &str, golden: &Golden) -> Result<(), String> {
     let (source, info) =
         stored(written).find(|(_, info)| &*info.name == name).ok_or("is missing")?;
-    let bytes = image(source, info).map_err(|error| error.to_string())?;
+    let bytes = tensor_bytes(source, info).map_err(|error| error.to_string())?;
     let right = match golden {
         Golden::Values(dtype, wanted) => {
             info.stored.element() == Some(*dtype) && same(&bytes, wanted, *dtype)

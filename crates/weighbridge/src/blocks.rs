@@ -85,7 +85,7 @@ impl Block {
         row.checked_mul(rows)
     }
 
-    /// How blocks must lie for a tensor of this shape to take `bytes` bytes; `None` if in no way.
+    /// How blocks must lie for a tensor of this shape to take `bytes` bytes; `None` if they cannot.
     ///
     /// Where padded rows and flat blocks take the same size, a matrix has padded rows, unless the
     /// type is APR's own, which is always flat.

@@ -1,8 +1,8 @@
-//! What a container says is inside: tensors, metadata, and what is odd about them.
+//! What a container says is inside: tensors, metadata, and problems with them.
 //!
 //! A container's whole job on the read side is to turn a header into a [`Catalog`]. Where the
-//! bytes of a tensor lie, and how they must be turned to become a row-major little-endian image,
-//! is data here ([`Place`]); the source acts on it, once for all formats.
+//! bytes of a tensor lie, and how they become row-major and little-endian, is data here
+//! ([`Place`]); the source acts on it, once for all formats.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct TensorInfo {
     pub shape: Shape,
     /// What its bytes are.
     pub stored: StoredType,
-    /// Length of its row-major image in bytes.
+    /// How many bytes it has in row-major order.
     pub bytes: u64,
     /// Where the bytes are.
     pub place: Place,
@@ -36,7 +36,7 @@ impl TensorInfo {
     }
 
     /// Offset of the tensor's bytes from the start of the file, where they lie there in one
-    /// piece, in image order.
+    /// piece, row-major and little-endian.
     #[must_use]
     pub fn file_offset(&self) -> Option<u64> {
         match (&self.place.run, &self.place.order, self.place.swap) {
@@ -46,7 +46,7 @@ impl TensorInfo {
     }
 }
 
-/// Where the bytes of a tensor are and how they become its image.
+/// Where the bytes of a tensor are, and how they become row-major and little-endian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Where the first byte is.
@@ -58,7 +58,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Bytes that already are the image, at this offset of the file.
+    /// Bytes that are row-major and little-endian already, at this offset of the file.
     #[must_use]
     pub fn at(offset: u64) -> Self {
         Self { run: Run::At(offset), order: Order::RowMajor, swap: Swap::None }
@@ -83,9 +83,9 @@ pub enum Run {
         /// Offset in its decompressed contents.
         offset: u64,
     },
-    /// At an offset of bytes that the header spelled out in another form, such as text, and that
-    /// were decoded with it; `index` counts in [`Catalog::held`].
-    Held {
+    /// At an offset of bytes that the header holds in another form, such as text. They were
+    /// decoded with the header; `index` counts in [`Catalog::inline_data`].
+    Inline {
         /// Which bytes.
         index: u32,
         /// Offset in them.
@@ -109,7 +109,7 @@ pub struct Member {
 /// The order elements are stored in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Row-major, as the image wants it.
+    /// Row-major: the last dimension runs fastest.
     RowMajor,
     /// Element `i, j, ..` lies `i * strides[0] + j * strides[1] + ..` elements after the start.
     Strided(Shape),
@@ -147,8 +147,8 @@ pub struct Catalog {
     pub notes: Vec<String>,
     /// Compressed members that tensors refer to.
     pub members: Vec<Member>,
-    /// Bytes that tensors refer to and that are nowhere in the file as such.
-    pub held: Vec<Box<[u8]>>,
+    /// Bytes of tensors that were decoded from the header: the file does not hold them as such.
+    pub inline_data: Vec<Box<[u8]>>,
     /// Where the file ends according to its header.
     pub declared_len: Option<u64>,
     /// The format's version and the like, for people ("v3, little-endian").
@@ -262,7 +262,7 @@ pub struct ArrayRef {
 }
 
 impl Value {
-    /// Text, shortened to nothing else.
+    /// A text value.
     pub fn text(text: impl Into<Box<str>>) -> Self {
         Self::Text(text.into())
     }

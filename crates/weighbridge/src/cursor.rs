@@ -6,7 +6,7 @@ use crate::input::Input;
 const BUFFER: usize = 64 << 10;
 
 /// How far ahead of a long walk over lent bytes the pages are asked for.
-const AHEAD: usize = 256 << 10;
+const PREFETCH: usize = 256 << 10;
 
 /// Fewer strings than this are not worth a system call.
 const LONG_WALK: u64 = 4096;
@@ -137,8 +137,8 @@ impl<'a> Cursor<'a> {
         let ready = match self.lent {
             // A cold map would be faulted in page by page, each waiting for the disk.
             Some(_) if count >= LONG_WALK => {
-                self.input.will_need(self.position, AHEAD);
-                &ready[..ready.len().min(AHEAD)]
+                self.input.will_need(self.position, PREFETCH);
+                &ready[..ready.len().min(PREFETCH)]
             }
             _ => ready,
         };
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
 
     fn refill(&mut self, len: usize, what: &str) -> Result<usize> {
         let Some(end) = self.input.len() else {
-            // A stream: asking for more than is wanted could wait for ever.
+            // A stream: asking for more than is needed could block for ever.
             self.buffer_start = self.position;
             self.input.read_on(self.position, len, len.max(BUFFER), &mut self.buffer)?;
             return Ok(0);

@@ -1,4 +1,4 @@
-//! Element types: what one stored number is, before any scheme has a say.
+//! Element types: what one stored number is, before any scheme decodes it.
 //!
 //! Names are those of safetensors, the most widely written of the formats; types that only other
 //! formats know got names in the same style.
@@ -68,7 +68,7 @@ const TABLE: [(DType, &str, u32, u32, bool); 24] = [
 ];
 
 impl DType {
-    /// Every type, in the order of the safetensors list with the foreign ones between.
+    /// Every type, in the order of the safetensors list with the others in between.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.0)
     }
@@ -95,8 +95,8 @@ impl DType {
         self.row().2
     }
 
-    /// Bytes that are turned round together when the byte order changes: a complex number's
-    /// parts swap each for itself.
+    /// Bytes that are reversed together when the byte order changes: the two parts of a complex
+    /// number are reversed separately.
     #[must_use]
     pub fn swap_width(self) -> u8 {
         u8::try_from(self.row().3 / 8).unwrap_or(1)

@@ -125,7 +125,7 @@ impl Error {
         self
     }
 
-    /// Adds to the reason where inside the file it is, for what is no tensor.
+    /// Adds to the reason where in the file it happened, for what is not a tensor.
     #[must_use]
     pub(crate) fn inside(mut self, what: &str) -> Self {
         self.0.message.push_str(", in ");
@@ -183,7 +183,7 @@ impl Error {
     }
 }
 
-/// `io::Error` prints "No such file or directory (os error 2)"; the number helps nobody.
+/// `io::Error` prints "No such file or directory (os error 2)"; the number is left off.
 fn plain_io_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -204,7 +204,7 @@ impl fmt::Display for Error {
         if let Some(offset) = details.offset {
             write!(f, "byte {offset}: ")?;
         }
-        // Members escape what they quote; what one of them forgot ends here.
+        // Messages escape what they quote; this catches what one of them forgot.
         f.write_str(&escaped(&details.message))
     }
 }

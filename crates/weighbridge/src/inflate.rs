@@ -34,15 +34,15 @@ impl Inflater {
         }
     }
 
-    /// The place in the contents that is read next.
+    /// The offset in the contents that is read next.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.produced
     }
 
-    /// Reads on. At the end of the contents, there must be no more of them than was stated.
+    /// Reads the next bytes. A stream that goes on after its stated size is an error.
     pub fn fill(&mut self, input: &Input, out: &mut [u8]) -> Result<()> {
-        check_room(&self.member, self.produced, out.len())?;
+        check_range(&self.member, self.produced, out.len())?;
         let mut filled = 0;
         while filled < out.len() {
             let (given, ended) = self.step(input, &mut out[filled..])?;
@@ -60,7 +60,7 @@ impl Inflater {
         }
     }
 
-    /// Reads on to a place, and past what lies before it.
+    /// Skips to an offset that lies ahead.
     pub fn skip_to(&mut self, input: &Input, offset: u64) -> Result<()> {
         let mut waste = [0u8; 4096];
         while self.produced < offset {
@@ -113,11 +113,11 @@ impl Inflater {
     }
 }
 
-/// An error unless a member says that it has so many bytes.
-pub(crate) fn check_room(member: &Member, offset: u64, len: usize) -> Result<()> {
+/// An error if a range lies outside of what the archive says is in a member.
+pub(crate) fn check_range(member: &Member, offset: u64, len: usize) -> Result<()> {
     match offset.checked_add(len as u64).is_some_and(|end| end <= member.size) {
         true => Ok(()),
-        false => Err(damaged(member, "more is wanted than the archive says is in it")),
+        false => Err(damaged(member, "the range to be read lies outside its stated size")),
     }
 }
 

@@ -1,13 +1,13 @@
 //! What the command, the benchmarks, the fuzz targets and the tests use besides the public surface.
 //!
-//! Nothing here is promised to anybody: names and shapes change with the rooms they are from.
+//! Nothing here is promised to anybody: names and signatures change with the modules they are from.
 
 /// Makes the public items of private modules reachable, each module under its own name.
 macro_rules! rooms {
-    ($($room:ident)*) => {
+    ($($module:ident)*) => {
         $(#[allow(missing_docs)] // They are documented where they are defined.
-        pub mod $room {
-            pub use crate::$room::*;
+        pub mod $module {
+            pub use crate::$module::*;
         })*
     };
 }

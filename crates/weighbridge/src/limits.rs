@@ -102,7 +102,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Call before reserving a passing buffer of `bytes`.
+    /// Call before reserving a short-lived buffer of `bytes`.
     pub fn check_allocation(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.limits.max_allocation {
             return Err(over("bytes at once", bytes, self.limits.max_allocation, what)

@@ -54,7 +54,7 @@ pub trait Element: Copy + Default + Send + sealed::Sealed {
 }
 
 mod sealed {
-    /// Their bytes may be seen, and any bytes make one.
+    /// Plain data: any bytes are a valid number.
     pub trait Sealed: bytemuck::Pod {}
     impl Sealed for f32 {}
     impl Sealed for half::bf16 {}

@@ -45,7 +45,7 @@ impl Checkpoint {
         let stored = source.catalog().tensors.iter();
         let parts = stored
             .filter(|info| weight.parts().any(|(_, _, part)| part.name == info.name))
-            .filter_map(|info| source.image(info))
+            .filter_map(|info| source.lent_bytes(info))
             .collect();
         Subject { weight, parts }
     }

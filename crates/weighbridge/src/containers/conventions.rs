@@ -1,7 +1,7 @@
 //! How the files of a format are named, which of them belong together, and what comes first in a
 //! directory.
 //!
-//! Each format states this once, in its folder. Finding a model, naming a file that is none, and
+//! Each format states this once, in its folder. Finding a model, naming a file that is not one, and
 //! every list of formats in a message are derived from it.
 //!
 //! Stems (names without their extension) are matched by patterns: `*` at an end stands for

@@ -1,4 +1,4 @@
-//! Room 1: files to stored tensors, one folder a format.
+//! From files to stored tensors, one folder a format.
 //!
 //! A container recognises its files by their content and turns a header into a
 //! [`Catalog`]. It never interprets values and knows nothing of schemes. To add a format: its
@@ -65,7 +65,7 @@ impl Probe<'_> {
 /// How many bytes of a file's start a [`Probe`] holds.
 pub const PROBE_BYTES: usize = 4096;
 
-/// What the caller of an open wants.
+/// The options of an open.
 pub struct Opening<'a> {
     /// What the open may cost.
     pub budget: &'a Budget,
@@ -127,7 +127,7 @@ pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
             whole = whole.saturating_add(u64::from(missing == tensor.bytes));
             last = last.max(end);
             let message = format!(
-                "{missing} of its {} bytes are missing: it ends at byte {end}, the file at byte {len}",
+                "{missing} of its {} bytes are missing: it should end at byte {end}, but the file ends at byte {len}",
                 tensor.bytes
             );
             catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
@@ -136,8 +136,8 @@ pub(crate) fn note_truncation(catalog: &mut Catalog, len: u64) {
     let short = catalog.findings.len().saturating_sub(first);
     if short > 1 {
         let message = format!(
-            "the file ends at byte {len}, its tensors at byte {last}: {short} of {} tensors lack \
-             bytes, {whole} of them all of theirs. Fetch the file again",
+            "the file ends at byte {len}, but its tensors should end at byte {last}: {short} of {} \
+             tensors are incomplete, {whole} of them entirely missing. Fetch the file again",
             catalog.tensors.len()
         );
         catalog.findings.insert(first, Finding::general("truncated", message));

@@ -1,4 +1,4 @@
-//! Questions that the whole table of formats answers.
+//! Lookups over the whole table of formats.
 
 use super::conventions::{Conventions, Extension, Signature};
 use super::{CONTAINERS, Container};
@@ -66,7 +66,7 @@ pub fn is_index(name: &str) -> bool {
 }
 
 impl Conventions {
-    /// The stem that an index of such files speaks of, and whether of a variant of them:
+    /// The stem of the files that an index is for, and whether they are a variant:
     /// `model` of `model.safetensors.index.json` and of `model.safetensors.index.fp16.json`.
     #[must_use]
     pub fn index_stem<'a>(&self, name: &'a str) -> Option<(&'a str, bool)> {

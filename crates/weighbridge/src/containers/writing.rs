@@ -1,8 +1,8 @@
 //! What every format that can be written has in common: tensors go in, a layout comes out.
 //!
 //! A [`Layout`] says where each tensor's bytes go and what stands around them, before a byte of
-//! data exists. Formats that sum their data (the CRC of an archive's members) leave gaps for the
-//! checksums, which are filled in when all tiles of a tensor have been seen.
+//! data exists. Formats with checksums (the CRC of an archive's members) leave gaps for them, which
+//! are filled in when all tiles of a tensor have been seen.
 
 use crate::catalog::Value;
 use crate::dtype::StoredType;
@@ -82,8 +82,7 @@ pub struct Layout {
     pub places: Vec<u64>,
     /// Length of the whole file. What neither tensors nor fixed bytes cover is zero.
     pub len: u64,
-    /// For a format with checksums: of each tensor, the CRC-32 of what is covered before
-    /// its data.
+    /// For a format with checksums: of each tensor, the CRC-32 of what is covered before its data.
     pub seeds: Option<Vec<u32>>,
 }
 
@@ -94,7 +93,7 @@ pub struct Fixed {
     pub at: u64,
     /// What they are.
     pub bytes: Vec<u8>,
-    /// Which tensor's sum goes where in them, as four bytes, the lowest first.
+    /// Which tensor's checksum goes where in them, as four bytes, the lowest first.
     pub checksums: Vec<(usize, usize)>,
 }
 
@@ -128,8 +127,9 @@ pub trait Writer: Sync {
     /// What of a model's metadata it can keep.
     fn holds(&self) -> Holds;
 
-    /// The metadata of a model of these tensors: what it is asked to hold, and what the format
-    /// itself wants to be said. Where all is `kept` as it was stored, that is said already.
+    /// The metadata of a model of these tensors: the given entries, and those that the format
+    /// itself requires. Where all tensors are `kept` as they were stored, the entries have them
+    /// already.
     fn metadata(&self, entries: Entries, _tensors: &[Planned<'_>], _kept: bool) -> Result<Entries> {
         Ok(entries)
     }
@@ -168,31 +168,31 @@ pub trait Writer: Sync {
         None
     }
 
-    /// What files in a directory are called when the source says nothing.
+    /// What files in a directory are called when the source does not say.
     fn stem(&self, _folder: &str) -> String {
         "model".to_owned()
     }
 }
 
-/// The element type of a tensor, or why the format has no word for its type.
+/// The message that a format has no type for a tensor.
 pub(super) fn no_type(tensor: &Planned<'_>, format: &str) -> String {
     format!("{format} has no type {}", tensor.stored.name())
 }
 
-/// An error if two tensors have one name.
-pub(super) fn refuse_twins(tensors: &[Planned<'_>]) -> Result<()> {
+/// An error if two tensors have the same name.
+pub(super) fn refuse_duplicates(tensors: &[Planned<'_>]) -> Result<()> {
     let mut seen = std::collections::HashSet::with_hasher(foldhash::fast::RandomState::default());
     match tensors.iter().find(|tensor| !seen.insert(tensor.name)) {
-        Some(twin) => {
-            Err(Error::usage("two tensors to be written have this name").in_tensor(twin.name))
+        Some(duplicate) => {
+            Err(Error::usage("two tensors to be written have this name").in_tensor(duplicate.name))
         }
         None => Ok(()),
     }
 }
 
-/// The end of a stretch; an error where it cannot be counted.
+/// Where a tensor ends that begins at `start`; an error if that is too large.
 pub(super) fn end_of(start: u64, tensor: &Planned<'_>) -> Result<u64> {
     start.checked_add(tensor.bytes).ok_or_else(|| {
-        Error::limit("the file would be longer than a file can be").in_tensor(tensor.name)
+        Error::limit("the file would be too long for any file system").in_tensor(tensor.name)
     })
 }

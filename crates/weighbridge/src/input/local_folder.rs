@@ -55,12 +55,12 @@ impl Folder for LocalFolder {
     }
 }
 
-/// A link to nowhere deserves more than "no such file".
+/// Names the target of a broken link: "no such file" would puzzle whoever sees the link.
 fn explain_link(path: &Path, error: io::Error) -> io::Error {
     let Ok(target) = std::fs::read_link(path) else { return error };
     let target = escaped(&target.to_string_lossy()).into_owned();
     let error = Error::io(error, &format!("it is a link to {target}, which cannot be opened"))
-        .hint("the file it stands for was moved or deleted; fetch it again");
+        .hint("the file it points to was moved or deleted; fetch it again");
     io::Error::new(io::ErrorKind::NotFound, error)
 }
 

@@ -26,7 +26,7 @@ impl MappedFile {
         // read past its new end raises SIGBUS; callers who cannot accept that choose positioned
         // reads.
         let map = unsafe { Mmap::map(file) }?;
-        // A fault shall bring in the page it asks for and not its neighbourhood.
+        // A page fault should read its own page and not the pages around it.
         sys::advise_map(&map, ReadPattern::Random);
         Ok(Self { map, path: path.to_owned(), modified: metadata.modified().ok() })
     }

@@ -44,7 +44,7 @@ impl MemoryFolder {
         path.as_os_str().is_empty() || self.below(path).next().is_some()
     }
 
-    /// The files in a folder and the folders in it, with the way there left out.
+    /// What lies below a folder, by paths relative to it.
     fn below<'a>(
         &'a self,
         folder: &'a Path,

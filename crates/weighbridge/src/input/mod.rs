@@ -36,8 +36,7 @@ use window::Window;
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 
-/// From this length on, a stretch is worth reading ahead for: what comes in around it is not much
-/// beside it.
+/// From this length on, reading ahead pays: the unwanted bytes around a stretch are few beside it.
 const LONG_STRETCH: u64 = 1 << 20;
 
 /// A source of bytes with its name. Clones share the source.
@@ -108,7 +107,9 @@ impl Input {
             Ok(false) => Err(Error::malformed("was changed while it was read")
                 .in_file(self.name())
                 .hint("what was read may be a mixture of old and new bytes; run it again")),
-            Err(error) => Err(error_of(error, "cannot look at").in_file(self.name())),
+            Err(error) => {
+                Err(error_of(error, "cannot check whether it was changed").in_file(self.name()))
+            }
         }
     }
 
@@ -126,7 +127,7 @@ impl Input {
         }
     }
 
-    /// The path, or the name given in its stead.
+    /// The path, or the name given instead of one.
     #[must_use]
     pub fn name(&self) -> &Path {
         &self.0.name
@@ -134,7 +135,7 @@ impl Input {
 
     /// The length; of a stream, once its end was seen.
     #[must_use]
-    #[allow(clippy::len_without_is_empty)] // An unknown length is neither.
+    #[allow(clippy::len_without_is_empty)] // The length may be unknown.
     pub fn len(&self) -> Option<u64> {
         self.0.len.or_else(|| self.0.source.len())
     }
@@ -168,8 +169,14 @@ impl Input {
         Ok(scratch)
     }
 
-    /// `len` bytes from `offset` in memory of their own or lent, charged to the budget if copied.
-    pub fn cow(&self, offset: u64, len: u64, budget: &Budget, what: &str) -> Result<Cow<'_, [u8]>> {
+    /// `len` bytes from `offset`: lent where possible, otherwise copied and charged to the budget.
+    pub fn bytes(
+        &self,
+        offset: u64,
+        len: u64,
+        budget: &Budget,
+        what: &str,
+    ) -> Result<Cow<'_, [u8]>> {
         let length = usize::try_from(len).map_err(|_| self.too_short(offset, usize::MAX))?;
         if let Some(all) = self.lent() {
             let bytes = range_of(all, offset, length);
@@ -182,8 +189,8 @@ impl Input {
         Ok(Cow::Owned(bytes))
     }
 
-    /// Fills `out` with the bytes at `offset`. Few bytes are read with some that follow them,
-    /// which the next read may want.
+    /// Fills `out` with the bytes at `offset`. A short read also fetches what follows, for the next
+    /// read.
     pub fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         self.check_end(offset, out.len())?;
         let source = &*self.0.source;
@@ -198,8 +205,8 @@ impl Input {
         done.map_err(|e| self.failed(e, offset, out.len()))
     }
 
-    /// Fills `out` with the bytes at `offset` and reads nothing around them: for stretches that
-    /// nothing near will follow, read by several threads at once.
+    /// Fills `out` with the bytes at `offset` and nothing around them: for scattered reads by
+    /// several threads at once.
     pub(crate) fn read_only_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let done = self.0.source.read_at(offset, out);
         done.map_err(|error| self.failed(error, offset, out.len()))
@@ -210,7 +217,7 @@ impl Input {
         self.0.source.read_ranges(ranges)
     }
 
-    /// Whether every read takes its time, so that few large ones are better.
+    /// Whether every read has latency, so that few large ones are better.
     pub(crate) fn has_latency(&self) -> bool {
         self.0.source.has_latency()
     }
@@ -266,7 +273,7 @@ impl Input {
             Some(have) => format!("the file has {have}"),
             None => "the stream ended earlier".to_owned(),
         };
-        Error::malformed(format!("{len} bytes are wanted up to byte {end}, but {size}"))
+        Error::malformed(format!("{len} bytes up to byte {end} are needed, but {size}"))
             .at(offset)
             .in_file(self.name())
     }

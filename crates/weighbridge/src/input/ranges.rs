@@ -1,4 +1,4 @@
-//! Many ranges of a source where every request takes its time: fewer requests, side by side.
+//! Many ranges of a source with latency: fewer requests, made in parallel.
 
 use std::io;
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub fn read_ranges_merged(
     let work = || {
         while let Some(request) = next() {
             if let Err(error) = request.run(&read) {
-                // The others finish what they are at.
+                // The other threads finish their current request.
                 while next().is_some() {}
                 return Err(error);
             }

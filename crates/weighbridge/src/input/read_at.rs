@@ -8,11 +8,11 @@ pub use crate::sys::ReadPattern;
 /// Bytes that can be read from any offset, by several threads at once.
 ///
 /// Implement this to open models from somewhere new. Only `len` and `read_at` are needed; the
-/// other methods have a default that is right and slow.
+/// other methods have defaults that are correct, but slow.
 ///
 /// An [`io::Error`] that wraps an [`Error`](crate::Error) of this library is reported as that
 /// error, with its kind and its hint.
-#[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+#[expect(clippy::len_without_is_empty, reason = "the length may be unknown")]
 pub trait ReadAt: Send + Sync {
     /// How many bytes there are; `None` while that is unknown, as with a pipe. A read that meets
     /// the end makes it known.
@@ -27,7 +27,7 @@ pub trait ReadAt: Send + Sync {
         ranges.iter_mut().try_for_each(|range| self.read_at(range.offset, range.out))
     }
 
-    /// Whether every read takes its time, as over a network. Then even thousands of short ranges
+    /// Whether every read has latency, as over a network. Then even thousands of short ranges
     /// come in one call of `read_ranges`, to be merged there.
     fn has_latency(&self) -> bool {
         false

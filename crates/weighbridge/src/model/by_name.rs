@@ -11,7 +11,7 @@ pub(super) struct ByName {
     hasher: RandomState,
 }
 
-/// The slot of no name.
+/// Marks a slot without a name.
 const EMPTY: u32 = u32::MAX;
 
 impl ByName {

@@ -34,7 +34,7 @@ pub use weights::{SelectedWeights, Weights};
 use by_name::ByName;
 use locate::Located;
 
-/// A model: some stored files, one catalog, and who reads what of it.
+/// A model: its files, and the weights that their stored tensors make up.
 ///
 /// A clone is another handle to the same model, and costs next to nothing.
 #[derive(Clone)]
@@ -218,7 +218,7 @@ impl Model {
     }
 }
 
-/// The image of one stored tensor.
+/// All bytes of one stored tensor.
 fn read_whole(sources: &[Source], id: TensorId) -> Result<Vec<u8>> {
     let source = &sources[id.source as usize];
     let tensor = &source.catalog().tensors[id.tensor as usize];

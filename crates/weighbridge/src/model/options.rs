@@ -47,14 +47,14 @@ impl OpenOptions {
         self
     }
 
-    /// What opening may cost.
+    /// How much memory opening may take, and the like.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Take one branch of a nested checkpoint.
+    /// Read only one branch of a nested checkpoint.
     #[must_use]
     pub fn root(mut self, key: impl Into<String>) -> Self {
         self.root = Some(key.into());
@@ -75,9 +75,9 @@ impl OpenOptions {
         self
     }
 
-    /// Choices what a file cannot tell: the weights whose names match are what `says` says, as
-    /// `scheme/variant`. Of several rules for one weight the first counts; one that names no
-    /// scheme is an error on opening, one that decides nothing a finding.
+    /// States what a file cannot tell: the weights whose names match are stored as `says`, a
+    /// `scheme/variant`. If several rules match a weight, the first counts. A rule that names no
+    /// known scheme is an error on opening, one that decides nothing is a finding.
     #[must_use]
     pub fn scheme(
         mut self,

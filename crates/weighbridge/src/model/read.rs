@@ -14,10 +14,10 @@ use crate::schemes::Entry;
 use crate::simd;
 use crate::source::{Access, Slab};
 
-/// Bytes of output for which starting a thread pays.
+/// Bytes of output that are worth starting a thread for.
 const WORTH_A_THREAD: usize = 4 << 20;
 
-/// Bytes of output that a thread makes at once, so that what they are made from stays small.
+/// Bytes of output that a thread makes at once, so that its input buffers stay small.
 const STEP: u64 = 1 << 20;
 
 /// Makes some rows, into the slice that holds them.
@@ -90,7 +90,9 @@ impl Weight {
     fn elements_of(&self, rows: &Range<u64>) -> Result<Range<u64>> {
         let (all, columns) = self.rows_and_columns();
         if rows.start > rows.end || rows.end > all {
-            return Err(Error::usage(format!("rows {rows:?} are asked for, there are {all}")));
+            return Err(Error::usage(format!(
+                "rows {rows:?} were asked for, but there are only {all}"
+            )));
         }
         Ok(rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns))
     }
@@ -155,7 +157,7 @@ impl Weight {
         make: MakeRows<'_, T>,
     ) -> Result<()> {
         let count = rows.end - rows.start;
-        // Few rows of what lies across its stored rows are many small reads.
+        // A few rows of a transposed weight are many small reads.
         let step = if self.is_transposed() { count } else { STEP / row_bytes.max(1) };
         let step = step.clamp(1, count.max(1));
         let len = usize::try_from(out.len() as u64 / count.max(1) * step).unwrap_or(usize::MAX);
@@ -167,7 +169,7 @@ impl Weight {
         parts.try_for_each(|(start, out)| make(start..(start + step).min(rows.end), out))
     }
 
-    /// Makes rows on as many threads as pay for themselves.
+    /// Makes rows on several threads, where there is enough work for them.
     fn on_threads<T: Send>(
         &self,
         rows: Range<u64>,
@@ -208,7 +210,7 @@ impl Weight {
     }
 }
 
-/// So many zeros; an error where there is no memory for them.
+/// `len` zeros; an error if there is not enough memory.
 fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
     let mut out = Vec::new();
     if out.try_reserve_exact(len).is_err() {

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::schemes::{Element, Entry, plain};
 
 impl Weight {
-    /// Reads some elements, which `out` holds exactly, of a plain weight of the wanted type.
-    /// `None` where there is something to decode, or where the bytes are in memory anyway.
+    /// Reads some elements of a plain weight that is stored in the wanted type; they fill `out`.
+    /// `None` where there is something to decode, or where the bytes are in memory already.
     pub(super) fn read_direct<T: Element>(
         &self,
         elements: &Range<u64>,

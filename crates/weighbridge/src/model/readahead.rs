@@ -16,58 +16,58 @@ use crate::source::Slab;
 pub(crate) struct Readahead {
     scratch: Scratch,
     /// Which elements they are for.
-    held: Range<u64>,
+    buffered: Range<u64>,
     slabs: Vec<Slab>,
-    /// Whether parts of it cannot be told apart, so that each is read for itself.
-    is_whole: bool,
+    /// Whether the buffered bytes cannot be split, so that every call reads its own.
+    is_unsplittable: bool,
 }
 
 impl Readahead {
-    /// Forgets what is held: the next elements may be another weight's.
+    /// Forgets the buffered elements: the next ones may be another weight's.
     pub(crate) fn forget(&mut self) {
-        self.held = 0..0;
-        self.is_whole = false;
+        self.buffered = 0..0;
+        self.is_unsplittable = false;
     }
 
     fn has(&self, elements: &Range<u64>) -> bool {
-        self.held.start <= elements.start && elements.end <= self.held.end
+        self.buffered.start <= elements.start && elements.end <= self.buffered.end
     }
 }
 
 impl Weight {
     /// Decodes some elements, as [`Weight::decode_elements_with`] does, and reads those up to
-    /// `until` with them, unless they are at hand.
+    /// `until` with them, unless they are buffered.
     pub(crate) fn decode_elements_buffered<T: Element>(
         &self,
         elements: Range<u64>,
         until: u64,
         out: &mut [T],
-        ahead: &mut Readahead,
+        readahead: &mut Readahead,
     ) -> Result<()> {
         let until = until.min(self.elements());
         let is_good = elements.start <= elements.end && elements.end <= until;
-        if ahead.is_whole
+        if readahead.is_unsplittable
             || !is_good
             || usize::try_from(elements.end - elements.start) != Ok(out.len())
         {
-            return self.decode_elements_with(elements, out, &mut ahead.scratch);
+            return self.decode_elements_with(elements, out, &mut readahead.scratch);
         }
         let mut decode = || {
             self.with_recipe(|recipe| {
                 let recipe = recipe
                     .elements()
                     .ok_or_else(|| Error::usage("it can be decoded by whole rows only"))?;
-                if !ahead.has(&elements) {
-                    ahead.held = 0..0;
-                    ahead.scratch.slabs.clear();
-                    recipe.needs(elements.start..until, &mut ahead.scratch.slabs);
-                    self.stage_listed(&mut ahead.scratch)?;
-                    ahead.held = elements.start..until;
+                if !readahead.has(&elements) {
+                    readahead.buffered = 0..0;
+                    readahead.scratch.slabs.clear();
+                    recipe.needs(elements.start..until, &mut readahead.scratch.slabs);
+                    self.stage_listed(&mut readahead.scratch)?;
+                    readahead.buffered = elements.start..until;
                 }
-                ahead.slabs.clear();
-                recipe.needs(elements.clone(), &mut ahead.slabs);
-                let (slabs, staged) = self.staged_already(&ahead.scratch)?;
-                match parts_of(slabs, &staged, &ahead.slabs) {
+                readahead.slabs.clear();
+                recipe.needs(elements.clone(), &mut readahead.slabs);
+                let (slabs, staged) = self.staged_already(&readahead.scratch)?;
+                match parts_of(slabs, &staged, &readahead.slabs) {
                     Some(parts) => {
                         recipe.decode(&parts, elements.clone(), T::out(out)).map(|()| true)
                     }
@@ -79,8 +79,8 @@ impl Weight {
         if is_done {
             return Ok(());
         }
-        ahead.is_whole = true;
-        self.decode_elements_with(elements, out, &mut ahead.scratch)
+        readahead.is_unsplittable = true;
+        self.decode_elements_with(elements, out, &mut readahead.scratch)
     }
 }
 
@@ -105,22 +105,24 @@ mod tests {
     }
 
     fn compare(model: &Model) -> usize {
-        let mut ahead = Readahead::default();
+        let mut readahead = Readahead::default();
         let weights = model.weights().filter(Weight::has_element_access);
         weights
             .inspect(|weight| {
                 let mut wanted = vec![0f32; weight.len()];
                 weight.decode_into(&mut wanted).unwrap();
                 let mut found = vec![0f32; weight.len()];
-                ahead.forget();
+                readahead.forget();
                 let mut at = 0;
                 for out in found.chunks_mut(96) {
                     let end = at + out.len() as u64;
-                    weight.decode_elements_buffered(at..end, at + 1000, out, &mut ahead).unwrap();
+                    weight
+                        .decode_elements_buffered(at..end, at + 1000, out, &mut readahead)
+                        .unwrap();
                     at = end;
                 }
                 assert_eq!(found, wanted, "{}", weight.name());
-                assert!(!ahead.is_whole, "{}", weight.name());
+                assert!(!readahead.is_unsplittable, "{}", weight.name());
             })
             .count()
     }

@@ -63,7 +63,7 @@ pub(super) fn parts_of<'a>(
     }
     let part = |((whole, staged), slab): ((&Slab, &Staged<'a>), &Slab)| {
         let delta = slab.offset.checked_sub(whole.offset).filter(|_| slab.part == whole.part)?;
-        // Pieces of one piece, or of as many that lie as far apart.
+        // Either all from one piece, or from consecutive pieces with the same stride.
         let (piece, within, end) = match whole.count < 2 {
             true => (0, delta, slab.stride.checked_mul(slab.count.saturating_sub(1))?),
             false => (delta / whole.stride.max(1), delta % whole.stride.max(1), 0),

@@ -158,7 +158,7 @@ impl Weight {
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         let (_, source, info) = self.parts().next().filter(|_| self.is_plain())?;
-        source.image(info)
+        source.lent_bytes(info)
     }
 
     /// Decodes all of it; the slice's type chooses `f32`, `bf16` or `f16`.
@@ -210,8 +210,8 @@ impl Weight {
         self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
     }
 
-    /// How many elements are best decoded at a time, at most `most`, where any stretch of them
-    /// can be.
+    /// How many elements are best decoded at a time, at most `most`; `None` where only whole rows
+    /// can be decoded.
     pub(crate) fn element_batch(&self, most: u64) -> Option<u64> {
         self.with_recipe(|recipe| Ok(recipe.elements().map(|by_elements| by_elements.batch(most))))
             .unwrap_or(None)
@@ -277,12 +277,12 @@ impl Weight {
         })
     }
 
-    /// Calls `use_it` with how this weight is decoded, unless it cannot be.
+    /// Calls `use_it` with the recipe of this weight; an error if it cannot be decoded.
     pub(super) fn with_recipe<R>(
         &self,
         use_it: impl FnOnce(&dyn Recipe) -> Result<R>,
     ) -> Result<R> {
-        // What was refused may have a shape that its bytes do not bear out: no place in it counts.
+        // The shape of a refused tensor may not match its bytes, so no offset can be trusted.
         for (_, source, info) in self.parts() {
             source.check_readable(info)?;
         }
@@ -325,23 +325,25 @@ impl Weight {
         scratch.buffers.resize_with(scratch.buffers.len().max(scratch.slabs.len()), Vec::new);
         let wanted = scratch.slabs.iter().zip(&mut scratch.buffers).map(|(slab, buffer)| {
             let part = self.part(slab.part);
-            let part =
-                part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
+            let part = part.ok_or_else(|| {
+                Error::usage("the recipe asks for a part that the weight does not have")
+            })?;
             let (source, tensor) = self.model.stored(part.tensor);
             Ok(Wanted { source, tensor, slab, buffer })
         });
         Ok((&scratch.slabs, fetch_all(wanted)?))
     }
 
-    /// What was staged before, with its slabs.
+    /// What is in the buffers of `scratch` already, with its slabs.
     pub(super) fn staged_already<'a>(
         &'a self,
         scratch: &'a Scratch,
     ) -> Result<(&'a [Slab], StagedParts<'a>)> {
         let staged = |(slab, buffer): (&Slab, &'a Vec<u8>)| {
             let part = self.part(slab.part);
-            let part =
-                part.ok_or_else(|| Error::usage("the recipe asks for a part that is not there"))?;
+            let part = part.ok_or_else(|| {
+                Error::usage("the recipe asks for a part that the weight does not have")
+            })?;
             let (source, info) = self.model.stored(part.tensor);
             source.fetched(info, slab, buffer)
         };
@@ -364,7 +366,9 @@ fn total(slabs: &[Slab]) -> u64 {
 /// An error unless the range of `what` lies within `all` and fills a buffer, each taking `columns`.
 fn check_range(what: &str, range: &Range<u64>, all: u64, columns: u64, len: usize) -> Result<()> {
     if range.start > range.end || range.end > all {
-        return Err(Error::usage(format!("{what} {range:?} are asked for, there are {all}")));
+        return Err(Error::usage(format!(
+            "{what} {range:?} were asked for, but there are only {all}"
+        )));
     }
     if (range.end - range.start).checked_mul(columns) == Some(len as u64) {
         return Ok(());

@@ -26,7 +26,7 @@ impl Dialect {
         match self {
             Self::HuggingFace => "Hugging Face's",
             Self::Gguf => "GGUF's",
-            Self::Consolidated => "those of a consolidated checkpoint",
+            Self::Consolidated => "those of Meta's and Mistral's own checkpoints",
             Self::Other => "of no known kind",
         }
     }

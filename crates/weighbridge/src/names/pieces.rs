@@ -31,7 +31,7 @@ pub(super) struct Translator<'t> {
     family: &'t Family,
     heads: Option<u64>,
     kv_heads: Option<u64>,
-    /// Whether values have to be changed into GGUF's.
+    /// Whether values have to be changed to match GGUF's.
     changes: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'t> Translator<'t> {
         }
     }
 
-    /// Whether the order of query and key rows matters but cannot be told.
+    /// Whether the order of query and key rows matters, but the number of heads is unknown.
     pub fn lacks_heads(&self) -> bool {
         self.changes && self.family.pairs && self.heads.is_none()
     }
@@ -70,7 +70,7 @@ impl<'t> Translator<'t> {
         let (row, suffix, numbers) = self.row(name)?;
         let expert = (row.2 == How::Expert).then(|| numbers.get(1).copied()).flatten();
         let single = row.1.len() == 1;
-        let key = (put(row.1[0], &numbers) + suffix, expert);
+        let key = (numbered(row.1[0], &numbers) + suffix, expert);
         let piece = Piece {
             weight,
             key,
@@ -86,7 +86,8 @@ impl<'t> Translator<'t> {
         let Some((row, suffix, numbers)) = self.row(name) else {
             return Vec::new();
         };
-        let names: Vec<String> = row.1.iter().map(|name| put(name, &numbers) + suffix).collect();
+        let names: Vec<String> =
+            row.1.iter().map(|name| numbered(name, &numbers) + suffix).collect();
         match (row.2, shape) {
             (How::Experts | How::Stacked, &[experts, rows, columns]) => {
                 stacked(weight, &names, [experts, rows, columns])
@@ -139,7 +140,7 @@ impl<'t> Translator<'t> {
     /// The row of a name, with its ending and the numbers in it.
     fn row(&self, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
         let rest = match name.strip_prefix(&self.facts.prefix) {
-            // A head stands beside the model, not in it.
+            // The head's name is not below the model's prefix.
             Some(rest) if !is_head(name) => rest,
             _ if is_head(name) => &name[name.rfind("lm_head")?..],
             _ => return None,
@@ -162,13 +163,13 @@ impl<'t> Translator<'t> {
     }
 }
 
-/// Whether Hugging Face calls the output head so.
+/// Whether this is Hugging Face's name for the output head.
 pub(super) fn is_head(name: &str) -> bool {
     name == "lm_head.weight" || name.ends_with(".lm_head.weight")
 }
 
 /// Puts the layer's number into a common name.
-fn put(name: &str, numbers: &[u64]) -> String {
+fn numbered(name: &str, numbers: &[u64]) -> String {
     match (name.split_once('#'), numbers.first()) {
         (Some((before, after)), Some(number)) => format!("{before}{number}{after}"),
         _ => name.to_owned(),

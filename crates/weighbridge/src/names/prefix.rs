@@ -9,8 +9,8 @@ const WRAPPERS: &[&str] =
 /// The most dots in a prefix.
 const DEEPEST: usize = 16;
 
-/// A prefix that only names of A have: the one that makes the most pairs, if these are at least
-/// half of what could be paired. With its pairs.
+/// The prefix that only names of A have and that makes the most pairs, with those pairs; `None` if
+/// they are less than half of what could be paired.
 pub(super) fn longer<'n>(
     a: &[(usize, &'n str)],
     b: &[(usize, &str)],

@@ -7,10 +7,10 @@ use super::prefix;
 use super::view::View;
 use super::{Named, Pair, Pairing, Rules, Side, Which};
 
-/// A search under way.
+/// The state of the search.
 pub(super) struct Search<'s> {
     pub sides: [&'s Side<'s>; 2],
-    /// The names that are looked for: those of A after the user's renames.
+    /// The names to pair: those of A after the user's renames.
     pub names: [Vec<String>; 2],
     pub facts: [Facts; 2],
     /// Weights that need no counterpart any more.
@@ -139,7 +139,7 @@ fn index<'n>(names: impl Iterator<Item = &'n str>) -> HashMap<&'n str, usize> {
     names.enumerate().map(|(index, name)| (name, index)).collect()
 }
 
-/// Transposes one of two matrices: one that is otherwise compared as it is.
+/// Transposes one of two matrices: one that is otherwise not changed.
 fn transpose(pair: &mut Pair) {
     let whole = |view: &&mut View| view.is_plain() && view.shape.len() == 2;
     let Some(view) = [&mut pair.view_b, &mut pair.view_a].into_iter().find(whole) else { return };

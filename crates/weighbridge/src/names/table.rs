@@ -156,7 +156,7 @@ const MIXTRAL: &[Row] = &[
     ("layers.#.block_sparse_moe.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
 ];
 
-/// GGUF's own names that hold more or less than one tensor of the others; the rest are themselves.
+/// GGUF's tensors that are several of the common ones; all others are common names already.
 pub(super) const GGUF: &[Row] = &[
     ("blk.#.attn_qkv", QKV, How::Qkv),
     ("blk.#.ffn_gate_exps", &["blk.#.ffn_gate_exps"], Experts),
@@ -184,19 +184,19 @@ pub(super) const CONSOLIDATED: &[Row] = &[
     ("layers.#.feed_forward.w2", &["blk.#.ffn_down"], Plain),
 ];
 
-/// Names, by how they end, of what is computed from the config, so that not every library stores
-/// it: the ending and what it is.
+/// Endings of names that not every library stores, because they can be computed from the config,
+/// and what they are.
 pub(super) const COMPUTED: &[(&str, &str)] = &[
     ("rope_freqs.weight", "rotary scaling factors, computed from the config"),
-    ("rope_factors_long.weight", "rotary scaling factors, which the config has"),
-    ("rope_factors_short.weight", "rotary scaling factors, which the config has"),
+    ("rope_factors_long.weight", "rotary scaling factors, which are in the config"),
+    ("rope_factors_short.weight", "rotary scaling factors, which are in the config"),
     (".attn_rot_embd.weight", "rotary frequencies, computed from the config"),
     ("rotary_emb.inv_freq", "rotary frequencies, computed from the config"),
     ("rope.freqs", "rotary frequencies, computed from the config"),
     (".attention.masked_bias", "a constant of the attention mask"),
 ];
 
-/// How the names begin, at any dot, of what reads images: GGUF has that in a file of its own.
+/// How names of the vision tower begin, at any dot: GGUF keeps it in a separate file.
 pub(super) const VISION: &[&str] = &[
     "vision_tower.",
     "vision_model.",

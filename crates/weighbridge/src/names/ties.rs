@@ -26,8 +26,8 @@ impl Search<'_> {
         }
     }
 
-    /// The weight that a model's metadata gives for a name it leaves out: torch and this library
-    /// record tied tensors so when they write them once.
+    /// The weight that a model's metadata gives for a name it leaves out. torch and this library
+    /// record tied tensors this way when they write them once.
     fn recorded(&self, side: usize, name: &str, own_name: &str) -> Option<usize> {
         let names = [name, own_name];
         let metadata = &self.sides[side].metadata;
@@ -102,7 +102,7 @@ impl Search<'_> {
                     _ if self.done[side][index] || self.partly[side][index] => continue,
                     Some((_, what)) => (*what).to_owned(),
                     None if other_is_gguf && is_vision(name) => {
-                        "of the part that reads images, which GGUF has in a file of its own".into()
+                        "part of the vision tower, which GGUF keeps in a separate file".into()
                     }
                     None => continue,
                 };

@@ -28,8 +28,10 @@ impl Search<'_> {
         }
         let translators = [Translator::new(a, b, family), Translator::new(b, a, family)];
         if translators.iter().any(Translator::lacks_heads) {
-            let words = "neither model states how many heads there are";
-            self.note(format!("{words}: query and key rows are compared in the order they have"));
+            let words = "neither model states its number of attention heads";
+            self.note(format!(
+                "{words}: query and key rows are compared in the order they are stored in"
+            ));
         }
         for in_parts in [false, true] {
             let pieces = [0, 1].map(|side| self.pieces(&translators[side], side, in_parts));
@@ -106,7 +108,7 @@ impl Search<'_> {
                 let (name, which) = (self.sides[side].weights[weight].name, ["A", "B"][side]);
                 let all = all[&weight];
                 self.note(format!(
-                    "of the {all} parts of `{name}` of {which}, {count} have a counterpart"
+                    "only {count} of the {all} parts of `{name}` of {which} have a counterpart"
                 ));
             }
         }

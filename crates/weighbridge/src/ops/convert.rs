@@ -13,7 +13,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{
-    self, ExtraFile, Job, OutputType, Place, Plan, Spread, Target, Types, Wishes, Writing,
+    self, ExtraFile, Job, OutputType, Place, Plan, PlanOptions, Spread, Target, Types, Writing,
     kept_metadata, set_entry,
 };
 use crate::schemes;
@@ -177,7 +177,7 @@ pub(super) fn planned(
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
     refuse_problems(model, &options.select, keeps)?;
-    let wishes = Wishes {
+    let plan_options = PlanOptions {
         writer: target.writer,
         types: Types {
             of: options.dtype,
@@ -198,7 +198,7 @@ pub(super) fn planned(
         workers: options.work.workers(),
         max_memory: options.work.max_memory,
     };
-    let jobs = pipeline::jobs(model, &wishes).map_err(|found| refused(model, &found))?;
+    let jobs = pipeline::jobs(model, &plan_options).map_err(|found| refused(model, &found))?;
     if jobs.is_empty() {
         return Err(nothing(model));
     }
@@ -207,7 +207,7 @@ pub(super) fn planned(
     for (key, value) in &options.metadata {
         set_entry(&mut metadata.entries, key, value.clone());
     }
-    let plan = pipeline::plan(jobs, metadata.entries, &wishes);
+    let plan = pipeline::plan(jobs, metadata.entries, &plan_options);
     Ok((plan.map_err(|e| e.in_file(&options.target))?, metadata.left_out))
 }
 

@@ -14,7 +14,7 @@ pub enum Leftover {
     /// Leave it, and stop.
     #[default]
     Refuse,
-    /// Go on with the files that are finished.
+    /// Keep the files that are finished, and write the others.
     Resume,
     /// Discard it.
     Discard,
@@ -37,7 +37,7 @@ impl LocalFolder {
     }
 
     fn partial(&self) -> Result<&PartialFolder> {
-        self.partial.get().ok_or_else(|| Error::usage("the directory was not begun"))
+        self.partial.get().ok_or_else(|| Error::usage("the directory was not started"))
     }
 
     /// Where a file is written, in a folder that exists.
@@ -55,7 +55,7 @@ impl Destination for LocalFolder {
     fn begin(&self, stamp: &dyn Fn() -> String) -> Result<()> {
         let partial = PartialFolder::create(&self.target, &stamp(), self.leftover)?;
         let begun = self.partial.set(partial);
-        begun.map_err(|_| Error::usage("the directory was begun already"))
+        begun.map_err(|_| Error::usage("the directory was started already"))
     }
 
     fn has(&self, name: &str, len: u64) -> bool {
@@ -70,8 +70,7 @@ impl Destination for LocalFolder {
         Ok(Box::new(PartialFile::create(&self.path_of(name)?, len)?))
     }
 
-    /// As the system copies: with the file's permissions, and without the bytes passing through
-    /// here where it can.
+    /// Lets the system copy: it keeps the file's permissions and is fastest.
     fn copy(&self, name: &str, from: &Path) -> Result<()> {
         let to = self.path_of(name)?;
         std::fs::copy(from, &to).map_err(|e| Error::io(e, "cannot copy").in_file(from))?;

@@ -1,8 +1,8 @@
 //! Where finished files go: a file or a directory on disk, a stream, memory.
 //!
 //! A [`Destination`] takes whole files, each of a length that is known when it is started, and
-//! written by several threads at once. Nothing counts before [`Destination::finish`]: an output
-//! that could not be completed leaves nothing under a final name.
+//! written by several threads at once. Nothing has its final name before
+//! [`Destination::finish`]: an output that could not be completed leaves nothing there.
 
 mod local_file;
 mod local_folder;
@@ -54,7 +54,7 @@ pub trait Destination: Sync {
         false
     }
 
-    /// An error if there is no room for so many bytes.
+    /// An error if there is not enough space for so many bytes.
     fn reserve(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
@@ -67,10 +67,10 @@ pub trait Destination: Sync {
         copy_in_pieces(self, name, from)
     }
 
-    /// All files are complete: from now on they count.
+    /// All files are complete; they get their final names.
     fn finish(&self) -> Result<()>;
 
-    /// The work has ended early. What may be resumed is kept, everything else goes.
+    /// The work has ended early. What may be resumed is kept, everything else is deleted.
     fn abort(&self);
 }
 
@@ -118,10 +118,10 @@ fn refuse_full_disk(target: &Path, bytes: u64) -> Result<()> {
     match crate::sys::free_space_beside(target) {
         Some(free) if free < bytes => Err(Error::io(
             std::io::ErrorKind::StorageFull.into(),
-            &format!("{bytes} bytes are to be written, there is room for {free}"),
+            &format!("{bytes} bytes are to be written, but only {free} are free"),
         )
         .in_file(target)
-        .hint("make room, or choose another place for the output")),
+        .hint("free some space, or choose another place for the output")),
         _ => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Remedy, Result};
 use crate::sys;
 
-/// How many names are tried for the partial file: other processes had our number before us.
+/// How many names are tried for the partial file: processes before this one may have had its number.
 const MOST_NAMES: u32 = 1000;
 
 /// The partial files of this process.
@@ -68,8 +68,8 @@ impl PartialFile {
         std::fs::rename(&self.partial, &self.target).map_err(failed)
     }
 
-    /// A rename would replace what appeared meanwhile, a second link does not. The first one goes
-    /// with `self`.
+    /// A rename would replace a file that appeared meanwhile; a hard link fails instead. The partial
+    /// name is removed when `self` is dropped.
     fn take_free_name(&self) -> Result<()> {
         match std::fs::hard_link(&self.partial, &self.target) {
             Ok(()) => Ok(()),
@@ -85,13 +85,13 @@ impl PartialFile {
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        // After a rename there is nothing of that name.
+        // After a rename the partial name is gone already.
         let _ = std::fs::remove_file(&self.partial);
         unfinished().retain(|partial| *partial != self.partial);
     }
 }
 
-/// A new file beside the target, under a name that nobody has.
+/// A new file beside the target, under a name that is free.
 fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
     let name = target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
     let process = std::process::id();
@@ -103,7 +103,7 @@ fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
             n => partial.push(format!(".{process}.{n}.weigh-partial")),
         }
         let partial = target.with_file_name(partial);
-        // Held while the file comes into being, so that none is missed by `discard_unfinished`.
+        // Locked until the file exists, so that `discard_unfinished` misses none.
         let mut unfinished = unfinished();
         match OpenOptions::new().write(true).create_new(true).open(&partial) {
             Ok(file) => {
@@ -116,7 +116,7 @@ fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
     }
 }
 
-/// An error if there is something of that name.
+/// An error if the name is taken.
 pub(crate) fn refuse_existing(target: &Path) -> Result<()> {
     match target.symlink_metadata() {
         Err(_) => Ok(()),

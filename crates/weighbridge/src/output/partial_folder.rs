@@ -21,8 +21,8 @@ use crate::sys::sync_folder_of;
 /// The file that says what a partial directory is for.
 const STAMP: &str = "plan.json";
 
-/// How the name ends that a replaced directory has until the new one is in its place.
-const SET_ASIDE: &str = ".weigh-old";
+/// The ending of the name that a replaced directory has until the new one is in its place.
+const REPLACED: &str = ".weigh-old";
 
 /// A directory under construction.
 pub(super) struct PartialFolder {
@@ -47,7 +47,7 @@ impl PartialFolder {
         }
         match fs::create_dir(&folder.partial) {
             Ok(()) => folder.stamp(stamp)?,
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => folder.take_up(stamp, leftover)?,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => folder.resume(stamp, leftover)?,
             Err(e) => return Err(Error::io(e, "cannot create").in_file(&folder.partial)),
         }
         Ok(folder)
@@ -58,42 +58,44 @@ impl PartialFolder {
         fs::write(&path, stamp).map_err(|e| Error::io(e, "cannot write").in_file(&path))
     }
 
-    /// Goes on with what another run has left, if that is wanted and it was the same work.
-    fn take_up(&self, stamp: &str, leftover: Leftover) -> Result<()> {
+    /// Continues what another run left, if that is wanted and it was the same work.
+    fn resume(&self, stamp: &str, leftover: Leftover) -> Result<()> {
         let found = fs::read_to_string(self.path_of(STAMP)).ok();
         let (error, hint, remedies): (_, Option<&str>, &[Remedy]) = match (
             leftover,
             found.as_deref() == Some(stamp),
         ) {
-            (Leftover::Resume, true) => return self.sweep(),
+            (Leftover::Resume, true) => return self.remove_unfinished(),
             _ if found.is_none() => (
-                "has no stamp: either a run ended just before it gave this its name, or no run made it",
-                Some("rename it if its files are what you want"),
+                "has no plan.json, so it cannot be resumed: a run ended just before it renamed this directory, or this is not the output of a run",
+                Some("rename it if its files are complete"),
                 &[Remedy::DiscardUnfinished],
             ),
             (Leftover::Resume, false) => (
-                "was begun for another conversion: other options, other sources, or another version",
+                "was started for another conversion: with other options, other sources, or another version",
                 None,
                 &[Remedy::DiscardUnfinished],
             ),
             _ => (
-                "is what an unfinished conversion has left",
+                "was left by an unfinished conversion",
                 None,
                 &[Remedy::Resume, Remedy::DiscardUnfinished],
             ),
         };
         let mut hints: Vec<String> = hint.map(str::to_owned).into_iter().collect();
-        let old = self.set_aside();
+        let old = self.replaced();
         hints.extend(
-            old.iter().map(|old| format!("what was to be replaced is now {}", old.display())),
+            old.iter().map(|old| {
+                format!("the directory that was to be replaced is now {}", old.display())
+            }),
         );
         let error = remedies.iter().fold(Error::usage(error), |error, &one| error.remedy(one));
         let error = error.in_file(&self.partial);
         Err(if hints.is_empty() { error } else { error.hint(hints.join("; ")) })
     }
 
-    /// What runs that died while replacing the target have left of it.
-    fn set_aside(&self) -> Vec<PathBuf> {
+    /// Old copies of the target, from runs that died while replacing it.
+    fn replaced(&self) -> Vec<PathBuf> {
         let (Some(place), Some(name)) = (self.partial.parent(), self.target.file_name()) else {
             return Vec::new();
         };
@@ -102,7 +104,7 @@ impl PartialFolder {
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().as_encoded_bytes();
             let middle =
-                name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(SET_ASIDE.as_bytes()));
+                name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(REPLACED.as_bytes()));
             middle.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
         };
         let entries = fs::read_dir(place).into_iter().flatten().flatten();
@@ -110,7 +112,7 @@ impl PartialFolder {
     }
 
     /// Removes files that were not finished.
-    fn sweep(&self) -> Result<()> {
+    fn remove_unfinished(&self) -> Result<()> {
         let failed = |e| Error::io(e, "cannot read").in_file(&self.partial);
         for entry in fs::read_dir(&self.partial).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
@@ -149,12 +151,12 @@ impl PartialFolder {
         let stamp = self.path_of(STAMP);
         fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
         sync_folder_of(&stamp);
-        let old = beside(&self.target, &format!(".{}{SET_ASIDE}", std::process::id()));
+        let old = beside(&self.target, &format!(".{}{REPLACED}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
         fs::rename(&self.partial, &self.target).map_err(|e| {
             let error = Error::io(e, "cannot give the directory its name").in_file(&self.target);
             let is_lost = replaced && fs::rename(&old, &self.target).is_err();
-            let hint = || format!("what was to be replaced is now {}", old.display());
+            let hint = || format!("the directory that was to be replaced is now {}", old.display());
             if is_lost { error.hint(hint()) } else { error }
         })?;
         sync_folder_of(&self.target);

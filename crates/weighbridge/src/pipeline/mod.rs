@@ -36,7 +36,7 @@ pub use memory::{Memory, MemoryBudget, check_whole_rows};
 pub use metadata::{Kept, kept_metadata, set_entry};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
-pub use plan::{Obstacle, Plan, PlannedFile, Wishes, jobs, plan};
+pub use plan::{Obstacle, Plan, PlanOptions, PlannedFile, jobs, plan};
 pub use pool::{OnTile, Pool, Tiled};
 pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};

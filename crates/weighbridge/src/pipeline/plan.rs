@@ -21,8 +21,8 @@ use crate::schemes::{Encoder, Groups, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
 
-/// What is asked for.
-pub struct Wishes<'a> {
+/// What the output should be.
+pub struct PlanOptions<'a> {
     /// The format.
     pub writer: &'static dyn Writer,
     /// The types of the numbers.
@@ -95,8 +95,8 @@ pub struct Obstacle {
 }
 
 /// The weights that are wanted, without their places; the error lists all that cannot be written.
-pub fn jobs(model: &Model, wishes: &Wishes<'_>) -> Result<Vec<Job>, Vec<Obstacle>> {
-    let origins: Vec<Origin> = match wishes.types.of {
+pub fn jobs(model: &Model, plan_options: &PlanOptions<'_>) -> Result<Vec<Job>, Vec<Obstacle>> {
+    let origins: Vec<Origin> = match plan_options.types.of {
         OutputType::Keep => stored(model).map(|id| Origin::Stored(model.clone(), id)).collect(),
         _ => model.weights().map(Origin::Weight).collect(),
     };
@@ -109,10 +109,10 @@ pub fn jobs(model: &Model, wishes: &Wishes<'_>) -> Result<Vec<Job>, Vec<Obstacle
                 (&*info.name, info.stored.name())
             }
         };
-        if !wishes.select.wants(name) {
+        if !plan_options.select.wants(name) {
             continue;
         }
-        match job(&origin, (wishes.rename)(name), wishes) {
+        match job(&origin, (plan_options.rename)(name), plan_options) {
             Ok(job) => jobs.push(job),
             Err(reason) => {
                 let (name, variant) = (name.to_owned(), variant.to_owned());
@@ -133,15 +133,19 @@ fn stored(model: &Model) -> impl Iterator<Item = TensorId> {
 }
 
 /// Places tensors in files, with this metadata and what their encoders add to it.
-pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> Result<Plan> {
+pub fn plan(
+    mut jobs: Vec<Job>,
+    mut metadata: Entries,
+    plan_options: &PlanOptions<'_>,
+) -> Result<Plan> {
     for job in jobs.iter().filter(|job| job.leaves_its_scheme()) {
         check_memory(job.weight()?, &job.cut)?;
     }
-    if wishes.streamed {
+    if plan_options.streamed {
         jobs = jobs.into_iter().flat_map(one_job_a_tensor).collect();
     }
-    let memory = memory::fit(&mut jobs, wishes.workers, wishes.max_memory)?;
-    let ties = if wishes.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
+    let memory = memory::fit(&mut jobs, plan_options.workers, plan_options.max_memory)?;
+    let ties = if plan_options.writer.ties() { take_ties(&mut jobs) } else { Vec::new() };
     for (key, text) in additions(jobs.iter()).iter().flat_map(|additions| &additions.metadata) {
         set_entry(&mut metadata, key, Value::text(&**text));
     }
@@ -149,41 +153,53 @@ pub fn plan(mut jobs: Vec<Job>, mut metadata: Entries, wishes: &Wishes<'_>) -> R
         ties.iter().map(|tie| (tie.name.clone(), MetadataValue::Value(Value::text(&*tie.to))));
     metadata.extend(noted);
     let planned: Vec<Planned<'_>> = tensors_of(&jobs).map(OutputTensor::planned).collect();
-    let metadata =
-        wishes.writer.metadata(metadata, &planned, wishes.types.of == OutputType::Keep)?;
-    let spread = if wishes.writer.splits() { wishes.spread } else { Spread::OneFile };
+    let metadata = plan_options.writer.metadata(
+        metadata,
+        &planned,
+        plan_options.types.of == OutputType::Keep,
+    )?;
+    let spread = if plan_options.writer.splits() { plan_options.spread } else { Spread::OneFile };
     let ranges = spread.files(&jobs.iter().map(Job::bytes).collect::<Vec<_>>());
     let (count, tensors) = (ranges.len(), tensors_of(&jobs).count());
     let mut jobs = jobs.into_iter();
     let mut files = Vec::with_capacity(count);
     for (index, range) in ranges.into_iter().enumerate() {
         let part = (index, count);
-        let context = FileContext { metadata: &metadata, part, tensors, streamed: wishes.streamed };
+        let context =
+            FileContext { metadata: &metadata, part, tensors, streamed: plan_options.streamed };
         let jobs = jobs.by_ref().take(range.len()).collect();
-        files.push(file(wishes, jobs, &context)?);
+        files.push(file(plan_options, jobs, &context)?);
     }
-    let index = index(&files, wishes).filter(|_| count > 1);
+    let index = index(&files, plan_options).filter(|_| count > 1);
     Ok(Plan { files, index, ties, memory })
 }
 
 /// Lays out one file.
-fn file(wishes: &Wishes<'_>, mut jobs: Vec<Job>, context: &FileContext<'_>) -> Result<PlannedFile> {
+fn file(
+    plan_options: &PlanOptions<'_>,
+    mut jobs: Vec<Job>,
+    context: &FileContext<'_>,
+) -> Result<PlannedFile> {
     let planned: Vec<_> = tensors_of(&jobs).map(OutputTensor::planned).collect();
-    let layout = wishes.writer.lay_out(&planned, context)?;
+    let layout = plan_options.writer.lay_out(&planned, context)?;
     let tensors = jobs.iter_mut().flat_map(|job| &mut job.outputs);
     for (tensor, &offset) in tensors.zip(&layout.places) {
         tensor.offset = offset;
     }
-    Ok(PlannedFile { name: wishes.writer.file_name(&wishes.stem, context.part), jobs, layout })
+    Ok(PlannedFile {
+        name: plan_options.writer.file_name(&plan_options.stem, context.part),
+        jobs,
+        layout,
+    })
 }
 
-fn index(files: &[PlannedFile], wishes: &Wishes<'_>) -> Option<(String, String)> {
+fn index(files: &[PlannedFile], plan_options: &PlanOptions<'_>) -> Option<(String, String)> {
     let jobs = || files.iter().flat_map(|file| &file.jobs);
     let bytes = jobs().map(Job::bytes).fold(0, u64::saturating_add);
     let elements = jobs().map(Job::elements).fold(0, u64::saturating_add);
     let tensors = files.iter().flat_map(|file| tensors_of(&file.jobs).map(move |of| (file, of)));
     let map = tensors.map(|(file, tensor)| (&*tensor.name, &*file.name)).collect();
-    wishes.writer.index(&wishes.stem, map, bytes, elements)
+    plan_options.writer.index(&plan_options.stem, map, bytes, elements)
 }
 
 fn tensors_of(jobs: &[Job]) -> impl Iterator<Item = &OutputTensor> {
@@ -203,18 +219,18 @@ fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
 }
 
 /// What is to be done with a tensor, without its place; or why nothing can be.
-fn job(origin: &Origin, name: String, wishes: &Wishes<'_>) -> Result<Job, String> {
+fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<Job, String> {
     let mut job = match origin {
         Origin::Stored(model, id) => stored_job(model, *id, name)?,
-        Origin::Weight(weight) => match (wishes.encode)(weight) {
+        Origin::Weight(weight) => match (plan_options.encode)(weight) {
             Some(encoder) => encoded_job(weight, &name, encoder)?,
-            None => weight_job(weight, name, wishes.types)?,
+            None => weight_job(weight, name, plan_options.types)?,
         },
     };
-    if wishes.streamed {
+    if plan_options.streamed {
         job.cut = job.cut.undivided();
     }
-    match job.outputs.iter().find_map(|output| wishes.writer.refuses(&output.planned())) {
+    match job.outputs.iter().find_map(|output| plan_options.writer.refuses(&output.planned())) {
         Some(reason) => Err(reason),
         None => Ok(job),
     }

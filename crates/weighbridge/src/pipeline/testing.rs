@@ -42,7 +42,7 @@ impl Run<'_> {
     /// Encodes a model into a destination.
     pub(crate) fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
         let encode = |_: &Weight| Some(encoder.clone());
-        let wishes = Wishes {
+        let plan_options = PlanOptions {
             writer: writer(self.format).unwrap(),
             types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], usual: None },
             encode: &encode,
@@ -54,8 +54,8 @@ impl Run<'_> {
             workers: self.workers,
             max_memory: self.max_memory,
         };
-        let jobs = jobs(model, &wishes).map_err(|all| all[0].reason.clone()).unwrap();
-        let plan = plan(jobs, Vec::new(), &wishes).unwrap();
+        let jobs = jobs(model, &plan_options).map_err(|all| all[0].reason.clone()).unwrap();
+        let plan = plan(jobs, Vec::new(), &plan_options).unwrap();
         let workers = plan.memory.workers;
         let pool = Pool { workers, cancel: None, progress: None, done_before: 0 };
         Writing { model, plan: &plan, pool, extra: &[] }.write(to).unwrap();

@@ -87,7 +87,7 @@ pub fn kept_names<'m, T>(
         let run = match info.place.run {
             Run::At(offset) => (0, 0, offset),
             Run::Inside { member, offset } => (1, member, offset),
-            Run::Held { index, offset } => (2, index, offset),
+            Run::Inline { index, offset } => (2, index, offset),
             Run::Nowhere => continue,
         };
         groups.entry((std::ptr::from_ref(source) as usize, run)).or_default().push(index);

@@ -1,4 +1,4 @@
-//! Scales of a quantized model that serve activations or the attention's cache, not weights.
+//! Scales of a quantized model that serve activations or the KV cache, not weights.
 //!
 //! They lie beside a projection, in a layer, or under a parameter's name, also where the projection
 //! itself is not quantized. So they are looked for among the tensors that no scheme asked for.
@@ -23,7 +23,7 @@ pub(super) const ACTIVATIONS: [&str; 12] = [
     "qscale_act",
 ];
 
-/// Own names of tensors that say how the attention's cache is quantized.
+/// Own names of tensors that say how the KV cache is quantized.
 pub(super) const CACHE: [&str; 11] = [
     "k_scale",
     "v_scale",
@@ -39,11 +39,10 @@ pub(super) const CACHE: [&str; 11] = [
 ];
 
 /// Why what serves activations is in no weight.
-pub(super) const OF_ACTIVATIONS: &str = "a scale of activations, which are no part of the weights";
+pub(super) const OF_ACTIVATIONS: &str = "a scale of activations, which are not part of the weights";
 
 /// Why what serves the cache is in no weight.
-pub(super) const OF_CACHE: &str =
-    "a scale of the attention's cache, which is no part of the weights";
+pub(super) const OF_CACHE: &str = "a scale of the KV cache, which is not part of the weights";
 
 /// Names of the offsets of an affine cache. In other models they would be biases.
 const AFFINE_CACHE: [&str; 2] = ["k_proj.k_bias", "v_proj.v_bias"];
@@ -95,7 +94,7 @@ pub(super) fn reason(
     if !float || !(quantized || says.cache) {
         return None;
     }
-    // A parameter may be called so in any model; one number for a layer is none.
+    // A parameter of any model may have such a name; a single number is not a parameter.
     let single = element_count(&info.shape) == Some(1);
     if CACHE.contains(&own) && (single || says.cache)
         || says.cache && AFFINE_CACHE.iter().any(|end| info.name.ends_with(end))

@@ -39,7 +39,7 @@ impl SchemeChoice {
         let message = match self.says.split_once('/') {
             None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
             Some((scheme, _)) if known(scheme) => return Ok(()),
-            Some(_) => "names no scheme of this version",
+            Some(_) => "names a scheme that this version does not have",
         };
         let names = SCHEMES.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
         Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
@@ -64,7 +64,7 @@ impl<'a> Choices<'a> {
         Self { rules, asked: RefCell::default() }
     }
 
-    /// Whether the user has said nothing.
+    /// Whether the user made no choices.
     pub(super) fn are_none(&self) -> bool {
         self.rules.is_empty()
     }
@@ -99,8 +99,8 @@ impl<'a> Choices<'a> {
 
 fn finding(rule: &SchemeChoice) -> Finding {
     let message = format!(
-        "'{}' decides nothing: {} has no open question about the weights it was given for; leave \
-         it out, or give it for weights that are reported as ambiguous",
+        "'{}' has no effect: the weights it was given for are not ambiguous for {}; leave it out, or \
+         give it for weights that are reported as ambiguous",
         escaped(&rule.says),
         escaped(rule.scheme()),
     );

@@ -38,7 +38,7 @@ impl<'a> Configs<'a> {
     }
 
     /// The first of some keys that holds an object, in the model's config or in the part of it
-    /// that speaks of the language model.
+    /// that describes the language model.
     pub(super) fn in_model(self, keys: &[&str]) -> Option<&'a Json> {
         let config = self.model()?;
         object_under(config, keys).or_else(|| object_under(config.get("text_config")?, keys))

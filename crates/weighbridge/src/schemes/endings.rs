@@ -7,7 +7,7 @@
 /// A model whose names have more endings than this is not worth the list.
 const MOST: usize = 64;
 
-/// The endings, or nothing where they are too many.
+/// The endings; `None` if there are too many.
 #[derive(Debug)]
 pub(super) struct Endings<'a>(Option<Vec<&'a str>>);
 

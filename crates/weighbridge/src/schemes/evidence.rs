@@ -125,8 +125,8 @@ impl<'a> Evidence<'a> {
     /// Whether the configs say that the model is another scheme's, so that tensors whose names and
     /// types several schemes use are not those of `scheme`.
     #[must_use]
-    pub fn is_anothers(&self, scheme: &dyn Scheme) -> bool {
-        self.method().is_some_and(|name| method::is_anothers(name, scheme.name()))
+    pub fn belongs_to_another(&self, scheme: &dyn Scheme) -> bool {
+        self.method().is_some_and(|name| method::belongs_to_another(name, scheme.name()))
     }
 
     /// Whether the configs name a method that other schemes read, and `scheme` does not.
@@ -137,7 +137,7 @@ impl<'a> Evidence<'a> {
         owners.peek().is_some() && owners.all(|(owner, _)| owner != scheme.name())
     }
 
-    /// What schemes decide on whether they need to look any closer.
+    /// What a scheme needs to decide whether it may bid.
     #[must_use]
     pub fn summary(&self) -> Summary<'_, 'a> {
         Summary::of(self)

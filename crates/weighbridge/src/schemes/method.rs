@@ -14,10 +14,11 @@ pub struct Method {
     /// Whether names of tensors that other schemes use too mean this scheme in models of the
     /// method: schemes that share such names leave those models alone.
     pub is_exclusive: bool,
-    /// Keys under which its configs say that weights are quantized. Without any of them a config
-    /// that speaks of the attention's cache speaks of it alone. None: every config speaks of weights.
+    /// Keys under which its configs say that weights are quantized. A config
+    /// without any of them that has a cache key only concerns the KV cache. Empty: every config
+    /// concerns weights.
     pub weight_keys: &'static [&'static str],
-    /// Keys under which its configs say that the attention's cache is quantized.
+    /// Keys under which its configs say that the KV cache is quantized.
     pub cache_keys: &'static [&'static str],
 }
 
@@ -35,7 +36,7 @@ impl Method {
     }
 }
 
-/// What gives a method away in configs that do not name it, the surest sign first.
+/// How a method can be recognised in configs that do not name it, the surest sign first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sign {
     /// A file that only its writer makes.
@@ -51,13 +52,13 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Method)> {
     SCHEMES.iter().flat_map(|scheme| scheme.methods().iter().map(|method| (scheme.name(), method)))
 }
 
-/// The method of that name, in lower case, in the words of those who own it.
+/// The method of that name, in lower case.
 pub(super) fn find(name: &str) -> Option<&'static Method> {
     all().map(|(_, method)| method).find(|method| method.is_called(name))
 }
 
-/// Whether a scheme other than `scheme` has models of that method to itself.
-pub(super) fn is_anothers(name: &str, scheme: &str) -> bool {
+/// Whether models of that method belong to a scheme other than `scheme` alone.
+pub(super) fn belongs_to_another(name: &str, scheme: &str) -> bool {
     all().any(|(owner, method)| owner != scheme && method.is_exclusive && method.is_called(name))
 }
 

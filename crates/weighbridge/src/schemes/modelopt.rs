@@ -20,7 +20,7 @@ pub(super) const METHOD: Method = Method {
 pub(super) const FILE: ConfigFile =
     ConfigFile { name: "hf_quant_config.json", holds: Holds::MoreSettings("quantization") };
 
-/// What speaks of schemes that it writes, in its own files and in those of others who write them:
+/// What mentions the schemes that it writes, in its own files and in those of other writers:
 /// Mistral's config, and ComfyUI's metadata.
 pub(super) const TRACES: Traces = Traces {
     config_keys: &["quantization_config", "quantization"],
@@ -28,7 +28,7 @@ pub(super) const TRACES: Traces = Traces {
     metadata: &[comfy::METADATA, "quantization_config"],
 };
 
-/// Its file gives it away, whether it names itself there or not.
+/// Its file implies it, whether it is named there or not.
 pub(super) fn implied_method(configs: Configs<'_>) -> Option<(Sign, &'static str)> {
     configs.file(FILE.name).map(|_| (Sign::File, METHOD.name))
 }

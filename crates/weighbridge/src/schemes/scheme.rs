@@ -27,7 +27,7 @@ pub trait Scheme: Sync {
         &[]
     }
 
-    /// Which of its methods the configs mean when they name none, and what gives it away.
+    /// Which of its methods the configs imply when they name none, and by which sign.
     fn implied_method(&self, _configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         None
     }
@@ -49,7 +49,8 @@ pub trait Scheme: Sync {
         Vec::new()
     }
 
-    /// What states beside the weights that they are stored this way: untrue once they are decoded.
+    /// What says beside the weights that they are stored this way, to be removed once they are
+    /// decoded.
     fn traces(&self) -> Traces {
         Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }
     }
@@ -75,7 +76,7 @@ pub enum Holds {
     Other,
 }
 
-/// What speaks of a scheme beside the weights.
+/// What mentions a scheme beside the weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Traces {
     /// Keys of the model's config.

@@ -9,8 +9,8 @@ use super::{Bid, Bids, Evidence, Scheme, TensorId};
 use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::text::{escaped, shortened};
 
-/// How many of those who ask for one tensor are named.
-const MOST_ASKERS: usize = 6;
+/// How many of the claims on one tensor are named.
+const MOST_CLAIMS: usize = 6;
 
 /// Who owns what: the outcome of all bids.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub enum Entry {
     Scheme(&'static str, Bid),
 }
 
-/// What is known about the owner of a stored tensor.
+/// Who gets a stored tensor.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
     Nobody,
@@ -71,7 +71,7 @@ fn settle_by_bids<'s>(
         ledger.findings.extend(bids.findings);
     }
     let says = Says::of(evidence);
-    // Two who leave out the same tensor agree; one reason is enough, in any order of the schemes.
+    // Two schemes that drop the same tensor agree; one reason is enough, in any order.
     ledger.dropped.sort();
     ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
     bid_for_unclaimed(evidence, says, &mut claims, &mut ledger);
@@ -131,7 +131,7 @@ fn bid_for_unclaimed(
     let left = unclaimed::bid(evidence, says, quantized, &state);
     claims.extend(left.weights.into_iter().map(|bid| Some((unclaimed::NAME, bid))));
     ledger.dropped.extend(left.dropped);
-    // A scheme that has found something about a tensor has said what there is to say.
+    // A scheme that already has a finding about a tensor needs no second one.
     let found: HashSet<_> = ledger.findings.iter().map(|finding| &finding.tensor).collect();
     let new = |finding: &Finding| !found.contains(&finding.tensor);
     let more: Vec<Finding> = left.findings.into_iter().filter(new).collect();
@@ -152,7 +152,7 @@ fn unrecognized(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::general("unknown-scheme", message))
 }
 
-/// Who asks for each stored tensor; contested if two do.
+/// Who claims each stored tensor; contested if two do.
 fn first_owners(
     evidence: &Evidence<'_>,
     claims: &[Option<(&'static str, Bid)>],
@@ -178,9 +178,9 @@ fn drop_contested(
     ledger: &mut Ledger,
     owners: &mut [Owner],
 ) {
-    for (id, askers) in askers_of_contested(evidence, claims, &ledger.dropped, owners) {
+    for (id, claims) in claims_on_contested(evidence, claims, &ledger.dropped, owners) {
         let (_, info) = evidence.tensors()[evidence.index(id)];
-        ledger.findings.push(contested_finding(info, &askers));
+        ledger.findings.push(contested_finding(info, &claims));
     }
     let contested = |owners: &[Owner], id| owners[evidence.index(id)] == Owner::Contested;
     for claim in claims {
@@ -197,38 +197,38 @@ fn drop_contested(
     ledger.dropped.retain(|(id, _)| owners[evidence.index(*id)] == Owner::Dropped);
 }
 
-/// Every contested tensor, and who asks for it.
-fn askers_of_contested(
+/// Every contested tensor, and who claims it.
+fn claims_on_contested(
     evidence: &Evidence<'_>,
     claims: &[Option<(&'static str, Bid)>],
     dropped: &[(TensorId, String)],
     owners: &[Owner],
 ) -> BTreeMap<TensorId, Vec<String>> {
     let mut all = BTreeMap::<TensorId, Vec<String>>::new();
-    let mut ask = |tensor: TensorId, asker: &dyn Fn() -> String| {
+    let mut ask = |tensor: TensorId, claim: &dyn Fn() -> String| {
         if owners[evidence.index(tensor)] == Owner::Contested {
-            all.entry(tensor).or_default().push(asker());
+            all.entry(tensor).or_default().push(claim());
         }
     };
     for (scheme, bid) in claims.iter().flatten() {
         for part in &bid.parts {
-            let asker = || format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
-            ask(part.tensor, &asker);
+            let claim = || format!("{scheme} (as {} of {})", part.role, escaped(&bid.name));
+            ask(part.tensor, &claim);
         }
     }
     for (tensor, reason) in dropped {
-        ask(*tensor, &|| format!("a drop ({reason})"));
+        ask(*tensor, &|| format!("a scheme that drops it ({reason})"));
     }
-    all.values_mut().for_each(|askers| askers.sort());
+    all.values_mut().for_each(|claims| claims.sort());
     all
 }
 
-fn contested_finding(info: &TensorInfo, askers: &[String]) -> Finding {
-    let more = match askers.len().saturating_sub(MOST_ASKERS) {
+fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
+    let more = match claims.len().saturating_sub(MOST_CLAIMS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let shown = askers[..askers.len().min(MOST_ASKERS)].join(", ");
+    let shown = claims[..claims.len().min(MOST_CLAIMS)].join(", ");
     Finding::of(
         &info.name,
         "contested",

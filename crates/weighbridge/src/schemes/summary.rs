@@ -1,7 +1,7 @@
 //! A summary of a model, from which each scheme tells whether it needs to look at the tensors.
 //!
-//! Most models hold numbers in floating point, called weights and biases, and no config of theirs
-//! has a word about quantization. Opening them takes half the time if no scheme looks any closer.
+//! Most models hold numbers in floating point, called weights and biases, and their configs
+//! do not mention quantization. Opening them takes half the time if no scheme looks any closer.
 
 use std::cell::OnceCell;
 
@@ -19,7 +19,7 @@ pub struct Summary<'e, 'a> {
     /// A bit for each element type that occurs.
     types: u32,
     has_blocks: bool,
-    configs_speak: OnceCell<bool>,
+    configs_mention_quantization: OnceCell<bool>,
 }
 
 impl<'e, 'a> Summary<'e, 'a> {
@@ -31,7 +31,7 @@ impl<'e, 'a> Summary<'e, 'a> {
                 _ => has_blocks = true,
             }
         }
-        Self { evidence, types, has_blocks, configs_speak: OnceCell::new() }
+        Self { evidence, types, has_blocks, configs_mention_quantization: OnceCell::new() }
     }
 
     /// Whether a tensor has one of these types.
@@ -58,20 +58,25 @@ impl<'e, 'a> Summary<'e, 'a> {
         !self.evidence.endings().are_among(&["weight", "bias"])
     }
 
-    /// Whether a key of a config has to do with quantization, at any depth, or a config is a file
-    /// of its own for that.
+    /// Whether a key of a config mentions quantization, at any depth, or a config is a file of its
+    /// own for that.
     #[must_use]
-    pub fn configs_speak(&self) -> bool {
-        *self.configs_speak.get_or_init(|| {
+    pub fn configs_mention_quantization(&self) -> bool {
+        *self.configs_mention_quantization.get_or_init(|| {
             let configs = self.evidence.configs().all();
-            configs.iter().any(|config| speaks(&config.name) || has_speaking_key(&config.json))
+            configs.iter().any(|config| {
+                mentions_quantization(&config.name) || has_quantization_key(&config.json)
+            })
         })
     }
 
-    /// Whether a key of a file's metadata has to do with quantization.
+    /// Whether a key of a file's metadata mentions quantization.
     #[must_use]
-    pub fn metadata_speaks(&self) -> bool {
-        self.evidence.metadata().iter().any(|all| all.iter().any(|(key, _)| speaks(key)))
+    pub fn metadata_mentions_quantization(&self) -> bool {
+        self.evidence
+            .metadata()
+            .iter()
+            .any(|all| all.iter().any(|(key, _)| mentions_quantization(key)))
     }
 }
 
@@ -80,18 +85,18 @@ fn bit(dtype: DType) -> u32 {
     1 << dtype as u32
 }
 
-/// Whether a key or the name of a file has to do with quantization.
-fn speaks(key: &str) -> bool {
+/// Whether a key or the name of a file mentions quantization.
+fn mentions_quantization(key: &str) -> bool {
     let is_own = || SCHEMES.iter().any(|scheme| scheme.config_keys().contains(&key));
     WORDS.iter().any(|word| key.contains(word)) || is_own()
 }
 
-fn has_speaking_key(json: &Json) -> bool {
+fn has_quantization_key(json: &Json) -> bool {
     match json {
-        Json::Object(keys) => {
-            keys.iter().any(|(key, value)| speaks(key) || has_speaking_key(value))
-        }
-        Json::Array(values) => values.iter().any(has_speaking_key),
+        Json::Object(keys) => keys
+            .iter()
+            .any(|(key, value)| mentions_quantization(key) || has_quantization_key(value)),
+        Json::Array(values) => values.iter().any(has_quantization_key),
         _ => false,
     }
 }
@@ -105,9 +110,11 @@ mod tests {
     #[test]
     fn a_word_is_found_at_any_depth() {
         let json = serde_json::json!({"a": [{"b": {"quantization_config": 1}}]});
-        assert!(has_speaking_key(&json));
-        assert!(!has_speaking_key(&serde_json::json!({"a": ["quantization"], "b": {"c": "fp8"}})));
-        assert!(config_files().into_iter().all(speaks));
+        assert!(has_quantization_key(&json));
+        assert!(!has_quantization_key(
+            &serde_json::json!({"a": ["quantization"], "b": {"c": "fp8"}})
+        ));
+        assert!(config_files().into_iter().all(mentions_quantization));
     }
 
     #[test]
@@ -118,6 +125,8 @@ mod tests {
         assert!(summary.has_type(&[DType::I8, DType::U8]) && !summary.has_type(&[DType::F32]));
         assert!(summary.may_end_with(&[".scales"]) && !summary.may_end_with(&[".bias"]));
         assert!(summary.has_other_names() && !summary.has_blocks());
-        assert!(!summary.configs_speak() && !summary.metadata_speaks());
+        assert!(
+            !summary.configs_mention_quantization() && !summary.metadata_mentions_quantization()
+        );
     }
 }

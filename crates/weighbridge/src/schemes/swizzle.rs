@@ -42,7 +42,7 @@ impl Tiles {
         let row = row - first / ROWS * ROWS;
         let tile = row / ROWS * self.across + column / COLUMNS;
         let inside = row % 32 * 16 + row % ROWS / 32 * COLUMNS + column % COLUMNS;
-        // What is staged is in memory: its places fit.
+        // Staged bytes are in memory, so their places fit.
         usize::try_from(tile * (ROWS * COLUMNS) + inside).unwrap_or(usize::MAX)
     }
 }

@@ -30,7 +30,7 @@ pub(super) enum State {
 /// Whether anything could be left: names that scales and their like have, or a config that speaks
 /// of quantization.
 pub(super) fn may_bid(summary: &Summary<'_, '_>) -> bool {
-    summary.has_other_names() || summary.configs_speak()
+    summary.has_other_names() || summary.configs_mention_quantization()
 }
 
 /// Bids for what is left. `quantized` is whether anything in the model is.
@@ -57,7 +57,7 @@ pub(super) fn bid(
         }
         let weight = scale.weights().find_map(|name| evidence.find(&name));
         match weight.map(|(weight, found)| (weight, found, state(weight))) {
-            None if scale.speaks_for_itself(info, quantized) => {
+            None if scale.is_certainly_a_scale(info, quantized) => {
                 bids.findings.push(orphan(info, &scale));
             }
             Some((_, found, State::Decoded)) if scale.is_certain => {
@@ -66,7 +66,7 @@ pub(super) fn bid(
             Some((weight, found, State::Free)) if is_codes(found) => {
                 codes.entry(weight).or_default().push(id);
             }
-            Some((_, found, State::Free)) if scale.speaks_for_itself(info, quantized) => {
+            Some((_, found, State::Free)) if scale.is_certainly_a_scale(info, quantized) => {
                 bids.findings.push(beside_numbers(info, found));
             }
             _ => {}
@@ -85,9 +85,9 @@ struct Scale<'a> {
     stem: &'a str,
     /// Whether the stem is a module, whose weight has a name of its own.
     of_module: bool,
-    /// Whether nothing but the scale of a weight is called so.
+    /// Whether only the scale of a weight has such a name.
     is_certain: bool,
-    /// Whether it is known to be a scale whatever else the model has.
+    /// Whether it is certainly a scale even if nothing else in the model is quantized.
     is_lone: bool,
 }
 
@@ -137,8 +137,8 @@ impl<'a> Scale<'a> {
         [Some(own), other, packed].into_iter().flatten()
     }
 
-    /// Whether it is a scale even though there is no weight.
-    fn speaks_for_itself(&self, info: &TensorInfo, quantized: bool) -> bool {
+    /// Whether it is certainly a scale, although its weight is missing.
+    fn is_certainly_a_scale(&self, info: &TensorInfo, quantized: bool) -> bool {
         use DType::{F8_E4M3, F8_E8M0, U8};
         match info.stored.element() {
             // Parameters of a model have other types.
@@ -192,7 +192,7 @@ fn refuse(evidence: &Evidence<'_>, weight: TensorId, scales: &[TensorId], bids: 
     let reason = format!(
         "it is {} {:?} with a scale beside it ({}, {} {:?}), so that it holds codes, but no scheme \
          of this version has such names and types; put the model's config.json beside the file if \
-         it is missing, or take the weights in another form",
+         it is missing, or fetch the model in another format",
         codes.stored.name(),
         codes.shape,
         escaped(&scale.name),

@@ -1,4 +1,4 @@
-//! Several slabs at once, so that a source with latency is not asked for one after the other.
+//! Fetches several slabs at once, so that a source with latency gets one call instead of many.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ use crate::catalog::{Order, Run, TensorInfo};
 use crate::error::{Error, Result};
 use crate::input::ReadRange;
 
-/// As many as a decoder usually asks for.
+/// A list as long as decoders usually need.
 type Few<T> = SmallVec<[T; 8]>;
 
 /// A slab of a tensor.
@@ -72,7 +72,7 @@ impl Wanted<'_> {
         let span = self.source.check_slab(tensor, slab)?;
         let unit = unit_bytes(tensor);
         let is_whole = [slab.offset, slab.row_bytes, slab.stride].iter().all(|at| at % unit == 0);
-        // Short pieces are gathered by longer reads, unless every read takes its time.
+        // Short pieces are gathered with longer reads, unless the source has latency.
         let is_long = slab.stride == slab.row_bytes || slab.count == 1 || slab.row_bytes >= LONG;
         if span == 0 || !is_whole || !(is_long || input.has_latency()) {
             return Ok(None);
@@ -117,7 +117,7 @@ fn read_together(fetches: &mut [Fetch<'_>]) -> Result<()> {
                 ranges.extend(fetch.wanted.ranges(offset)?);
             }
         }
-        // After a failure each is read again for itself, which says what is wrong and with which.
+        // After a failure each is read again on its own, which tells what is wrong and where.
         let is_read = input.read_ranges(&mut ranges).is_ok();
         drop(ranges);
         for fetch in fetches[done..].iter_mut().filter(|fetch| is_here(fetch)) {

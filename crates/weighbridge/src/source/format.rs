@@ -18,12 +18,12 @@ pub struct Format {
 
 /// What holds for the files of one format.
 pub trait FormatRules: Sync {
-    /// Whether tensors have names in the file. Otherwise a lone one is called as its file is.
+    /// Whether tensors have names in the file. Without, a single tensor takes the name of its file.
     fn names_tensors(&self) -> bool {
         true
     }
 
-    /// Metadata keys that mean something in files of this format only.
+    /// Metadata keys that only have a meaning in files of this format.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
     }
@@ -57,7 +57,7 @@ impl Source {
         self.format.rules.names_tensors()
     }
 
-    /// Whether a metadata key means something in files of this format only.
+    /// Whether a metadata key only has a meaning in files of this format.
     #[must_use]
     pub fn is_own_key(&self, key: &str) -> bool {
         self.format.rules.own_keys().contains(&key)

@@ -1,18 +1,19 @@
 //! Elements that do not lie in the order they are wanted in.
 //!
-//! Some elements of a tensor, counted through its image, are a few boxes: of each dimension a
-//! range. A box is read in the order of the file and written in the order of the image, a *room*
+//! Consecutive elements of a tensor, in row-major order, are a few *regions*: a range of each
+//! dimension. A region is read in the order of the file and written in row-major order, one buffer
 //! of stored bytes at a time:
 //!
 //! ```text
 //! dimensions by stored step    1          R              R * C
-//!                              [ one read ][ several reads ][ one room after the other ]
+//!                              [ one read ][ several reads ][ one buffer after another ]
 //! ```
 //!
 //! One read takes in as many dimensions as leave no large gaps. Those that follow take a read for
-//! each index, into the same room while there is space. Within a room, squares of two dimensions
-//! are turned at a time: the one that lies closest in the room, and the one that lies closest in
-//! the image. Dimensions whose step is zero (expanded tensors) are read once and written often.
+//! each index, into the same buffer while it has space. Within a buffer, squares of two dimensions
+//! are transposed at a time: the dimension with the smallest step in the buffer, and the one with
+//! the smallest step in the output. Dimensions whose step is zero (expanded tensors) are read once
+//! and written many times.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -26,20 +27,20 @@ use crate::shape::element_count;
 /// What is read at a time.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
-    /// Bytes that are read though nobody wants them, if that saves a read.
+    /// Unwanted bytes that are read along, if that saves a read.
     gap: u64,
-    /// Bytes of a room.
-    room: usize,
+    /// Bytes of the buffer.
+    buffer: usize,
 }
 
-/// A gap costs about as much as the read that it saves; a room stays in the second cache.
-const NEAR: Reach = Reach { gap: 4 << 10, room: 256 << 10 };
+/// A gap costs about as much as the read that it saves; the buffer stays in the second cache.
+const NEAR: Reach = Reach { gap: 4 << 10, buffer: 256 << 10 };
 
 /// Over a network, a read costs as much as a megabyte.
-const FAR: Reach = Reach { gap: 1 << 20, room: 8 << 20 };
+const FAR: Reach = Reach { gap: 1 << 20, buffer: 8 << 20 };
 
 thread_local! {
-    /// Kept from one tile to the next.
+    /// The buffer, kept from one tile to the next.
     static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -55,9 +56,9 @@ pub(super) struct Dimension {
 
 pub(super) type Dimensions = SmallVec<[Dimension; 6]>;
 
-/// Elements of each dimension's range.
+/// The elements in a range of each dimension.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct Region {
     /// Where the first element is stored.
     pub(super) base: u64,
     /// Where it is written, counted from the first element that is wanted.
@@ -67,17 +68,17 @@ pub(super) struct Block {
     pub(super) sides: Dimensions,
 }
 
-/// The boxes that make up some elements of a tensor; `None` if a number does not fit.
-pub(super) fn blocks(
+/// The regions that make up some elements of a tensor; `None` if a number does not fit.
+pub(super) fn regions(
     shape: &[u64],
     strides: &[u64],
     wanted: &Range<u64>,
-) -> Option<SmallVec<[Block; 4]>> {
-    let mut blocks = SmallVec::new();
+) -> Option<SmallVec<[Region; 4]>> {
+    let mut regions = SmallVec::new();
     let all = element_count(shape)?;
     if shape.is_empty() && !wanted.is_empty() {
-        blocks.push(Block { base: 0, at: 0, last: 0, sides: SmallVec::new() });
-        return Some(blocks);
+        regions.push(Region { base: 0, at: 0, last: 0, sides: SmallVec::new() });
+        return Some(regions);
     }
     let mut at = wanted.start;
     while at < wanted.end {
@@ -97,26 +98,26 @@ pub(super) fn blocks(
         }
         let index = at / inner % shape[outer];
         let count = (shape[outer] - index).min((wanted.end - at) / inner);
-        let mut block = Block {
+        let mut region = Region {
             base,
             at: usize::try_from(at - wanted.start).ok()?,
             last: base.checked_add((count - 1).checked_mul(strides[outer])?)?,
             sides: SmallVec::new(),
         };
-        block.push(count, strides[outer], inner)?;
+        region.push(count, strides[outer], inner)?;
         let mut step = inner;
         for (&side, &stride) in shape.iter().zip(strides).skip(outer + 1) {
             step /= side;
-            block.last = block.last.checked_add((side - 1).checked_mul(stride)?)?;
-            block.push(side, stride, step)?;
+            region.last = region.last.checked_add((side - 1).checked_mul(stride)?)?;
+            region.push(side, stride, step)?;
         }
         at += count * inner;
-        blocks.push(block);
+        regions.push(region);
     }
-    Some(blocks)
+    Some(regions)
 }
 
-impl Block {
+impl Region {
     /// Copies the elements out of memory that holds all of the storage.
     pub(super) fn copy(&self, unit: usize, stored: &[u8], out: &mut [u8]) {
         // What is in memory has places that fit.
@@ -142,42 +143,42 @@ impl Block {
     }
 }
 
-/// Copies a box out of stored bytes, of which `read` copies some: where, counted in bytes from
-/// the tensor's first, and into what.
+/// Copies a region out of stored bytes. `read(offset, out)` reads some of them; the offset counts
+/// from the tensor's first byte.
 pub(super) fn gather(
     has_latency: bool,
-    block: &Block,
+    region: &Region,
     unit: usize,
     out: &mut [u8],
     read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
-    gather_with(if has_latency { FAR } else { NEAR }, block, unit, out, read)
+    gather_with(if has_latency { FAR } else { NEAR }, region, unit, out, read)
 }
 
 fn gather_with(
     reach: Reach,
-    block: &Block,
+    region: &Region,
     unit: usize,
     out: &mut [u8],
     read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
 ) -> Result<()> {
-    let mut room = KEPT.take();
-    let plan = Plan::of(reach, &block.sides, unit);
-    room.resize(room.len().max(plan.bytes), 0);
-    let done = plan.run(block, &mut room, out, read);
-    KEPT.set(room);
+    let mut buffer = KEPT.take();
+    let plan = Plan::of(reach, &region.sides, unit);
+    buffer.resize(buffer.len().max(plan.bytes), 0);
+    let done = plan.run(region, &mut buffer, out, read);
+    KEPT.set(buffer);
     done
 }
 
-/// How a box is read.
+/// How a region is read.
 #[derive(Debug)]
 struct Plan {
     unit: usize,
-    /// Bytes of the room it takes.
+    /// Bytes of the buffer it takes.
     bytes: usize,
-    /// Dimensions of a room, the repeated ones last; the cut one is not among them.
+    /// Dimensions of the buffer, the repeated ones last; the cut one is not among them.
     inside: SmallVec<[Placed; 6]>,
-    /// The dimension of which a room holds some indexes.
+    /// The dimension of which the buffer holds some indexes.
     cut: Placed,
     /// How many.
     step: usize,
@@ -187,7 +188,7 @@ struct Plan {
     stretch: u64,
 }
 
-/// A dimension with its step in the room; `apart` says that each index takes reads of its own.
+/// A dimension with its step in the buffer; `apart` says that each index takes reads of its own.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     side: Dimension,
@@ -200,7 +201,7 @@ impl Plan {
         let (mut stored, repeated): (Dimensions, Dimensions) =
             sides.iter().copied().partition(|side| side.from > 0);
         stored.sort_by_key(|side| side.from);
-        let room = (reach.room / unit).max(1);
+        let buffer = (reach.buffer / unit).max(1);
         let alone = Dimension { count: 1, from: 1, to: 1 };
         let mut plan = Self {
             unit,
@@ -211,16 +212,16 @@ impl Plan {
             outside: SmallVec::new(),
             stretch: 1,
         };
-        // Elements of the room that are taken.
+        // Elements of the buffer that are taken.
         let mut taken = 1usize;
         let mut rest = stored.iter();
         for &side in rest.by_ref() {
             let gap = side.from.saturating_sub(plan.stretch).saturating_mul(unit as u64);
             let apart = plan.inside.last().is_some_and(|last| last.apart) || gap > reach.gap;
-            let pitch = if apart { taken } else { usize::try_from(side.from).unwrap_or(room) };
+            let pitch = if apart { taken } else { usize::try_from(side.from).unwrap_or(buffer) };
             let most = match apart {
-                true => room / taken,
-                false => (room - taken) / pitch + 1,
+                true => buffer / taken,
+                false => (buffer - taken) / pitch + 1,
             };
             let placed = Placed { side, pitch, apart };
             if most < side.count {
@@ -243,15 +244,15 @@ impl Plan {
 
     fn run(
         &self,
-        block: &Block,
-        room: &mut [u8],
+        region: &Region,
+        buffer: &mut [u8],
         out: &mut [u8],
         read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
         let outside: SmallVec<[usize; 6]> = self.outside.iter().map(|side| side.count).collect();
         each_index(&outside, |index| {
-            let mut base = block.base;
-            let mut at = block.at;
+            let mut base = region.base;
+            let mut at = region.at;
             for (&index, side) in index.iter().zip(&self.outside) {
                 base += index as u64 * side.from;
                 at += index * side.to;
@@ -260,22 +261,22 @@ impl Plan {
                 let count = self.step.min(self.cut.side.count - first);
                 let base = base + first as u64 * self.cut.side.from;
                 let at = at + first * self.cut.side.to;
-                self.fill(base, count, room, read)?;
+                self.fill(base, count, buffer, read)?;
                 let cut = Placed { side: Dimension { count, ..self.cut.side }, ..self.cut };
                 let all = self.inside.iter().chain([&cut]);
                 let sides: SmallVec<[Side; 8]> = all.map(Placed::side).collect();
-                copy(&sides, self.unit, room, &mut out[at * self.unit..]);
+                copy(&sides, self.unit, buffer, &mut out[at * self.unit..]);
             }
             Ok(())
         })
     }
 
-    /// Reads what a room holds; of the cut dimension so many indexes.
+    /// Fills the buffer; `count` is how many indexes of the cut dimension it holds.
     fn fill(
         &self,
         base: u64,
         count: usize,
-        room: &mut [u8],
+        buffer: &mut [u8],
         read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
         let mut stretch = usize::try_from(self.stretch).unwrap_or(usize::MAX);
@@ -295,7 +296,7 @@ impl Plan {
                 from += index as u64 * placed.side.from;
                 to += index * placed.pitch;
             }
-            let bytes = &mut room[to * self.unit..(to + stretch) * self.unit];
+            let bytes = &mut buffer[to * self.unit..(to + stretch) * self.unit];
             read(from * self.unit as u64, bytes)
         })
     }

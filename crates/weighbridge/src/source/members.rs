@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! reading on          one inflater, which goes forward
-//! a little behind     out of what was passed over and set aside: tiles come nearly in order
+//! a little behind     from the bytes that were skipped and kept: tiles come nearly in order
 //! further behind      the member is inflated whole, once: up to 1 MiB into memory, more into a
 //!                     temporary file without a name, and served from there
 //! ```
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::catalog::Member;
 use crate::error::{Error, Result};
-use crate::inflate::{Inflater, check_room};
+use crate::inflate::{Inflater, check_range};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
 use crate::sys::read_file_at;
@@ -24,11 +24,11 @@ const MEMBERS: usize = 4;
 /// Members of which a temporary file is kept.
 const FILES: usize = 2;
 
-/// Bytes of a member that are set aside: some tiles.
-const ASIDE: usize = 4 << 20;
+/// Skipped bytes of a member that are kept: a few tiles.
+const KEPT_BYTES: usize = 4 << 20;
 
-/// Members up to this size are held in memory.
-const HELD: u64 = 1 << 20;
+/// Members up to this size are inflated into memory.
+const IN_MEMORY: u64 = 1 << 20;
 
 /// Bytes inflated at a time on the way to a temporary file.
 const CHUNK: usize = 128 << 10;
@@ -49,7 +49,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Whether it has a temporary file, and nobody is just about to get one.
+    /// Whether it has a temporary file, and no thread is just now inflating it.
     fn is_file(&self) -> bool {
         match self.reading.try_lock().as_deref() {
             Ok(Reading::Spooled(spool)) => matches!(**spool, Spool::File(_)),
@@ -73,7 +73,7 @@ impl Members {
         offset: u64,
         out: &mut [u8],
     ) -> Result<()> {
-        check_room(member, offset, out.len())?;
+        check_range(member, offset, out.len())?;
         let reading = self.reading(member);
         let mut state = lock(&reading);
         let spool = match &mut *state {
@@ -89,7 +89,7 @@ impl Members {
             }
         };
         drop(state);
-        self.let_go();
+        self.drop_old_files();
         spool.read_at(offset, out)
     }
 
@@ -100,7 +100,7 @@ impl Members {
             Some(at) => recent.remove(at),
             None => {
                 self.count();
-                let forward = Forward { inflater: Inflater::new(member), aside: Vec::new() };
+                let forward = Forward { inflater: Inflater::new(member), skipped: Vec::new() };
                 let reading = Arc::new(Mutex::new(Reading::Forward(Box::new(forward))));
                 Slot { member: member.clone(), reading }
             }
@@ -113,8 +113,8 @@ impl Members {
         reading
     }
 
-    /// Lets go of all temporary files but the most recent ones.
-    fn let_go(&self) {
+    /// Drops all temporary files but the most recent ones.
+    fn drop_old_files(&self) {
         let mut recent = lock(&self.recent);
         let mut files: Vec<usize> = (0..recent.len()).filter(|&at| recent[at].is_file()).collect();
         files.truncate(files.len().saturating_sub(FILES));
@@ -146,31 +146,31 @@ impl Members {
 /// A member that has been read forward only.
 struct Forward {
     inflater: Inflater,
-    aside: Vec<Aside>,
+    skipped: Vec<Skipped>,
 }
 
-/// Contents that were passed over.
-struct Aside {
+/// Contents that were skipped, kept because a slower thread may still ask for them.
+struct Skipped {
     offset: u64,
     bytes: Vec<u8>,
-    /// How many of them nobody has asked for yet.
+    /// How many of them have not been asked for yet.
     left: usize,
 }
 
 impl Forward {
-    /// Fills `out`, unless that would mean to go back further than what is set aside.
+    /// Fills `out`; false if it lies further back than the skipped bytes that are kept.
     fn read_at(&mut self, input: &Input, offset: u64, out: &mut [u8]) -> Result<bool> {
         let position = self.inflater.position();
         if offset < position {
-            return Ok(self.take_aside(offset, out));
+            return Ok(self.take_skipped(offset, out));
         }
-        let held = self.aside.iter().map(|aside| aside.bytes.len()).sum::<usize>();
+        let kept = self.skipped.iter().map(|skipped| skipped.bytes.len()).sum::<usize>();
         match usize::try_from(offset - position) {
             Ok(0) => {}
-            Ok(len) if held.saturating_add(len) <= ASIDE => {
+            Ok(len) if kept.saturating_add(len) <= KEPT_BYTES => {
                 let mut bytes = vec![0; len];
                 self.inflater.fill(input, &mut bytes)?;
-                self.aside.push(Aside { offset: position, bytes, left: len });
+                self.skipped.push(Skipped { offset: position, bytes, left: len });
             }
             _ => self.inflater.skip_to(input, offset)?,
         }
@@ -178,15 +178,15 @@ impl Forward {
         Ok(true)
     }
 
-    fn take_aside(&mut self, offset: u64, out: &mut [u8]) -> bool {
-        for (index, aside) in self.aside.iter_mut().enumerate() {
-            let start = offset.checked_sub(aside.offset).and_then(|at| usize::try_from(at).ok());
-            let bytes = start.and_then(|at| aside.bytes.get(at..at.checked_add(out.len())?));
+    fn take_skipped(&mut self, offset: u64, out: &mut [u8]) -> bool {
+        for (index, skipped) in self.skipped.iter_mut().enumerate() {
+            let start = offset.checked_sub(skipped.offset).and_then(|at| usize::try_from(at).ok());
+            let bytes = start.and_then(|at| skipped.bytes.get(at..at.checked_add(out.len())?));
             let Some(bytes) = bytes else { continue };
             out.copy_from_slice(bytes);
-            aside.left = aside.left.saturating_sub(out.len());
-            if aside.left == 0 {
-                self.aside.swap_remove(index);
+            skipped.left = skipped.left.saturating_sub(out.len());
+            if skipped.left == 0 {
+                self.skipped.swap_remove(index);
             }
             return true;
         }
@@ -205,18 +205,18 @@ impl Spool {
         let what = "its archive member";
         Budget::new(limits.clone()).ratio(member.compressed, member.size, what)?;
         let mut inflater = Inflater::new(member);
-        if let Some(size) = usize::try_from(member.size).ok().filter(|_| member.size <= HELD) {
+        if let Some(size) = usize::try_from(member.size).ok().filter(|_| member.size <= IN_MEMORY) {
             let mut bytes = vec![0; size];
             inflater.fill(input, &mut bytes)?;
             return Ok(Self::Memory(bytes));
         }
-        let mut file = tempfile::tempfile().map_err(|error| no_room(error, member))?;
+        let mut file = tempfile::tempfile().map_err(|error| no_space(error, member))?;
         let mut chunk = vec![0; CHUNK];
         while inflater.position() < member.size {
             let rest = usize::try_from(member.size - inflater.position()).unwrap_or(CHUNK);
             let chunk = &mut chunk[..rest.min(CHUNK)];
             inflater.fill(input, chunk)?;
-            file.write_all(chunk).map_err(|error| no_room(error, member))?;
+            file.write_all(chunk).map_err(|error| no_space(error, member))?;
         }
         Ok(Self::File(file))
     }
@@ -226,7 +226,7 @@ impl Spool {
             Self::Memory(bytes) => {
                 let start = usize::try_from(offset).ok();
                 let wanted = start.and_then(|at| bytes.get(at..at.checked_add(out.len())?));
-                let outside = || Error::usage("more is wanted than the member has");
+                let outside = || Error::usage("the range lies outside the archive member");
                 out.copy_from_slice(wanted.ok_or_else(outside)?);
                 Ok(())
             }
@@ -237,7 +237,7 @@ impl Spool {
     }
 }
 
-fn no_room(error: std::io::Error, member: &Member) -> Error {
+fn no_space(error: std::io::Error, member: &Member) -> Error {
     let doing = format!("cannot inflate its {} bytes into a temporary file", member.size);
     Error::io(error, &doing).hint(
         "compressed members that are not read front to back are inflated there; TMPDIR says in \

@@ -1,8 +1,8 @@
 //! One opened container: its bytes and its catalog, and the way from the one to the other.
 //!
-//! Every tensor is handed out in one form, its *image*: row-major, little-endian, outermost
-//! dimension first, whatever the file does. Where the file's bytes have that form and can be lent,
-//! they are lent; otherwise they are gathered into the caller's scratch buffer.
+//! Every tensor is handed out in one form, whatever the file does: its *row-major bytes*, little-
+//! endian, outermost dimension first. Where the file's bytes have that form and can be lent, they
+//! are lent; otherwise they are gathered into the caller's scratch buffer.
 
 use crate::catalog::{Catalog, Run, TensorInfo};
 use crate::error::{Error, Result};
@@ -20,12 +20,12 @@ pub(crate) use fetch::{Wanted, fetch_all};
 pub use format::{Format, FormatRules};
 use members::Members;
 
-/// Equally long, equally spaced pieces of one tensor's image.
+/// Equally long, equally spaced pieces of one tensor's row-major bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slab {
     /// Which part of the weight.
     pub part: usize,
-    /// Where the first piece starts in the image.
+    /// Where the first piece starts.
     pub offset: u64,
     /// Length of a piece.
     pub row_bytes: u64,
@@ -86,7 +86,7 @@ impl<'a> Staged<'a> {
         Some(Self { bytes, row_bytes: to_usize(row_bytes).ok()?, stride })
     }
 
-    /// Everything, for a slab of one piece.
+    /// All bytes of a slab of one piece.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -157,9 +157,9 @@ impl Source {
         }
     }
 
-    /// The image of a tensor, where the file's own bytes can be lent as such.
+    /// The row-major bytes of a tensor, where the file has them in that form and can lend them.
     #[must_use]
-    pub fn image(&self, tensor: &TensorInfo) -> Option<&[u8]> {
+    pub fn lent_bytes(&self, tensor: &TensorInfo) -> Option<&[u8]> {
         self.check_readable(tensor).ok()?;
         if tensor.bytes == 0 {
             return Some(&[]);
@@ -170,7 +170,7 @@ impl Source {
         self.input.lent()?.get(start..start.checked_add(len)?)
     }
 
-    /// The bytes of a slab of a tensor's image: lent where possible, otherwise in `scratch`.
+    /// The bytes of a slab of a tensor: lent where possible, otherwise in `scratch`.
     pub fn fetch<'a>(
         &'a self,
         tensor: &TensorInfo,
@@ -202,7 +202,7 @@ impl Source {
         Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
     }
 
-    /// Reads a slab of a tensor's image to where it belongs.
+    /// Reads a slab of a tensor into `out`.
     pub(crate) fn copy(&self, tensor: &TensorInfo, slab: &Slab, out: &mut [u8]) -> Result<()> {
         let mut read = || {
             let span = self.check_slab(tensor, slab)?;
@@ -282,7 +282,7 @@ impl Source {
     }
 }
 
-/// Makes room for a slab.
+/// Makes a buffer as long as a slab.
 fn resize(buffer: &mut Vec<u8>, slab: &Slab) -> Result<()> {
     let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
     if buffer.try_reserve_exact(total.saturating_sub(buffer.len())).is_err() {

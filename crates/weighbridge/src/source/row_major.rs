@@ -1,8 +1,8 @@
-//! Stored bytes become a tensor's image: row-major, little-endian.
+//! Stored bytes become row-major and little-endian.
 
 use smallvec::smallvec;
 
-use super::gather::{Block, Dimension, blocks, gather};
+use super::gather::{Dimension, Region, gather, regions};
 use super::{Slab, Source, to_usize};
 use crate::catalog::{Order, Run, Swap, TensorInfo};
 use crate::dtype::StoredType;
@@ -15,7 +15,7 @@ impl Source {
     /// Copies the pieces of a slab one behind the other. They lie inside the tensor.
     pub(super) fn read_slab(&self, tensor: &TensorInfo, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if slab.stride == slab.row_bytes || slab.count == 1 {
-            return self.read_image(tensor, slab.offset, out);
+            return self.read_row_major(tensor, slab.offset, out);
         }
         let unit = unit_bytes(tensor);
         let whole = [slab.offset, slab.row_bytes, slab.stride].iter().all(|at| at % unit == 0);
@@ -25,8 +25,8 @@ impl Source {
             let rows = Dimension { count: to_usize(slab.count)?, from: slab.stride, to: row_bytes };
             let bytes = Dimension { count: row_bytes, from: 1, to: 1 };
             let last = slab.offset + (slab.count - 1) * slab.stride + slab.row_bytes - 1;
-            let block = Block { base: slab.offset, at: 0, last, sides: smallvec![rows, bytes] };
-            gather(self.input.has_latency(), &block, 1, out, &mut |at, bytes| {
+            let region = Region { base: slab.offset, at: 0, last, sides: smallvec![rows, bytes] };
+            gather(self.input.has_latency(), &region, 1, out, &mut |at, bytes| {
                 self.read_raw(tensor, at, bytes)
             })?;
             swap(tensor.place.swap, out);
@@ -34,13 +34,13 @@ impl Source {
         }
         let rows = out.chunks_exact_mut(to_usize(slab.row_bytes)?.max(1));
         for (row, out) in (0..slab.count).zip(rows) {
-            self.read_image(tensor, slab.offset + row * slab.stride, out)?;
+            self.read_row_major(tensor, slab.offset + row * slab.stride, out)?;
         }
         Ok(())
     }
 
-    /// Copies a stretch of a tensor's image.
-    fn read_image(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<()> {
+    /// Copies a stretch of a tensor's row-major bytes.
+    fn read_row_major(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<()> {
         let unit = unit_bytes(tensor);
         let start = offset / unit * unit;
         let end = (offset + out.len() as u64).div_ceil(unit) * unit;
@@ -54,7 +54,7 @@ impl Source {
         Ok(())
     }
 
-    /// Copies whole elements or blocks and turns them into image form.
+    /// Copies whole elements or blocks, and swaps their bytes where the file is big-endian.
     fn read_units(&self, tensor: &TensorInfo, offset: u64, out: &mut [u8]) -> Result<()> {
         match &tensor.place.order {
             Order::RowMajor => self.read_raw(tensor, offset, out)?,
@@ -77,16 +77,16 @@ impl Source {
         let wanted = offset / unit..(offset + out.len() as u64) / unit;
         let stored = self.lent_storage(tensor);
         let length = to_usize(unit)?;
-        for block in blocks(&tensor.shape, strides, &wanted).ok_or_else(outside)? {
-            let end = block.last.checked_add(1).and_then(|end| end.checked_mul(unit));
+        for region in regions(&tensor.shape, strides, &wanted).ok_or_else(outside)? {
+            let end = region.last.checked_add(1).and_then(|end| end.checked_mul(unit));
             let end = end.ok_or_else(outside)?;
             match stored {
                 Some(stored) => {
                     let stored = stored.get(..to_usize(end)?).ok_or_else(|| self.missing(tensor));
-                    block.copy(length, stored?, out);
+                    region.copy(length, stored?, out);
                 }
                 None => {
-                    gather(self.input.has_latency(), &block, length, out, &mut |at, bytes| {
+                    gather(self.input.has_latency(), &region, length, out, &mut |at, bytes| {
                         self.read_raw(tensor, at, bytes)
                     })?;
                 }
@@ -99,8 +99,8 @@ impl Source {
     fn lent_storage(&self, tensor: &TensorInfo) -> Option<&[u8]> {
         match tensor.place.run {
             Run::At(base) => self.input.lent()?.get(usize::try_from(base).ok()?..),
-            Run::Held { index, offset } => {
-                self.catalog.held.get(index as usize)?.get(usize::try_from(offset).ok()?..)
+            Run::Inline { index, offset } => {
+                self.catalog.inline_data.get(index as usize)?.get(usize::try_from(offset).ok()?..)
             }
             _ => None,
         }
@@ -125,10 +125,10 @@ impl Source {
                 let at = base.saturating_add(offset);
                 self.members.read_at(&self.input, member, &self.limits, at, out)
             }
-            Run::Held { index, offset: base } => {
-                let held = self.catalog.held.get(index as usize);
+            Run::Inline { index, offset: base } => {
+                let inline = self.catalog.inline_data.get(index as usize);
                 let start = usize::try_from(base.saturating_add(offset)).ok();
-                let bytes = held.and_then(|all| all.get(start?..start?.checked_add(out.len())?));
+                let bytes = inline.and_then(|all| all.get(start?..start?.checked_add(out.len())?));
                 out.copy_from_slice(bytes.ok_or_else(|| self.missing(tensor))?);
                 Ok(())
             }
@@ -137,7 +137,7 @@ impl Source {
     }
 }
 
-/// Turns the bytes inside elements or blocks.
+/// Reverses the bytes inside elements or blocks.
 pub(super) fn swap(swap: Swap, out: &mut [u8]) {
     match swap {
         Swap::None => {}

@@ -12,7 +12,7 @@ pub(super) struct Side {
     pub(super) to: usize,
 }
 
-/// Elements to a side of a square that is turned at a time.
+/// Elements along the side of a square that is transposed at a time.
 const SQUARE: usize = 64;
 
 /// Copies all elements that some dimensions, all with at least one index, have.
@@ -42,7 +42,7 @@ fn copy_units<const UNIT: usize>(sides: &[Side], from: &[u8], to: &mut [u8]) {
     let mut rest: SmallVec<[Side; 8]> = sides.iter().filter(|s| s.count > 1).copied().collect();
     let one = Side { count: 1, from: 1, to: 1 };
     let across = take_smallest(&mut rest, |side| side.to).unwrap_or(one);
-    // What lies closest where it is read, unless that is the one already.
+    // The dimension with the smallest step where it is read, unless that is the same one.
     let closest = rest.iter().map(|side| side.from).filter(|&step| step > 0).min();
     let down = match closest.filter(|&step| across.from == 0 || step < across.from) {
         Some(step) => take_smallest(&mut rest, |side| usize::from(side.from != step)),
@@ -69,7 +69,7 @@ fn take_smallest(sides: &mut SmallVec<[Side; 8]>, step: impl Fn(&Side) -> usize)
     Some(sides.remove(at))
 }
 
-/// Two dimensions: `across` is the one that lies closest where it is written.
+/// Two dimensions: `across` is the one with the smallest step where it is written.
 fn plane<const UNIT: usize>(down: Side, across: Side, from: &[[u8; UNIT]], to: &mut [[u8; UNIT]]) {
     if across.from == 1 && across.to == 1 {
         for row in 0..down.count {
@@ -109,7 +109,7 @@ fn square<const UNIT: usize>(down: Side, across: Side, from: &[[u8; UNIT]], to: 
     }
 }
 
-/// Turns elements as numbers of their size, where they lie in memory as those must.
+/// Transposes elements as numbers of their size; false if they are not aligned as those must be.
 fn turn<T: Number + bytemuck::Pod>(sides: Sides, from: &[u8], to: &mut [u8]) -> bool {
     match (bytemuck::try_cast_slice::<u8, T>(from), bytemuck::try_cast_slice_mut::<u8, T>(to)) {
         (Ok(from), Ok(to)) => {

@@ -83,7 +83,7 @@ fn tiles_that_come_nearly_in_order_are_inflated_once() {
 #[test]
 fn threads_that_go_back_inflate_a_member_once_more() {
     const TILE: usize = 64 << 10;
-    // The first is set aside as it is passed over, the second takes a file.
+    // The first is kept as it is skipped, the second takes a file.
     for (tiles, begun) in [(40, 1), (100, 2)] {
         let bytes = contents(tiles * TILE);
         let source = source(&[(&bytes, bytes.len() as u64)], Limits::default());
@@ -107,7 +107,7 @@ fn threads_that_go_back_inflate_a_member_once_more() {
 }
 
 #[test]
-fn a_small_member_is_held_when_it_is_read_again() {
+fn a_small_member_is_kept_in_memory_when_it_is_read_again() {
     let bytes = contents(1 << 20);
     let source = source(&[(&bytes, 1 << 20)], Limits::default());
     for _ in 0..3 {
@@ -133,7 +133,7 @@ fn several_members_are_kept_where_workers_meet() {
             }
         }
     }
-    // What is passed over is set aside, but served once only: each is inflated again, once.
+    // Skipped bytes are kept, but served only once: each is inflated again, once.
     assert_eq!(source.members.begun(), 12);
     assert!(source.members.spooled() <= 2);
 }

@@ -8,7 +8,7 @@ use super::ReadPattern;
 
 pub(super) use super::unix::*;
 
-/// The system watches how a file is read and needs no telling.
+/// The system detects read patterns by itself.
 pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
 
 pub(super) fn peak_memory() -> Option<u64> {

@@ -1,8 +1,8 @@
 //! What differs from one operating system to the next.
 //!
 //! Each system has a file with the same functions, so that nothing outside this folder asks which
-//! system it runs on. ReadPattern and free space are best effort: a system that cannot say or do it
-//! answers `None` or does nothing.
+//! system it runs on. Read patterns and free space are best effort: where a system has no such
+//! call, the function returns `None` or does nothing.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -31,9 +31,9 @@ use memmap2::Mmap;
 pub enum ReadPattern {
     /// Here and there: only what is asked for.
     Random,
-    /// As the system thinks best.
+    /// The system decides.
     Normal,
-    /// From front to back: far ahead.
+    /// From front to back: read far ahead.
     Sequential,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn write_file_at(file: &File, mut bytes: &[u8], mut offset: u64) -> i
     Ok(())
 }
 
-/// ReadPattern is given where a file is opened here, and cannot change afterwards.
+/// Windows takes such advice only when a file is opened.
 pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
 
 /// Maps take no advice here.

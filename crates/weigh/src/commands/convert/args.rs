@@ -41,13 +41,13 @@ pub(crate) struct Convert {
     pub(crate) verify: bool,
 
     #[command(flatten)]
-    pub(crate) wishes: Wishes,
+    pub(crate) output_args: OutputArgs,
 }
 
 // What an output is made with, and checked with. No doc comment: clap would take it for the help
 // of the whole command.
 #[derive(ClapArgs)]
-pub(crate) struct Wishes {
+pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FORMAT", help = format_help())]
     to: Option<String>,
 
@@ -90,7 +90,7 @@ pub(crate) struct Wishes {
     pub(crate) open: Open,
 }
 
-impl Wishes {
+impl OutputArgs {
     /// The options as the library takes them.
     pub(crate) fn options(&self, output: &PathBuf) -> ConvertOptions {
         let mut options = ConvertOptions::new(output)

@@ -16,7 +16,7 @@ use crate::terminal;
 mod args;
 mod render;
 
-pub(crate) use args::{Convert, Wishes};
+pub(crate) use args::{Convert, OutputArgs};
 pub(super) use render::plan_line;
 
 /// What is to be done, and how its outcome is checked.
@@ -55,7 +55,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
             .hint("write a file, or use `weigh verify` where it ends up"));
     }
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
-    let opener = args.wishes.open.options(FileAccess::Read);
+    let opener = args.output_args.open.options(FileAccess::Read);
     let model = match args.model.as_os_str() == "-" {
         true => {
             refuse_own_input(&args.output)?;
@@ -65,14 +65,14 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
     };
     stop.begin();
     let options = args
-        .wishes
+        .output_args
         .options(&args.output)
         .force(args.force)
         .dry_run(args.dry_run)
         .resume(args.resume)
         .cancel(stop.asked.clone());
     let mut conversion = (verb.plan)(&model, &options)?;
-    let bar = match args.wishes.report.quiet || args.dry_run {
+    let bar = match args.output_args.report.quiet || args.dry_run {
         true => None,
         false => progress::bar(&conversion),
     };
@@ -138,7 +138,7 @@ fn after_show(args: &Convert, shown: io::Result<()>, outcome: Outcome) -> Outcom
 }
 
 fn show(args: &Convert, done: &Done) -> io::Result<()> {
-    if args.wishes.report.quiet {
+    if args.output_args.report.quiet {
         return Ok(());
     }
     if is_stream(args) {
@@ -156,10 +156,10 @@ fn write(
     done: &Done,
     width: Option<usize>,
 ) -> io::Result<()> {
-    if args.wishes.report.json {
+    if args.output_args.report.json {
         return pages::json(out, done);
     }
-    let page = Page { width, verbose: args.wishes.report.verbose };
+    let page = Page { width, verbose: args.output_args.report.verbose };
     render::write(out, &page, &done.written, args.dry_run)?;
     match &done.verified {
         Some(verified) => super::verify::write(out, &page, verified),

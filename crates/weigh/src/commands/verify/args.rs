@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use crate::args::EXIT_CODES;
-use crate::commands::convert::Wishes;
+use crate::commands::convert::OutputArgs;
 
 #[derive(ClapArgs)]
 #[command(after_help = EXIT_CODES)]
@@ -23,5 +23,5 @@ pub(crate) struct Verify {
     pub(crate) dequantized: bool,
 
     #[command(flatten)]
-    pub(crate) wishes: Wishes,
+    pub(crate) output_args: OutputArgs,
 }

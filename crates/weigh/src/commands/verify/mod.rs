@@ -28,14 +28,14 @@ pub(super) fn run(args: &Verify) -> Outcome {
 }
 
 fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
-    let opener = args.wishes.open.options(FileAccess::Read);
+    let opener = args.output_args.open.options(FileAccess::Read);
     let model = opener.open(&args.against)?;
     // What answers a question about the model is no question of the output.
     let output = weighbridge::OpenOptions::new().access(FileAccess::Read).open(&args.output)?;
     stop.begin();
-    let mut options = args.wishes.options(&args.output).cancel(stop.asked.clone());
+    let mut options = args.output_args.options(&args.output).cancel(stop.asked.clone());
     let bytes = output.sources().iter().map(weighbridge::Source::file_bytes).sum();
-    let bar = if args.wishes.report.quiet { None } else { progress::bar_of(bytes) };
+    let bar = if args.output_args.report.quiet { None } else { progress::bar_of(bytes) };
     if let Some(bar) = &bar {
         options = options.progress(progress::heard_by(bar));
     }
@@ -50,11 +50,11 @@ fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
 }
 
 fn show(args: &Verify, report: &VerifyReport) -> io::Result<()> {
-    if args.wishes.report.quiet {
+    if args.output_args.report.quiet {
         return Ok(());
     }
-    let page = Page::on_terminal(args.wishes.report.verbose);
-    terminal::print(|out| match args.wishes.report.json {
+    let page = Page::on_terminal(args.output_args.report.verbose);
+    terminal::print(|out| match args.output_args.report.json {
         true => pages::json(out, report),
         false => render::write(out, &page, report),
     })

@@ -7,7 +7,7 @@ use crate::text::escaped;
 
 use super::metadata::Read;
 
-/// Hands the metadata over, with what is worth saying about it.
+/// Puts the metadata into the catalog, with notes about it.
 pub(super) fn take_metadata(read: Read, catalog: &mut Catalog) {
     catalog.metadata = read.metadata;
     catalog.findings.extend(read.finding);
@@ -30,7 +30,8 @@ pub(super) fn tensors(catalog: &mut Catalog) {
     );
     for tensor in &catalog.tensors {
         if !names.insert(&*tensor.name) {
-            let message = "the name occurs twice in the index, so values by this name are a guess";
+            let message =
+                "the index lists this name twice; there is no telling which of the two is meant";
             findings.push(Finding::of(&tensor.name, "duplicate-name", message));
         }
     }

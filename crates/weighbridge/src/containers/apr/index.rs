@@ -35,7 +35,7 @@ pub(super) struct Span {
     pub(super) old_types: bool,
 }
 
-/// What was seen on the way.
+/// What was noticed while reading.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) end: u64,
@@ -70,7 +70,7 @@ pub(super) fn read(
         let name: Box<str> = String::from_utf8_lossy(&raw).into();
         if name.as_bytes() != raw {
             let message =
-                format!("its name at byte {at} is not UTF-8; what cannot be read is replaced");
+                format!("its name at byte {at} is not UTF-8; invalid characters are replaced");
             catalog.findings.push(Finding::of(&name, "name-encoding", message));
         }
         if raw.len() == NAME_CUT {
@@ -170,7 +170,7 @@ pub(super) fn listed(
 ) -> TensorInfo {
     let start = data.checked_add(offset).filter(|start| start.checked_add(bytes).is_some());
     if start.is_none() {
-        let message = format!("its offset {offset} and size {bytes} lead beyond any file");
+        let message = format!("its offset {offset} and size {bytes} are too large for any file");
         problem = Some(("out-of-bounds", message));
     }
     if let Some((kind, message)) = &problem {

@@ -31,14 +31,14 @@ const RECORD: u64 = (size_of::<TensorInfo>() + size_of::<Entry>() + size_of::<Fi
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut cursor = Cursor::new(input, 4, Endian::Little);
     let len = u64::from(cursor.u32("the length of the metadata")?);
-    let json = input.cow(8, len, budget, "the metadata")?;
+    let json = input.bytes(8, len, budget, "the metadata")?;
     let mut catalog = Catalog::default();
     checks::take_metadata(metadata::read(&json, 8, budget)?, &mut catalog);
     cursor.skip(len, "the metadata")?;
     let count = cursor.u32("the number of tensors")?;
     let len = u64::from(cursor.u32("the length of the index")?);
     let start = cursor.position();
-    let json = input.cow(start, len, budget, "the tensor index")?;
+    let json = input.bytes(start, len, budget, "the tensor index")?;
     let data = start.saturating_add(len);
     read(&json, start, data, budget, &mut catalog)?;
     catalog.detail = Some("APR1, JSON index".to_owned());
@@ -143,9 +143,8 @@ impl Entry {
             }
             None => {
                 let message = match dtype.as_str() {
-                    "json" => {
-                        "all weights of the model are one JSON text, which is not read".to_owned()
-                    }
+                    "json" => "all weights of the model are one JSON text, which cannot be read"
+                        .to_owned(),
                     _ => format!("type `{}` is not known to this version", escaped(&dtype)),
                 };
                 (StoredType::opaque(dtype), Some(("unknown-type", message)))

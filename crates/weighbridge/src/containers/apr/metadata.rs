@@ -60,7 +60,7 @@ pub(super) fn array(
 ) -> Result<Vec<Value>> {
     let outside = || Error::usage("no such array in this file's metadata").at(array.offset);
     let len = end.checked_sub(array.offset).ok_or_else(outside)?;
-    let json = input.cow(array.offset, len, budget, "a metadata array")?;
+    let json = input.bytes(array.offset, len, budget, "a metadata array")?;
     let mut failure = None;
     let tree = Tree { budget, depth: 0, failure: &mut failure };
     let value = tree.deserialize(&mut serde_json::Deserializer::from_slice(&json));

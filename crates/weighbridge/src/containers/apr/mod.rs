@@ -113,8 +113,10 @@ fn version_of(input: &Input) -> Result<Version> {
     input.read_at(0, &mut magic)?;
     Version::of(magic).ok_or_else(|| {
         let [.., last] = magic;
-        Error::unsupported(format!("an APR file of an unknown kind: its magic ends in {last:#04x}"))
-            .at(3)
-            .hint("known are `APR\\0`, `APR2`, `APR1`, `APRN` and `APRT`")
+        Error::unsupported(format!(
+            "an APR file of an unknown kind: its magic number ends in {last:#04x}"
+        ))
+        .at(3)
+        .hint("the known kinds begin with `APR\\0`, `APR2`, `APR1`, `APRN` and `APRT`")
     })
 }

@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         for _ in 0..len {
             let key = match self.value(inner)? {
                 Value::Text(text) => text,
-                // Spelled out inside one another, such keys would double with every level.
+                // As text inside one another, such keys would double in length with every level.
                 Value::List(_) | Value::Map(_) => {
                     return Err(Error::malformed("a key of the metadata is a list or a map"));
                 }

@@ -71,7 +71,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
 }
 
 fn read_metadata(input: &Input, len: u64, budget: &Budget, catalog: &mut Catalog) -> Result<()> {
-    let bytes = input.cow(HEADER, len, budget, "the metadata")?;
+    let bytes = input.bytes(HEADER, len, budget, "the metadata")?;
     let problem = match msgpack::value(&bytes, budget) {
         Ok(Value::Map(entries)) => {
             entries.into_iter().for_each(|(key, value)| catalog.metadata.push(key, value));
@@ -105,7 +105,7 @@ fn compression_name(compression: u8, unpacked: u32) -> String {
         1 => format!("zstd (level 3) of {unpacked}"),
         2 => format!("zstd (level 19) of {unpacked}"),
         3 => format!("lz4 of {unpacked}"),
-        other => format!("in the unknown compression {other}"),
+        other => format!("in an unknown compression (number {other})"),
     }
 }
 

@@ -39,8 +39,8 @@ struct Header {
     metadata_len: u64,
     index: u64,
     data: u64,
-    stored_sum: u32,
-    sum: u32,
+    stored_checksum: u32,
+    checksum: u32,
 }
 
 impl Header {
@@ -51,9 +51,9 @@ impl Header {
     }
 
     fn of(bytes: &[u8; HEADER]) -> Self {
-        let mut sum = crc32fast::Hasher::new();
-        sum.update(bytes.get(..40).unwrap_or_default());
-        sum.update(bytes.get(44..).unwrap_or_default());
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(bytes.get(..40).unwrap_or_default());
+        checksum.update(bytes.get(44..).unwrap_or_default());
         let [_, _, _, _, major, minor, ..] = *bytes;
         Self {
             version: (major, minor),
@@ -63,14 +63,14 @@ impl Header {
             metadata_len: u32::from_le_bytes(field(bytes, 20)).into(),
             index: u64::from_le_bytes(field(bytes, 24)),
             data: u64::from_le_bytes(field(bytes, 32)),
-            stored_sum: u32::from_le_bytes(field(bytes, 40)),
-            sum: sum.finalize(),
+            stored_checksum: u32::from_le_bytes(field(bytes, 40)),
+            checksum: checksum.finalize(),
         }
     }
 
     /// One writer leaves the checksum at zero.
-    fn has_no_sum(&self) -> bool {
-        self.stored_sum == 0 && self.sum != 0
+    fn has_no_checksum(&self) -> bool {
+        self.stored_checksum == 0 && self.checksum != 0
     }
 }
 
@@ -86,13 +86,13 @@ pub(super) fn open(input: &Input, budget: &Budget, old: bool) -> Result<Catalog>
     check_header(&header, &mut catalog);
     if header.flags & COLUMN_MAJOR != 0 {
         return Err(Error::unsupported(
-            "the file says its tensors are column-major, which APR readers must refuse",
+            "the file says that its tensors are column-major, which the format forbids",
         )
         .at(6)
         .hint("write it again with a current version of aprender"));
     }
     check_compression(input, &header, &mut catalog)?;
-    let json = input.cow(header.metadata, header.metadata_len, budget, "the metadata")?;
+    let json = input.bytes(header.metadata, header.metadata_len, budget, "the metadata")?;
     checks::take_metadata(metadata::read(&json, header.metadata, budget)?, &mut catalog);
     note_flags(&header, &mut catalog);
     let kind = read_index(input, &header, old, budget, &mut catalog)?;
@@ -111,7 +111,7 @@ pub(super) fn metadata_end(input: &Input) -> Result<u64> {
 }
 
 /// A compressed `APR1` file begins like a version 2 file: magic, compression, u32 length, data.
-/// Its data gives it away: LZ4 repeats the length, zstd has a magic of its own.
+/// Its data tells: LZ4 repeats the length, zstd has a magic of its own.
 fn refuse_wrapper(input: &Input) -> Result<()> {
     let head = input.head(HEADER)?;
     let Some([_, _, _, 0, method, a, b, c, d, data @ ..]) = head.first_chunk::<13>() else {
@@ -124,9 +124,11 @@ fn refuse_wrapper(input: &Input) -> Result<()> {
     };
     let header = head.first_chunk::<HEADER>().map(Header::of);
     match header {
-        Some(header) if header.sum == header.stored_sum || header.metadata == ALIGN => Ok(()),
+        Some(header) if header.checksum == header.stored_checksum || header.metadata == ALIGN => {
+            Ok(())
+        }
         _ => Err(Error::unsupported(format!(
-            "an APR1 file compressed as a whole with {name}, which is not read"
+            "an APR1 file compressed as a whole with {name}, which cannot be read"
         ))
         .at(4)
         .hint("decompress it with the version of aprender that wrote it (0.25)")),
@@ -134,14 +136,14 @@ fn refuse_wrapper(input: &Input) -> Result<()> {
 }
 
 fn check_header(header: &Header, catalog: &mut Catalog) {
-    if header.has_no_sum() {
+    if header.has_no_checksum() {
         catalog.notes.push(
             "the header has no checksum (it is zero), as in files written by realizar".to_owned(),
         );
-    } else if header.sum != header.stored_sum {
+    } else if header.checksum != header.stored_checksum {
         let message = format!(
-            "the header's checksum is {:08x}, its bytes give {:08x}: the header was damaged or edited",
-            header.stored_sum, header.sum
+            "the header's checksum is {:08x}, but its bytes give {:08x}: the header was damaged or edited",
+            header.stored_checksum, header.checksum
         );
         catalog.findings.push(Finding::general("checksum", message));
     }
@@ -151,7 +153,10 @@ fn check_header(header: &Header, catalog: &mut Catalog) {
         catalog.findings.push(Finding::general("version", message));
     }
     if !header.data.is_multiple_of(ALIGN) {
-        catalog.notes.push(format!("the data starts at byte {}, no multiple of 64", header.data));
+        catalog.notes.push(format!(
+            "the data starts at byte {}, which is not a multiple of 64",
+            header.data
+        ));
     }
 }
 
@@ -169,7 +174,7 @@ fn check_compression(input: &Input, header: &Header, catalog: &mut Catalog) -> R
         || (input.read_at(header.metadata, &mut first).is_ok() && first == *b"{");
     if !raw {
         return Err(Error::unsupported(format!(
-            "all that follows the header is compressed with {name}, which is not read"
+            "all that follows the header is compressed with {name}, which cannot be read"
         ))
         .at(HEADER as u64)
         .hint("write it again without compression"));
@@ -221,7 +226,7 @@ fn read_index(
 ) -> Result<&'static str> {
     if is_json_index(input, header) {
         let len = header.data.saturating_sub(header.index);
-        let json = input.cow(header.index, len, budget, "the tensor index")?;
+        let json = input.bytes(header.index, len, budget, "the tensor index")?;
         let used = json_index::read(&json, header.index, header.data, budget, catalog)?;
         note_index_end(header.index.saturating_add(used), header, catalog);
         return Ok(", JSON index");
@@ -249,7 +254,7 @@ fn is_json_index(input: &Input, header: &Header) -> bool {
 fn note_index_end(end: u64, header: &Header, catalog: &mut Catalog) {
     if end > header.data {
         let message = format!(
-            "the tensor index ends at byte {end}, but the data is said to start before, at byte {}",
+            "the tensor index ends at byte {end}, but the header says that the data starts at byte {}",
             header.data
         );
         catalog.findings.push(Finding::general("overlap", message));
@@ -259,10 +264,10 @@ fn note_index_end(end: u64, header: &Header, catalog: &mut Catalog) {
 fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
     if let Some(name) = &seen.unsorted {
         let message = format!(
-            "the tensor index is not sorted by name, from `{}` on; the format's own reader refuses that",
+            "the tensor index is not sorted by name, from `{}` on; the format's own reader refuses such files",
             crate::text::escaped(name)
         );
-        match header.has_no_sum() {
+        match header.has_no_checksum() {
             true => catalog.notes.push(message),
             false => catalog.findings.push(Finding::general("unsorted", message)),
         }
@@ -277,7 +282,7 @@ fn note_index(seen: &index::Seen, header: &Header, catalog: &mut Catalog) {
         let also = match (id, &**name) {
             (8, "APR_Q4") => "; some writers meant Q4_K by it, which can have the same size",
             (9, "APR_Q8") => {
-                "; elsewhere it means Q8_1, which has another size but for 32 elements"
+                "; elsewhere it means Q8_1, which has another size except for 32 elements"
             }
             _ => "",
         };

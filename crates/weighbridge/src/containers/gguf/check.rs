@@ -40,7 +40,7 @@ pub(super) fn report(found: &mut Vec<Finding>, budget: &Budget, finding: Finding
     Ok(())
 }
 
-/// Two tensors of one name would make every lookup a guess.
+/// With two tensors of one name, a lookup could return either.
 fn check_names(catalog: &Catalog) -> Result<()> {
     let hasher = foldhash::fast::RandomState::default();
     let mut names = HashSet::with_capacity_and_hasher(catalog.tensors.len(), hasher);
@@ -119,7 +119,7 @@ fn note_forks(catalog: &mut Catalog) {
     }
 }
 
-/// Padding after the last tensor may be missing or there; more than that is worth a word.
+/// Padding after the last tensor may be missing or there; more than that is noted.
 fn note_trailing(catalog: &mut Catalog, len: u64, alignment: u64) {
     let end = catalog.declared_len.unwrap_or(len);
     let padded = end.checked_next_multiple_of(alignment).unwrap_or(end);

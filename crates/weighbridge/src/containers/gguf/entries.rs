@@ -183,8 +183,8 @@ pub(super) fn elements(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Vec<
     list(reader, kind, array.len, 1)
 }
 
-/// The bytes of an array as a file of today has them: its kind, its length, its elements; nothing
-/// where an old or a big-endian file has them otherwise.
+/// The bytes of an array as a file of today has them: its kind, its length, its elements; `None`
+/// for an old or big-endian file, which stores them differently.
 pub(super) fn raw(reader: &mut Reader<'_>, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
     const WHAT: &str = "a metadata array";
     let kind = Kind::from_name(&array.element);

@@ -1,4 +1,4 @@
-//! The header's own words: lengths as wide as the version has them, strings, value types.
+//! The building blocks of the header: lengths as wide as the version has them, strings, value types.
 
 use crate::cursor::{Cursor, Endian, Prefix};
 use crate::error::{Error, Result};
@@ -8,11 +8,11 @@ use crate::limits::Budget;
 /// The first bytes of every file.
 pub(super) const MAGIC: &[u8] = b"GGUF";
 
-/// A cursor that knows the version and the byte order, and keeps the account.
+/// A cursor that knows the version and the byte order, and charges the budget.
 pub(super) struct Reader<'a> {
     /// Where it is.
     pub(super) cursor: Cursor<'a>,
-    /// What may be spent.
+    /// What is charged.
     pub(super) budget: &'a Budget,
     version: u32,
     file_len: Option<u64>,
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string, charged to the account. What is not UTF-8 becomes replacement characters.
+    /// A string, charged to the budget. What is not UTF-8 becomes replacement characters.
     pub(super) fn string(&mut self, what: &str) -> Result<Box<str>> {
         let len = self.length(what)?;
         self.cursor.expect(len, what)?;
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes sure that `count` things of at least `least` bytes can follow at all.
+    /// An error if the file is too short for `count` items of at least `least` bytes.
     pub(super) fn expect_items(&self, count: u64, least: u64, what: &str) -> Result<()> {
         self.cursor.expect(count.saturating_mul(least), what)
     }

@@ -29,7 +29,7 @@ pub(super) fn read(
     reader.budget.items(count, WHAT)?;
     reader.budget.charge(count.saturating_mul(RECORD), WHAT)?;
     let mut list = List { dialect: Dialect::of(&catalog.metadata), unknown: Vec::new() };
-    // A stream's length is not known, so its count is not believed.
+    // A stream's length is not known, so its count cannot be checked.
     catalog.tensors.reserve(usize::try_from(count).unwrap_or(0).min(4096));
     for _ in 0..count {
         let name = reader.string("a tensor's name")?;
@@ -37,7 +37,7 @@ pub(super) fn read(
     }
     let data_start =
         reader.cursor.position().checked_next_multiple_of(alignment).ok_or_else(|| {
-            Error::malformed(format!("alignment {alignment} leads past all files"))
+            Error::malformed(format!("alignment {alignment} is too large for any file"))
         })?;
     place(catalog, data_start)?;
     fill_unknown(catalog, &list.unknown, reader.file_len());
@@ -96,7 +96,9 @@ impl List {
 fn shape(reader: &mut Reader<'_>) -> Result<Shape> {
     let rank = reader.cursor.u32("a tensor's rank")?;
     if rank > MAX_RANK {
-        return Err(Error::malformed(format!("{rank} dimensions, at most {MAX_RANK} are read")));
+        return Err(Error::malformed(format!(
+            "it has {rank} dimensions, at most {MAX_RANK} can be read"
+        )));
     }
     let mut shape = Shape::new();
     for _ in 0..rank {

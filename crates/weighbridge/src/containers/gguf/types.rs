@@ -30,7 +30,7 @@ pub(super) struct Resolved {
 pub(super) enum Size {
     /// Exactly this many bytes.
     Bytes(u64),
-    /// Nobody knows; it ends where the next one starts. With the reason.
+    /// Unknown, with the reason; the tensor is taken to end where the next one starts.
     Unknown(String),
     /// The shape does not go with the type. With the reason.
     BadShape(String),
@@ -127,7 +127,7 @@ fn blocks(block: &'static Block, extent: Extent, endian: Endian) -> Resolved {
             false => Swap::None,
         },
         refused: (big && !known).then(|| {
-            format!("how a big-endian file orders the bytes of {} blocks is not known", block.name)
+            format!("the byte order of {} blocks in a big-endian file is not known", block.name)
         }),
     }
 }
@@ -146,7 +146,7 @@ fn block_size(
         Some(bytes) => Size::Bytes(bytes),
         None if extent.columns.checked_rem(length.into()) == Some(0) => Size::TooLarge,
         None => Size::BadShape(format!(
-            "{name} comes in blocks of {length}, its rows have {} elements",
+            "{name} has blocks of {length} elements, but its rows have {}",
             extent.columns
         )),
     }
@@ -156,7 +156,7 @@ fn block_size(
 fn fork(id: u32, extent: Extent, dialect: Dialect) -> Option<Resolved> {
     let unsized_type = |name: &str| {
         let reason =
-            format!("{name} is BitNet's own and laid out by tuning that is not in the file");
+            format!("{name} is BitNet's own; its layout depends on tuning that is not in the file");
         opaque(name.to_owned(), Size::Unknown(reason))
     };
     Some(match id {
@@ -172,7 +172,7 @@ fn fork(id: u32, extent: Extent, dialect: Dialect) -> Option<Resolved> {
             let size = match extent.elements % 4 {
                 0 => bytes.map_or(Size::TooLarge, Size::Bytes),
                 _ => Size::BadShape(format!(
-                    "I2_S packs by four, it has {} elements",
+                    "I2_S packs four elements to a byte, but it has {} elements",
                     extent.elements
                 )),
             };
@@ -194,7 +194,9 @@ fn unknown(id: u32) -> String {
         4 | 5 => format!("type {id} was removed from ggml before GGUF existed"),
         36..=38 => format!("type {id} was removed from ggml; only BitNet files reuse it"),
         202..=399 => {
-            format!("type {id} is not known; ik_llama.cpp interleaves rows with such types")
+            format!(
+                "type {id} is not known; ik_llama.cpp uses such numbers for types with interleaved rows"
+            )
         }
         _ => format!("type {id} is not known to this version"),
     }

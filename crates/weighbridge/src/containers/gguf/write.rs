@@ -15,10 +15,10 @@ use crate::error::{Error, Result};
 use super::reader::{Kind, MAGIC};
 use super::{Gguf, types};
 
-/// ggml keeps names in so many bytes, a zero at their end included.
+/// ggml's buffer for a name, with the zero at its end.
 const MAX_NAME: usize = 64;
 
-/// ggml's dimensions.
+/// The most dimensions ggml reads.
 const MAX_RANK: usize = 4;
 
 /// What ggml aligns to, unless a file says otherwise.
@@ -36,15 +36,15 @@ impl Writer for Gguf {
             return Some(writing::no_type(tensor, "GGUF"));
         }
         if tensor.name.contains('\0') {
-            return Some("its name holds a zero byte, where ggml ends names".to_owned());
+            return Some("its name contains a zero byte, which ggml does not allow".to_owned());
         }
         if tensor.name.len() >= MAX_NAME {
             let (len, most) = (tensor.name.len(), MAX_NAME - 1);
-            return Some(format!("its name has {len} bytes, ggml reads names of at most {most}"));
+            return Some(format!("its name has {len} bytes, ggml reads at most {most}"));
         }
         if tensor.shape.len() > MAX_RANK {
             let rank = tensor.shape.len();
-            return Some(format!("it has {rank} dimensions, ggml has at most {MAX_RANK}"));
+            return Some(format!("it has {rank} dimensions, ggml reads at most {MAX_RANK}"));
         }
         None
     }
@@ -59,7 +59,7 @@ impl Writer for Gguf {
         tensors: &[Planned<'_>],
         kept: bool,
     ) -> Result<Entries> {
-        // Which part of a split a file was does not hold for the new one.
+        // Split entries of the source do not hold for the output.
         entries.retain(|(key, _)| !key.starts_with("split."));
         let most = most_common(tensors);
         let is_block = matches!(most, Some(StoredType::Block(_)));
@@ -72,14 +72,14 @@ impl Writer for Gguf {
             return Ok(entries);
         }
         let said = entries.iter().position(|(key, _)| key == FILE_TYPE);
-        // Mixtures have numbers of their own, which only whoever quantized knows.
+        // Mixtures of types have numbers of their own, which cannot be derived from the tensors.
         if !(is_block && said.is_some())
             && let Some(number) = most.and_then(file_type)
         {
-            let held = MetadataValue::Value(Value::Unsigned(32, number));
+            let file_type = MetadataValue::Value(Value::Unsigned(32, number));
             match said.and_then(|at| entries.get_mut(at)) {
-                Some(entry) => entry.1 = held,
-                None => entries.push((FILE_TYPE.to_owned(), held)),
+                Some(entry) => entry.1 = file_type,
+                None => entries.push((FILE_TYPE.to_owned(), file_type)),
             }
         }
         if !tensors.iter().any(|tensor| matches!(tensor.stored, StoredType::Block(_))) {
@@ -89,7 +89,7 @@ impl Writer for Gguf {
     }
 
     fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
-        writing::refuse_twins(tensors)?;
+        writing::refuse_duplicates(tensors)?;
         let own = own_entries(context);
         let alignment = alignment(own)?;
         let (mut places, mut end) = (Vec::with_capacity(tensors.len()), 0u64);
@@ -97,7 +97,7 @@ impl Writer for Gguf {
             places.push(end);
             let next = end_of(end, tensor)?.checked_next_multiple_of(alignment);
             end =
-                next.ok_or_else(|| Error::limit("the file would be longer than a file can be"))?;
+                next.ok_or_else(|| Error::limit("the file would be too long for any file system"))?;
         }
         let mut header = header(tensors, &places, context)?;
         let start = (header.len() as u64).next_multiple_of(alignment);
@@ -186,7 +186,7 @@ fn file_type(stored: &StoredType) -> Option<u64> {
 
 fn alignment(metadata: &[(String, MetadataValue)]) -> Result<u64> {
     let said = metadata.iter().find(|(key, _)| key == "general.alignment");
-    let Some(value) = said.and_then(|(_, held)| held.value()) else { return Ok(ALIGNMENT) };
+    let Some(value) = said.and_then(|(_, entry)| entry.value()) else { return Ok(ALIGNMENT) };
     match value {
         Value::Unsigned(32, number) if number.is_power_of_two() && *number >= 8 => Ok(*number),
         _ => Err(Error::usage(
@@ -201,9 +201,9 @@ fn header(tensors: &[Planned<'_>], places: &[u64], context: &FileContext<'_>) ->
     out.extend((tensors.len() as u64).to_le_bytes());
     let (own, split) = (own_entries(context), split_entries(context)?);
     out.extend((own.len().saturating_add(split.len()) as u64).to_le_bytes());
-    for (key, held) in own.iter().chain(&split) {
+    for (key, entry) in own.iter().chain(&split) {
         text(&mut out, key);
-        match held {
+        match entry {
             MetadataValue::Value(single) => value(&mut out, single),
             MetadataValue::Raw(bytes) => {
                 out.extend(Kind::Array.number().to_le_bytes());
@@ -231,7 +231,7 @@ fn own_entries<'a>(context: &FileContext<'a>) -> &'a [(String, MetadataValue)] {
     if context.part.0 == 0 { context.metadata } else { &[] }
 }
 
-/// Which part of a split this is; nothing for a file of its own.
+/// Which part of a split this is; no entries for a single file.
 fn split_entries(context: &FileContext<'_>) -> Result<Entries> {
     let (index, count) = context.part;
     if count < 2 {
@@ -272,8 +272,8 @@ fn kind(value: &Value) -> Kind {
     }
 }
 
-/// Whether values can stand in one array: all of one kind, which is no array, as ggml has none of
-/// those; and not so few that there is none.
+/// Whether values can be written as one array: at least one, all of one kind, and none an array
+/// itself, since ggml has no nested arrays.
 fn is_array(values: &[Value]) -> bool {
     let first = values.first().map(kind).filter(|kind| *kind != Kind::Array);
     first.is_some() && values.iter().all(|value| Some(kind(value)) == first)

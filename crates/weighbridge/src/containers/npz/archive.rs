@@ -9,7 +9,7 @@ use crate::text::shortened;
 
 use super::super::zip::{Archive, Member, Method};
 use super::Recognition;
-use super::array::{self, Room};
+use super::array::{self, Storage};
 use super::header::{self, Header, MAGIC, Parsed, USUAL};
 
 /// How many members are looked into to recognise an archive whose names say nothing.
@@ -43,7 +43,7 @@ pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {
     let mut archive = Archive::open(input, budget)?;
     let mut list = List::default();
     archive.report(&mut list.catalog);
-    // Each is charged when it is taken up, so not all of the memory is asked for at once.
+    // Each array is charged when it is added, so the memory is not reserved all at once.
     list.catalog.tensors.reserve(archive.members().len().min(1024));
     for member in archive.members().iter().filter(|member| !archive.is_hidden(member)) {
         list.add(&archive, member, budget)?;
@@ -80,7 +80,7 @@ impl List {
         let claims = archive.name(member).ends_with(".npy");
         let error = match read {
             Ok(Some(tensor)) => return array::push(&mut self.catalog, tensor, budget),
-            Ok(None) if claims => Error::malformed("it does not start like an NPY array"),
+            Ok(None) if claims => Error::malformed("it does not begin like an NPY array"),
             Ok(None) => return self.note_other(archive.name(member)),
             // Reading further members would fail the same way.
             Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
@@ -112,10 +112,10 @@ impl List {
         };
         let run = archive.run_of(member, &mut self.catalog)?;
         let bytes = (!member.is_incomplete()).then(|| member.size.saturating_sub(header.len));
-        let room = Room { run, bytes };
-        let mut tensor = array::tensor(name, &header, &room)?;
-        array::check_room(&tensor, &header, &room, &mut self.catalog);
-        self.check_member(&mut tensor, member, &room, budget);
+        let storage = Storage { run, bytes };
+        let mut tensor = array::tensor(name, &header, &storage)?;
+        array::check_length(&tensor, &header, &storage, &mut self.catalog);
+        self.check_member(&mut tensor, member, &storage, budget);
         self.assumed = self.assumed.saturating_add(usize::from(header.kind.assumed));
         Ok(Some(tensor))
     }
@@ -150,11 +150,11 @@ impl List {
         &mut self,
         tensor: &mut TensorInfo,
         member: &Member,
-        room: &Room,
+        storage: &Storage,
         budget: &Budget,
     ) {
         let findings = &mut self.catalog.findings;
-        if let Some(have) = room.bytes.filter(|have| *have < tensor.bytes) {
+        if let Some(have) = storage.bytes.filter(|have| *have < tensor.bytes) {
             let missing = tensor.bytes.saturating_sub(have);
             let message = format!(
                 "{missing} of its {} bytes are missing from its archive member",

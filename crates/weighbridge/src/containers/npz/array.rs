@@ -7,7 +7,7 @@ use crate::limits::Budget;
 use super::header::Header;
 
 /// Where the bytes behind a header are.
-pub(super) struct Room {
+pub(super) struct Storage {
     /// Where the header itself starts.
     pub(super) run: Run,
     /// Bytes behind the header, where that is known.
@@ -18,17 +18,17 @@ pub(super) struct Room {
 const RECORD: u64 = size_of::<TensorInfo>() as u64;
 
 /// The tensor a header describes.
-pub(super) fn tensor(name: &str, header: &Header, room: &Room) -> Result<TensorInfo> {
+pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<TensorInfo> {
     let too_large = || Error::malformed(format!("its shape {:?} is too large", &header.shape[..]));
     let elements = element_count(&header.shape).ok_or_else(too_large)?;
     let bytes = match header.kind.bytes {
         Some(width) => elements.checked_mul(width).ok_or_else(too_large)?,
         // A pickle or records: whatever is there.
-        None => room.bytes.unwrap_or(0),
+        None => storage.bytes.unwrap_or(0),
     };
     let width = header.kind.stored.element().map_or(1, crate::DType::swap_width);
     let place = Place {
-        run: shift(room.run, header.len).ok_or_else(too_large)?,
+        run: shift(storage.run, header.len).ok_or_else(too_large)?,
         order: order(header, elements).ok_or_else(too_large)?,
         swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
     };
@@ -46,7 +46,7 @@ fn shift(run: Run, by: u64) -> Option<Run> {
     Some(match run {
         Run::At(offset) => Run::At(offset.checked_add(by)?),
         Run::Inside { member, offset } => Run::Inside { member, offset: offset.checked_add(by)? },
-        other @ (Run::Held { .. } | Run::Nowhere) => other,
+        other @ (Run::Inline { .. } | Run::Nowhere) => other,
     })
 }
 
@@ -66,9 +66,14 @@ fn order(header: &Header, elements: u64) -> Option<Order> {
     Some(Order::Strided(strides))
 }
 
-/// Compares the length of an array with the room it has.
-pub(super) fn check_room(tensor: &TensorInfo, header: &Header, room: &Room, catalog: &mut Catalog) {
-    let (Some(_), Some(have)) = (header.kind.bytes, room.bytes) else {
+/// Compares the length of an array with the bytes that are there for it.
+pub(super) fn check_length(
+    tensor: &TensorInfo,
+    header: &Header,
+    storage: &Storage,
+    catalog: &mut Catalog,
+) {
+    let (Some(_), Some(have)) = (header.kind.bytes, storage.bytes) else {
         return;
     };
     let want = tensor.bytes;
@@ -78,7 +83,7 @@ pub(super) fn check_room(tensor: &TensorInfo, header: &Header, room: &Room, cata
     }
 }
 
-/// Takes up a tensor, charged.
+/// Adds a tensor to the catalog and charges for it.
 pub(super) fn push(catalog: &mut Catalog, tensor: TensorInfo, budget: &Budget) -> Result<()> {
     let what = "the list of arrays";
     budget.items(1, what)?;

@@ -44,7 +44,7 @@ pub(super) enum Parsed {
 /// from the magic.
 pub(super) fn parse(bytes: &[u8], budget: &Budget) -> Result<Parsed> {
     if !bytes.starts_with(MAGIC) {
-        return Err(Error::malformed("it does not start like an NPY array"));
+        return Err(Error::malformed("it does not begin like an NPY array"));
     }
     let Some(&[major, minor]) = bytes.get(6..8) else {
         return Ok(Parsed::Needs(12));

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Keys come in any order, with any spacing and either quote; Python 2 wrote long integers as
-//! `3L` and could put a `u` or `b` before a string. A structured type is a list of tuples, which
-//! is only passed over, its text being all that is ever shown of it.
+//! `3L` and could put a `u` or `b` before a string. A structured type is a list of tuples; it is
+//! skipped, and only its text is shown.
 
 use crate::catalog::Shape;
 use crate::error::{Error, Result};
@@ -55,9 +55,7 @@ impl<'a> Scanner<'a, '_> {
                 b"fortran_order" => fortran.replace(self.truth()?).is_some(),
                 b"shape" => shape.replace(self.shape()?).is_some(),
                 _ => {
-                    return Err(Error::malformed(
-                        "the array header has an entry it should not have",
-                    ));
+                    return Err(Error::malformed("the array header has an unknown entry"));
                 }
             };
             if repeated {
@@ -148,7 +146,7 @@ impl<'a> Scanner<'a, '_> {
         let start = self.at;
         loop {
             match self.peek() {
-                None => return Err(Error::malformed("a string of the array header has no end")),
+                None => return Err(Error::malformed("a string of the array header is not closed")),
                 Some(byte) if byte == quote => break,
                 Some(b'\\') => self.at = self.at.saturating_add(2),
                 Some(_) => self.at = self.at.saturating_add(1),

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An NPY array of text, records, dates or objects is listed and refused on reading. In an NPZ
-//! everything is settled member by member: one that cannot be read, for its compression or for
-//! its header, takes no other with it. Members that are not arrays are named in the notes.
+//! each member stands alone: one that cannot be read, for its compression or for its header, does
+//! not affect the others. Members that are not arrays are named in the notes.
 
 use crate::catalog::{Catalog, Run};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ mod literal;
 mod types;
 mod write;
 
-use array::Room;
+use array::Storage;
 use header::{Header, MAGIC, Parsed, USUAL};
 
 /// How the members of an archive end that hold an array.
@@ -58,8 +58,9 @@ impl Container for Npy {
             Some(_) => input.len(),
             None => input.whole_len().ok(),
         };
-        let room = Room { run: Run::At(0), bytes: end.map(|end| end.saturating_sub(header.len)) };
-        let tensor = array::tensor(opening.stem, &header, &room)?;
+        let storage =
+            Storage { run: Run::At(0), bytes: end.map(|end| end.saturating_sub(header.len)) };
+        let tensor = array::tensor(opening.stem, &header, &storage)?;
         let mut catalog = Catalog {
             declared_len: header.len.checked_add(tensor.bytes),
             detail: Some(detail(&header)),
@@ -68,7 +69,7 @@ impl Container for Npy {
         if header.kind.assumed {
             catalog.notes.push(ASSUMED.to_owned());
         }
-        array::check_room(&tensor, &header, &room, &mut catalog);
+        array::check_length(&tensor, &header, &storage, &mut catalog);
         note_next(&mut catalog, input);
         array::push(&mut catalog, tensor, opening.budget)?;
         if let Some(end) = end {
@@ -94,8 +95,7 @@ fn note_next(catalog: &mut Catalog, input: &Input) {
     }
 }
 
-const ASSUMED: &str =
-    "numpy has no bfloat16 and records `V2`, two bytes without a meaning; it is read as BF16";
+const ASSUMED: &str = "numpy has no bfloat16 and saves it as `V2`, two bytes of unknown meaning; such arrays are read as BF16";
 
 fn read_header(input: &Input, budget: &Budget) -> Result<Header> {
     let mut head = input.head(USUAL)?;
@@ -161,7 +161,7 @@ impl Container for Npz {
 
 impl FormatRules for Npz {}
 
-/// An answer from the first bytes alone, which spares reading the directory twice.
+/// An answer from the first bytes alone, which saves reading the directory twice.
 fn glimpse(head: &[u8]) -> Option<Recognition> {
     let mut array = None;
     for member in zip::first_members(head) {

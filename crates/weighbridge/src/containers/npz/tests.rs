@@ -104,7 +104,7 @@ fn fortran_order_and_byte_order_are_undone() {
         let bytes = array("|u1", "True", shape, &[1, 2, 3, 4, 5, 6][..len]);
         let source = open(&Npy, &bytes).unwrap();
         assert_eq!(
-            source.image(&source.catalog().tensors[0]).map(<[u8]>::len),
+            source.lent_bytes(&source.catalog().tensors[0]).map(<[u8]>::len),
             Some(len),
             "{shape}"
         );

@@ -49,7 +49,7 @@ pub(super) fn simple(descr: &str) -> Type {
     let kind = rest.chars().next().unwrap_or(' ');
     let width = rest.get(kind.len_utf8()..).unwrap_or_default();
     let named = NAMES.iter().find(|row| rest == row.1).map(|row| row.0);
-    // Two bytes without a meaning, which is what bfloat16 becomes.
+    // Two bytes of unknown meaning: numpy saves bfloat16 like this.
     let dtype = match named.or((rest == "V2").then_some(DType::BF16)) {
         Some(dtype) => dtype,
         None => return foreign(descr, kind, width),
@@ -68,7 +68,7 @@ pub(super) fn structured(descr: &str) -> Type {
     refused(descr, None, "a structured array holds records, not numbers".into())
 }
 
-/// Types that are listed and not read.
+/// Types that are listed, but cannot be read.
 fn foreign(descr: &str, kind: char, width: &str) -> Type {
     let number = width.parse::<u64>().ok();
     let (name, bytes, reason) = match (kind, width) {
@@ -76,7 +76,7 @@ fn foreign(descr: &str, kind: char, width: &str) -> Type {
             "V1",
             Some(1),
             "numpy does not record the kind of an 8-bit float: `V1` is what ml_dtypes' float8_e4m3fn, \
-             float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu and others become, or any byte at all",
+             float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu and others become, or just bytes",
         ),
         ('f', "1") => (
             descr,
@@ -87,20 +87,18 @@ fn foreign(descr: &str, kind: char, width: &str) -> Type {
         ('f' | 'c', _) => (
             descr,
             number,
-            "a long double depends on the machine that wrote it; save it as float64 to have it read",
+            "the layout of a long double depends on the machine that wrote it; save the array as float64",
         ),
-        ('V', _) => (descr, number, "a record of bytes has no numbers to offer"),
-        ('S' | 'a', _) => (descr, number, "an array of byte strings has no numbers to offer"),
-        ('U', _) => (
-            descr,
-            number.and_then(|n| n.checked_mul(4)),
-            "an array of text has no numbers to offer",
-        ),
+        ('V', _) => (descr, number, "a record of bytes is not an array of numbers"),
+        ('S' | 'a', _) => (descr, number, "an array of byte strings, not of numbers"),
+        ('U', _) => {
+            (descr, number.and_then(|n| n.checked_mul(4)), "an array of text, not of numbers")
+        }
         ('M' | 'm', _) => (descr, Some(8), "dates and times are not read as numbers"),
         ('O', _) => (
             descr,
             None,
-            "an object array is a pickle, which runs code when numpy loads it; it is not read",
+            "an object array is a pickle, which runs code when numpy loads it, so it is not read",
         ),
         _ => (descr, None, "this numpy type is not known to this version"),
     };

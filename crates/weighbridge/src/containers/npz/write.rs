@@ -53,10 +53,10 @@ impl Writer for Npz {
         let most = MAX_NAME.saturating_sub(4);
         match tensor.name {
             name if name.len() > most => {
-                Some(format!("its name has {} bytes, an archive takes {most}", name.len()))
+                Some(format!("its name has {} bytes, an archive allows {most}", name.len()))
             }
             name if name.contains('\0') => {
-                Some("its name holds a zero byte, where archives end names".to_owned())
+                Some("its name contains a zero byte, which archives do not allow".to_owned())
             }
             _ => no_type(tensor, "NPZ"),
         }
@@ -67,7 +67,7 @@ impl Writer for Npz {
     }
 
     fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
-        writing::refuse_twins(tensors)?;
+        writing::refuse_duplicates(tensors)?;
         let (mut layout, mut seeds) = (Layout::default(), Vec::new());
         let (mut directory, mut checksums, mut at) = (Vec::new(), Vec::new(), 0u64);
         for (index, tensor) in tensors.iter().enumerate() {
@@ -75,11 +75,15 @@ impl Writer for Npz {
             let bytes = end_of(array.len() as u64, tensor)?;
             let member = Member { name: &name, bytes, at, streamed: context.streamed };
             seeds.push(crc32fast::hash(&array));
-            let (mut front, sum) = member.local();
+            let (mut front, checksum) = member.local();
             front.extend_from_slice(&array);
             let start = at.saturating_add(front.len() as u64);
-            let sum = sum.map(|place| (index, place));
-            layout.fixed.push(Fixed { at, bytes: front, checksums: sum.into_iter().collect() });
+            let checksum = checksum.map(|place| (index, place));
+            layout.fixed.push(Fixed {
+                at,
+                bytes: front,
+                checksums: checksum.into_iter().collect(),
+            });
             layout.places.push(start);
             at = end_of(start, tensor)?;
             if let Some((bytes, place)) = member.descriptor() {
@@ -103,7 +107,7 @@ fn no_type(tensor: &Planned<'_>, format: &str) -> Option<String> {
     match dtype.and_then(types::descr) {
         Some(_) => None,
         None if dtype.is_some_and(crate::DType::is_float) => Some(format!(
-            "{}, since numpy has none; as f32 or f16 it can be written",
+            "{}, since numpy has none; convert it to f32 or f16",
             writing::no_type(tensor, format)
         )),
         None => Some(writing::no_type(tensor, format)),

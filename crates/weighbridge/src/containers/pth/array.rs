@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
             return Ok(Draft { refused: None, ..Draft::refused(shape, stored, "") });
         }
         let Some((run, len)) = self.raw_bytes(parts.data)? else {
-            let why = "its bytes are not stored in a form that can be read";
+            let why = "its bytes are stored in a form that cannot be read";
             return Ok(Draft { bytes, ..Draft::refused(shape, stored, why) });
         };
         if len != bytes {
@@ -140,7 +140,7 @@ impl Reader<'_, '_> {
         let len = heap.bytes(span).len() as u64;
         match (self.store.pickle_offset(), heap.offset(span)) {
             (Some(base), Some(offset)) => Ok((Run::At(base.saturating_add(offset)), len)),
-            _ => self.hold(heap.bytes(span).into()),
+            _ => self.keep_inline(heap.bytes(span).into()),
         }
     }
 
@@ -162,18 +162,18 @@ impl Reader<'_, '_> {
         let bytes: Option<Vec<u8>> =
             text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
         let Some(bytes) = bytes else { return Ok(None) };
-        let found = self.hold(bytes.into())?;
+        let found = self.keep_inline(bytes.into())?;
         self.unpacked.insert(span, found);
         Ok(Some(found))
     }
 
-    /// Keeps bytes that are nowhere in the file as such.
-    fn hold(&mut self, bytes: Box<[u8]>) -> Result<(Run, u64)> {
+    /// Puts bytes that the file does not hold as such into the catalog.
+    fn keep_inline(&mut self, bytes: Box<[u8]>) -> Result<(Run, u64)> {
         let len = bytes.len() as u64;
         self.budget.charge(len, "a numpy array in a pickle")?;
-        let index = u32::try_from(self.catalog.held.len()).unwrap_or(u32::MAX);
-        self.catalog.held.push(bytes);
-        Ok((Run::Held { index, offset: 0 }, len))
+        let index = u32::try_from(self.catalog.inline_data.len()).unwrap_or(u32::MAX);
+        self.catalog.inline_data.push(bytes);
+        Ok((Run::Inline { index, offset: 0 }, len))
     }
 
     /// The value of a numpy number.

@@ -59,7 +59,7 @@ impl Reader<'_, '_> {
         }
         self.catalog
             .notes
-            .push(format!("the tensors are all under `{name}`, which names leave off"));
+            .push(format!("all tensors are under `{name}`, which is left off their names"));
         Ok(())
     }
 
@@ -136,7 +136,7 @@ fn no_branch(path: &str, rest: &str, children: &[(String, Id)]) -> Error {
         _ => "at the top".to_owned(),
     };
     let there = match names.is_empty() {
-        true => "there is nothing with a name".to_owned(),
+        true => "nothing has a name".to_owned(),
         false => format!("there are {}", names.join(", ")),
     };
     Error::usage(format!("the file has no branch `{}`: {place} {there}", shortened(path, 80)))

@@ -9,7 +9,7 @@
 //! storage  i64 LE elements, then the elements          one for each key
 //! ```
 //!
-//! `little_endian` speaks of the machine; storages are little-endian whatever it says.
+//! `little_endian` describes the machine; storages are little-endian whatever it says.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,8 +39,8 @@ const FIRST_READ: u64 = 16 << 10;
 pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     let mut catalog = Catalog::default();
     let mut names = report::Names::default();
-    let mut tape = Tape { input, at: 0, len: input.whole_len()?, budget: opening.budget };
-    let (bytes, base) = tape.next()?;
+    let mut pickles = Pickles { input, at: 0, len: input.whole_len()?, budget: opening.budget };
+    let (bytes, base) = pickles.next()?;
     let first = run(&bytes, base, opening.budget)?;
     names.report(&first.heap, opening, &mut catalog)?;
     if !is_magic(&first) {
@@ -51,28 +51,28 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         return Ok(catalog);
     }
     catalog.detail = Some("the format before torch 1.6".to_owned());
-    tape.advance(&first);
-    // The version and facts about the machine: of no use, but an attack may be hidden there.
+    pickles.advance(&first);
+    // The version and the machine's type sizes are not needed, but an attack may be hidden there.
     for _ in 0..2 {
-        let (bytes, base) = tape.next()?;
+        let (bytes, base) = pickles.next()?;
         let program = run(&bytes, base, opening.budget)?;
         names.report(&program.heap, opening, &mut catalog)?;
-        tape.advance(&program);
+        pickles.advance(&program);
     }
-    let (bytes, base) = tape.next()?;
+    let (bytes, base) = pickles.next()?;
     let program = run(&bytes, base, opening.budget)?;
-    tape.advance(&program);
+    pickles.advance(&program);
     let mut store = LegacyStore { places: HashMap::default(), pickle: base };
     if program.root.is_some() {
-        let (bytes, start) = tape.next()?;
+        let (bytes, start) = pickles.next()?;
         let keys = run(&bytes, start, opening.budget)?;
         names.report(&keys.heap, opening, &mut catalog)?;
-        tape.advance(&keys);
-        let end = store.find_storages(&program.heap, &keys, &tape)?;
-        if end > tape.len {
+        pickles.advance(&keys);
+        let end = store.find_storages(&program.heap, &keys, &pickles)?;
+        if end > pickles.len {
             let message = format!(
-                "the file ends at byte {}, its storages at byte {end}. Fetch the file again",
-                tape.len
+                "the file ends at byte {}, but its storages should end at byte {end}. Fetch the file again",
+                pickles.len
             );
             catalog.findings.push(Finding::general("truncated", message));
         }
@@ -92,19 +92,19 @@ fn is_magic(program: &Program<'_>) -> bool {
 }
 
 /// Pickles one after the other.
-struct Tape<'a> {
+struct Pickles<'a> {
     input: &'a Input,
     at: u64,
     len: u64,
     budget: &'a Budget,
 }
 
-impl<'a> Tape<'a> {
+impl<'a> Pickles<'a> {
     /// The next pickle, perhaps with more behind it, and where it starts.
     fn next(&self) -> Result<(Cow<'a, [u8]>, u64)> {
         let rest = self.len.saturating_sub(self.at);
         if self.input.lent().is_some() {
-            return Ok((self.input.cow(self.at, rest, self.budget, "the pickle")?, self.at));
+            return Ok((self.input.bytes(self.at, rest, self.budget, "the pickle")?, self.at));
         }
         let mut bytes = Vec::new();
         let mut scanned = 0;
@@ -148,13 +148,13 @@ impl LegacyStore {
         &mut self,
         heap: &Heap<'_>,
         keys: &Program<'_>,
-        tape: &Tape<'_>,
+        pickles: &Pickles<'_>,
     ) -> Result<u64> {
         let Some(Node::List(list)) = keys.root.map(|root| keys.heap.node(root)) else {
-            return Ok(tape.at);
+            return Ok(pickles.at);
         };
-        let sizes = storage_sizes(heap, tape.budget)?;
-        let mut at = tape.at;
+        let sizes = storage_sizes(heap, pickles.budget)?;
+        let mut at = pickles.at;
         for key in keys.heap.items(list) {
             let (Node::Text(key) | Node::String(key)) = keys.heap.node(key) else { break };
             let key = keys.heap.bytes(key);
@@ -162,9 +162,9 @@ impl LegacyStore {
             let Some(&Some((unit, claimed))) = sizes.get(key) else { break };
             let start = at.saturating_add(8);
             let mut count = [0; 8];
-            let elements = match start <= tape.len {
+            let elements = match start <= pickles.len {
                 true => {
-                    tape.input.read_at(at, &mut count)?;
+                    pickles.input.read_at(at, &mut count)?;
                     u64::from_le_bytes(count)
                 }
                 // Cut short: what the pickle says is what should be here.
@@ -172,9 +172,9 @@ impl LegacyStore {
             };
             let Some(bytes) = elements.checked_mul(unit) else { break };
             let Some(end) = start.checked_add(bytes) else { break };
-            tape.budget.items(1, "storages")?;
-            tape.budget.charge((key.len() as u64).saturating_add(48), "storages")?;
-            let here = tape.len.saturating_sub(start).min(bytes);
+            pickles.budget.items(1, "storages")?;
+            pickles.budget.charge((key.len() as u64).saturating_add(48), "storages")?;
+            let here = pickles.len.saturating_sub(start).min(bytes);
             self.places.insert(key.into(), (start, here));
             at = end;
         }

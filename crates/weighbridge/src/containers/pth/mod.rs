@@ -9,7 +9,7 @@
 //! All of them hold a pickle, which is a program; `pickle` reads it without running anything.
 //! The object it describes is walked (`walk`): tensors become entries of the catalog under
 //! dotted names, numbers and text beside them metadata. Globals outside the known set are
-//! listed; those that only an attack needs make the file unreadable, though not uninspectable.
+//! listed; with those that only an attack needs, the file can be inspected but not read.
 
 use crate::catalog::{Catalog, Finding};
 use crate::error::{Error, Result};

@@ -20,7 +20,7 @@ pub(super) struct Module {
     parameters: Id,
     modules: Id,
     buffers: Option<Id>,
-    passing: Option<Id>,
+    temporary: Option<Id>,
 }
 
 impl Reader<'_, '_> {
@@ -38,11 +38,11 @@ impl Reader<'_, '_> {
                 }
             }
         }
-        let [parameters, modules, buffers, passing] = found;
+        let [parameters, modules, buffers, temporary] = found;
         let dict = |id: Option<Id>| id.filter(|&id| self.is_dict(id));
         Ok(match (dict(parameters), dict(modules)) {
             (Some(parameters), Some(modules)) => {
-                Some(Module { parameters, modules, buffers: dict(buffers), passing })
+                Some(Module { parameters, modules, buffers: dict(buffers), temporary })
             }
             _ => None,
         })
@@ -69,10 +69,10 @@ impl Reader<'_, '_> {
         }
         let after_buffers = pairs.len();
         self.pairs_of(module.modules, &mut pairs)?;
-        let passing = self.passing_names(module.passing);
+        let temporary = self.temporary_names(module.temporary);
         for (place, (key, value)) in pairs.into_iter().enumerate() {
             let is_buffer = (first_buffer..after_buffers).contains(&place);
-            let is_passing = || self.key_text(key).is_some_and(|text| passing.contains(text));
+            let is_passing = || self.key_text(key).is_some_and(|text| temporary.contains(text));
             if matches!(self.heap.node(value), Node::None) || (is_buffer && is_passing()) {
                 continue;
             }
@@ -82,7 +82,7 @@ impl Reader<'_, '_> {
     }
 
     /// Names of buffers that are not saved.
-    fn passing_names(&self, set: Option<Id>) -> HashSet<&[u8], RandomState> {
+    fn temporary_names(&self, set: Option<Id>) -> HashSet<&[u8], RandomState> {
         let heap = self.heap;
         let seq = match set.map(|set| heap.node(set)) {
             Some(Node::Set(seq)) => Some(seq),
@@ -97,7 +97,7 @@ impl Reader<'_, '_> {
             }
             _ => None,
         };
-        // A module with thousands of passing buffers does not exist.
+        // No module has thousands of buffers that are not saved.
         let names = seq.into_iter().flat_map(|seq| heap.items(seq)).take(4096);
         names.filter_map(|name| self.key_text(name)).collect()
     }

@@ -19,7 +19,7 @@ pub(super) struct Reader<'h, 'p> {
     pub(super) store: &'h mut dyn Store,
     pub(super) budget: &'h Budget,
     pub(super) catalog: Catalog,
-    /// Where text that stands for bytes was unpacked to.
+    /// Where the bytes that text stands for were put.
     pub(super) unpacked: HashMap<Span, (Run, u64), RandomState>,
     /// How much was done so far, in children looked at and the like.
     work: Cell<u64>,

@@ -18,14 +18,14 @@ const SHOWN_NAMES: usize = 6;
 /// Pickles inside pickles: torch itself goes one deep.
 const MAX_NESTING: u32 = 4;
 
-/// The names that the pickles of one file have in common with us, or not.
+/// The globals that the pickles of one file name, each reported once.
 #[derive(Default)]
 pub(super) struct Names {
     seen: HashSet<String, RandomState>,
 }
 
 impl Names {
-    /// Lists the globals of a pickle that are not known, and those that are known too well.
+    /// Reports the globals of a pickle that are unknown or dangerous.
     pub(super) fn report(
         &mut self,
         heap: &Heap<'_>,
@@ -85,7 +85,7 @@ impl Names {
                 Some(found) if depth < MAX_NESTING => found,
                 _ => {
                     dangerous(
-                        "torch.storage._load_from_bytes of what is hidden",
+                        "torch.storage._load_from_bytes with a computed argument",
                         opening,
                         catalog,
                     )?;
@@ -160,11 +160,14 @@ fn dangerous(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result
 
 fn unknown(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<()> {
     if opening.strict_pickle {
-        return Err(Error::unsupported(format!("the pickle names {path}, which is not known"))
-            .remedy(Remedy::AllowUnknownClasses));
+        return Err(Error::unsupported(format!(
+            "the pickle names {path}, which is not a known class or function"
+        ))
+        .remedy(Remedy::AllowUnknownClasses));
     }
-    let message =
-        format!("{path} is not known; its contents were searched for tensors, nothing was run");
+    let message = format!(
+        "{path} is not a known class or function; its contents were searched for tensors, no code was run"
+    );
     catalog.findings.push(Finding::general("unknown-global", message));
     Ok(())
 }
@@ -183,7 +186,7 @@ fn bytes_of(tensor: &TensorInfo) -> Option<(u8, u32, u64, u64)> {
     match tensor.place.run {
         Run::At(offset) => Some((0, 0, offset, tensor.bytes)),
         Run::Inside { member, offset } => Some((1, member, offset, tensor.bytes)),
-        Run::Held { .. } | Run::Nowhere => None,
+        Run::Inline { .. } | Run::Nowhere => None,
     }
 }
 

@@ -62,7 +62,7 @@ struct Record {
     key: String,
 }
 
-/// Reads `model.json`, or says that the archive is none of PyTorch's.
+/// Reads `model.json`, or says that this is not one of PyTorch's archives.
 pub(super) fn open_json(
     archive: &Archive<'_>,
     opening: &Opening<'_>,
@@ -106,13 +106,13 @@ pub(super) fn open_json(
 /// An archive whose pickle is not there: cut short, or something else.
 fn no_pickle(archive: &Archive<'_>, mut catalog: Catalog) -> Result<Catalog> {
     if archive.is_recovered() {
-        let message = "data.pkl is not in the part of the file that is here; fetch the file again";
+        let message = "data.pkl is in the missing part of the file; fetch the file again";
         catalog.findings.push(Finding::general("broken-pickle", message));
         return Ok(catalog);
     }
     let names: Vec<_> = archive.members().iter().take(5).map(|m| archive.name(m)).collect();
     Err(Error::malformed(format!(
-        "a zip archive without data.pkl; it holds {} members, such as {}",
+        "this is a zip archive without data.pkl; it holds {} members, such as {}",
         archive.members().len(),
         crate::text::shortened(&names.join(", "), 200)
     )))

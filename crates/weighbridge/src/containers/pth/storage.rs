@@ -54,7 +54,7 @@ pub(super) fn storage_id<'h>(heap: &'h Heap<'_>, node: Id) -> Option<StorageId<'
     let view = match rest.first() {
         None => None,
         Some(&view) if matches!(heap.node(view), Node::None) => None,
-        // A view that makes no sense makes no storage: its bytes would be other ones.
+        // A view that makes no sense is refused: it would give other bytes than PyTorch does.
         Some(&view) => match *heap.tuple(view)? {
             [_, offset, len] => Some((count(offset)?, count(len)?)),
             _ => return None,

@@ -87,7 +87,7 @@ impl Reader<'_, '_> {
                 Ok(self.without_data(dtype, size, "a tensor on the meta device has no values"))
             }
             (Rebuild::Wrapper, &[_, dtype, size, ..]) => {
-                let why = "a wrapper around other tensors, which are listed below it";
+                let why = "this wraps other tensors, which are listed below it";
                 let state = match heap.node(at) {
                     Node::Object(index) => heap.object(index).and_then(|object| object.state),
                     _ => None,
@@ -155,13 +155,13 @@ impl Reader<'_, '_> {
         let first = offset.checked_mul(unit);
         let end = first.and_then(|first| first.checked_add(extent.span.checked_mul(unit)?));
         let window = storage.window();
-        let (Some(first), Some(end), Some((start, room))) = (first, end, window) else {
-            let why = "its offset and strides lead out of its storage";
+        let (Some(first), Some(end), Some((start, size))) = (first, end, window) else {
+            let why = "its offset and strides lead outside its storage";
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "out-of-bounds", why) });
         };
-        if end > room {
+        if end > size {
             let why = format!(
-                "its last element ends at byte {end} of a storage of {room} bytes (key `{}`)",
+                "its last element ends at byte {end} of a storage of {size} bytes (key `{}`)",
                 crate::text::shortened(&String::from_utf8_lossy(storage.key), 40)
             );
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "out-of-bounds", why) });
@@ -178,7 +178,7 @@ impl Reader<'_, '_> {
         let needed = start.saturating_add(end);
         if needed > located.available {
             let why = format!(
-                "its storage should have {needed} bytes, the file has {} of them",
+                "its storage should have {needed} bytes, but the file has only {} of them",
                 located.available
             );
             return Ok(Draft { bytes, ..Draft::faulty(shape, stored, "truncated", why) });
@@ -286,7 +286,7 @@ impl Reader<'_, '_> {
     }
 
     fn nested(&mut self, buffer: Id) -> Result<Draft> {
-        let why = "a nested tensor: its rows have lengths of their own";
+        let why = "a nested tensor: its rows differ in length";
         let stored = self.element_of(buffer);
         Ok(Draft::refused(Shape::new(), stored, why))
     }
@@ -315,7 +315,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A tensor of which only its name can be told.
+/// A tensor of which only the name is known.
 pub(super) fn malformed() -> Draft {
     let why = "the description of this tensor is not what PyTorch writes";
     Draft::faulty(Shape::new(), StoredType::opaque("UNKNOWN"), "malformed-tensor", why)

@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 1000;
 /// As many bytes as that many characters can take, and one character more.
 const MAX_TEXT_BYTES: u32 = 4004;
 
-/// Tuples inside tuples inside keys: nobody goes deeper.
+/// How deep tuples inside keys may nest; real files stay below this.
 const MAX_KEY_DEPTH: usize = 4;
 
 /// Keys that are tuples are not written further than this.

@@ -1,8 +1,8 @@
 //! The way through the objects of a pickle: every tensor by its dotted name.
 //!
 //! Objects may contain each other in circles and may be shared; nothing here recurses. An object
-//! that is being visited is not entered again below itself. A graph so tangled that this alone
-//! would take for ever is finished by entering each object only once. A tensor nested deeper than
+//! that is being visited is not entered again below itself. If a graph is so tangled that this
+//! would take for ever, each object is entered only once from then on. A tensor nested deeper than
 //! the limit is an error; anything else down there is passed over.
 
 use crate::catalog::{Finding, Value};
@@ -19,8 +19,8 @@ const MAX_VALUES: u64 = 1000;
 const ON_PATH: u8 = 1;
 const SEEN: u8 = 2;
 /// Nothing below it was a tensor.
-const BARREN: u8 = 4;
-/// Nothing below it was worth anything.
+const NO_TENSORS: u8 = 4;
+/// Nothing below it was a tensor or a value.
 const EMPTY: u8 = 8;
 
 struct Frame {
@@ -36,7 +36,7 @@ struct Frame {
 }
 
 /// A metadata entry and the branch of the top object it is in.
-pub(super) struct Found {
+pub(super) struct NamedValue {
     pub(super) name: String,
     pub(super) value: Value,
     pub(super) branch: u32,
@@ -47,7 +47,7 @@ pub(super) struct Found {
 pub(super) struct Trail {
     /// For each tensor of this walk: its branch of the top object, and whether it counts.
     pub(super) branches: Vec<(u32, bool)>,
-    pub(super) values: Vec<Found>,
+    pub(super) values: Vec<NamedValue>,
     values_seen: u64,
     /// Objects with tensors in them that were met again and not entered again.
     left_out: u64,
@@ -95,7 +95,7 @@ fn note_losses(reader: &mut Reader<'_, '_>, trail: &Trail) {
     }
     if trail.left_out > 0 {
         let message = format!(
-            "objects are shared so often that {} of them are listed under one of their names only",
+            "objects are shared so often that {} of them are listed under only one of their names",
             trail.left_out
         );
         reader.catalog.findings.push(Finding::general("incomplete-list", message));
@@ -175,7 +175,7 @@ impl Walk<'_, '_, '_> {
             return self.enter(id, depth);
         }
         let is_full = self.trail.values_seen > MAX_VALUES;
-        if is_full && (is_simple(node) || flags & BARREN != 0) {
+        if is_full && (is_simple(node) || flags & NO_TENSORS != 0) {
             self.trail.values_seen = self.trail.values_seen.saturating_add(1);
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl Walk<'_, '_, '_> {
             Some(value) => {
                 // Without structure there is no tensor in it.
                 if let Some(flags) = self.flags.get_mut(id as usize) {
-                    *flags |= BARREN;
+                    *flags |= NO_TENSORS;
                 }
                 self.keep(value, branch)
             }
@@ -199,9 +199,9 @@ impl Walk<'_, '_, '_> {
         }
         let name = if self.name.is_empty() { self.stem } else { &self.name };
         let text = value.as_str().map_or(0, str::len);
-        let size = size_of::<Found>().saturating_add(name.len()).saturating_add(text);
+        let size = size_of::<NamedValue>().saturating_add(name.len()).saturating_add(text);
         self.reader.budget.charge(size as u64, "metadata")?;
-        self.trail.values.push(Found { name: name.to_owned(), value, branch });
+        self.trail.values.push(NamedValue { name: name.to_owned(), value, branch });
         Ok(())
     }
 
@@ -221,9 +221,12 @@ impl Walk<'_, '_, '_> {
             return Ok(());
         }
         let full = self.trail.values_seen > MAX_VALUES;
-        let tired = self.reader.work_done() > FREE_WORK;
-        if *flags & EMPTY != 0 || (full && *flags & BARREN != 0) || (tired && *flags & SEEN != 0) {
-            if *flags & BARREN == 0 {
+        let past_free_work = self.reader.work_done() > FREE_WORK;
+        if *flags & EMPTY != 0
+            || (full && *flags & NO_TENSORS != 0)
+            || (past_free_work && *flags & SEEN != 0)
+        {
+            if *flags & NO_TENSORS == 0 {
                 self.trail.left_out = self.trail.left_out.saturating_add(1);
             }
             return Ok(());
@@ -249,11 +252,11 @@ impl Walk<'_, '_, '_> {
         let Some(frame) = self.frames.pop() else { return };
         let start = self.frames.last().map_or(0, |frame| frame.end);
         self.todo.truncate(start);
-        let barren = frame.tensors == self.reader.catalog.tensors.len();
+        let no_tensors = frame.tensors == self.reader.catalog.tensors.len();
         if let Some(flags) = self.flags.get_mut(frame.node as usize) {
             *flags &= !ON_PATH;
-            if barren && !frame.circular {
-                *flags |= BARREN;
+            if no_tensors && !frame.circular {
+                *flags |= NO_TENSORS;
                 if frame.values == self.trail.values_seen {
                     *flags |= EMPTY;
                 }

@@ -22,7 +22,7 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
         json.expect(b':')?;
         if name == "__metadata__" {
             if std::mem::replace(&mut seen_metadata, true) {
-                return Err(json.stumble("`__metadata__` occurs twice"));
+                return Err(json.error("`__metadata__` occurs twice"));
             }
             catalog.metadata = metadata(&mut json, budget)?;
         } else {
@@ -103,7 +103,7 @@ impl<'a> Entry<'a> {
                 }
             };
             if twice {
-                return Err(json.stumble(&format!("`{key}` occurs twice")));
+                return Err(json.error(&format!("`{key}` occurs twice")));
             }
             more = json.more(b'}')?;
         }
@@ -174,7 +174,7 @@ fn check_size(dtype: DType, shape: &[u64], elements: u64, bytes: u64) -> Result<
     }
 }
 
-/// Two tensors of one name would make every lookup a guess.
+/// With two tensors of one name, a lookup could return either.
 fn check_names(catalog: &Catalog) -> Result<()> {
     let mut names = std::collections::HashSet::with_capacity_and_hasher(
         catalog.tensors.len(),
@@ -205,7 +205,7 @@ fn check_ranges(catalog: &Catalog, data_start: u64) -> Result<u64> {
             let what = if from < end {
                 "overlaps the tensor before it"
             } else {
-                "leaves a hole before it"
+                "leaves a gap after the tensor before it"
             };
             return Err(Error::malformed(format!(
                 "its data starts at byte {from} and {what}, which ends at byte {end}"

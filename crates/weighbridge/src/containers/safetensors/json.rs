@@ -1,8 +1,8 @@
 //! A reader for the little JSON that safetensors headers are made of.
 //!
 //! A general JSON library spends most of an open on things a header never has. This one knows
-//! strings, whole numbers and brackets, hands everything else to serde_json, and says at which
-//! byte it stumbled. It is as strict as JSON is: the measurements are in `docs/experiments.md`.
+//! strings, whole numbers and brackets, hands everything else to serde_json, and names
+//! the byte of an error. It is as strict as JSON is; `docs/experiments.md` has the measurements.
 
 use std::borrow::Cow;
 
@@ -90,7 +90,7 @@ impl<'a> Json<'a> {
         self.at = start.saturating_add(plain);
         let text = self.text.get(start..self.at).unwrap_or_default();
         if text.bytes().any(|byte| byte < b' ') {
-            return Err(self.stumble("a string holds a control character"));
+            return Err(self.error("a string holds a control character"));
         }
         match self.byte() {
             Some(b'"') => {
@@ -101,11 +101,11 @@ impl<'a> Json<'a> {
                 self.at = start.saturating_sub(1);
                 self.general::<String>().map(Cow::Owned)
             }
-            _ => Err(self.stumble("a string is not closed")),
+            _ => Err(self.error("a string is not closed")),
         }
     }
 
-    /// Reads these very bytes, if they are next; no white space is passed over.
+    /// Reads exactly these bytes, if they are next; white space is not skipped.
     #[inline]
     pub(super) fn literally(&mut self, bytes: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
@@ -123,7 +123,7 @@ impl<'a> Json<'a> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let mut value = 0u64;
         let mut digits = 0usize;
-        // Nineteen digits cannot overflow; what is longer goes the slow way.
+        // Nineteen digits cannot overflow; longer numbers are left to serde_json.
         for &byte in rest.iter().take(19).take_while(|byte| byte.is_ascii_digit()) {
             value = value.wrapping_mul(10).wrapping_add(u64::from(byte & 15));
             digits = digits.saturating_add(1);
@@ -149,7 +149,7 @@ impl<'a> Json<'a> {
         self.literally("null")
     }
 
-    /// Whatever is rare goes the slow way.
+    /// Leaves a rare form to serde_json.
     fn general<T: serde::de::DeserializeOwned>(&mut self) -> Result<T> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<T>();
@@ -158,8 +158,8 @@ impl<'a> Json<'a> {
                 self.at = self.at.saturating_add(values.byte_offset());
                 Ok(value)
             }
-            Some(Err(error)) => Err(self.stumble(&error.to_string())),
-            None => Err(self.stumble("it ends too early")),
+            Some(Err(error)) => Err(self.error(&error.to_string())),
+            None => Err(self.error("it ends too early")),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Json<'a> {
     pub(super) fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.stumble("something follows the closing `}`")),
+            Some(_) => Err(self.error("something follows the closing `}`")),
         }
     }
 
@@ -175,12 +175,12 @@ impl<'a> Json<'a> {
     fn missing(&self, marks: &[u8]) -> Error {
         let marks: Vec<String> =
             marks.iter().map(|mark| format!("`{}`", char::from(*mark))).collect();
-        self.stumble(&format!("{} is expected", marks.join(" or ")))
+        self.error(&format!("{} is expected", marks.join(" or ")))
     }
 
     /// An error at the current byte.
     #[cold]
-    pub(super) fn stumble(&self, what: &str) -> Error {
+    pub(super) fn error(&self, what: &str) -> Error {
         let at = self.base.saturating_add(self.at as u64);
         Error::malformed(format!("the header is not valid JSON: {what}")).at(at)
     }

@@ -63,7 +63,7 @@ impl Container for Safetensors {
             .at(0));
         }
         let json = input
-            .cow(8, length, opening.budget, "the safetensors header")
+            .bytes(8, length, opening.budget, "the safetensors header")
             .map_err(|e| e.hint("the header itself is cut short; fetch the file again"))?;
         let data_start = length.saturating_add(8);
         let mut catalog = header::parse(&json, data_start, opening.budget)?;

@@ -24,7 +24,7 @@ impl Writer for Safetensors {
         match dtype {
             None => Some(writing::no_type(tensor, "safetensors")),
             Some(_) if tensor.name == METADATA => {
-                Some("safetensors keeps this name for its metadata".to_owned())
+                Some("safetensors reserves this name for its metadata".to_owned())
             }
             Some(_) => None,
         }
@@ -43,7 +43,7 @@ impl Writer for Safetensors {
     }
 
     fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout> {
-        writing::refuse_twins(tensors)?;
+        writing::refuse_duplicates(tensors)?;
         let mut order: Vec<usize> = (0..tensors.len()).collect();
         let key = |i: &usize| tensors.get(*i).map(|t| (Reverse(t.stored.element()), t.name));
         order.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -93,11 +93,12 @@ impl Writer for Safetensors {
     }
 }
 
-/// Text for text.
+/// Metadata as an object of strings.
 fn metadata(entries: &[(String, MetadataValue)]) -> serde_json::Value {
-    let text =
-        |held: &MetadataValue| held.value().and_then(Value::as_str).unwrap_or_default().to_owned();
-    entries.iter().map(|(key, held)| (key.clone(), text(held))).collect()
+    let text = |entry: &MetadataValue| {
+        entry.value().and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    entries.iter().map(|(key, entry)| (key.clone(), text(entry))).collect()
 }
 
 /// Length and padded JSON.

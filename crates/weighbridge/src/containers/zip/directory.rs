@@ -26,7 +26,7 @@ const WHAT: &str = "the archive's directory";
 
 /// Reads every entry.
 pub(super) fn read(archive: &mut Archive<'_>, end: &End, budget: &Budget) -> Result<()> {
-    let bytes = archive.input.cow(end.start, end.bytes, budget, WHAT)?;
+    let bytes = archive.input.bytes(end.start, end.bytes, budget, WHAT)?;
     // Each entry takes its fixed part, whatever number of them is claimed.
     let most = (bytes.len() / FIXED).min(usize::try_from(end.entries).unwrap_or(usize::MAX));
     budget.items(most as u64, WHAT)?;
@@ -109,7 +109,10 @@ fn check_count(archive: &mut Archive<'_>, rest: &[u8], end: &End) -> Result<()> 
     }
     if !rest.is_empty() && !rest.starts_with(b"PK\x05\x05") {
         let at = end.start.saturating_add(end.bytes).saturating_sub(rest.len() as u64);
-        return Err(Error::malformed("the archive's directory goes on with something else").at(at));
+        return Err(Error::malformed(
+            "something other than an entry follows in the archive's directory",
+        )
+        .at(at));
     }
     if end.trailing > 0 {
         let message = format!("{} bytes follow the end of the archive", end.trailing);

@@ -83,7 +83,7 @@ fn locate(tail: &[u8]) -> Result<Option<(usize, u64)>> {
             (Some(0), Some(_)) => {
                 return Err(two_directories("one end record lies in the comment of another"));
             }
-            // A comment that is cut short does not matter to anybody.
+            // A comment that is cut short does no harm.
             (trailing, None) => last = Some((at, trailing.unwrap_or(0) as u64)),
             _ => {}
         }
@@ -114,9 +114,11 @@ fn read(input: &Input, at: u64, record: &[u8], trailing: u64) -> Result<End> {
             return Err(Error::malformed("the archive's two end records disagree").at(*at));
         }
     } else if !matches!(disks, (0, 0)) {
-        return Err(Error::unsupported("this is one part of an archive in several files")
-            .at(at)
-            .hint("join the parts first"));
+        return Err(Error::unsupported(
+            "this is one part of an archive that was split into several files",
+        )
+        .at(at)
+        .hint("join the parts first"));
     }
     let (start, shift) = place(input, directory_end, bytes, offset)
         .and_then(|found| found.ok_or_else(|| misplaced(bytes, offset, directory_end)))
@@ -161,7 +163,7 @@ fn find_wide(input: &Input, at: u64) -> Result<Option<(u64, [u8; LEN64])>> {
     Err(Error::malformed("the zip64 end record is not where its locator says").at(locator_at))
 }
 
-/// Where the directory starts, and what its own offsets are short of.
+/// Where the directory starts, and what has to be added to its offsets.
 fn place(input: &Input, directory_end: u64, bytes: u64, offset: u64) -> Result<Option<(u64, u64)>> {
     let opens = |at: u64| {
         let mut signature = [0; 4];

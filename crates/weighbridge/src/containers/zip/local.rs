@@ -47,11 +47,12 @@ impl Local {
     /// Sizes are those of the fixed part: see [`read_sizes`](Self::read_sizes).
     pub(super) fn read(input: &Input, at: u64) -> Result<Self> {
         let mut buffer = SmallVec::<[u8; 128]>::new();
-        let fixed = look(input, at, FIXED, &mut buffer)?;
+        let fixed = peek(input, at, FIXED, &mut buffer)?;
         if !fixed.starts_with(SIGNATURE) {
-            return Err(
-                Error::malformed("no archive member starts here, as its directory says").at(at)
-            );
+            return Err(Error::malformed(
+                "no archive member starts here, although the directory says so",
+            )
+            .at(at));
         }
         let len = usize::from(u16_at(fixed, 26));
         let mut header = Self {
@@ -65,7 +66,7 @@ impl Local {
             data: at,
         };
         let from = at.saturating_add(FIXED as u64);
-        header.name = SmallVec::from_slice(look(input, from, len, &mut buffer)?);
+        header.name = SmallVec::from_slice(peek(input, from, len, &mut buffer)?);
         let rest = FIXED.saturating_add(len).saturating_add(header.extra_len);
         header.data = at.saturating_add(rest as u64);
         Ok(header)
@@ -79,7 +80,7 @@ impl Local {
         }
         let mut buffer = SmallVec::<[u8; 128]>::new();
         let from = self.data.saturating_sub(self.extra_len as u64);
-        let extra = look(input, from, self.extra_len, &mut buffer)?;
+        let extra = peek(input, from, self.extra_len, &mut buffer)?;
         let Some(mut wide) = extra_field(extra, 1) else {
             return Ok(());
         };
@@ -98,25 +99,25 @@ impl Local {
 /// The name is compared in place: this is asked for every tensor of an archive.
 pub(super) fn data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
     let mut buffer = SmallVec::<[u8; 128]>::new();
-    let record = look(input, at, FIXED.saturating_add(name.len()), &mut buffer);
+    let record = peek(input, at, FIXED.saturating_add(name.len()), &mut buffer);
     let record = record.unwrap_or_default();
     let len = usize::from(u16_at(record, 26));
     let same = record.starts_with(SIGNATURE) && record.get(FIXED..) == Some(name.as_bytes());
     if !same || len != name.len() {
-        return odd_data_start(input, at, name);
+        return data_start_slowly(input, at, name);
     }
     let rest = FIXED.saturating_add(len).saturating_add(u16_at(record, 28).into());
     Ok(at.saturating_add(rest as u64))
 }
 
-/// Where the data starts for a name that is not UTF-8; an error if no header is there.
+/// Where the data starts for a name that is not UTF-8; an error if the two names differ.
 #[cold]
-fn odd_data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
+fn data_start_slowly(input: &Input, at: u64, name: &str) -> Result<u64> {
     let header = Local::read(input, at)?;
     let own = String::from_utf8_lossy(&header.name);
     if own != name {
         return Err(Error::malformed(format!(
-            "the directory calls the member here `{}`, its own header `{}`",
+            "the directory names the member here `{}`, but its own header says `{}`",
             shortened(name, 80),
             shortened(&own, 80)
         ))
@@ -126,7 +127,7 @@ fn odd_data_start(input: &Input, at: u64, name: &str) -> Result<u64> {
 }
 
 /// A few bytes, lent where possible.
-fn look<'b>(
+fn peek<'b>(
     input: &'b Input,
     at: u64,
     len: usize,

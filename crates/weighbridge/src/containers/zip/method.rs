@@ -44,7 +44,7 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.write_str(name),
-            None => write!(f, "method {}, which has no name", self.0),
+            None => write!(f, "unknown method {}", self.0),
         }
     }
 }

@@ -14,12 +14,12 @@
 //! for. A file whose end was never downloaded has no directory: then the local headers are walked
 //! from the front ([`recover`]).
 //!
-//! This is own code because of what weight files ask for together: the directory lent from a map,
-//! no allocation per member (small PyTorch files are opened by the thousand), every length held
-//! to a [`Budget`], prefixed archives, and the walk over half an archive. The archive crates read
-//! well, but each offers only some of these.
+//! No zip crate is used, because each offers only some of what weight files need together: the
+//! directory lent from a map, no allocation per member (small PyTorch files are opened by the
+//! thousand), every length held to a [`Budget`], prefixed archives, and the walk over half an
+//! archive.
 //!
-//! Checksums are not checked: good files with wrong ones exist, and checking means reading.
+//! Checksums are not verified: good files with wrong ones exist, and it would mean reading all data.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -265,7 +265,7 @@ impl<'a> Archive<'a> {
                 .hint("fetch the file again"));
         }
         if member.method == Method::STORED {
-            return self.input.cow(start, self.stored_size(member)?, budget, what);
+            return self.input.bytes(start, self.stored_size(member)?, budget, what);
         }
         budget.ratio(member.compressed, member.size, what)?;
         budget.charge(member.size, what)?;
@@ -295,7 +295,7 @@ impl<'a> Archive<'a> {
             scratch.resize(len, 0);
             match Inflater::new(&inside).fill(self.input, scratch) {
                 Ok(()) => return Ok(scratch),
-                // How much of a half-downloaded member can be had is found out by trying.
+                // How much of a half-downloaded member can be inflated is only known by trying.
                 Err(_) if member.is_incomplete() && len > 16 => len = len.saturating_sub(len / 16),
                 Err(error) => return Err(error),
             }
@@ -316,7 +316,7 @@ impl<'a> Archive<'a> {
         Ok(member.size)
     }
 
-    /// Takes up one member; the caller has charged for it.
+    /// Adds one member; the caller has charged for it.
     fn push(&mut self, name: &[u8], mut member: Member) {
         let start = self.names.len();
         match std::str::from_utf8(name) {

@@ -28,7 +28,7 @@ const CHUNK: usize = 1 << 20;
 pub(super) fn walk(archive: &mut Archive<'_>, len: u64, budget: &Budget) -> Result<()> {
     let input = archive.input;
     if !starts_with(input, 0, SIGNATURE) {
-        return Err(Error::malformed("no zip archive: it has no end record").at(len));
+        return Err(Error::malformed("this is not a zip archive: it has no end record").at(len));
     }
     archive.recovered = true;
     let mut at = 0;
@@ -105,14 +105,15 @@ fn after_descriptor(input: &Input, end: u64) -> u64 {
     starts.clone().find(|&at| next(at)).or(starts.clone().next()).unwrap_or(end)
 }
 
-struct Found {
+/// Where a streamed member ends, and its sizes.
+struct StreamedEnd {
     compressed: u64,
     size: u64,
     next: u64,
 }
 
 /// Looks for the end of a streamed member's data.
-fn search(input: &Input, data: u64, len: u64) -> Result<Option<Found>> {
+fn search(input: &Input, data: u64, len: u64) -> Result<Option<StreamedEnd>> {
     let mut scratch = Vec::new();
     let mut at = data;
     while at < len {
@@ -133,7 +134,7 @@ fn search(input: &Input, data: u64, len: u64) -> Result<Option<Found>> {
     Ok(None)
 }
 
-fn search_chunk(bytes: &[u8], at: u64, data: u64) -> Option<Found> {
+fn search_chunk(bytes: &[u8], at: u64, data: u64) -> Option<StreamedEnd> {
     for found in memmem::find_iter(bytes, b"PK") {
         let record = bytes.get(found..).unwrap_or_default();
         let place = at.saturating_add(found as u64);
@@ -154,12 +155,12 @@ fn search_chunk(bytes: &[u8], at: u64, data: u64) -> Option<Found> {
 
 /// A descriptor with its signature. An empty member fits both forms, so what follows decides
 /// first; then the wide form, which holds zeros where the narrow one holds the size.
-fn signed(record: &[u8], place: u64, distance: u64) -> Option<Found> {
+fn signed(record: &[u8], place: u64, distance: u64) -> Option<StreamedEnd> {
     let form = |len: usize, compressed: u64, size: u64| {
         let fits = record.len() >= len && compressed == distance;
-        fits.then(|| Found { compressed, size, next: place.saturating_add(len as u64) })
+        fits.then(|| StreamedEnd { compressed, size, next: place.saturating_add(len as u64) })
     };
-    let followed = |found: &Found| {
+    let followed = |found: &StreamedEnd| {
         let len = usize::try_from(found.next.saturating_sub(place)).unwrap_or(usize::MAX);
         record
             .get(len..)
@@ -171,14 +172,14 @@ fn signed(record: &[u8], place: u64, distance: u64) -> Option<Found> {
 }
 
 /// A descriptor without signature, in front of the next record.
-fn unsigned(before: &[u8], place: u64, distance: u64) -> Option<Found> {
+fn unsigned(before: &[u8], place: u64, distance: u64) -> Option<StreamedEnd> {
     let narrow = before.last_chunk::<12>().map(|d| (u32_at(d, 4).into(), u32_at(d, 8).into()));
     let wide = before.last_chunk::<20>().map(|d| (u64_at(d, 4), u64_at(d, 12)));
     let check = |sizes: Option<(u64, u64)>, len: u64| {
         sizes.filter(|(compressed, _)| compressed.checked_add(len) == Some(distance))
     };
     let (compressed, size) = check(narrow, 12).or_else(|| check(wide, 20))?;
-    Some(Found { compressed, size, next: place })
+    Some(StreamedEnd { compressed, size, next: place })
 }
 
 fn starts_with(input: &Input, at: u64, signature: &[u8; 4]) -> bool {

@@ -2,7 +2,7 @@
 //! and learns the checksums last.
 //!
 //! Sizes are written with 64 bits in front of every member, as numpy does it. In the directory,
-//! and behind it, only where 32 bits (16 for the count) do not do.
+//! and behind it, only where 32 bits (16 for the count) are too few.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 /// What a field that is elsewhere, with more bits, holds.
@@ -17,7 +17,7 @@ const UNIX: u16 = 3 << 8;
 /// A regular file that everybody may read.
 const MODE: u32 = 0o100_644 << 16;
 
-/// The sum of the member follows it: it went out before that was known.
+/// The checksum of the member follows it: it went out before that was known.
 const STREAMED: u16 = 0x0008;
 
 /// The name is UTF-8.
@@ -35,7 +35,7 @@ pub(crate) struct Member<'a> {
     pub(crate) bytes: u64,
     /// Where the record in front of it goes.
     pub(crate) at: u64,
-    /// Whether its sum follows it.
+    /// Whether its checksum follows it.
     pub(crate) streamed: bool,
 }
 
@@ -45,33 +45,33 @@ impl Member<'_> {
         utf8 | if self.streamed { STREAMED } else { 0 }
     }
 
-    /// The record in front of the member, and where in it the sum goes, unless that follows.
+    /// The record in front of the member, and where in it the checksum goes, unless that follows.
     pub(crate) fn local(&self) -> (Vec<u8>, Option<usize>) {
         let size = if self.streamed { 0 } else { self.bytes };
         let mut out = b"PK\x03\x04".to_vec();
         put16(&mut out, &[VERSION, self.flags(), 0, 0, DATE]);
-        let sum = out.len();
+        let checksum = out.len();
         put32(&mut out, &[0, ELSEWHERE, ELSEWHERE]);
         put16(&mut out, &[length(self.name), 20]);
         out.extend_from_slice(self.name.as_bytes());
         put16(&mut out, &[1, 16]);
         put64(&mut out, &[size, size]);
-        (out, (!self.streamed).then_some(sum))
+        (out, (!self.streamed).then_some(checksum))
     }
 
-    /// The record behind the member, where its sum goes in it; nothing if the sum is in front.
+    /// The record behind the member, and where its checksum goes in it; `None` if that is in front.
     pub(crate) fn descriptor(&self) -> Option<(Vec<u8>, usize)> {
         if !self.streamed {
             return None;
         }
         let mut out = b"PK\x07\x08".to_vec();
-        let sum = out.len();
+        let checksum = out.len();
         put32(&mut out, &[0]);
         put64(&mut out, &[self.bytes, self.bytes]);
-        Some((out, sum))
+        Some((out, checksum))
     }
 
-    /// Its record in the directory, appended; gives the place of the sum.
+    /// Its record in the directory, appended; gives the place of the checksum.
     pub(crate) fn entry(&self, out: &mut Vec<u8>) -> usize {
         let mut wide = Vec::new();
         let mut narrow = |value: u64| match u32::try_from(value) {
@@ -84,7 +84,7 @@ impl Member<'_> {
         let (size, again, at) = (narrow(self.bytes), narrow(self.bytes), narrow(self.at));
         out.extend_from_slice(b"PK\x01\x02");
         put16(out, &[UNIX | VERSION, VERSION, self.flags(), 0, 0, DATE]);
-        let sum = out.len();
+        let checksum = out.len();
         put32(out, &[0, size, again]);
         let extra = u16::try_from(wide.len()).unwrap_or(0);
         let extra_bytes = if extra == 0 { 0 } else { extra.saturating_add(4) };
@@ -95,7 +95,7 @@ impl Member<'_> {
             put16(out, &[1, extra]);
             out.extend_from_slice(&wide);
         }
-        sum
+        checksum
     }
 }
 

@@ -1,8 +1,8 @@
 //! The JSON documents beside the weights.
 //!
-//! Several of them coexist: a converter leaves its own file next to `config.json`, and which one
-//! is to be believed is for the schemes to say. What cannot be read is a finding, because a
-//! scheme that misses its config would see another model.
+//! Several of them coexist: a converter leaves its own file next to `config.json`, and the schemes
+//! decide which one is right. A config that cannot be read is a finding, because without it a
+//! scheme would take the model for something else.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -41,8 +41,8 @@ pub(super) fn beside(folder: &Path, located: &mut Located, search: &Search<'_>) 
 
 /// Reads the configs of a file that was given by name.
 ///
-/// Many formats put no config beside their files as a rule. For those the question is left until
-/// their tensors are known.
+/// Many formats rarely have a config beside their files. Those are only looked for once the
+/// tensors are known.
 pub(super) fn beside_file(
     path: &Path,
     folder: &Path,

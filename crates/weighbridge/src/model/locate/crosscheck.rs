@@ -12,14 +12,14 @@ const MOST: usize = 50;
 
 type Names<'a> = HashMap<&'a str, u32, foldhash::fast::RandomState>;
 
-/// What the files of a model have to say about each other.
+/// Findings about the files of a model taken together.
 pub(in crate::model) fn cross_check(index: Option<&Index>, sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if sources.len() > 1 {
         findings.extend(duplicates(sources));
     }
     if let Some(index) = index {
-        findings.extend(strays(index, sources));
+        findings.extend(misplaced(index, sources));
         findings.extend(absences(index, sources));
     }
     findings
@@ -40,7 +40,7 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
             let other = sources.get(before as usize).map(file_of).unwrap_or_default();
             out.push(name, || {
                 format!(
-                    "it occurs in {other} and again in {}; which one counts cannot be told",
+                    "it is in {other} and again in {}; there is no telling which one is right",
                     file_of(source)
                 )
             });
@@ -49,8 +49,8 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
     out.finish()
 }
 
-/// Tensors that the index does not know, or expects elsewhere.
-fn strays(index: &Index, sources: &[Source]) -> Vec<Finding> {
+/// Tensors that the index does not list, or lists in another file.
+fn misplaced(index: &Index, sources: &[Source]) -> Vec<Finding> {
     let promised: Names<'_> = index.entries.iter().map(|(name, file)| (&**name, *file)).collect();
     let mut out = Capped::new("index-mismatch", "more tensors are not where the index says");
     for (_, source, name) in tensors(sources) {
@@ -65,16 +65,16 @@ fn strays(index: &Index, sources: &[Source]) -> Vec<Finding> {
                 )
             }),
             None => out.push(name, || {
-                format!("it is in {}, but the index does not know it", file_of(source))
+                format!("it is in {}, but the index does not list it", file_of(source))
             }),
         }
     }
     out.finish()
 }
 
-/// Tensors that no file holds although the file they are promised in was opened.
+/// Tensors that are missing from the file in which the index lists them.
 fn absences(index: &Index, sources: &[Source]) -> Vec<Finding> {
-    let held: Names<'_> = tensors(sources).map(|(at, _, name)| (name, at)).collect();
+    let present: Names<'_> = tensors(sources).map(|(at, _, name)| (name, at)).collect();
     let opened: Vec<bool> = index
         .files
         .iter()
@@ -83,7 +83,7 @@ fn absences(index: &Index, sources: &[Source]) -> Vec<Finding> {
     let mut out = Capped::new("index-mismatch", "more tensors of the index are in no file");
     for (name, file) in &index.entries {
         let position = *file as usize;
-        if opened.get(position) == Some(&true) && !held.contains_key(&**name) {
+        if opened.get(position) == Some(&true) && !present.contains_key(&**name) {
             let file = index.files.get(position).map_or("", String::as_str);
             out.push(name, || {
                 format!(
@@ -100,7 +100,7 @@ fn file_of(source: &Source) -> String {
     shown_name(source.input().name())
 }
 
-/// Findings of one kind, listed up to a point.
+/// Findings of one kind; beyond a limit they are only counted.
 struct Capped {
     kind: &'static str,
     rest: &'static str,

@@ -14,7 +14,7 @@ use crate::containers::{self, CONTAINERS, Conventions};
 use crate::error::Result;
 use crate::input::EntryKind;
 
-/// Below this, a download is over before its program has taken notes.
+/// Below this, a download is over before its program writes a control file.
 const LARGE: u64 = 64 << 10;
 
 /// The models of a directory.
@@ -37,21 +37,21 @@ pub(super) fn holds_weights(listing: &Listing, search: &Search<'_>) -> bool {
 pub(super) fn from_listing(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
     let mut general = Located::new(listing.folder.clone(), search);
     let mut taken: Vec<Set> = Vec::new();
-    let mut aside: Vec<String> = Vec::new();
+    let mut ignored: Vec<String> = Vec::new();
     for format in containers::by_preference() {
         let mut found = sets_of(listing, format, &mut general, search)?;
         if !taken.is_empty() {
-            aside.extend(found.iter().flat_map(names));
+            ignored.extend(found.iter().flat_map(names));
             continue;
         }
         let best = found.iter().map(|set| rank(set, format)).min();
         taken = found.extract_if(.., |set| Some(rank(set, format)) == best).collect();
-        aside.extend(found.iter().flat_map(names));
+        ignored.extend(found.iter().flat_map(names));
     }
     if taken.is_empty() {
         return Ok(None);
     }
-    describe(&taken, &aside, listing, &mut general, search);
+    describe(&taken, &ignored, listing, &mut general, search);
     taken_as_models(taken, &general, search).map(Some)
 }
 
@@ -77,7 +77,7 @@ fn candidates<'a>(
     listing.entries.iter().filter(weights).collect()
 }
 
-/// Whether a file with an extension that anyone uses is taken for weights.
+/// Whether a file whose extension other programs use too is taken for weights.
 fn counts(entry: &Entry, format: &Conventions, search: &Search<'_>) -> bool {
     format.knows_beginning(&entry.name) || not_a_model::is_worth_opening(&entry.path, search)
 }
@@ -142,18 +142,18 @@ fn rank(set: &Set, format: &Conventions) -> (bool, usize, bool) {
 /// Says what was decided.
 fn describe(
     taken: &[Set],
-    aside: &[String],
+    ignored: &[String],
     listing: &Listing,
     general: &mut Located,
     search: &Search<'_>,
 ) {
-    if !aside.is_empty() {
+    if !ignored.is_empty() {
         let labels: Vec<&str> = taken.iter().map(|set| &*set.label).collect();
         general.notes.push(format!(
-            "more than one set of weights is here; taken: {}; left aside: {} (the rule: an index \
+            "more than one set of weights is here; taken: {}; ignored: {} (the rule: an index \
              first, then {}, and `model` before other names)",
             some_of(&labels, 4),
-            some_of(aside, 6),
+            some_of(ignored, 6),
             containers::labels().join(", ")
         ));
     }
@@ -169,9 +169,7 @@ fn describe(
         let weights = containers::by_extension(&entry.extension())
             .is_some_and(|(_, extension)| extension.listed);
         if weights && sets::group(&[entry], search).is_empty() {
-            general
-                .notes
-                .push(format!("{} is a link that leads nowhere", shown(Path::new(&entry.name))));
+            general.notes.push(format!("{} is a broken link", shown(Path::new(&entry.name))));
         }
     }
 }
@@ -208,7 +206,7 @@ fn taken_as_models(
 pub(super) fn adopt(set: Set, model: &mut Located, search: &Search<'_>) {
     if set.is_counted() && set.files.len() > 1 {
         model.notes.push(format!(
-            "{} files are taken together by their numbers: {} and on",
+            "{} files are one model by their numbers, from {} on",
             set.files.len(),
             set.label
         ));
@@ -220,8 +218,8 @@ pub(super) fn adopt(set: Set, model: &mut Located, search: &Search<'_>) {
     model.index = set.index;
 }
 
-/// A download that its program has not finished, by the traces it leaves. Programs that leave a
-/// file of notes beside it do so for large files.
+/// A download that is not finished, by what its program leaves behind. Programs that keep a control
+/// file beside it do so for large files.
 pub(super) fn unfinished(file: &Path, len: u64, search: &Search<'_>) -> Option<Finding> {
     let name = file.file_name()?.to_string_lossy();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();

@@ -77,7 +77,7 @@ impl Snapshot {
         )
     }
 
-    /// A cached repository without its weights is one that was never fetched whole.
+    /// A cached repository without weights was only fetched in part.
     fn explain(&self, error: Error) -> Error {
         if error.kind() != ErrorKind::Usage {
             return error;
@@ -219,7 +219,7 @@ fn snapshot(
     match matching[..] {
         [commit] => Ok((snapshots.join(commit), commit.clone())),
         [] if all.is_empty() => {
-            Err(Error::usage("the cache knows this repository and holds none of its files"))
+            Err(Error::usage("the cache lists this repository, but holds none of its files"))
         }
         _ => {
             let message =

@@ -42,7 +42,7 @@ impl Index {
             .charge((text.len() as u64).saturating_mul(4), "an index")
             .map_err(|e| e.in_file(path))?;
         let document: Document = serde_json::from_slice(&text).map_err(|error| {
-            Error::malformed(format!("it is not an index of shards ({error})"))
+            Error::malformed(format!("this is not a valid index of weight files ({error})"))
                 .in_file(path)
                 .hint("fetch the index again, or open the weight files by name")
         })?;
@@ -95,7 +95,7 @@ impl Index {
 
     fn leads_out(&self, name: &str) -> Error {
         let name = shortened(name, 200);
-        Error::malformed(format!("the index names `{name}`, which lies outside of its folder"))
+        Error::malformed(format!("the index names `{name}`, which lies outside its folder"))
             .in_file(&self.path)
             .hint("a genuine index never does that; do not trust this download")
     }

@@ -20,9 +20,9 @@
 //! *.apr
 //! ```
 //!
-//! The first line that matches wins. What that leaves aside is said in a note; files that
-//! are equally good are several models. Nothing here knows a format from the inside: names,
-//! listings and the first bytes of files decide.
+//! The first line that matches wins. A note names the files that are left out;
+//! files that are equally good are several models. Nothing here knows a format from the inside:
+//! names, listings and the first bytes of files decide.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,8 +78,8 @@ pub(super) struct Located {
     pub(super) notes: Vec<String>,
     /// Which file holds which tensor, where an index says so.
     pub(super) index: Option<Index>,
-    /// What this is to the model beside it (a projector, a draft model): it is opened with the
-    /// others, and does not stand in the way of opening the one model it belongs to.
+    /// What this is to the model beside it (a projector, a draft model). A companion is opened with
+    /// the others, and is not counted when only one model may be there.
     pub(super) companion: Option<&'static str>,
 }
 
@@ -155,7 +155,7 @@ pub(super) fn only(mut found: Vec<Located>, place: &Path) -> Result<Located> {
         (last, _) => {
             let names: Vec<String> = found.iter().chain(&last).map(|f| shown(&f.path)).collect();
             let message = format!("this holds {} models: {}", names.len(), names.join(", "));
-            Err(Error::usage(message).in_file(place).hint("name one of them"))
+            Err(Error::usage(message).in_file(place).hint("open one of them by its name"))
         }
     }
 }

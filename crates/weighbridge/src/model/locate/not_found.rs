@@ -58,19 +58,16 @@ pub(super) fn no_weights(listing: &Listing, search: &Search<'_>) -> Error {
     }
     let broken = names(listing, |e| e.kind == EntryKind::BrokenLink);
     if !broken.is_empty() {
-        return error(format!(
-            "no weights are here, only links that lead nowhere: {}",
-            some_of(&broken, 5)
-        ))
-        .hint("the files they stand for were moved or deleted; fetch them again");
+        return error(format!("no weights are here, only broken links: {}", some_of(&broken, 5)))
+            .hint("the files they point to were moved or deleted; fetch them again");
     }
     let below = models_below(listing, search);
     if !below.is_empty() {
         return error(format!(
-            "no weights are in this directory itself, but in {}",
+            "no weights are directly in this directory, but there are some in {}",
             some_of(&below, 8)
         ))
-        .hint("name one of these directories");
+        .hint("open one of these directories");
     }
     let all = names(listing, |_| true);
     error(format!("no weights are here; it holds {}", some_of(&all, 8)))

@@ -85,7 +85,7 @@ fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Result<Vec<Loca
         );
     };
     let Some(parts) = parse(name) else {
-        let error = Error::usage("this is not a name Ollama could have").in_file(typed);
+        let error = Error::usage("this is not a valid Ollama name").in_file(typed);
         return Err(error.hint("write ollama:name, ollama:name:tag or ollama:namespace/name:tag"));
     };
     let path = parts.iter().fold(store.join("manifests"), |path, part| path.join(part));
@@ -177,7 +177,7 @@ impl Layers<'_> {
         components
     }
 
-    /// A layer that is a model by itself. The one that counts keeps the name that was typed.
+    /// A layer that is a model by itself. The model proper keeps the name that was typed.
     fn whole_file(&self, layer: &Layer, companion: Option<&'static str>) -> Result<Located> {
         let blob = self.blob(layer)?;
         if let Some(problem) = absence(&blob, self.search) {
@@ -216,7 +216,7 @@ impl Layers<'_> {
             }
         }
         if model.files.is_empty() {
-            let message = "its manifest lists tensors, and the store holds none of them";
+            let message = "its manifest lists tensors, but the store holds none of them";
             return Err(Error::usage(message).hint("`ollama pull` the model again"));
         }
         model.files.sort();
@@ -248,7 +248,7 @@ impl Layers<'_> {
             None => {
                 let digest = crate::text::shortened(&layer.digest, 80);
                 Err(Error::malformed(format!(
-                    "its manifest names a layer `{digest}`, which is no SHA-256 digest"
+                    "its manifest names a layer `{digest}`, which is not a SHA-256 digest"
                 )))
             }
         }
@@ -261,7 +261,7 @@ fn absence(blob: &Path, search: &Search<'_>) -> Option<String> {
     }
     let partial = blob.with_extension("").to_string_lossy().into_owned() + "-partial";
     let state = if search.is_there(Path::new(&partial)) {
-        "was not downloaded to its end"
+        "was not downloaded completely"
     } else {
         "is missing"
     };
@@ -280,7 +280,7 @@ fn size_mismatch(layer: &Layer, blob: &Path, search: &Search<'_>) -> Option<Find
     })
 }
 
-/// The store does not know the name: says what it does know.
+/// The store does not have the name: says what it has.
 fn unknown(typed: &Path, store: &Path, manifest: &Path, search: &Search<'_>) -> Error {
     let names_in = |folder: &Path| search.names_in(folder);
     let message = format!(

@@ -36,7 +36,7 @@ impl Resolver for AnyPath {
 
 /// The models at a path of a folder; `None` if nothing is there.
 pub(super) fn locate(path: &Path, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-    // Opened first and asked then: for a lone file that is all it takes.
+    // Opening comes first: for a single file no other system call is needed.
     let error = match search.folder.open(path) {
         Ok(source) => {
             let mut models = file::locate(path, source.len().unwrap_or(0), search)?;

@@ -24,8 +24,10 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
     let named: Option<Vec<String>> = match &document {
         Ok(json) => json.as_object().map(|object| object.keys().cloned().collect()),
         Err(error) => {
-            let message =
-                format!("{INDEX} cannot be used: {}; every folder counts", error.message());
+            let message = format!(
+                "{INDEX} cannot be used: {}; every folder is taken for a component",
+                error.message()
+            );
             findings.push(Finding::general("bad-config", message));
             None
         }
@@ -42,7 +44,7 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
     if models.is_empty() {
         return Ok(None);
     }
-    notes.extend(left_aside(listing, named.as_deref(), search)?);
+    notes.extend(ignored(listing, named.as_deref(), search)?);
     notes.extend(absent(listing, document.as_ref().ok()));
     for model in &mut models {
         model.findings.splice(0..0, findings.iter().cloned());
@@ -52,7 +54,7 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
 }
 
 /// Weights in the pipeline's folder that belong to no component.
-fn left_aside(
+fn ignored(
     listing: &Listing,
     named: Option<&[String]>,
     search: &Search<'_>,
@@ -67,8 +69,7 @@ fn left_aside(
         containers::by_extension(&entry.extension()).is_some_and(|(_, known)| known.listed)
     };
     names.extend(listing.files().filter(weights).map(|entry| entry.name.clone()));
-    let note =
-        || format!("{INDEX} does not name these, they are left aside: {}", some_of(&names, 6));
+    let note = || format!("ignored, because {INDEX} does not name them: {}", some_of(&names, 6));
     Ok((!names.is_empty()).then(note))
 }
 

@@ -14,12 +14,12 @@ pub(super) static RESOLVERS: &[&dyn Resolver] =
 
 /// A way to understand what was typed.
 pub(super) trait Resolver: Sync {
-    /// The models that were meant; `None` if it is nothing that this resolver knows. One whose
-    /// files lie elsewhere, behind a URL say, makes a [`Search`] of a folder of its own.
+    /// The models that were meant; `None` if this resolver does not know the name. A resolver for
+    /// files elsewhere, such as a URL, makes a [`Search`] of a folder of its own.
     fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>>;
 
-    /// What it looked for in vain: "no such ..". `None` if the name alone says that something
-    /// else is meant.
+    /// What it looked for and did not find: "no such ..". `None` if the name alone shows that
+    /// something else is meant.
     fn looked_for(&self, _typed: &Typed<'_>) -> Option<String> {
         None
     }
@@ -29,7 +29,7 @@ pub(super) trait Resolver: Sync {
         Vec::new()
     }
 
-    /// What helps where nobody knows a similar name.
+    /// Advice for when no resolver knows a similar name.
     fn advice(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Option<String> {
         None
     }

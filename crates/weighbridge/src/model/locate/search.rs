@@ -14,7 +14,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What lies at a path; nothing if there is nothing, or no way to it.
+    /// What lies at a path; `None` if there is nothing, or it cannot be reached.
     pub(super) fn kind(&self, path: &Path) -> Option<EntryKind> {
         self.folder.kind(path).ok()
     }
@@ -35,7 +35,7 @@ impl Search<'_> {
         self.kind(path) == Some(EntryKind::Folder)
     }
 
-    /// Whether a path leads somewhere.
+    /// Whether there is anything at a path.
     pub(super) fn is_there(&self, path: &Path) -> bool {
         self.kind(path).is_some_and(|kind| kind != EntryKind::BrokenLink)
     }

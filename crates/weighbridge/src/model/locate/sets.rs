@@ -45,7 +45,7 @@ impl Set {
         set
     }
 
-    /// Whether this is a numbered series that no index vouches for.
+    /// Whether this is a numbered series without an index.
     pub(super) fn is_counted(&self) -> bool {
         self.counted
     }
@@ -89,7 +89,7 @@ pub(super) fn together(entries: &[&Entry]) -> Option<Set> {
     Some(set)
 }
 
-/// A series in order, with what it lacks.
+/// A series in order, with the files that are missing.
 fn complete(shard: &Shard, mut members: Vec<(u32, &Entry)>, search: &Search<'_>) -> Set {
     members.sort_by_key(|(index, _)| *index);
     let lowest = members.first().map_or(1, |(index, _)| *index);
@@ -130,7 +130,7 @@ pub(super) fn series_of(path: &Path, listing: &Listing, search: &Search<'_>) -> 
 pub(super) fn missing_shard(path: &Path, beside: &str, search: &Search<'_>) -> Finding {
     let name = shown_name(path);
     let state = if search.kind(path) == Some(EntryKind::BrokenLink) {
-        " (its link leads nowhere)".to_owned()
+        " (its link is broken)".to_owned()
     } else {
         unfinished_beside(path, search)
             .map_or_else(String::new, |found| format!(" (unfinished: {found})"))

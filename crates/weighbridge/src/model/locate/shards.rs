@@ -1,4 +1,4 @@
-//! File names that count: `model-00002-of-00005.safetensors`.
+//! Numbered file names: `model-00002-of-00005.safetensors`.
 //!
 //! ```text
 //! model.fp16-00002-of-000163.safetensors
@@ -19,7 +19,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Takes a name apart, if it counts.
+    /// Takes a name apart, if it is numbered.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let (left, right) = name.rsplit_once("-of-")?;
         let digits = |c: char| c.is_ascii_digit();
@@ -27,7 +27,7 @@ impl Shard {
         let suffix = right.trim_start_matches(digits);
         let index = &left[prefix.len()..];
         let total = &right[..right.len() - suffix.len()];
-        // More digits than any real set has would only serve to make long lists of what is missing.
+        // No real set has more digits; they would only make long lists of missing files.
         let sane = (1..=6).contains(&index.len()) && (1..=6).contains(&total.len());
         let apart = prefix.ends_with(['-', '_', '.']) && suffix.starts_with('.');
         let (index_number, total_number) = (index.parse().ok()?, total.parse().ok()?);
@@ -60,7 +60,7 @@ impl Shard {
         }
     }
 
-    /// The name of the set without its counting: `model`.
+    /// The name of the set without its numbers: `model`.
     pub(super) fn stem(&self) -> &str {
         self.prefix.trim_end_matches(['-', '_', '.'])
     }

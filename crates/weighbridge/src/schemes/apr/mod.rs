@@ -11,8 +11,8 @@
 //! ggml's order of operations for its blocks. bf16 and f16 are that f32, rounded once.
 //!
 //! A scale means what its bits say. Of the project's own two decoders one takes an f16 scale that
-//! is infinite, not a number or below 2^-14 for zero, the other does not; hiding a broken scale,
-//! or dropping small weights, is not for a reader to do. The first also decodes padded rows as if
+//! is infinite, not a number or below 2^-14 for zero, the other does not; a reader should
+//! neither hide a broken scale nor drop small weights. The first also decodes padded rows as if
 //! they were flat, which is not what its quantizer wrote.
 
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
             };
             (tiling != Tiling::Rows).then(|| (block.name, blocks(block, tiling, columns)))
         }
-        // A refused one is a stranger of that name, or of the wrong size.
+        // A refused tensor has another type of the same name, or the wrong size.
         StoredType::Opaque(name) if &**name == APR_Q8 && info.refused.is_none() => {
             Some((APR_Q8, Ok(Arc::new(scaled_bytes::ScaledBytes { columns }))))
         }

@@ -40,7 +40,7 @@ impl PaddedRows {
             let column = self.place(first).1;
             let left = usize::try_from(self.row.columns - column).unwrap_or(usize::MAX);
             let (row, rest) = out.split_at_mut(left.min(out.len()));
-            // Not before the first, and in memory.
+            // It lies after the first and in memory, so it fits.
             let at = usize::try_from(self.block_start(first) - base).unwrap_or(usize::MAX);
             first += row.len() as u64;
             self.row.decode_elements(level, &bytes[at..], column, T::out(row));

@@ -44,7 +44,7 @@ impl Elements for ScaledBytes {
 
 /// Each signed byte times the scale.
 fn scaled(level: Level, scale: f32, bytes: &[u8], out: Out<'_>) {
-    // The plain NaN, of which products can be narrowed without a look at them.
+    // Products of a quiet NaN can be narrowed without a check.
     let scale = if scale.is_nan() { f32::NAN } else { scale };
     match out {
         Out::F32(out) => scaled_as(level, scale, bytes, out),

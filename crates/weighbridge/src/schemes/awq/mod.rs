@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
-use super::columns::{self, Columns, Lay, Zeros, plain_codes};
+use super::columns::{self, Columns, WordLayout, Zeros, plain_codes};
 use super::{
     Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
     Traces,
@@ -63,7 +63,7 @@ impl Scheme for Awq {
             if let Some(prefix) = info.name.strip_suffix(".qweight") {
                 bid_for(prefix, (id, info), evidence, config.as_ref(), bids);
             }
-            // Without a config these names are another scheme's too, which speaks of them.
+            // Without a config another scheme has these names too, and reports them.
             if config.is_some() {
                 let own = info.name.strip_suffix(".qzeros");
                 columns::check_orphan(own, info, true, evidence, bids);
@@ -104,16 +104,17 @@ fn bid_for(
                              decode it"
             .to_owned()),
         _ if groups.is_some() => {
-            Err("it has a `g_idx`, which AWQ has not: is its config another model's?".to_owned())
+            Err("it has a `g_idx`, which AWQ does not use: the config may be another model's"
+                .to_owned())
         }
         Some(config) => configured(prefix, config, qweight, zeros, scales),
         None => sides_of(qweight, zeros, scales, Packed::default()),
     };
     let decided = decided.map_err(|reason| ("undecodable", reason));
     let decided = decided.and_then(|sides| match config {
-        Some(config) if config.rotated => asked(sides, evidence.chosen(&name), ROTATED),
+        Some(config) if config.rotated => by_choice(sides, evidence.chosen(&name), ROTATED),
         Some(_) => Ok(sides),
-        None => asked(sides, evidence.chosen(&name), NO_CONFIG),
+        None => by_choice(sides, evidence.chosen(&name), NO_CONFIG),
     });
     match decided {
         Ok(sides) => bids.weights.push(bid_of(&sides, name, parts)),
@@ -131,9 +132,13 @@ const NO_CONFIG: &str = "no quantization config lies beside it; it looks like ei
                          it is AWQ";
 
 /// The sides, if the user chose this reading.
-fn asked(sides: Sides, answer: Option<&str>, why: &str) -> Result<Sides, (&'static str, String)> {
+fn by_choice(
+    sides: Sides,
+    choice: Option<&str>,
+    why: &str,
+) -> Result<Sides, (&'static str, String)> {
     let variant = sides.variant();
-    match answer.and_then(|answer| answer.strip_prefix("awq/")) {
+    match choice.and_then(|choice| choice.strip_prefix("awq/")) {
         Some(named) if named == variant || named == "gemm" => Ok(sides),
         _ => Err(("ambiguous", format!("{why} (awq/{variant})"))),
     }
@@ -152,7 +157,7 @@ fn bid_of(sides: &Sides, name: String, parts: Vec<Part>) -> Bid {
     let &Sides { inputs, outputs, groups, group_size, scale_type } = sides;
     let columns = Columns {
         codes: plain_codes(4),
-        lay: Lay::Outputs,
+        word_layout: WordLayout::Outputs,
         inputs,
         outputs,
         groups,
@@ -224,7 +229,7 @@ fn sides_of(
         ));
     }
     let (_, zeros) = zeros.ok_or(
-        "its `qzeros` are missing; whether its codes are then centred on 8 is nowhere said",
+        "its `qzeros` are missing, and nothing says whether its codes are then centred on 8",
     )?;
     if zeros.shape[..] != [groups, words] || zeros.stored != DType::I32.into() {
         return Err(format!(
@@ -240,10 +245,7 @@ fn sides_of(
         }
     };
     if inputs == 0 || outputs == 0 || groups == 0 {
-        return Err(format!(
-            "qweight {:?} and scales {:?} hold nothing",
-            qweight.shape, scales.shape
-        ));
+        return Err(format!("qweight {:?} and scales {:?} are empty", qweight.shape, scales.shape));
     }
     let group_size = packed.group_size(inputs, groups)?;
     Ok(Sides { inputs, outputs, groups, group_size, scale_type })

@@ -22,7 +22,7 @@ pub(super) enum Layout {
     Other(String),
 }
 
-/// What the configs say; `Ok(None)` if nothing at all, `Err` if they speak of another method.
+/// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
 pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, Layout>>, ()> {
     Settings::of(evidence, &METHOD, false, layout_of)
 }

@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::schemes::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
 
-/// What the library multiplies with instead of dividing by 127; that is another number.
+/// What the library multiplies by; dividing by 127 would give other numbers.
 #[allow(clippy::excessive_precision)] // As the library spells it.
 const OVER_127: f32 = 7.874015718698502e-3;
 
@@ -25,7 +25,7 @@ pub(super) fn bid_for(
     let name = format!("{prefix}.weight");
     let format = evidence.find(&format!("{prefix}.weight_format"));
     let weight = evidence.find(&name);
-    // Without its scales, a weight is only ours if it looks like it.
+    // Without scales, only a weight that looks like one of bitsandbytes' is taken.
     let is_bytes = |(_, info): &StoredTensor<'_>| info.stored == DType::I8.into();
     let Some((id, weight)) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
         scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
@@ -103,6 +103,6 @@ fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result
             "its weight_format is {format} ({name}), a tiled layout of old versions that is not \
              decoded; load and save it with the bitsandbytes that wrote it, before any use"
         )),
-        None => Err(format!("its weight_format is {format}, which is unknown; 0 are rows")),
+        None => Err(format!("its weight_format is {format}, which is unknown; 0 means rows")),
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
     let reason = |reason: &str| reason.to_owned();
     let states = states.map(|(id, _)| (id, reason("describes how a weight is stored")));
     bids.dropped.extend(states);
-    let unused = "a table of numbers that bitsandbytes has built in; compared with that";
+    let unused = "a table that bitsandbytes has built in; the two are equal";
     bids.dropped.extend(beside.map.map(|(id, _)| (id, reason(unused))));
     match layout_of(group, weight, &beside, evidence) {
         Ok(layout) => bids.weights.push(layout.bid(group.weight, parts)),
@@ -168,8 +168,8 @@ fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
     let named = json.get("bnb_4bit_quant_type").and_then(serde_json::Value::as_str);
     match named {
         Some(named) if is_four == Some(true) && named != kind => Err(format!(
-            "its quant_state says {kind}, {file} says bnb_4bit_quant_type {}; \
-             put the config beside it that belongs to it",
+            "its quant_state says {kind}, but {file} says bnb_4bit_quant_type {}; \
+             put the config that belongs to this model beside it",
             crate::text::shortened(named, 40)
         )),
         _ => Ok(()),
@@ -241,7 +241,7 @@ fn check(
     }
 }
 
-/// The library never looks at the stored table: another one would be lost there without a word.
+/// The library ignores the stored table, so one that differs from its own would silently be lost.
 fn check_map(
     (id, info): StoredTensor<'_>,
     table: &[f32; 16],
@@ -254,8 +254,8 @@ fn check_map(
     match (0..16).find(|&code| stored(code) != table[code]) {
         None => Ok(()),
         Some(code) => Err(format!(
-            "its quant_map has {} for code {code}, {kind} has {}: bitsandbytes would ignore the \
-             map, so what was meant is unknown",
+            "its quant_map has {} for code {code}, but {kind} has {}: bitsandbytes would ignore the \
+             map, so it is unknown which of them is right",
             stored(code),
             table[code]
         )),

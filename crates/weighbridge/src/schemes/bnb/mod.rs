@@ -57,7 +57,7 @@ impl Scheme for Bnb {
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
         // A state's name goes on after its last dot.
-        summary.has_other_names() || summary.configs_speak()
+        summary.has_other_names() || summary.configs_mention_quantization()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -92,8 +92,8 @@ struct Group<'a> {
     states: Vec<(&'a str, StoredTensor<'a>)>,
 }
 
-/// The module of signed bytes that have lost all that lay beside them: in a model of this library
-/// there are no other such weights.
+/// The module of signed bytes whose companions are missing: in a model of this library there are no
+/// other such weights.
 fn bare_bytes<'a>(info: &'a TensorInfo, evidence: &Evidence<'_>) -> Option<&'a str> {
     let prefix = info.name.strip_suffix(".weight")?;
     let there = |end: &str| evidence.find(&format!("{prefix}.{end}")).is_some();
@@ -140,7 +140,7 @@ fn other_method(evidence: &Evidence<'_>) -> Result<(), String> {
     match evidence.method() {
         Some(method) if method != METHOD => Err(format!(
             "it is stored as bitsandbytes stores weights, but the config names the method \
-             `{method}`; put the config beside it that belongs to it"
+             `{method}`; put the config that belongs to this model beside it"
         )),
         _ => Ok(()),
     }

@@ -117,15 +117,15 @@ impl Packed {
         match inputs.div_ceil(size) {
             fitting if fitting == groups => Ok(size),
             other => Err(format!(
-                "the config's group size {size} gives {other} groups of {inputs} inputs, scales \
-                 have {groups}"
+                "the config's group size {size} gives {other} groups of {inputs} inputs, but \
+                 scales have {groups}"
             )),
         }
     }
 }
 
 impl<'a, L> Settings<'a, L> {
-    /// What the configs say; `Ok(None)` if nothing at all, `Err` if they speak of another method or
+    /// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method or
     /// of a layout that `layout` does not know. Settings that name no method and that no scheme
     /// recognises are those of `own` if it `takes_unnamed`.
     pub(crate) fn of(
@@ -204,14 +204,14 @@ impl<'a, L> Settings<'a, L> {
                 (Some(true), Says::Plain) => {
                     return Err(format!(
                         "the config's rule `-:{}` says that it is not quantized, but it is packed; \
-                         put the config beside it that belongs to it",
+                         put the config that belongs to this model beside it",
                         shortened(rule.text, 60)
                     ));
                 }
                 (Some(true), Says::Perhaps(packed)) | (None, Says::Packed(packed)) => {
                     possible.push(*packed);
                 }
-                // What is packed is none of those that are not; and AutoRound skips what it
+                // A packed weight is not one of the plain ones; and AutoRound skips what it
                 // cannot read.
                 (Some(false), _) | (None, Says::Plain | Says::Perhaps(_)) => {}
             }
@@ -221,7 +221,7 @@ impl<'a, L> Settings<'a, L> {
     }
 }
 
-/// What a weight of a rotated model is, and is not.
+/// Why a weight of a rotated model is refused.
 pub(crate) const ROTATED: &str = "the config says that activations are rotated while the model \
                                   runs (rotation_config), so its values make sense only with \
                                   the same rotation; to decode them all the same, state its scheme";
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(of("model.layers.17.mlp.up_proj").unwrap(), [packed(4, 128)]);
     }
 
-    /// Look-ahead is Python's own: such a rule may or may not fit.
+    /// Look-ahead patterns cannot be read here: such a rule may or may not fit.
     #[test]
     fn a_rule_that_cannot_be_read_leaves_both_open() {
         let json = json!({"bits": 4, "group_size": 128, "dynamic": {

@@ -1,10 +1,10 @@
-//! Shared plumbing: packed weights that lie with their inputs outermost.
+//! Shared by GPTQ and AWQ: packed weights that are stored with their inputs outermost.
 //!
-//! GPTQ and AWQ store a weight the other way round: what becomes a row of the result is a column
-//! of words in the file.
+//! Both store a weight transposed: what becomes a row of the result is a column of words in the
+//! file.
 //!
 //! ```text
-//! codes    words [in, packed, out] or [in, out, packed]    see `Lay`
+//! codes    words [in, packed, out] or [in, out, packed]    see `WordLayout`
 //! zeros    words [groups, out, packed]
 //! scales         [groups, out]
 //! g_idx    I32   [in]       the group of each input; absent means input / group size
@@ -37,7 +37,7 @@ mod zeros;
 
 pub(crate) use orphan::check_orphan;
 use scattered::{EIGHT, EightOutputs, Table};
-pub(crate) use streams::Lay;
+pub(crate) use streams::WordLayout;
 use streams::{COLUMNS, Streams, WORDS};
 pub(crate) use zeros::Zeros;
 
@@ -46,7 +46,7 @@ pub(crate) struct Columns {
     /// What codes are: as many bits as the packing has, each standing for itself.
     pub codes: Codes,
     /// How words hold them.
-    pub lay: Lay,
+    pub word_layout: WordLayout,
     /// Inputs: columns of the result.
     pub inputs: u64,
     /// Outputs: rows of the result.
@@ -87,8 +87,8 @@ impl Recipe for Columns {
             stride: stride * width,
         };
         let all = 0..self.outputs;
-        let (words, every) = (self.lay.words(&rows), self.lay.words(&all));
-        let word_rows = self.lay.word_rows(self.inputs, self.codes.packing.bits());
+        let (words, every) = (self.word_layout.words(&rows), self.word_layout.words(&all));
+        let word_rows = self.word_layout.word_rows(self.inputs, self.codes.packing.bits());
         slabs.push(columns(0, words, 4, word_rows, every.end));
         let (words, every) = (self.zeros.words(&rows), self.zeros.words(&all));
         slabs.push(columns(1, words, 4, self.groups, every.end));
@@ -114,7 +114,7 @@ impl Recipe for Columns {
 }
 
 impl Columns {
-    /// The stored group of each input, checked; `None` where they are what they would be without.
+    /// The stored group of each input, checked; `None` where inputs are in the default order.
     fn groups_of<'a>(&self, bytes: &'a [u8]) -> Result<Option<&'a [[u8; 4]]>> {
         let stored = bytes.as_chunks::<4>().0;
         let mut consecutive = (0u32..).zip(stored.chunks(length(self.group_size)));
@@ -140,7 +140,7 @@ struct Tile<'a> {
     codes: &'a Staged<'a>,
     zeros: &'a Staged<'a>,
     scales: &'a Staged<'a>,
-    /// The group of each input, where that is not plain.
+    /// The group of each input, where it is not the default one.
     groups: Option<&'a [[u8; 4]]>,
 }
 
@@ -148,7 +148,7 @@ struct Tile<'a> {
 /// before others push them out.
 const BLOCK: usize = 2 * COLUMNS;
 
-/// Some inputs of the outputs that streams have room for.
+/// As many inputs of some outputs as the streams hold.
 struct Piece {
     /// The output of the first stream, counted like `strip`.
     first: usize,
@@ -175,7 +175,7 @@ fn scales_of(dtype: DType, bytes: &[u8], first: usize, out: &mut [f32]) {
 
 /// Factors of a block of outputs, in the order they are used in.
 #[derive(Default)]
-struct Room {
+struct FactorBuffers {
     /// All groups of the first output, all groups of the second, ..
     rows: Vec<Factor>,
     /// All outputs of the first group, all outputs of the second, .., where inputs are scattered.
@@ -184,10 +184,10 @@ struct Room {
 
 thread_local! {
     /// Kept from one tile to the next.
-    static ROOM: Cell<Room> = const { Cell::new(Room::new()) };
+    static BUFFERS: Cell<FactorBuffers> = const { Cell::new(FactorBuffers::new()) };
 }
 
-impl Room {
+impl FactorBuffers {
     const fn new() -> Self {
         Self { rows: Vec::new(), table: Table::new() }
     }
@@ -195,21 +195,25 @@ impl Room {
 
 impl Tile<'_> {
     fn decode<T: Number + Element>(&self, out: &mut [T]) -> Result<()> {
-        let mut room = ROOM.take();
-        let done = self.decode_strips(&mut room, out);
-        ROOM.set(room);
+        let mut buffers = BUFFERS.take();
+        let done = self.decode_strips(&mut buffers, out);
+        BUFFERS.set(buffers);
         done
     }
 
-    fn decode_strips<T: Number + Element>(&self, room: &mut Room, out: &mut [T]) -> Result<()> {
+    fn decode_strips<T: Number + Element>(
+        &self,
+        buffers: &mut FactorBuffers,
+        out: &mut [T],
+    ) -> Result<()> {
         let mut streams = Streams::new();
         let mut tile = [T::default(); scattered::TILE];
-        // The first staged word may begin with outputs that nobody asked for.
-        let skip = length(self.rows.start % self.of.lay.outputs_a_word());
+        // The first staged word may begin with outputs that are not wanted.
+        let skip = length(self.rows.start % self.of.word_layout.outputs_a_word());
         let columns = skip..skip + length(self.rows.end - self.rows.start);
         for first in (0..columns.end).step_by(BLOCK) {
             let block = columns.start.max(first)..columns.end.min(first + BLOCK);
-            self.fill(room, block.start - skip..block.end - skip)?;
+            self.fill(buffers, block.start - skip..block.end - skip)?;
             for inputs in self.stretches() {
                 for first in (first..block.end).step_by(COLUMNS) {
                     let strip = block.start.max(first)..block.end.min(first + COLUMNS);
@@ -218,9 +222,9 @@ impl Tile<'_> {
                     match self.groups {
                         Some(groups) => {
                             let kept = (&mut streams, &mut tile[..]);
-                            self.scatter(&piece, kept, groups, room, out);
+                            self.scatter(&piece, kept, groups, buffers, out);
                         }
-                        None => self.decode_piece(&piece, &mut streams, &room.rows, out),
+                        None => self.decode_piece(&piece, &mut streams, &buffers.rows, out),
                     }
                 }
             }
@@ -234,7 +238,7 @@ impl Tile<'_> {
         piece: &Piece,
         (streams, tile): (&mut Streams, &mut [T]),
         groups: &[[u8; 4]],
-        room: &Room,
+        buffers: &FactorBuffers,
         out: &mut [T],
     ) {
         let Piece { first, strip, inputs, before, .. } = piece;
@@ -248,7 +252,7 @@ impl Tile<'_> {
                 bits,
                 inputs: inputs.clone(),
                 groups,
-                factors: room.table.from(before + done),
+                factors: buffers.table.from(before + done),
             };
             let out = &mut out[self.place(piece, strip.start + done)..];
             outputs.decode(level, length(self.of.inputs), tile, out);
@@ -258,9 +262,9 @@ impl Tile<'_> {
             return;
         }
         let columns = *first..strip.end;
-        streams.gather(level, self.of.lay, self.codes, &columns, inputs, bits as usize);
+        streams.gather(level, self.of.word_layout, self.codes, &columns, inputs, bits as usize);
         for (column, output) in strip.clone().zip(*before..).skip(done) {
-            let factor = |group: usize| room.table.of(group, output);
+            let factor = |group: usize| buffers.table.of(group, output);
             let out = &mut out[self.place(piece, column)..][..inputs.len()];
             scattered::row(level, codes, streams.of(column - first), groups, factor, out);
         }
@@ -282,7 +286,7 @@ impl Tile<'_> {
         let (level, groups) = (simd::level(), length(self.of.groups));
         let factors = &factors[before * groups..];
         let bits = self.of.codes.packing.bits() as usize;
-        streams.gather(level, self.of.lay, self.codes, &(*first..strip.end), inputs, bits);
+        streams.gather(level, self.of.word_layout, self.codes, &(*first..strip.end), inputs, bits);
         for (factors, column) in factors.chunks_exact(groups).zip(strip.clone()) {
             if column + 1 < strip.end {
                 simd::prefetch(level, &out[self.place(piece, column + 1)..][..inputs.len()]);
@@ -292,7 +296,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Pieces of all inputs that streams have room for.
+    /// All inputs, in pieces as long as a stream.
     fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let inputs = length(self.of.inputs);
         // A multiple of 32 codes ends at a word, whatever their width.
@@ -301,25 +305,25 @@ impl Tile<'_> {
     }
 
     /// The factors of some rows, in the order they will be used in.
-    fn fill(&self, room: &mut Room, rows: Range<usize>) -> Result<()> {
+    fn fill(&self, buffers: &mut FactorBuffers, rows: Range<usize>) -> Result<()> {
         let groups = length(self.of.groups);
-        room.table.clear();
-        room.rows.clear();
-        room.rows.resize(rows.len() * groups, Factor::default());
+        buffers.table.clear();
+        buffers.rows.clear();
+        buffers.rows.resize(rows.len() * groups, Factor::default());
         let (mut scales, mut zeros) = ([0.0; BLOCK], [0.0; BLOCK]);
         let (scales, zeros) = (&mut scales[..rows.len()], &mut zeros[..rows.len()]);
         for group in 0..groups {
             scales_of(self.of.scale_type, self.scales.row(group), rows.start, scales);
-            if let Some(odd) = scales.iter().position(|scale| !scale.is_finite()) {
-                let row = self.rows.start + (rows.start + odd) as u64;
-                return Err(matrix::not_finite(scales[odd], row, group as u64));
+            if let Some(bad) = scales.iter().position(|scale| !scale.is_finite()) {
+                let row = self.rows.start + (rows.start + bad) as u64;
+                return Err(matrix::not_finite(scales[bad], row, group as u64));
             }
             self.of.zeros.fill(self.zeros.row(group), self.rows.start, rows.start, zeros);
             if self.groups.is_some() {
-                room.table.push(scales, zeros);
+                buffers.table.push(scales, zeros);
                 continue;
             }
-            let places = room.rows[group..].iter_mut().step_by(groups);
+            let places = buffers.rows[group..].iter_mut().step_by(groups);
             for ((factor, &scale), &offset) in places.zip(&*scales).zip(&*zeros) {
                 *factor = Factor { scale, offset };
             }
@@ -348,7 +352,7 @@ impl Tile<'_> {
     }
 }
 
-/// What is in memory has a length that fits.
+/// Staged bytes are in memory, so their length fits.
 fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -4,7 +4,7 @@ use crate::catalog::{Finding, TensorInfo};
 use crate::schemes::{Bids, Evidence};
 
 /// A finding for a companion whose `qweight` is not there. `own` is its module, if its name can
-/// mean nothing else; `scales` are many schemes', so they count where the config speaks of such
+/// mean nothing else; `scales` are many schemes', so they count where the config mentions such
 /// weights (`said`), or zero points lie beside them.
 pub(crate) fn check_orphan(
     own: Option<&str>,
@@ -19,7 +19,7 @@ pub(crate) fn check_orphan(
         there(module, "qzeros") || said && matrix
     });
     if own.or(scales).is_some_and(|module| !there(module, "qweight")) {
-        let message = "the packed weight it belongs to, `qweight`, is not in the model: a shard \
+        let message = "the packed weight it belongs to, `qweight`, is not in the model; a shard \
                        may be missing";
         bids.findings.push(Finding::of(&info.name, "orphan", message.to_owned()));
     }

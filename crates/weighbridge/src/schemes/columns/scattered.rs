@@ -1,11 +1,11 @@
 //! Inputs of which each may belong to any group, as activation order leaves them.
 //!
 //! Where codes lie, outputs are side by side, and so are the factors of an input's group. So
-//! numbers are made in that order, eight outputs at a time, and turned afterwards.
+//! numbers are made in that order, eight outputs at a time, and transposed afterwards.
 
 use std::ops::Range;
 
-use super::streams::{Lay, WORDS};
+use super::streams::{WORDS, WordLayout};
 use super::{BLOCK, Columns, length};
 use crate::schemes::matrix::{Codes, Factor};
 use crate::simd::{self, EightColumns, Level, Number, Sides};
@@ -14,7 +14,7 @@ use crate::source::Staged;
 /// Outputs that are decoded side by side.
 pub(super) const EIGHT: usize = simd::EIGHT;
 
-/// Numbers that are kept until they are turned: as many as a stream has codes of two bits, for
+/// Numbers that are kept until they are transposed: as many as a stream has codes of two bits, for
 /// eight outputs.
 pub(super) const TILE: usize = EIGHT * WORDS * 16;
 
@@ -56,7 +56,9 @@ impl Table {
 
 /// Whether eight outputs are decoded side by side: at the baseline, one at a time is faster.
 pub(super) fn are_decoded_by_eight(level: Level, of: &Columns) -> bool {
-    level > Level::BASELINE && of.lay == Lay::Inputs && 32 % of.codes.packing.bits() == 0
+    level > Level::BASELINE
+        && of.word_layout == WordLayout::Inputs
+        && 32 % of.codes.packing.bits() == 0
 }
 
 /// Some inputs of eight outputs.
@@ -76,7 +78,7 @@ pub(super) struct EightOutputs<'a> {
 }
 
 impl EightOutputs<'_> {
-    /// Decodes into eight rows of `out`, `stride` apart; `tile` is room to do it in.
+    /// Decodes into eight rows of `out`, `stride` apart; `tile` is a buffer for it.
     pub(super) fn decode<T: Number>(
         &self,
         level: Level,

@@ -18,14 +18,14 @@ pub(super) const WORDS: usize = 64;
 
 /// How words hold codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lay {
+pub(crate) enum WordLayout {
     /// Each column of words is the stream of one output: consecutive inputs, low bits first.
     Inputs,
     /// Each word holds eight outputs of one input, four bits each, in [`INTERLEAVED`] order.
     Outputs,
 }
 
-impl Lay {
+impl WordLayout {
     /// Outputs that share a word.
     pub(super) fn outputs_a_word(self) -> u64 {
         match self {
@@ -70,18 +70,18 @@ impl Streams {
     pub(super) fn gather(
         &mut self,
         level: Level,
-        lay: Lay,
+        word_layout: WordLayout,
         codes: &Staged<'_>,
         columns: &Range<usize>,
         inputs: &Range<usize>,
         bits: usize,
     ) {
-        match lay {
-            Lay::Inputs => {
+        match word_layout {
+            WordLayout::Inputs => {
                 let rows = inputs.start * bits / 32..(inputs.end * bits).div_ceil(32);
                 simd::run(level, Transpose { streams: &mut self.0, codes, columns, rows });
             }
-            Lay::Outputs => {
+            WordLayout::Outputs => {
                 simd::run(level, Regroup { streams: &mut self.0, codes, columns, inputs });
             }
         }
@@ -160,22 +160,25 @@ mod tests {
     fn levels_agree() {
         let bytes: Vec<u8> =
             (0..70 * 300u32).map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()[1]).collect();
-        for (lay, bits, words_a_row) in
-            [(Lay::Inputs, 4, 70), (Lay::Inputs, 3, 70), (Lay::Outputs, 4, 9)]
+        for (word_layout, bits, words_a_row) in
+            [(WordLayout::Inputs, 4, 70), (WordLayout::Inputs, 3, 70), (WordLayout::Outputs, 4, 9)]
         {
             let staged = Staged::of_rows(&bytes, 4 * words_a_row);
             for (first, last) in [(0, 64), (0, 1), (0, 5), (0, 13), (0, 63), (64, 70), (64, 66)] {
                 for inputs in [0..512, 0..64, 0..8, 0..75, 32..39, 96..480] {
                     let all = |level| {
                         let mut streams = Streams::new();
-                        streams.gather(level, lay, &staged, &(first..last), &inputs, bits);
+                        streams.gather(level, word_layout, &staged, &(first..last), &inputs, bits);
                         let whole = (inputs.len() * bits).div_ceil(8);
                         let of = |column: usize| streams.of(column)[..whole].to_vec();
                         (0..last - first).map(of).collect::<Vec<_>>()
                     };
                     let definition = all(Level::BASELINE);
                     for &level in Level::available() {
-                        assert!(all(level) == definition, "{level:?} {lay:?} {first} {inputs:?}");
+                        assert!(
+                            all(level) == definition,
+                            "{level:?} {word_layout:?} {first} {inputs:?}"
+                        );
                     }
                 }
             }

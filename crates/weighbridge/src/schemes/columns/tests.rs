@@ -23,16 +23,16 @@ struct Sample {
     parts: Vec<Vec<u8>>,
 }
 
-fn sample(bits: u32, lay: Lay, act_order: bool) -> Sample {
+fn sample(bits: u32, word_layout: WordLayout, act_order: bool) -> Sample {
     let (inputs, outputs, group_size) = (608u64, 136u64, 96u64);
     let groups = inputs.div_ceil(group_size);
-    let zeros = match lay {
-        Lay::Inputs => Zeros::Stream { bits, less_one: true },
-        Lay::Outputs => Zeros::Interleaved,
+    let zeros = match word_layout {
+        WordLayout::Inputs => Zeros::Stream { bits, less_one: true },
+        WordLayout::Outputs => Zeros::Interleaved,
     };
     let columns = Columns {
         codes: plain_codes(bits),
-        lay,
+        word_layout,
         inputs,
         outputs,
         groups,
@@ -79,14 +79,14 @@ impl Sample {
 
     /// The formula, element by element.
     fn value(&self, output: u64, input: u64) -> f32 {
-        let Columns { outputs, codes, lay, zeros, .. } = &self.columns;
+        let Columns { outputs, codes, word_layout, zeros, .. } = &self.columns;
         let bits = codes.packing.bits();
         let word = |part: usize, index: u64| {
             u32::from_le_bytes(self.parts[part].as_chunks().0[length(index)])
         };
         let (bit, column) = (input * u64::from(bits), *outputs);
-        let code = match lay {
-            Lay::Inputs => {
+        let code = match word_layout {
+            WordLayout::Inputs => {
                 let low = word(0, bit / 32 * column + output);
                 let high = if bit % 32 + u64::from(bits) > 32 {
                     word(0, (bit / 32 + 1) * column + output)
@@ -95,7 +95,7 @@ impl Sample {
                 };
                 (u64::from(low) | u64::from(high) << 32) >> (bit % 32) & ((1 << bits) - 1)
             }
-            Lay::Outputs => {
+            WordLayout::Outputs => {
                 let nibble = [0, 4, 1, 5, 2, 6, 3, 7][length(output % 8)];
                 u64::from(word(0, input * (column / 8) + output / 8) >> (4 * nibble) & 15)
             }
@@ -111,9 +111,10 @@ impl Sample {
 }
 
 fn all_samples() -> Vec<Sample> {
-    let mut all: Vec<Sample> = [2, 3, 4, 8].map(|bits| sample(bits, Lay::Inputs, false)).into();
-    all.extend([2, 3, 4, 8].map(|bits| sample(bits, Lay::Inputs, true)));
-    all.push(sample(4, Lay::Outputs, false));
+    let mut all: Vec<Sample> =
+        [2, 3, 4, 8].map(|bits| sample(bits, WordLayout::Inputs, false)).into();
+    all.extend([2, 3, 4, 8].map(|bits| sample(bits, WordLayout::Inputs, true)));
+    all.push(sample(4, WordLayout::Outputs, false));
     all
 }
 
@@ -144,7 +145,7 @@ fn all_rows_at_every_level_and_in_every_type() {
 
 #[test]
 fn a_scale_that_is_not_a_number_is_named() {
-    let mut sample = sample(4, Lay::Inputs, false);
+    let mut sample = sample(4, WordLayout::Inputs, false);
     let at = 2 * (3 * 136 + 77);
     sample.parts[2][at..at + 2].copy_from_slice(&f16::NAN.to_le_bytes());
     let error = sample.decode::<f32>(70..80).unwrap_err().to_string();
@@ -154,7 +155,7 @@ fn a_scale_that_is_not_a_number_is_named() {
 
 #[test]
 fn a_group_that_is_not_there_is_named() {
-    let mut sample = sample(4, Lay::Inputs, true);
+    let mut sample = sample(4, WordLayout::Inputs, true);
     sample.parts[3][40..44].copy_from_slice(&(-1i32).to_le_bytes());
     let error = sample.decode::<f32>(0..8).unwrap_err().to_string();
     assert!(error.contains("g_idx[10] is -1, but there are 7 groups"), "{error}");

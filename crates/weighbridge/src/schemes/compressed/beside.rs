@@ -97,7 +97,7 @@ pub(super) fn zero_of(
         // Early versions left zero points out where all were zero.
         return match args.symmetric == Some(false) && writer != Writer::Early {
             true => {
-                Err("its `weight_zero_point` is missing, the config says it is not symmetric"
+                Err("its `weight_zero_point` is missing, although the config says that it is not symmetric"
                     .into())
             }
             false => Ok(ZeroKind::None),
@@ -143,7 +143,7 @@ pub(super) fn order_of(
 ) -> Checked<Columns> {
     let Some((_, order)) = module.order else {
         let several = matches!(cells, Cells::Rows { cells: 2.., .. });
-        return Ok(if args.ordered && several { Columns::Lost } else { Columns::InOrder });
+        return Ok(if args.ordered && several { Columns::Missing } else { Columns::InOrder });
     };
     match (element(order), cells) {
         (Some(DType::I32), Cells::Rows { .. }) if order.shape[..] == [columns] => {
@@ -152,6 +152,6 @@ pub(super) fn order_of(
         (_, Cells::Rows { .. }) => {
             Err(format!("weight_g_idx is {}, expected I32 [{columns}]", described(order)))
         }
-        _ => Err("weight_g_idx goes with groups of columns only".to_owned()),
+        _ => Err("weight_g_idx is only defined for groups of columns".to_owned()),
     }
 }

@@ -125,7 +125,7 @@ pub(super) const METHOD: Method = Method {
 /// The key that early versions used in config.json.
 pub(super) const EARLY_KEY: &str = "compression_config";
 
-/// What gives the method away where it is not named: the key of early versions, or groups.
+/// What implies the method where it is not named: the key of early versions, or groups.
 pub(super) fn sign(configs: Configs<'_>) -> Option<Sign> {
     let has_key = |json: &Json| json.get(EARLY_KEY).is_some();
     let config = configs.model();
@@ -190,8 +190,7 @@ impl Settings {
     }
 
     /// The group that a module's name belongs to: first by its own name, then by pattern, then
-    /// by its class, which for a weight that is quantized can only be guessed where there is but
-    /// one such group.
+    /// by its class, which is only known where there is a single such group.
     pub(super) fn named(&self, module: &str) -> Option<Args> {
         if !self.budget.compare(module, self.groups.len()) {
             return None;
@@ -260,8 +259,8 @@ fn is_class(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase()) && !name.contains('.')
 }
 
-/// Targets and exceptions of every transform of activations that a weight has to do with: those
-/// of weights are done once and for all, those of the attention's cache are between activations.
+/// Targets and exceptions of every transform of activations that affects a weight. Transforms of
+/// weights are applied once and for all, those of the KV cache are between activations.
 fn transformed(json: &Json, budget: &MatchBudget) -> Vec<(Targets, Targets)> {
     let groups =
         json.get("transform_config").and_then(|json| json.get("config_groups")?.as_object());
@@ -369,7 +368,7 @@ mod tests {
         assert_eq!(bits("lm_head"), Some(8));
     }
 
-    /// Python's look-ahead is not ours to judge.
+    /// Look-ahead patterns cannot be read here, so they may match anything.
     #[test]
     fn an_unreadable_pattern_decides_nothing() {
         let json = serde_json::json!({ "ignore": ["re:(?!x).*", "lm_head"], "config_groups": {

@@ -234,12 +234,12 @@ impl Arranged {
     }
 }
 
-/// Small floats with a zero point have no writer, and their roundings no definition.
+/// Nothing writes small floats with a zero point, and their rounding is not defined.
 fn zero_or_error(zero: f32, row: u64, group: u64) -> Result<f32> {
     match zero == 0.0 {
         true => Ok(0.0),
         false => Err(Error::unsupported(format!(
-            "the zero point of row {row}, group {group} is {zero}: floats are quantized without"
+            "the zero point of row {row}, group {group} is {zero}, but floats are quantized without zero points"
         ))),
     }
 }

@@ -64,8 +64,8 @@ pub(super) enum Columns {
     InOrder,
     /// As `weight_g_idx` lists them.
     Listed,
-    /// The config speaks of a list, but there is none.
-    Lost,
+    /// The config mentions a list, but it is missing.
+    Missing,
 }
 
 /// How zero points are stored.
@@ -238,7 +238,7 @@ fn is_stream(
             )),
         },
         (words_fit, stream_fits) if words_fit != stream_fits => Ok(stream_fits),
-        // Then it is the zero points that do not fit, which is for them to say.
+        // Then it is the zero points that do not fit, which is reported with them.
         _ if codes_fit(true) || codes_fit(false) => Ok(codes_fit(true)),
         _ => Err(format!(
             "{columns} columns of {bits} bits take {} words (before 0.18: {}), weight_packed has \
@@ -262,7 +262,7 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Che
             dtype @ (DType::F8_E4M3 | DType::F8_E5M2 | DType::F8_E4M3FNUZ | DType::F8_E5M2FNUZ),
         ) => match args.float {
             Some(false) => {
-                return Err(format!("the config says integers, weight is {}", dtype.name()));
+                return Err(format!("the config says integers, but weight is {}", dtype.name()));
             }
             _ => Kind::Float(dtype),
         },
@@ -299,7 +299,9 @@ pub(super) fn bytes(module: &Module<'_, '_>, args: &Args, writer: Writer) -> Che
 /// as scales, or six-bit floats.
 pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Layout> {
     if args.float == Some(false) {
-        return Err("the config says integers, weight_packed holds bytes as for floats".to_owned());
+        return Err(
+            "the config says integers, but weight_packed holds bytes, as floats do".to_owned()
+        );
     }
     let (packed, scale) = (module.codes.1, module.scale()?);
     let (&[rows, width], &[scale_rows, cells]) = (&packed.shape[..], &scale.shape[..]) else {
@@ -331,7 +333,10 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Lay
     };
     let bits = if codes == Kind::E2m3 { 6 } else { 4 };
     if args.bits.is_some_and(|said| said != bits) {
-        return Err(format!("the config says {} bits, the widths {bits}", args.bits.unwrap_or(0)));
+        return Err(format!(
+            "the config says {} bits, but the shapes say {bits}",
+            args.bits.unwrap_or(0)
+        ));
     }
     let group = match args.strategy {
         Some(Strategy::Group(group)) => group,
@@ -354,7 +359,9 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Lay
         ));
     }
     if module.zero.is_some() || module.order.is_some() {
-        return Err("packed floats with zero points or an order have no definition".to_owned());
+        return Err(
+            "zero points or an order of columns are not defined for packed floats".to_owned()
+        );
     }
     Ok(Layout {
         shape: [rows, columns].into_iter().collect(),
@@ -371,7 +378,7 @@ pub(super) fn packed_floats(module: &Module<'_, '_>, args: &Args) -> Checked<Lay
 
 fn refuse_float(args: &Args, found: &str) -> Checked<()> {
     match args.float {
-        Some(true) => Err(format!("the config says floats, the tensors hold {found}")),
+        Some(true) => Err(format!("the config says floats, but the tensors hold {found}")),
         _ => Ok(()),
     }
 }

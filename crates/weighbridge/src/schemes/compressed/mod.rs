@@ -79,7 +79,8 @@ impl Scheme for Compressed {
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
-        summary.may_end_with(&[".weight_packed", ".bitmask"]) || summary.configs_speak()
+        summary.may_end_with(&[".weight_packed", ".bitmask"])
+            || summary.configs_mention_quantization()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
@@ -87,7 +88,7 @@ impl Scheme for Compressed {
         for &(id, info) in evidence.tensors() {
             let Some((name, role)) = info.name.rsplit_once('.') else { continue };
             match (role, &settings) {
-                // No other scheme has tensors of this name, so it speaks for itself.
+                // No other scheme has tensors of this name, so no config is needed.
                 ("weight_packed", settings) => {
                     let settings = settings.as_ref().unwrap_or(&nothing);
                     packed(&Module::new(name, (id, info), evidence), settings, evidence, bids);
@@ -148,8 +149,8 @@ fn companion(
     }
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     if role == "compressed" && find("bitmask").is_none() && find("shape").is_some() {
-        let message = "these are the values that a mask lets through, but the mask, `bitmask`, is \
-                       missing: a shard may be missing";
+        let message = "these are the values of a sparse weight, but its mask, `bitmask`, is \
+                       missing; a shard may be missing";
         bids.findings.push(Finding::of(&info.name, "undecodable", message));
     }
     if !COMPANIONS.contains(&role) {
@@ -163,12 +164,14 @@ fn companion(
     };
     match find("weight") {
         Some((_, weight)) if float(weight) => {
-            drop("its weight is stored as it is; this would only quantize it again");
+            drop(
+                "its weight is stored unquantized; this would only be needed to quantize it again",
+            );
         }
         Some((_, weight)) if matches!(weight.stored, StoredType::Element(_)) => {}
         _ => {
             let message = format!(
-                "neither {name}.weight nor {name}.weight_packed is there: a shard may be missing"
+                "neither {name}.weight nor {name}.weight_packed exists; a shard may be missing"
             );
             bids.findings.push(Finding::of(&info.name, "orphan", message));
         }

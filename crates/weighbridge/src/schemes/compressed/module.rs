@@ -22,7 +22,7 @@ pub(super) struct Module<'e, 'a> {
     pub(super) order: Option<StoredTensor<'a>>,
     pub(super) shape: Option<StoredTensor<'a>>,
     /// A plain `weight` lies beside the packed one.
-    twice: bool,
+    has_plain_weight: bool,
 }
 
 /// Why a module is not decoded: the kind of finding, and what it says.
@@ -38,7 +38,7 @@ pub(super) enum Form {
     /// `weight`.
     Bytes,
     /// `weight_packed` of something else.
-    Odd,
+    Unknown,
 }
 
 impl<'e, 'a> Module<'e, 'a> {
@@ -54,7 +54,7 @@ impl<'e, 'a> Module<'e, 'a> {
             zero: find("weight_zero_point"),
             order: find("weight_g_idx"),
             shape: find("weight_shape"),
-            twice: codes.1.name.ends_with(".weight_packed") && find("weight").is_some(),
+            has_plain_weight: codes.1.name.ends_with(".weight_packed") && find("weight").is_some(),
         }
     }
 
@@ -62,7 +62,7 @@ impl<'e, 'a> Module<'e, 'a> {
         self.scale.map(|(_, info)| info).ok_or_else(|| "its `weight_scale` is missing".to_owned())
     }
 
-    /// The type of `weight_shape`, which must be there and have room for so many sides.
+    /// The type of `weight_shape`, which must exist and hold so many sides.
     pub(super) fn shape_type(&self, sides: usize) -> Result<DType, String> {
         let (_, info) = self.shape.ok_or("its `weight_shape` is missing")?;
         match info.stored.element() {
@@ -91,7 +91,7 @@ impl<'e, 'a> Module<'e, 'a> {
             false => Form::Bytes,
             true if self.codes.1.stored == DType::I32.into() => Form::Words,
             true if self.codes.1.stored == DType::U8.into() => Form::FloatBytes,
-            true => Form::Odd,
+            true => Form::Unknown,
         }
     }
 
@@ -110,9 +110,9 @@ impl<'e, 'a> Module<'e, 'a> {
         parts
     }
 
-    /// The weight's name. Two of one name would hide one another.
+    /// The weight's name, unlike that of a plain weight beside it.
     fn weight_name(&self) -> String {
-        match self.twice {
+        match self.has_plain_weight {
             true => self.codes.1.name.to_string(),
             false => format!("{}.weight", self.name),
         }
@@ -120,12 +120,12 @@ impl<'e, 'a> Module<'e, 'a> {
 
     /// Bids for the module, or says why it cannot be decoded.
     pub(super) fn bid(&self, settings: &Settings, bids: &mut Bids) {
-        let layout = match self.twice {
+        let layout = match self.has_plain_weight {
             true => Err((
                 "undecodable",
                 format!(
-                    "{}.weight is stored beside it: which of the two counts? leave one out of the \
-                     files",
+                    "{}.weight is stored beside it, and there is no telling which of the two is \
+                     right; remove one of them from the files",
                     self.name
                 ),
             )),
@@ -168,28 +168,28 @@ impl<'e, 'a> Module<'e, 'a> {
                 .map_err(|reason| ("undecodable", reason))?,
             _ => match named().and_then(|args| self.try_layout(&args, settings.writer).ok()) {
                 Some(layout) => layout,
-                None => self.asked(&fitting, "the config does not tell which it is")?,
+                None => self.by_choice(&fitting, "the config does not tell which it is")?,
             },
         };
         match layout.order {
-            _ if settings.transforms(self.name) => self.asked(
+            _ if settings.transforms(self.name) => self.by_choice(
                 &[layout],
                 "the config says that its activations are transformed while the model runs \
                  (transform_config), so its values make sense only with the same \
                  transform; to decode them all the same, state its scheme",
             ),
-            Columns::Lost => self.asked(
+            Columns::Missing => self.by_choice(
                 &[layout],
-                "the config says that columns are in groups by an order of their own (actorder), \
-                 but `weight_g_idx`, which has it, is missing; where it was never set, they are \
-                 in order",
+                "the config says that columns are assigned to groups in an order of their own \
+                 (actorder), but `weight_g_idx`, which holds that order, is missing; files \
+                 without it usually have their columns in order",
             ),
             _ => Ok(layout),
         }
     }
 
     /// The layout that the user says it is.
-    fn asked(&self, possible: &[Layout], why: &str) -> Result<Layout, Refusal> {
+    fn by_choice(&self, possible: &[Layout], why: &str) -> Result<Layout, Refusal> {
         let answer = self.evidence.chosen(&self.weight_name());
         let named = answer.and_then(|answer| answer.strip_prefix("compressed/"));
         if let Some(one) = possible.iter().find(|one| Some(&*one.variant()) == named) {
@@ -201,7 +201,7 @@ impl<'e, 'a> Module<'e, 'a> {
         Err(("ambiguous", reason))
     }
 
-    /// The arguments of every group; where nothing says how wide integers are, every width.
+    /// The arguments of every group; where no width of integers is stated, every width.
     fn guesses(&self, settings: &Settings) -> Vec<Args> {
         let all = settings.all();
         match (&all[..], self.form()) {
@@ -222,7 +222,7 @@ impl<'e, 'a> Module<'e, 'a> {
             Form::Words => layout::packed_integers(self, args, writer),
             Form::FloatBytes => layout::packed_floats(self, args),
             Form::Bytes => layout::bytes(self, args, writer),
-            Form::Odd => {
+            Form::Unknown => {
                 Err(format!("weight_packed is {}, expected I32 or U8", self.codes.1.stored.name()))
             }
         }

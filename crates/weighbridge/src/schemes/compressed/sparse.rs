@@ -21,7 +21,7 @@ pub(super) fn bid_for(
     let find = |suffix: &str| evidence.find(&format!("{name}.{suffix}"));
     let Some((values, info)) = find("compressed") else {
         if find("shape").is_some() {
-            let message = format!("the values it masks, {name}.compressed, are not there");
+            let message = format!("the values it masks, {name}.compressed, are missing");
             bids.findings.push(Finding::of(&mask.1.name, "orphan", message));
         }
         return;

@@ -15,7 +15,7 @@ use crate::schemes::{self, Evidence, StoredTensor, TensorId, comfy};
 /// What a file's own descriptions say.
 #[derive(Default)]
 pub(super) struct Comfy<'a> {
-    /// Marker tensors, by the prefix of the names they speak for.
+    /// Marker tensors, by the prefix of the names they apply to.
     markers: HashMap<&'a str, StoredTensor<'a>, foldhash::fast::RandomState>,
     /// All of them, also where two have one name.
     pub marker_ids: Vec<TensorId>,
@@ -37,9 +37,9 @@ pub(super) struct Layer<'a> {
 pub(super) const FORMATS: [&str; 3] = ["float8_e4m3fn", "float8_e5m2", "mxfp8"];
 
 impl Layer<'_> {
-    /// Whether the format is another scheme's to decode, or to refuse by its name, for a weight
-    /// of 8-bit floats or of another type.
-    pub(super) fn is_anothers(&self, fp8: bool) -> bool {
+    /// Whether another scheme decodes or refuses this format, for a weight of 8-bit floats or of
+    /// another type.
+    pub(super) fn belongs_to_another(&self, fp8: bool) -> bool {
         match &self.format {
             Ok(format) if FORMATS.contains(&&**format) => false,
             Ok(format) if schemes::decodes_layers_as(format) => !fp8,
@@ -50,7 +50,7 @@ impl Layer<'_> {
 }
 
 impl<'a> Comfy<'a> {
-    /// Gathers it.
+    /// Gathers the descriptions in a model's files.
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {
         let mut found = Self::default();
         for &(id, info) in evidence.tensors() {
@@ -79,7 +79,7 @@ impl<'a> Comfy<'a> {
         Some(Layer { tensor: None, format: format_in(json, comfy::METADATA) })
     }
 
-    /// Whether a marker speaks for a weight.
+    /// Whether a marker applies to a weight.
     pub(super) fn is_marked(&self, name: &str) -> bool {
         self.marker(name).is_some()
     }
@@ -100,7 +100,10 @@ impl<'a> Comfy<'a> {
             said => said,
         };
         (said != dtype).then(|| {
-            format!("the marker {} says that weights are {said}, this one is {dtype}", marker.name)
+            format!(
+                "the marker {} says that weights are {said}, but this one is {dtype}",
+                marker.name
+            )
         })
     }
 }

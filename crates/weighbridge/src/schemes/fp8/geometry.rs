@@ -26,7 +26,7 @@ pub(super) struct Geometry {
     pub cells: [u64; 2],
 }
 
-/// What else bears on the reading of two shapes.
+/// What else is known about a weight besides the two shapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hints {
     /// The block size that a config states for this weight.
@@ -87,7 +87,7 @@ impl Geometry {
         }
     }
 
-    /// In a word.
+    /// A short name for it.
     pub(super) fn name(&self) -> String {
         let whole = [0, 1].map(|side| self.block[side] >= self.sides[side]);
         match (self.block, whole) {
@@ -180,28 +180,28 @@ fn check(side: u64, cells: u64, block: u64, what: &str, fused: bool) -> Result<u
     if cells == needed {
         return Ok(block);
     }
-    let odd = format!(
+    let mismatch = format!(
         "blocks of {block} {what}, as the config says, need {needed} cells for {side} {what}, \
-         the scales have {cells}"
+         but the scales have {cells}"
     );
     if cells < needed {
-        return Err(odd);
+        return Err(mismatch);
     }
     if fused && what == "rows" {
         return Err(format!(
-            "{odd}: blocks that restart in each tensor-parallel shard, as in the fused \
+            "{mismatch}: blocks that restart in each tensor-parallel shard, as in the fused \
              projections of MiMo, cannot be decoded by this version; take a checkpoint whose \
              projections are not fused"
         ));
     }
     if let Some(other) = powers_of_two(side, cells).next() {
-        return Err(format!("{odd}, as blocks of {other} would"));
+        return Err(format!("{mismatch}; blocks of {other} would fit"));
     }
     let units = [2u64, 4, 8, 16];
     let padded = units.iter().any(|&unit| needed.checked_next_multiple_of(unit) == Some(cells));
     match padded {
         true => Ok(block),
-        false => Err(format!("{odd}, which is no padding either")),
+        false => Err(format!("{mismatch}, and padding does not explain it")),
     }
 }
 

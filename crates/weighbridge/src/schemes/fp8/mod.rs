@@ -71,7 +71,7 @@ impl Scheme for Fp8 {
     }
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
-        let mistral = || settings::is_mistrals(configs).then_some((Sign::Settings, self.name()));
+        let mistral = || settings::is_mistral(configs).then_some((Sign::Settings, self.name()));
         modelopt::implied_method(configs).or_else(mistral)
     }
 
@@ -82,11 +82,11 @@ impl Scheme for Fp8 {
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
         summary.has_type(&FP8)
             || summary.may_end_with(&["_scale_inv", ".comfy_quant", "scaled_fp8"])
-            || summary.metadata_speaks()
+            || summary.metadata_mentions_quantization()
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.is_anothers(self) {
+        if evidence.belongs_to_another(self) {
             return;
         }
         let model =
@@ -130,7 +130,7 @@ impl<'a> Model<'_, 'a> {
         let layer = self.comfy.layer(self.evidence, module).filter(|_| module != &*info.name);
         let fp8 = info.stored.element().is_some_and(is_fp8);
         let scales = match &layer {
-            Some(layer) if layer.is_anothers(fp8) => return,
+            Some(layer) if layer.belongs_to_another(fp8) => return,
             None if !fp8 => self.inverse_scale(info),
             _ => scales_of(self.evidence, &info.name),
         };
@@ -163,13 +163,18 @@ impl<'a> Model<'_, 'a> {
         let codes = self.codes_of(info, format)?;
         let (ending, scale) = match scales {
             [] => {
-                return Err("the config says that weights are FP8 with scales, but it has none; \
+                return Err(
+                    "the config says that weights are FP8 with scales, but this one has none; \
                 fetch the file that holds them"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             [(ending, (_, scale))] => (*ending, *scale),
             [(_, (_, first)), (_, (_, second)), ..] => {
-                return Err(format!("it has two scales, {} and {}", first.name, second.name));
+                return Err(format!(
+                    "it has two scales, {} and {}, but only one is expected",
+                    first.name, second.name
+                ));
             }
         };
         let scale_type = scale_type(scale)?;

@@ -45,7 +45,7 @@ pub(super) const METHODS: &[Method] = &[
 ];
 
 /// Whether the settings are those that Mistral writes, which name no method.
-pub(super) fn is_mistrals(configs: Configs<'_>) -> bool {
+pub(super) fn is_mistral(configs: Configs<'_>) -> bool {
     configs.quantization().is_some_and(|(_, json)| json.get("qformat_weight").is_some())
 }
 
@@ -99,7 +99,7 @@ impl<'a> Settings<'a> {
         let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
         if let Some(format) = format_of(text("qformat_weight")) {
             self.format = Some(format);
-            // `qscheme_act` may be NO_SCALES: that speaks of activations alone.
+            // `qscheme_act` may be NO_SCALES: that only concerns activations.
             self.scales_expected = true;
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Settings<'a> {
     /// Why a weight of that type contradicts the configs, if it does.
     pub(super) fn contradicts(&self, dtype: DType) -> Option<String> {
         let format = self.format.filter(|&format| format != dtype)?;
-        Some(format!("the config says that weights are {format}, this one is {dtype}"))
+        Some(format!("the config says that weights are {format}, but this one is {dtype}"))
     }
 
     /// Whether a module is listed as one that stays as it is.

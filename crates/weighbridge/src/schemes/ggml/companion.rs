@@ -43,7 +43,8 @@ pub(super) fn with_scale(
     };
     if let Some((id, _)) = evidence.find(&format!("{prefix}.input_scale")) {
         let name = escaped(&weight.name);
-        bids.dropped.push((id, format!("a scale for the activations that meet {name}")));
+        bids.dropped
+            .push((id, format!("a scale for the activations that {name} is multiplied with")));
     }
     let Some((id, scale)) = evidence.find(&format!("{prefix}.scale")) else { return recipe };
     parts.push(Part { role: "scale", tensor: id });
@@ -183,7 +184,7 @@ impl Piece<'_> {
     /// The bytes of some blocks, from that of an element on.
     fn bytes_from(&self, element: u64, blocks: usize) -> &[u8] {
         let offset = |element| self.of.blocks.slab(element..element).offset;
-        // Not before the piece, and in memory.
+        // It lies after the start of the piece and in memory, so it fits.
         let at = usize::try_from(offset(element) - offset(self.first)).unwrap_or(usize::MAX);
         &self.bytes[at..][..blocks * self.of.blocks.block.bytes as usize]
     }

@@ -152,7 +152,7 @@ impl Blocks<36, 64> for Nvfp4 {
 
 /// NVFP4 blocks times a factor, any number: both products are rounded in single precision.
 pub(super) fn nvfp4_times<T: Number>(level: Level, blocks: &[u8], factor: f32, out: &mut [T]) {
-    // Blocks have no NaN. Of the plain one, products can be narrowed without a look at them.
+    // Blocks have no NaN. A quiet NaN as the factor can be narrowed without a check.
     let factor = if factor.is_nan() { f32::NAN } else { factor };
     let (blocks, out) = (blocks.as_chunks().0, out.as_chunks_mut().0);
     debug_assert_eq!(blocks.len(), out.len());

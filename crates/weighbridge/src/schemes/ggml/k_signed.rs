@@ -95,7 +95,7 @@ impl Blocks<210, 256> for Q6_K {
 #[allow(non_camel_case_types)] // ggml's name.
 struct Q8_K;
 
-/// The block's scale; NaN is made the plain one, as `half_at` does.
+/// The block's scale; any NaN becomes the quiet one, as in `half_at`.
 #[inline(always)]
 fn single_at(block: &[u8; 292]) -> f32 {
     let d = f32::from_le_bytes([block[0], block[1], block[2], block[3]]);

@@ -89,16 +89,16 @@ impl Scheme for Ggml {
                     (block.name, recipe(block, plain::columns(&info.shape)))
                 }
                 StoredType::Opaque(name) if info.refused.is_none() => match fork(name) {
-                    Some((variant, verdict)) => (variant, Err(verdict)),
+                    Some((variant, reason)) => (variant, Err(reason)),
                     None => continue,
                 },
                 _ => continue,
             };
-            let recipe = recipe.map_err(|verdict| format!("block type {variant} {verdict}"));
+            let recipe = recipe.map_err(|reason| format!("block type {variant} {reason}"));
             let mut parts = vec![Part { role: "weight", tensor: id }];
             let recipe = companion::with_scale(evidence, info, recipe, &mut parts, bids);
-            // A weight that is not decoded is the first thing to know about a model, unless its
-            // bytes cannot be read at all.
+            // A weight that cannot be decoded is a finding, unless its bytes cannot be read at all:
+            // that has a finding already.
             if let (Err(reason), None) = (&recipe, &info.refused) {
                 bids.findings.push(Finding::of(&info.name, "undecodable", reason.clone()));
             }
@@ -117,7 +117,7 @@ impl Scheme for Ggml {
 /// How rows of whole blocks are decoded, or why they are not.
 fn recipe(block: &'static Block, columns: u64) -> Result<Arc<dyn Recipe>, &'static str> {
     match (standing(block.standing), kernel_of(block)) {
-        (Some(verdict), _) => Err(verdict),
+        (Some(reason), _) => Err(reason),
         (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns })),
         (None, None) => Err("is not decoded by this version"),
     }
@@ -130,15 +130,15 @@ fn standing(standing: Standing) -> Option<&'static str> {
             Some("was removed from ggml and is not decoded; fetch the model as Q4_0")
         }
         Standing::IkLlama => Some(
-            "is written by ik_llama.cpp only and is not decoded; its own tools can turn it into \
-             one of ggml's",
+            "is written by ik_llama.cpp only and is not decoded; its own tools can convert it \
+             to one of ggml's types",
         ),
         Standing::Current | Standing::Apr => None,
     }
 }
 
 /// Types that forks store under numbers of other types: the size is known, the block is not in
-/// the table. Variant and verdict.
+/// the table. Variant and reason.
 fn fork(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "I2_S" => Some((

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::schemes::columns::config::{Packed, ROTATED, Settings};
-use crate::schemes::columns::{Columns, Lay, Zeros, plain_codes};
+use crate::schemes::columns::{Columns, WordLayout, Zeros, plain_codes};
 use crate::schemes::{Bid, Bids, Evidence, Part, StoredTensor};
 use crate::text::shortened;
 
@@ -41,7 +41,7 @@ impl Sides {
         let Self { bits, inputs, outputs, groups, group_size, scale_type, less_one } = self;
         let columns = Columns {
             codes: plain_codes(bits),
-            lay: Lay::Inputs,
+            word_layout: WordLayout::Inputs,
             inputs,
             outputs,
             groups,
@@ -122,13 +122,13 @@ fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
 }
 
 const OUTPUTS: &str = "the config says GPTQ, but its shapes are those of eight outputs in each \
-                       word, which is another method's layout; put the config that belongs to \
+                       word, which is the layout of another method; put the config that belongs to \
                        this model beside it";
 const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
-                         is unknown: stored less one, as most files have them, or as they are \
-                         (v2), which shifts every value by one step";
-const OPEN_CONFIG: &str = "the config does not say of how many bits its codes are, in how large \
-                           groups, or only by a pattern that cannot be read here";
+                         is unknown: minus one, as in most files, or as they are (v2); the wrong one \
+                         shifts every value by one step";
+const OPEN_CONFIG: &str = "the config does not say how many bits and which group size its codes have, \
+                           or only by a pattern that this version cannot read";
 
 /// The only reading, or the one that the user chose.
 fn one_of<'e>(
@@ -141,15 +141,15 @@ fn one_of<'e>(
         Ok(one) => one.into(),
         Err(readings) => readings,
     };
-    let answer = ask();
-    let named = answer.and_then(|answer| answer.strip_prefix("gptq/"));
+    let choice = ask();
+    let named = choice.and_then(|choice| choice.strip_prefix("gptq/"));
     if let Some(one) = readings.iter().find(|sides| Some(&*sides.variant()) == named) {
         return Ok(one.clone());
     }
     let shown: Vec<String> =
         readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
-    let not_it = answer.map_or_else(String::new, |answer| {
-        format!("; '{}', which was given for it, is none of them", shortened(answer, 40))
+    let not_it = choice.map_or_else(String::new, |choice| {
+        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
     });
     let config = match why {
         ROTATED => "",
@@ -185,8 +185,8 @@ fn configured(
     readings(qweight, beside, &possible)
 }
 
-/// Everything that the shapes allow for, among the bits, group sizes and zero points that are
-/// possible; what speaks against the first of them if there is nothing.
+/// Every reading that the shapes allow, of the possible bits, group sizes and zero points; if there
+/// is none, why the first does not fit.
 fn readings(
     qweight: &TensorInfo,
     beside: &Companions<'_>,
@@ -272,13 +272,13 @@ fn sides_of(
     Ok(Sides { bits, inputs, outputs, groups, group_size, scale_type, less_one })
 }
 
-/// The inputs that `words` words hold: all there is room for, unless `g_idx` has fewer.
+/// The inputs that `words` words hold: as many as fit, unless `g_idx` has fewer.
 fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, String> {
     let bits = u64::from(bits);
-    let room = words.checked_mul(32).ok_or("qweight is too large")? / bits;
+    let capacity = words.checked_mul(32).ok_or("qweight is too large")? / bits;
     let Some((_, groups)) = beside.groups else {
         return match words * 32 % bits {
-            0 => Ok(room),
+            0 => Ok(capacity),
             _ => Err(format!(
                 "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` that \
                  tells how many there are"
@@ -293,7 +293,7 @@ fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, Stri
             Ok(inputs)
         }
         _ => Err(format!(
-            "g_idx is {} {:?}, expected I32 [{room}] for {bits} bits",
+            "g_idx is {} {:?}, expected I32 [{capacity}] for {bits} bits",
             groups.stored.name(),
             groups.shape
         )),

@@ -26,7 +26,7 @@ pub(super) enum Layout {
     Other(String),
 }
 
-/// What the configs say; `Ok(None)` if nothing at all, `Err` if they speak of another method.
+/// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
 /// Settings of 2023 name no method.
 pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, Layout>>, ()> {
     Settings::of(evidence, &METHOD, true, layout_of)
@@ -37,7 +37,7 @@ fn layout_of(settings: &Json, writer: Writer) -> Option<Layout> {
         Writer::Own => own(settings),
         Writer::AutoRound(label) => auto_round(&label)?,
     };
-    // Words of other widths than 32 bits exist only as a setting; nobody publishes them.
+    // Words of other widths than 32 bits exist as a setting, but not in published models.
     match text(settings, "pack_dtype") {
         Some(words) if words != "int32" => Some(Layout::Other(format!("words of {words}"))),
         _ => Some(layout),

@@ -87,7 +87,7 @@ fn without_a_config_the_readings_are_named() {
     let (variants, findings) = stated("gptq/8bit-g32");
     assert_eq!(variants, ["undecided"]);
     assert!(
-        findings[0].contains("'gptq/8bit-g32', which was given for it, is none of them"),
+        findings[0].contains("'gptq/8bit-g32', which was given for it, is not one of them"),
         "{findings:?}"
     );
 }

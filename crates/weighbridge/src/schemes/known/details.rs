@@ -122,7 +122,7 @@ pub(super) fn sdnq_bits(group: &Group<'_, '_>) -> Option<u64> {
     digits[..end].parse().ok().filter(|bits| (1..=16).contains(bits))
 }
 
-/// The format of ComfyUI's description, where it is none of those that are decoded.
+/// The format of ComfyUI's description, where that format is not decoded.
 pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
     let (_, description) = comfy::description(group.evidence, group.module)?;
     let description = description.ok()?;
@@ -130,9 +130,9 @@ pub(super) fn comfy(group: &Group<'_, '_>) -> Option<String> {
     (!schemes::decodes_layers_as(format)).then(|| format.chars().take(40).collect())
 }
 
-/// Whether no other scheme has a say about 8-bit integers with scales: one that has the model to
-/// itself does, and so does a layout that ComfyUI describes.
-pub(super) fn int8_is_nobodys(group: &Group<'_, '_>) -> bool {
+/// Whether no other scheme reads 8-bit integers with scales here: neither one whose method the
+/// config names, nor one for a layout that ComfyUI describes.
+pub(super) fn int8_is_unclaimed(group: &Group<'_, '_>) -> bool {
     let described = group.evidence.beside(group.module, comfy::TENSOR).is_some();
-    !described && !group.evidence.is_anothers(&super::Known)
+    !described && !group.evidence.belongs_to_another(&super::Known)
 }

@@ -28,7 +28,7 @@ pub(super) struct Kind {
     pub(super) shape: fn(&Group<'_, '_>) -> Option<Shape>,
     /// More about the variant: the bits, the class.
     pub(super) detail: fn(&Group<'_, '_>) -> Option<String>,
-    /// What the module's name becomes the weight's with.
+    /// What is added to the module's name to make the weight's.
     pub(super) weight: &'static str,
     /// What to do instead.
     pub(super) instead: &'static str,

@@ -1,7 +1,7 @@
 //! Schemes that are known by their tensors but not decoded: named, counted, never guessed at.
 //!
-//! A file of theirs must not pass for plain numbers: packed indices copied as weights are the
-//! quiet kind of wrong. So each group of tensors is one weight with the true logical shape where
+//! A file of theirs must not pass for plain numbers: packed indices copied as weights would be
+//! silently wrong. So each group of tensors is one weight with the true logical shape where
 //! it can be told, a finding says what it is, and decoding is an error with a way out.
 //!
 //! Everything about a scheme is one row of `table::KINDS`: the suffix and types of the tensor

@@ -37,7 +37,7 @@ pub(super) fn aqlm(group: &Group<'_, '_>) -> Option<Shape> {
     matrix(outputs.checked_mul(og)?, inputs.checked_mul(ig)?)
 }
 
-/// Only the config says the sides; scales and the permutation know the inputs, a bias the outputs.
+/// Only the config states the sides; scales and the permutation have the inputs, a bias the outputs.
 pub(super) fn vptq(group: &Group<'_, '_>) -> Option<Shape> {
     let layers = group.evidence.quantization().and_then(|(_, json)| json.get("config_for_layers"));
     let layer = layers.and_then(|layers| layers.get(group.module));
@@ -61,7 +61,7 @@ pub(super) fn higgs(group: &Group<'_, '_>) -> Option<Shape> {
 }
 
 /// Stored with the inputs first.
-pub(super) fn turned(group: &Group<'_, '_>) -> Option<Shape> {
+pub(super) fn transposed(group: &Group<'_, '_>) -> Option<Shape> {
     let (inputs, outputs) = group.sides()?;
     matrix(outputs, inputs)
 }

@@ -153,7 +153,7 @@ pub(super) static KINDS: &[Kind] = &[
         anchor: ".weight",
         types: &[DType::I8],
         needs: &[".weight_scales"],
-        shape: shapes::turned,
+        shape: shapes::transposed,
         ..USUAL
     },
     Kind {
@@ -235,7 +235,7 @@ pub(super) static KINDS: &[Kind] = &[
         types: &[DType::I16],
         needs: &[".scales"],
         takes: &[".qzeros", ".scaled_zeros"],
-        // Where the config names a method that is decoded, its scheme speaks of it.
+        // Where the config names a method that is decoded, that scheme reports it.
         fits: |group| !group.evidence.is_read_by_another(&super::Known),
         shape: shapes::awq_fast,
         instead: "convert the model it was made from, or one in AWQ's GEMM layout",
@@ -470,7 +470,7 @@ pub(super) static KINDS: &[Kind] = &[
         needs: &[".weight_scale"],
         takes: &[".weight_zero_point", ".pre_quant_scale"],
         drops: &[".input_scale", ".input_zero_point"],
-        fits: |group| is_float(group, ".weight_scale") && details::int8_is_nobodys(group),
+        fits: |group| is_float(group, ".weight_scale") && details::int8_is_unclaimed(group),
         detail: |group| details::method(group.evidence).filter(|method| !method.is_empty()),
         instead: "put the config.json it came with beside it, or convert the model it was made from",
         ..USUAL

@@ -188,7 +188,7 @@ pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
         .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }
 
-/// What is in memory has a length that fits.
+/// Staged bytes are in memory, so their length fits.
 fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -91,7 +91,7 @@ impl<'a> Group<'a> {
         all.map(|(role, tensor)| Part { role, tensor }).collect()
     }
 
-    /// Whether anything but the weight speaks of MLX.
+    /// Whether anything but the weight indicates MLX.
     fn has_companion(&self) -> bool {
         self.scales.is_some() || self.biases.is_some() || self.qbiases.is_some()
     }
@@ -118,7 +118,7 @@ pub(super) fn bid_for<'a>(
     let group = Group::of(prefix, weight, evidence);
     let ours = match packed {
         true => settings.are_there() || group.has_companion(),
-        // Scales of bytes or with biases, in a model of MLX: whoever changed the weight's type.
+        // Scales of bytes or with biases, in a model of MLX: somebody changed the weight's type.
         false => group.is_complete(),
     };
     if !ours {
@@ -183,7 +183,7 @@ fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, Str
     let (rows, words, cells) = (*rows, *words, *cells);
     if scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer) {
         return Err(format!(
-            "scales have shape {:?}, that of the weight is {:?}: only the last dimension may differ",
+            "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
             scales.shape, weight.shape
         ));
     }
@@ -195,7 +195,7 @@ fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, Str
     check_biases(group, scales, affine)?;
     let metal = group.qbiases.is_some();
     let decided = decide(says, (affine, metal), (words, cells));
-    let kind = match decided.or_else(|| answered(ask, (affine, metal), (words, cells))) {
+    let kind = match decided.or_else(|| by_choice(ask, (affine, metal), (words, cells))) {
         Some(kind) => kind,
         None => return Err(undecided(group, says, &Kind::readings(affine, words, cells))),
     };
@@ -232,7 +232,7 @@ fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<
     let (_, biases) = biases.ok_or("its `biases` are missing")?;
     if biases.shape != scales.shape || biases.stored != scales.stored {
         return Err(format!(
-            "biases are {} {:?}, scales {} {:?}: both must be alike",
+            "biases are {} {:?}, scales {} {:?}: they must have the same type and shape",
             biases.stored.name(),
             biases.shape,
             scales.stored.name(),
@@ -262,7 +262,7 @@ fn decide(says: &Says, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind>
 }
 
 /// The kind that the user says it is, if it can be that.
-fn answered(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
+fn by_choice(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
     let variant = ask()?.strip_prefix("mlx/")?;
     let variant = variant.strip_prefix("metal-").unwrap_or(variant);
     let kind = Kind::parse(variant.strip_suffix("-global").unwrap_or(variant))?;
@@ -307,7 +307,7 @@ fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
 fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
     let Some((_, global)) = group.global else { return Ok(None) };
     if kind.mode != Mode::Nvfp4 {
-        return Err(format!("it has a `global_scale`, which {kind} does not know"));
+        return Err(format!("it has a `global_scale`, which {kind} does not use"));
     }
     let shape = &group.weight.shape;
     let experts = &shape[..shape.len() - 2];

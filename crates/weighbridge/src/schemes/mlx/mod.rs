@@ -74,7 +74,7 @@ impl Scheme for Mlx {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.is_anothers(self) {
+        if evidence.belongs_to_another(self) {
             return;
         }
         let settings = Settings::of(evidence);

@@ -21,7 +21,7 @@ use crate::text::shortened;
 /// What the config says about a layer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Says {
-    /// No config speaks of MLX.
+    /// No config mentions MLX.
     Nothing,
     /// All or some of it.
     Settings { mode: Mode, bits: Option<u32>, group: Option<u64> },
@@ -56,7 +56,7 @@ impl Says {
     }
 }
 
-/// MLX itself, which has its models to itself, and what transformers calls its variant.
+/// MLX itself, which no other scheme shares, and transformers' name for its variant.
 pub(super) const METHODS: [Method; 2] =
     [Method { is_exclusive: true, ..Method::named("mlx") }, Method::named("metal")];
 
@@ -130,7 +130,7 @@ fn read(json: &Json, complete: bool) -> Says {
     };
     let (bits, group) = match (number("bits"), number("group_size")) {
         (Ok(bits), Ok(group)) => (bits, group),
-        (Err(odd), _) | (_, Err(odd)) => return Says::Unreadable(odd),
+        (Err(why), _) | (_, Err(why)) => return Says::Unreadable(why),
     };
     let usual = Some(mode.usual()).filter(|_| complete || mode != Mode::Affine);
     Says::Settings {

@@ -84,7 +84,7 @@ fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 
         ));
     }
     let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
-    // Without matrices there is room for any sides, but not for one matrix of them.
+    // A stack of no matrices may state any sides; a single matrix of them must still be countable.
     element_count(&[rows, columns]).ok_or("blocks are too many")?;
     element_count(&[matrices, rows, columns]).ok_or("blocks are too many")?;
     Ok([matrices, rows, columns])

@@ -66,7 +66,7 @@ impl Scheme for Mx {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.is_anothers(self) {
+        if evidence.belongs_to_another(self) {
             return;
         }
         let is_quarks = evidence.method() == Some(packed::QUARK);

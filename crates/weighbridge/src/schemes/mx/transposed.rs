@@ -141,23 +141,23 @@ impl Transposed {
             let (now, rest) = out.split_at_mut(length(panel.elements.end - panel.elements.start));
             out = rest;
             let matrix = panel.matrix;
-            Turned { of: self, panel, blocks, scales }
+            StagedPanel { of: self, panel, blocks, scales }
                 .decode(now)
-                .map_err(|(row, group)| odd_scale(matrix, row, group))?;
+                .map_err(|(row, group)| invalid_scale(matrix, row, group))?;
         }
         Ok(())
     }
 }
 
-/// A panel with its bytes. Errors are the row and the group of a scale that is none.
-struct Turned<'a> {
+/// A panel with its bytes. An error is the row and the group of an invalid scale.
+struct StagedPanel<'a> {
     of: &'a Transposed,
     panel: Panel,
     blocks: Staged<'a>,
     scales: Staged<'a>,
 }
 
-impl Turned<'_> {
+impl StagedPanel<'_> {
     fn decode<T: Number>(&self, out: &mut [T]) -> Result<(), (u64, u64)> {
         let (rows, elements) = (self.of.rows, &self.panel.elements);
         // Whole rows of the result; before and after them there may be parts of one.
@@ -168,12 +168,12 @@ impl Turned<'_> {
         let (before, out) = out.split_at_mut(length(whole.start * rows - elements.start));
         let (out, after) = out.split_at_mut(length((whole.end - whole.start) * rows));
         self.each(elements.start..whole.start * rows, before)?;
-        self.turn(&whole, out)?;
+        self.transpose(&whole, out)?;
         self.each(whole.end * rows..elements.end, after)
     }
 
     /// Some columns of all rows.
-    fn turn<T: Number>(&self, wanted: &Range<u64>, out: &mut [T]) -> Result<(), (u64, u64)> {
+    fn transpose<T: Number>(&self, wanted: &Range<u64>, out: &mut [T]) -> Result<(), (u64, u64)> {
         let (level, rows) = (simd::level(), length(self.of.rows));
         let first = self.panel.groups.start;
         let wanted =
@@ -189,7 +189,7 @@ impl Turned<'_> {
                     let mut factors = [Factor::default(); BLOCKS];
                     let factors = &mut factors[..across];
                     powers(&self.scales.row(row)[group..group + across], factors)
-                        .map_err(|odd| (row as u64, first + (group + odd) as u64))?;
+                        .map_err(|bad| (row as u64, first + (group + bad) as u64))?;
                     let run = Run { codes, start: 0, factors, group: BLOCK, into: 0 };
                     matrix::decode(level, &self.of.codes, Arithmetic::Times, false, &run, tile);
                 }
@@ -218,12 +218,12 @@ impl Turned<'_> {
     }
 }
 
-/// What is staged is in memory: its length fits.
+/// Staged bytes are in memory, so their length fits.
 fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Scales of some blocks; the index of one that is none.
+/// Scales of some blocks; an error is the index of an invalid one.
 fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
     for (&scale, out) in scales.iter().zip(out) {
         *out = Factor { scale: power_of_two(scale), offset: 0.0 };
@@ -231,8 +231,8 @@ fn powers(scales: &[u8], out: &mut [Factor]) -> Result<(), usize> {
     scales.iter().position(|scale| *scale == u8::MAX).map_or(Ok(()), Err)
 }
 
-fn odd_scale(expert: u64, row: u64, group: u64) -> Error {
-    Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255"))
+fn invalid_scale(expert: u64, row: u64, group: u64) -> Error {
+    Error::malformed(format!("the scale of matrix {expert}, row {row}, group {group} is 255, which is not a number"))
         .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
 }
 

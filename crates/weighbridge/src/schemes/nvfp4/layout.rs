@@ -10,7 +10,7 @@
 //! | nothing | either | either |
 //!
 //! Shapes exclude one order of the scales unless rows are a multiple of 128 and groups of 4. What
-//! then is left is the user's to say: a guess would give numbers that look like weights.
+//! is then left must be stated by the user: a guess would give numbers that look like weights.
 
 use serde_json::Value as Json;
 
@@ -87,10 +87,10 @@ pub(super) fn decide(
     match left[..] {
         [one] => Ok(one),
         [] => Err(undecodable(format!(
-            "{by} that its layout is {}, but the shape of weight_scale says otherwise",
+            "{by} that its layout is {}, but the shape of weight_scale contradicts that",
             names(said)
         ))),
-        _ => answered(evidence, found, &left),
+        _ => by_choice(evidence, found, &left),
     }
 }
 
@@ -98,33 +98,38 @@ fn names(layouts: &[Layout]) -> String {
     layouts.iter().map(|one| one.name()).collect::<Vec<_>>().join(" or ")
 }
 
+/// The names of layouts as a user states them.
+fn choices(layouts: &[Layout]) -> String {
+    layouts.iter().map(|one| format!("nvfp4/{}", one.name())).collect::<Vec<_>>().join(" or ")
+}
+
 /// What the user says where several layouts are left.
-fn answered(
+fn by_choice(
     evidence: &Evidence<'_>,
     found: &Candidate<'_>,
     left: &[Layout],
 ) -> Result<Layout, Refusal> {
-    let answer = evidence.chosen(&found.weight.name);
-    let named = answer.and_then(|answer| answer.strip_prefix("nvfp4/"));
+    let choice = evidence.chosen(&found.weight.name);
+    let named = choice.and_then(|choice| choice.strip_prefix("nvfp4/"));
     if let Some(&one) = left.iter().find(|one| Some(one.name()) == named) {
         return Ok(one);
     }
     let differ = |of: fn(Layout) -> bool| left.iter().any(|l| of(*l) != of(left[0]));
     let nibbles = "whether the first of two codes is the low nibble (modelopt) or the high one \
-                   (comfy): wrong, every two neighbours would change places";
-    let scales = "whether scales lie row by row or swizzled in tiles of 128 x 4: wrong, every \
-                  group would have another's scale";
+                   (comfy): if that were wrong, every two neighbours would be swapped";
+    let scales = "whether scales lie row by row or swizzled in tiles of 128 x 4: if that were \
+                  wrong, every group would get another's scale";
     let open = match (differ(Layout::is_comfy), differ(Layout::is_swizzled)) {
         (true, true) => format!("{nibbles}; and {scales}"),
         (true, false) => nibbles.to_owned(),
         _ => scales.to_owned(),
     };
-    let not_it = answer.map_or_else(String::new, |answer| {
-        format!("; '{}', which was given for it, is none of them", shortened(answer, 40))
+    let not_it = choice.map_or_else(String::new, |choice| {
+        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
     });
     Err((
         "ambiguous",
-        format!("NVFP4, but nothing tells {open}. It could be {}{not_it}", names(left)),
+        format!("NVFP4, but nothing tells {open}. It could be {}{not_it}", choices(left)),
     ))
 }
 

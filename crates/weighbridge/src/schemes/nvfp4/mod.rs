@@ -85,7 +85,7 @@ impl Scheme for Nvfp4 {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        if evidence.is_anothers(self) {
+        if evidence.belongs_to_another(self) {
             return;
         }
         let files = Files::of(evidence);
@@ -151,7 +151,7 @@ impl<'a> Candidate<'a> {
 fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: &mut Bids) {
     let mut parts = found.parts();
     if let Some((id, _)) = evidence.beside(found.module, comfy::TENSOR) {
-        bids.dropped.push((id, "says how the weight beside it is laid out".to_owned()));
+        bids.dropped.push((id, "describes the layout of the weight beside it".to_owned()));
     }
     let factors = ["pre_quant_scale", "svdquant_lora_a", "svdquant_lora_b"];
     let extra = factors
@@ -202,13 +202,13 @@ fn refuse_factored(parts: &[Part]) -> Result<(), String> {
     if has("svdquant_lora_a") || has("svdquant_lora_b") {
         return Err("NVFP4_SVD: the weight is the sum of these codes and of a product of two \
                     low-rank matrices (svdquant_lora_a, svdquant_lora_b), with a factor for each \
-                    input (pre_quant_scale); this version cannot put them together"
+                    input (pre_quant_scale); this version cannot combine them"
             .to_owned());
     }
     if has("pre_quant_scale") {
         return Err(
             "NVFP4_AWQ: the layer multiplies its input with pre_quant_scale, so that these \
-                    codes alone are not the weight; this version cannot put them together"
+                    codes alone are not the weight; this version cannot combine them"
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! What nobody bid for: elements that stand alone, read as they are.
+//! Tensors that no scheme bids for: elements that stand alone, read as they are.
 //!
 //! Recipe: native type is the stored type. Decoding widens exactly to f32 and rounds once to the
 //! output type. f64 rounds once to each of the three; wide integers round to f32 first, as
@@ -109,7 +109,7 @@ impl Elements for Plain {
     }
 }
 
-/// Element `index` of some bytes, as f32; NaN for types without a meaning as a number.
+/// Element `index` of some bytes, as f32; NaN for types that are not numbers.
 pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
     let width = dtype.bits() as usize / 8;
     let mut value = [f32::NAN];
@@ -119,7 +119,7 @@ pub(crate) fn number(dtype: DType, bytes: &[u8], index: usize) -> f32 {
 
 pub(crate) use small_floats::e8m0 as power_of_two;
 
-/// All numbers of some bytes, as f32. The type has a meaning as a number.
+/// All numbers of some bytes, as f32. The type must be one of numbers.
 pub(crate) fn numbers(dtype: DType, bytes: &[u8], out: &mut [f32]) {
     widen(dtype, simd::level(), bytes, out);
 }
@@ -128,8 +128,8 @@ fn copy<T, const N: usize>(bytes: &[u8], out: &mut [T], read: impl Fn([u8; N]) -
     out.iter_mut().zip(bytes.as_chunks().0).for_each(|(out, bytes)| *out = read(*bytes));
 }
 
-/// Each element as f32, exactly where that has room for it. Answers whether the type has a
-/// meaning as a number.
+/// Each element as f32, exact where an f32 can hold it. Returns whether elements of the type are
+/// numbers.
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // Rounding is the point.
 fn widen(dtype: DType, level: Level, bytes: &[u8], out: &mut [f32]) -> bool {
     match dtype {

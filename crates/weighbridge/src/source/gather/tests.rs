@@ -1,9 +1,9 @@
 use super::*;
 
-/// Numbers that look drawn by lot.
-struct Lot(u64);
+/// Pseudo-random numbers.
+struct Random(u64);
 
-impl Lot {
+impl Random {
     fn below(&mut self, end: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -14,7 +14,7 @@ impl Lot {
 /// The definition: each element by its index.
 fn naive(shape: &[u64], strides: &[u64], unit: usize, stored: &[u8]) -> Vec<u8> {
     let all = shape.iter().product::<u64>();
-    let mut image = Vec::new();
+    let mut expected = Vec::new();
     for element in 0..all {
         let (mut rest, mut at) = (element, 0);
         for (side, stride) in shape.iter().zip(strides).rev() {
@@ -22,24 +22,24 @@ fn naive(shape: &[u64], strides: &[u64], unit: usize, stored: &[u8]) -> Vec<u8> 
             rest /= side;
         }
         let start = usize::try_from(at).unwrap() * unit;
-        image.extend_from_slice(&stored[start..start + unit]);
+        expected.extend_from_slice(&stored[start..start + unit]);
     }
-    image
+    expected
 }
 
 /// Strides of several kinds: a permuted dense array, with gaps, expanded, overlapping.
-fn strides_of(lot: &mut Lot, shape: &[u64]) -> Vec<u64> {
+fn strides_of(random: &mut Random, shape: &[u64]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for at in (1..order.len()).rev() {
-        order.swap(at, usize::try_from(lot.below(at as u64 + 1)).unwrap());
+        order.swap(at, usize::try_from(random.below(at as u64 + 1)).unwrap());
     }
     let mut strides = vec![0; shape.len()];
-    let mut step = 1 + lot.below(8) / 6 * lot.below(4);
+    let mut step = 1 + random.below(8) / 6 * random.below(4);
     for &dimension in &order {
-        strides[dimension] = if lot.below(8) == 0 { 0 } else { step };
-        match lot.below(8) {
+        strides[dimension] = if random.below(8) == 0 { 0 } else { step };
+        match random.below(8) {
             0 => {}
-            1 => step = step * shape[dimension] + lot.below(40),
+            1 => step = step * shape[dimension] + random.below(40),
             _ => step *= shape[dimension],
         }
     }
@@ -48,39 +48,47 @@ fn strides_of(lot: &mut Lot, shape: &[u64]) -> Vec<u64> {
 
 #[test]
 fn any_stretch_of_any_arrangement_is_what_its_definition_says() {
-    let mut lot = Lot(1);
+    let mut random = Random(1);
     for _ in 0..3000 {
-        let rank = usize::try_from(1 + lot.below(5)).unwrap();
+        let rank = usize::try_from(1 + random.below(5)).unwrap();
         let most = [200, 40, 12, 7, 5][rank - 1];
-        let shape: Vec<u64> = (0..rank).map(|_| 1 + lot.below(most)).collect();
-        let strides = strides_of(&mut lot, &shape);
-        let unit = [1, 2, 3, 4, 8, 16][usize::try_from(lot.below(6)).unwrap()];
+        let shape: Vec<u64> = (0..rank).map(|_| 1 + random.below(most)).collect();
+        let strides = strides_of(&mut random, &shape);
+        let unit = [1, 2, 3, 4, 8, 16][usize::try_from(random.below(6)).unwrap()];
         let span: u64 = shape.iter().zip(&strides).map(|(side, step)| (side - 1) * step).sum();
         let stored: Vec<u8> =
-            (0..(span + 1) * unit as u64).map(|_| lot.below(256).to_le_bytes()[0]).collect();
-        let image = naive(&shape, &strides, unit, &stored);
+            (0..(span + 1) * unit as u64).map(|_| random.below(256).to_le_bytes()[0]).collect();
+        let expected = naive(&shape, &strides, unit, &stored);
         let all = shape.iter().product::<u64>();
-        let first = lot.below(all);
-        let wanted =
-            if lot.below(3) == 0 { 0..all } else { first..first + 1 + lot.below(all - first) };
+        let first = random.below(all);
+        let wanted = if random.below(3) == 0 {
+            0..all
+        } else {
+            first..first + 1 + random.below(all - first)
+        };
         let [start, end] = [wanted.start, wanted.end].map(|at| usize::try_from(at).unwrap() * unit);
-        let reach =
-            Reach { gap: lot.below(60), room: usize::try_from(1 + lot.below(2000)).unwrap() };
+        let reach = Reach {
+            gap: random.below(60),
+            buffer: usize::try_from(1 + random.below(2000)).unwrap(),
+        };
         let mut read = |at: u64, out: &mut [u8]| {
-            assert!(out.len() <= reach.room.max(unit), "{} of {reach:?}", out.len());
+            assert!(out.len() <= reach.buffer.max(unit), "{} of {reach:?}", out.len());
             let at = usize::try_from(at).unwrap();
             out.copy_from_slice(&stored[at..at + out.len()]);
             Ok(())
         };
         let mut staged = vec![0; end - start];
         let mut lent = staged.clone();
-        for block in blocks(&shape, &strides, &wanted).unwrap() {
-            assert!(block.last <= span);
-            gather_with(reach, &block, unit, &mut staged, &mut read).unwrap();
-            block.copy(unit, &stored, &mut lent);
+        for region in regions(&shape, &strides, &wanted).unwrap() {
+            assert!(region.last <= span);
+            gather_with(reach, &region, unit, &mut staged, &mut read).unwrap();
+            region.copy(unit, &stored, &mut lent);
         }
-        assert!(staged == image[start..end], "{shape:?} {strides:?} {unit} {wanted:?} {reach:?}");
-        assert!(lent == image[start..end], "{shape:?} {strides:?} {unit} {wanted:?}");
+        assert!(
+            staged == expected[start..end],
+            "{shape:?} {strides:?} {unit} {wanted:?} {reach:?}"
+        );
+        assert!(lent == expected[start..end], "{shape:?} {strides:?} {unit} {wanted:?}");
     }
 }
 
@@ -89,13 +97,13 @@ fn any_stretch_of_any_arrangement_is_what_its_definition_says() {
 #[test]
 fn close_stretches_are_read_at_once() {
     let reads = |rows: u64, columns: u64, tile: u64| {
-        let [block] = &blocks(&[rows, columns], &[1, rows], &(0..tile * columns)).unwrap()[..]
+        let [region] = &regions(&[rows, columns], &[1, rows], &(0..tile * columns)).unwrap()[..]
         else {
-            panic!("one box");
+            panic!("one region");
         };
         let mut out = vec![0; usize::try_from(tile * columns * 4).unwrap()];
         let (mut count, mut bytes) = (0, 0);
-        gather(false, block, 4, &mut out, &mut |_, out| {
+        gather(false, region, 4, &mut out, &mut |_, out| {
             (count, bytes) = (count + 1, bytes + out.len());
             Ok(())
         })
@@ -106,11 +114,11 @@ fn close_stretches_are_read_at_once() {
     let (count, bytes) = reads(1000, 1000, 128);
     assert!(count < 20 && bytes <= 4_000_000, "{count} reads of {bytes} bytes");
     // An expanded row is read once.
-    let [block] = &blocks(&[1000, 50], &[0, 1], &(0..50_000)).unwrap()[..] else {
-        panic!("one box")
+    let [region] = &regions(&[1000, 50], &[0, 1], &(0..50_000)).unwrap()[..] else {
+        panic!("one region")
     };
     let mut count = 0;
-    gather(false, block, 4, &mut vec![0; 200_000], &mut |_, _| {
+    gather(false, region, 4, &mut vec![0; 200_000], &mut |_, _| {
         count += 1;
         Ok(())
     })
@@ -119,9 +127,9 @@ fn close_stretches_are_read_at_once() {
 }
 
 #[test]
-fn what_cannot_be_counted_is_no_box() {
-    assert_eq!(blocks(&[4, 4], &[u64::MAX / 2, 1], &(0..16)), None);
-    assert_eq!(blocks(&[u64::MAX, 2], &[1, 1], &(0..16)), None);
-    assert_eq!(blocks(&[], &[], &(0..1)).unwrap().len(), 1);
-    assert!(blocks(&[0, 4], &[1, 1], &(0..0)).unwrap().is_empty());
+fn what_cannot_be_counted_is_no_region() {
+    assert_eq!(regions(&[4, 4], &[u64::MAX / 2, 1], &(0..16)), None);
+    assert_eq!(regions(&[u64::MAX, 2], &[1, 1], &(0..16)), None);
+    assert_eq!(regions(&[], &[], &(0..1)).unwrap().len(), 1);
+    assert!(regions(&[0, 4], &[1, 1], &(0..0)).unwrap().is_empty());
 }

@@ -2,10 +2,10 @@
 //!
 //! The lists are of what runs programs, evaluates text as code, imports, opens files or
 //! connections, loads another pickle, or reaches such a function by a detour (attributes of
-//! modules that happen to import one, `__globals__` and the like). What merely looks odd is not
-//! here: it is unknown, which is reported too.
+//! modules that happen to import one, `__globals__` and the like). What is merely unusual is
+//! not here: it counts as unknown, which is reported too.
 
-/// Modules of which nothing belongs into a weight file, whatever is below them included.
+/// Packages of which nothing belongs into a weight file, nor anything below them.
 static PACKAGES: &[&str] = &[
     "_aix_support",
     "_bootsubprocess",
@@ -100,10 +100,11 @@ static PACKAGES: &[&str] = &[
     "transformers.dynamic_module_utils",
 ];
 
-/// What is harmless in them all the same, and written by honest programs.
+/// Exceptions: harmless, and written by honest programs.
 static HARMLESS: &[&str] = &["distutils.version", "setuptools._distutils.version"];
 
-/// The same for modules that have nothing below them: somebody's package may have such a name.
+/// Modules of which nothing belongs into a weight file, matched exactly: a package below one of
+/// these names may be harmless.
 static MODULES: &[&str] = &[
     "antigravity",
     "bdb",

@@ -55,7 +55,7 @@ pub(crate) enum Node {
     Float(f64),
     Text(Span),
     Bytes(Span),
-    /// Python 2's `str`: text or bytes, nobody knows.
+    /// Python 2's `str`, which may be text or bytes.
     String(Span),
     Tuple {
         start: u32,
@@ -115,15 +115,15 @@ pub(crate) struct Heap<'a> {
 #[inline]
 pub(crate) fn grow<T>(table: &mut Vec<T>, value: T, budget: &Budget) -> Result<()> {
     if table.len() == table.capacity() {
-        more_room(table, 1, budget)?;
+        reserve(table, 1, budget)?;
     }
     table.push(value);
     Ok(())
 }
 
-/// Makes room for `wanted` more values.
+/// Reserves memory for `wanted` more values.
 #[cold]
-fn more_room<T>(table: &mut Vec<T>, wanted: usize, budget: &Budget) -> Result<()> {
+fn reserve<T>(table: &mut Vec<T>, wanted: usize, budget: &Budget) -> Result<()> {
     let more = table.len().max(wanted).max(256);
     let bytes = (more as u64).saturating_mul(size_of::<T>() as u64);
     budget.check_allocation(bytes.saturating_mul(2), "the objects of a pickle")?;
@@ -136,7 +136,7 @@ fn number(len: usize) -> Result<u32> {
     u32::try_from(len)
         .ok()
         .filter(|&n| n < NIL)
-        .ok_or_else(|| Error::limit("a pickle with more than four billion objects or bytes"))
+        .ok_or_else(|| Error::limit("the pickle has more than four billion objects or bytes"))
 }
 
 impl<'a> Heap<'a> {
@@ -230,7 +230,7 @@ impl<'a> Heap<'a> {
     pub(super) fn keep(&mut self, bytes: &[u8], budget: &Budget) -> Result<Span> {
         let start = number(self.bytes.len().saturating_add(self.scratch.len()))?;
         if self.scratch.capacity().saturating_sub(self.scratch.len()) < bytes.len() {
-            more_room(&mut self.scratch, bytes.len(), budget)?;
+            reserve(&mut self.scratch, bytes.len(), budget)?;
         }
         self.scratch.extend_from_slice(bytes);
         number(self.bytes.len().saturating_add(self.scratch.len()))?;

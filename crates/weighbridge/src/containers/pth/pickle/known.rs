@@ -74,7 +74,7 @@ pub(crate) enum Rebuild {
     Uninitialized,
 }
 
-/// Sorts one global in.
+/// What one global means.
 pub(super) fn classify(module: &str, name: &str) -> Class {
     let known = match module {
         "torch._utils" | "torch._tensor" | "torch.tensor" => rebuild(name).map(Class::Rebuild),
@@ -103,10 +103,10 @@ pub(super) fn classify(module: &str, name: &str) -> Class {
 /// Classes of torch itself that hold values and do nothing when they are made, and the classes
 /// of TorchScript, whose code is not in the pickle.
 fn is_code_free(module: &str) -> bool {
-    const ROOMS: [&str; 5] =
+    const PACKAGES: [&str; 5] =
         ["torch.nn", "torch.optim", "torch.ao.nn", "torch.quantization", "__torch__"];
-    ROOMS.iter().any(|room| {
-        module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    PACKAGES.iter().any(|package| {
+        module.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
 }
 

@@ -13,7 +13,7 @@ use super::opcode::*;
 
 /// What running a pickle gave.
 pub(crate) struct Program<'a> {
-    /// Everything it made, also where it broke off.
+    /// Everything it made, even if it broke off.
     pub(crate) heap: Heap<'a>,
     /// The object, unless the pickle is broken.
     pub(crate) root: Option<Id>,
@@ -74,7 +74,7 @@ pub(super) struct Machine<'a, 'b> {
     pub(super) budget: &'b Budget,
 }
 
-/// A memo slot nobody wrote to.
+/// A memo slot that was never written.
 const VACANT: Id = Id::MAX;
 
 impl<'a> Machine<'a, '_> {
@@ -133,7 +133,7 @@ impl<'a> Machine<'a, '_> {
             BINSTRING | SHORT_BINSTRING | BINBYTES | SHORT_BINBYTES | BINBYTES8 | BYTEARRAY8
             | STRING | UNICODE => self.string(op),
             PROTO => self.set_protocol(),
-            // Only says how many bytes follow; a reader that has them all need not care.
+            // Only says how many bytes follow, which does not matter when all are in memory.
             FRAME => self.take(8).map(|_| ()),
             DUP => self.top().and_then(|top| self.push_id(top)),
             POP => self.pop_or_unmark(),
@@ -209,8 +209,8 @@ impl<'a> Machine<'a, '_> {
         u32::try_from(self.stack.len()).unwrap_or(u32::MAX)
     }
 
-    /// What the innermost mark keeps out of reach.
-    pub(super) fn floor(&self) -> usize {
+    /// How high the stack was at the innermost mark: nothing below may be popped.
+    pub(super) fn mark_height(&self) -> usize {
         self.marks.last().map_or(0, |&height| height as usize)
     }
 
@@ -228,7 +228,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     pub(super) fn pop(&mut self) -> Result<Id> {
-        if self.stack.len() <= self.floor() {
+        if self.stack.len() <= self.mark_height() {
             return Err(Error::malformed("the pickle takes more off its stack than it put there"));
         }
         self.stack.pop().ok_or_else(cut_short)
@@ -236,13 +236,13 @@ impl<'a> Machine<'a, '_> {
 
     pub(super) fn top(&self) -> Result<Id> {
         match self.stack.last() {
-            Some(&top) if self.stack.len() > self.floor() => Ok(top),
+            Some(&top) if self.stack.len() > self.mark_height() => Ok(top),
             _ => Err(Error::malformed("the pickle uses the top of an empty stack")),
         }
     }
 
     fn pop_or_unmark(&mut self) -> Result<()> {
-        if self.stack.len() == self.floor() && self.marks.pop().is_some() {
+        if self.stack.len() == self.mark_height() && self.marks.pop().is_some() {
             return Ok(());
         }
         self.pop().map(|_| ())
@@ -262,9 +262,9 @@ impl<'a> Machine<'a, '_> {
         let near = self.memo.get(index as usize).copied().filter(|&id| id != VACANT);
         match near.or_else(|| self.far_memo.get(&index).copied()) {
             Some(id) => self.push_id(id),
-            None => {
-                Err(Error::malformed(format!("the pickle recalls number {index}, never stored")))
-            }
+            None => Err(Error::malformed(format!(
+                "the pickle reads memo entry {index}, which it never wrote"
+            ))),
         }
     }
 
@@ -279,7 +279,7 @@ impl<'a> Machine<'a, '_> {
                     Some(Integer::Small(value)) => u32::try_from(value).ok(),
                     _ => None,
                 }
-                .ok_or_else(|| Error::malformed("a memo number is not a number"))
+                .ok_or_else(|| Error::malformed("a memo index is not a number"))
             }
         }
     }
@@ -293,7 +293,7 @@ impl<'a> Machine<'a, '_> {
             *slot = top;
             return Ok(());
         }
-        // Writers count up, so a table serves; a number out of line must not make it long.
+        // Writers count up, so a table will do; one large number must not make it long.
         if place <= self.memo.len().saturating_add(64) {
             while self.memo.len() < place {
                 grow(&mut self.memo, VACANT, self.budget)?;

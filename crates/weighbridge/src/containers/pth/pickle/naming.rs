@@ -33,7 +33,7 @@ impl Machine<'_, '_> {
         matches!(self.heap.node(id), Node::Object(_))
     }
 
-    /// A global whose name is the result of a call: only who wants to hide it does that.
+    /// A global whose name is the result of a call, which only serves to hide it.
     fn computed_global(&mut self) -> Result<()> {
         let module = self.heap.keep(b"<computed>", self.budget)?;
         let global = Global { module, name: module, class: Class::Dangerous, python2: false };

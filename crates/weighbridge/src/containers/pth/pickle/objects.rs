@@ -14,9 +14,9 @@ impl Machine<'_, '_> {
             EMPTY_TUPLE => self.stack.len(),
             TUPLE1 | TUPLE2 | TUPLE3 => {
                 let wanted = usize::from(op.saturating_sub(TUPLE1)).saturating_add(1);
-                let available = self.stack.len().saturating_sub(self.floor());
+                let available = self.stack.len().saturating_sub(self.mark_height());
                 if available < wanted {
-                    return Err(Error::malformed("a tuple wants more than the stack holds"));
+                    return Err(Error::malformed("a tuple takes more than the stack holds"));
                 }
                 self.stack.len().saturating_sub(wanted)
             }
@@ -45,9 +45,11 @@ impl Machine<'_, '_> {
             SETITEM => self.stack.len().saturating_sub(2),
             _ => self.unmark()?,
         };
-        let target = from.checked_sub(1).filter(|&place| place >= self.floor());
+        let target = from.checked_sub(1).filter(|&place| place >= self.mark_height());
         let target = target.and_then(|place| self.stack.get(place)).copied();
-        let target = target.ok_or_else(|| Error::malformed("there is nothing here to fill"))?;
+        let target = target.ok_or_else(|| {
+            Error::malformed("the pickle adds items, but there is no object to add them to")
+        })?;
         let items = self.stack.get(from..).unwrap_or_default();
         let keyed = matches!(op, SETITEM | SETITEMS);
         let (heap, budget) = (&mut self.heap, self.budget);
@@ -72,7 +74,11 @@ impl Machine<'_, '_> {
                     *(if keyed { &mut object.entries } else { &mut object.items }) = seq;
                 }
             }
-            _ => return Err(Error::malformed("values are put into something that holds none")),
+            _ => {
+                return Err(Error::malformed(
+                    "the pickle adds items to an object that cannot hold any",
+                ));
+            }
         }
         self.stack.truncate(from);
         Ok(())
@@ -106,7 +112,7 @@ impl Machine<'_, '_> {
                 let from = self.unmark()?;
                 let Some((&class, args)) = self.stack.get(from..).unwrap_or_default().split_first()
                 else {
-                    return Err(Error::malformed("an object without a class"));
+                    return Err(Error::malformed("the pickle makes an object without a class"));
                 };
                 let args = self.heap.add_tuple(args, self.budget)?;
                 self.stack.truncate(from);

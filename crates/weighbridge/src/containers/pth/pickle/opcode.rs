@@ -32,7 +32,7 @@ opcodes! {
     FRAME = 0x95, BYTEARRAY8 = 0x96, NEXT_BUFFER = 0x97, READONLY_BUFFER = 0x98,
 }
 
-/// Why an opcode is not carried out.
+/// Why an opcode is refused.
 pub(super) fn refuse(op: u8) -> Error {
     match op {
         EXT1 | EXT2 | EXT4 => {
@@ -41,6 +41,6 @@ pub(super) fn refuse(op: u8) -> Error {
         NEXT_BUFFER | READONLY_BUFFER => Error::malformed(
             "the pickle refers to buffers outside of it, which are not in the file",
         ),
-        _ => Error::malformed(format!("there is no pickle opcode {op:#04x}")),
+        _ => Error::malformed(format!("{op:#04x} is not a pickle opcode")),
     }
 }

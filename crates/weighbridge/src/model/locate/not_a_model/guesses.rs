@@ -1,4 +1,4 @@
-//! Files that no signature gives away: what their names and the look of their bytes tell.
+//! Files without a known signature: guesses from their names and their first bytes.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::containers;
 use crate::error::Error;
 use crate::text::escaped;
 
-/// What the name or the look of the bytes tells.
+/// What the name or the first bytes suggest.
 pub(super) fn explain(head: &[u8], name: &Path) -> Option<Error> {
     let file = name.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let onnx = || looks_like_onnx(head).then_some("an ONNX model");
@@ -73,7 +73,7 @@ fn text_kind(head: &[u8], file: &str) -> Option<(&'static str, &'static str)> {
     Some(kind)
 }
 
-/// Nothing fits: what the name promises, and what is there instead.
+/// For a file that nothing fits: what its name promises, and what is there instead.
 pub(super) fn unknown(head: &[u8], name: &Path) -> Error {
     let first: Vec<String> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let extension = extension(&name.to_string_lossy());

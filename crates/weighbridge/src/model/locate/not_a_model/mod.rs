@@ -45,7 +45,7 @@ pub(super) fn is_worth_opening(path: &Path, search: &Search<'_>) -> bool {
         || downloads::stands_for_weights(&head)
 }
 
-/// A name that says what is wrong is worth more than any guess.
+/// The name of an unfinished download says more than a guess at its bytes.
 fn with_hint_of_name(error: Error, name: &Path) -> Error {
     let ending = extension(&name.to_string_lossy());
     if !UNFINISHED.contains(&&*ending) {

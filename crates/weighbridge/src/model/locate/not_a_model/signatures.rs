@@ -1,6 +1,6 @@
-//! First bytes that give a file away as something other than weights that can be read.
+//! First bytes that show that a file is something other than weights that can be read.
 //!
-//! What a format is easily taken for stands in the format's folder; here is all else.
+//! Files that are easily taken for a format are listed in that format's folder, all others here.
 
 use crate::containers;
 use crate::containers::conventions::{Magic, Signature};
@@ -29,11 +29,11 @@ fn unpack() -> String {
 }
 
 fn not_weights() -> String {
-    "this is not where the weights are; check which file was meant".to_owned()
+    "this file holds no weights; check that you named the right one".to_owned()
 }
 
 fn program() -> String {
-    "this is a program, not a model; do not run it unless you know where it is from".to_owned()
+    "this is a program, not a model; do not run it unless you trust its source".to_owned()
 }
 
 /// Where else the weights may be.
@@ -83,12 +83,12 @@ fn find(ambiguous: bool, head: &[u8]) -> Option<Error> {
     Some(Error::unsupported(format!("this is {}", found.what)).hint((found.hint)()))
 }
 
-/// What no format that can be read begins with.
+/// Signatures that no readable format begins with.
 pub(super) fn certain(head: &[u8]) -> Option<Error> {
     find(false, head)
 }
 
-/// What such a format might have claimed, and did not.
+/// Signatures that a readable format may share; asked once no format recognised the file.
 pub(super) fn unclaimed(head: &[u8]) -> Option<Error> {
     find(true, head)
 }

@@ -1,4 +1,4 @@
-//! The grids as digits, and the larger ones as numbers: what vectors are picked by.
+//! The grids as digits, and the larger ones as numbers, in the form that vector kernels use.
 
 use super::{expand, iq1, iq2, iq3};
 
