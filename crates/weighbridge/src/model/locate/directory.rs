@@ -206,7 +206,7 @@ fn taken_as_models(
 pub(super) fn adopt(set: Set, model: &mut Located, search: &Search<'_>) {
     if set.is_counted() && set.files.len() > 1 {
         model.notes.push(format!(
-            "{} files are one model by their numbers, from {} on",
+            "{} numbered files are taken as one model, starting with {}",
             set.files.len(),
             set.label
         ));

@@ -67,7 +67,7 @@ pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bid
     let reason = |reason: &str| reason.to_owned();
     let states = states.map(|(id, _)| (id, reason("describes how a weight is stored")));
     bids.dropped.extend(states);
-    let unused = "a table that bitsandbytes has built in; the two are equal";
+    let unused = "a table that bitsandbytes has built in; it is only compared with that one";
     bids.dropped.extend(beside.map.map(|(id, _)| (id, reason(unused))));
     match layout_of(group, weight, &beside, evidence) {
         Ok(layout) => bids.weights.push(layout.bid(group.weight, parts)),

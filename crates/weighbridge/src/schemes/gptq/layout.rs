@@ -125,10 +125,10 @@ const OUTPUTS: &str = "the config says GPTQ, but its shapes are those of eight o
                        word, which is the layout of another method; put the config that belongs to \
                        this model beside it";
 const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
-                         is unknown: minus one, as in most files, or as they are (v2); the wrong one \
-                         shifts every value by one step";
-const OPEN_CONFIG: &str = "the config does not say how many bits and which group size its codes have, \
-                           or only by a pattern that this version cannot read";
+                         is unknown: they may be stored minus one, as in most files, or as \
+                         they are (v2); the wrong choice shifts every value by one step";
+const OPEN_CONFIG: &str = "the config does not say how many bits its codes have and in which \
+                           groups, or only by a pattern that this version cannot read";
 
 /// The only reading, or the one that the user chose.
 fn one_of<'e>(

@@ -129,7 +129,7 @@ fn by_choice(
     });
     Err((
         "ambiguous",
-        format!("NVFP4, but nothing tells {open}. It could be {}{not_it}", choices(left)),
+        format!("NVFP4, but nothing says {open}. It could be {}{not_it}", choices(left)),
     ))
 }
 
