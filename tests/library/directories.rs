@@ -255,5 +255,5 @@ fn a_set_that_is_not_whole_is_refused() {
     std::fs::remove_file(&second).unwrap();
     refused("model-00002-of-00002.safetensors is missing");
     std::fs::copy(&first, &second).unwrap();
-    refused("which one counts cannot be told");
+    refused("there is no telling which one is right");
 }

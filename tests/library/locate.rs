@@ -88,7 +88,7 @@ fn an_index_does_not_lead_out_of_its_folder() {
         let dir = folder(&[("model.safetensors.index.json", &index), ("model.safetensors", ONE)]);
         says(
             &all(&fails(dir.path())),
-            &["model.safetensors.index.json", name, "outside of its folder"],
+            &["model.safetensors.index.json", name, "outside its folder"],
         );
     }
 }
@@ -97,7 +97,7 @@ fn an_index_does_not_lead_out_of_its_folder() {
 fn an_index_of_no_use_is_passed_over() {
     for (index, why) in [
         ("{}", "missing field `weight_map`"),
-        ("oh no", "not an index"),
+        ("oh no", "not a valid index"),
         (r#"{"weight_map": {"a": "gone.safetensors"}}"#, "none of them is here (gone.safetensors)"),
     ] {
         let dir = folder(&[("model.safetensors.index.json", index), ("model.safetensors", ONE)]);
@@ -263,7 +263,7 @@ fn a_directory_without_weights() {
     says(
         &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
         &["not", "but in ", "/a", "hint: name one"]
-            .map(|w| if w == "not" { "no weights are in this directory itself" } else { w }),
+            .map(|w| if w == "not" { "no weights are directly in this directory" } else { w }),
     );
     says(
         &text(&[("snapshots/abc/model.safetensors", ONE), ("refs/main", "abc")]),

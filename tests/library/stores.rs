@@ -150,6 +150,6 @@ fn names_the_ollama_store_cannot_serve() {
     says(&text("ollama:tiny:1b"), &["no such model", "that are here: holes, latest"]);
     says(&text("ollama:tony"), &["did you mean tiny?"]);
     says(&text("ollama:cloud"), &["no weights, only application/vnd.ollama.image.license"]);
-    says(&text("ollama:../x"), &["not a name Ollama could have"]);
+    says(&text("ollama:../x"), &["not a valid Ollama name"]);
     says(&text("ollama:evil"), &["`../../x`, which is not a SHA-256 digest"]);
 }

@@ -216,5 +216,9 @@ fn without_head_counts_rows_stay_and_that_is_said() {
     let b = side(&[("blk.0.attn_q.weight", &[8, 8])], &[]);
     let found = pair(&a, &b, &Rules::default());
     assert!(found.pairs[0].view_a.is_plain());
-    assert!(found.notes.iter().any(|note| note.contains("how many heads")), "{:?}", found.notes);
+    assert!(
+        found.notes.iter().any(|note| note.contains("number of attention heads")),
+        "{:?}",
+        found.notes
+    );
 }

@@ -252,7 +252,7 @@ mod tests {
         for leftover in [Leftover::Refuse, Leftover::Resume] {
             let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
             let hint = error.hint_text().unwrap();
-            assert!(error.to_string().contains("no stamp"), "{error}");
+            assert!(error.to_string().contains("no plan.json"), "{error}");
             assert!(hint.contains("Llama-3.1.77.weigh-old"), "{hint}");
             assert!(!hint.contains("more"), "{hint}");
             fs::create_dir_all(place.path().join("Llama-3.1.weigh-partial")).unwrap();

@@ -271,7 +271,7 @@ mod tests {
             ("{", "a string here"),
             ("{'descr': '<f4', 'fortran_order': False}", "lacks one of"),
             ("{'descr': '<f4', 'descr': '<f4'}", "twice"),
-            ("{'os': 1}", "should not have"),
+            ("{'os': 1}", "an unknown entry"),
             ("{'fortran_order': 0}", "True or False"),
             ("{'shape': (-1,)}", "whole number"),
             ("{'shape': (1.5,)}", "`)`"),

@@ -161,7 +161,7 @@ fn one_bad_member_spoils_no_other() {
     let good = array("<V2", "False", "(2,)", &[1, 2, 3, 4]);
     let deep = npy(&format!("{{'descr': {}", "[".repeat(60_000)), &[]);
     let cases: [(&[u8], &str); 4] = [
-        (b"not an array", "does not start"),
+        (b"not an array", "does not begin"),
         (b"\x93NUMPY\x01", "cut short"),
         (&good[..20], "cut short"),
         (b"\x93NUMPY\x09\0\0\0\0\0\0", "version 9.0"),

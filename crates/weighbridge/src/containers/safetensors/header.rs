@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(catalog.declared_len, Some(8 + ok.len() as u64 + 8));
         let cases = [
             (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, "takes 8 bytes"),
-            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#, "leaves a hole"),
+            (r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#, "leaves a gap"),
             (
                 r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
                 "overlaps",

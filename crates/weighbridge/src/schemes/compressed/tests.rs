@@ -133,7 +133,7 @@ fn an_order_that_is_lost_is_asked_for() {
     let weights = json!({ "num_bits": 4, "group_size": 32, "actorder": "group" });
     says(
         outcome(&packed(), &config(&weights), [8, 64]),
-        "`weight_g_idx`, which has it, is missing",
+        "`weight_g_idx`, which holds that order, is missing",
     );
     let mut tensors = packed();
     tensors.push(tensor("weight_g_idx", DType::I32, &[64]));

@@ -144,7 +144,7 @@ fn blocks_that_restart_in_each_shard_are_named() {
 #[test]
 fn missing_doubled_and_wrong_scales_are_findings() {
     let weight = ("a.weight", F8_E4M3, &[8, 8][..]);
-    refused(&[weight], &fp8(&Json::Null), "it has none");
+    refused(&[weight], &fp8(&Json::Null), "this one has none");
     let with = |name, dtype, shape| [weight, (name, dtype, shape)];
     refused(&with("a.weight_scale", DType::I32, &[]), &json!({}), "expected F32, BF16, F16");
     refused(&with("a.weight_scale", F32, &[7]), &json!({}), "do not fit");
