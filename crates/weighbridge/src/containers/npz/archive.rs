@@ -188,7 +188,7 @@ impl List {
     fn finish(self) -> Catalog {
         let mut catalog = self.catalog;
         if self.assumed > 0 {
-            let note = format!("{} ({} such arrays)", super::ASSUMED, self.assumed);
+            let note = format!("{} ({} here)", super::ASSUMED, self.assumed);
             catalog.notes.push(note);
         }
         if self.others_count > 0 {
