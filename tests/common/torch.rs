@@ -8,13 +8,17 @@ use weighbridge::internals::limits::Budget;
 use weighbridge::internals::source::{Slab, Source};
 
 pub fn open(input: Input, strict: bool) -> weighbridge::Result<Source> {
-    let budget = Budget::new(Limits::default());
+    open_within(input, strict, Limits::default())
+}
+
+pub fn open_within(input: Input, strict: bool, limits: Limits) -> weighbridge::Result<Source> {
+    let budget = Budget::new(limits.clone());
     let stem = input.name().file_stem().unwrap().to_string_lossy().into_owned();
     let (container, _) = recognize(&input)?.expect("recognised");
     assert_eq!(container.name(), "pth");
     let opening = Opening { budget: &budget, stem: &stem, root: None, strict_pickle: strict };
     let catalog = container.open(&input, &opening)?;
-    Ok(Source::new(input, catalog, format_of(container), Limits::default()))
+    Ok(Source::new(input, catalog, format_of(container), limits))
 }
 
 pub fn sha(source: &Source, index: usize) -> weighbridge::Result<String> {

@@ -46,37 +46,6 @@ fn gptq_decodes_to_the_canonical_values_mapped_and_read() {
     }
 }
 
-/// Every folder that holds what its canonical library makes of it.
-#[test]
-fn packed_columns_are_what_their_libraries_say() {
-    let mut folders = 0;
-    for scheme in ["gptq", "awq"] {
-        for folder in std::fs::read_dir(root().join("tests/files").join(scheme)).unwrap() {
-            let folder = folder.unwrap().path();
-            if !folder.join("expected.safetensors").exists() {
-                continue;
-            }
-            folders += 1;
-            let model = Model::open(&folder).unwrap();
-            assert_eq!(model.findings(), [], "{}", folder.display());
-            let expected = Model::open(folder.join("expected.safetensors")).unwrap();
-            for weight in expected.weights() {
-                let found = decoded(&model, weight.name());
-                assert!(found == decoded(&expected, weight.name()), "{}", folder.display());
-            }
-            if let Ok(wide) = Model::open(folder.join("expected-f32.safetensors")) {
-                for weight in wide.weights() {
-                    let mut values = [vec![0f32; weight.len()], vec![0f32; weight.len()]];
-                    weight.decode_into(&mut values[0]).unwrap();
-                    model.weight(weight.name()).unwrap().decode_into(&mut values[1]).unwrap();
-                    assert!(values[0] == values[1], "{}", folder.display());
-                }
-            }
-        }
-    }
-    assert!(folders >= 11);
-}
-
 #[test]
 fn any_rows_are_the_same_rows() {
     let model = Model::open(root().join("samples/tiny-llama-gptq")).unwrap();

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod blocks;
 mod compared;
 mod converted;
 mod counts;
@@ -11,6 +12,7 @@ mod damage;
 mod forms;
 mod limits;
 mod page;
+mod paired;
 mod read;
 mod settled;
 mod torch;
@@ -30,12 +32,14 @@ static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(fixtures);
 
 fn main() -> ExitCode {
     let modules = [
+        blocks::trials,
         compared::trials,
         converted::trials,
         damage::trials,
         forms::trials,
         limits::trials,
         page::trials,
+        paired::trials,
         read::trials,
         settled::trials,
         torch::trials,

@@ -12,22 +12,23 @@ use crate::{FIXTURES, SAMPLES, counts, every_fixture, trial};
 use libtest_mimic::Trial;
 use weighbridge::catalog::TensorInfo;
 use weighbridge::internals::blocks::Standing;
+use weighbridge::internals::containers::writing::{FileContext, Planned, WRITERS, Writer};
 use weighbridge::internals::dtype::StoredType;
 use weighbridge::ops::{self, ConvertOptions, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Select, Stores, Weight, bf16};
 
-/// What each sample is written as.
-const KINDS: [(&str, OutputType, &str); 9] = [
-    ("safetensors", OutputType::Keep, "safetensors keep"),
-    ("safetensors", OutputType::Auto, "safetensors auto"),
-    ("safetensors", OutputType::F32, "safetensors f32"),
-    ("gguf", OutputType::Keep, "gguf keep"),
-    ("gguf", OutputType::Auto, "gguf auto"),
-    ("gguf", OutputType::F32, "gguf f32"),
-    ("npz", OutputType::Keep, "npz keep"),
-    ("npz", OutputType::Auto, "npz auto"),
-    ("npz", OutputType::F32, "npz f32"),
-];
+/// What each sample is written as, in each format.
+pub const AS: [(OutputType, &str); 3] =
+    [(OutputType::Keep, "keep"), (OutputType::Auto, "auto"), (OutputType::F32, "f32")];
+
+/// The formats that samples are written in: all whose files hold more than one tensor.
+pub fn formats() -> impl Iterator<Item = &'static dyn Writer> {
+    let stored = StoredType::from(DType::F32);
+    let two = ["a", "b"].map(|name| Planned { name, stored: &stored, shape: &[1], bytes: 4 });
+    let context = FileContext { metadata: &[], part: (0, 1), tensors: 2, streamed: false };
+    let able: Vec<_> = WRITERS.iter().filter(|w| w.lay_out(&two, &context).is_ok()).collect();
+    able.into_iter().copied()
+}
 
 /// What a tensor must be, by the canonical library.
 #[derive(Clone)]
@@ -48,21 +49,41 @@ struct Known {
     single: Goldens,
 }
 
-/// Whether a container has a place for it.
-fn holds(format: &str, name: &str, dtype: DType, rank: usize) -> bool {
-    use DType::{BF16, Bool, C32, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-    let terminated = !name.contains('\0');
-    match format {
-        "safetensors" => !matches!(dtype, C32 | C128),
+/// Whether a format has a place for a tensor. Of the formats below this is known from their own
+/// libraries; of others, from their writers.
+fn holds(writer: &dyn Writer, tensor: &Planned<'_>) -> bool {
+    let is_terminated = !tensor.name.contains('\0');
+    let dtype = tensor.stored.element();
+    match writer.format() {
+        "safetensors" => dtype.is_some_and(|dtype| !matches!(dtype, DType::C32 | DType::C128)),
         "gguf" => {
-            let typed = matches!(dtype, F32 | F16 | BF16 | F64 | I8 | I16 | I32 | I64);
-            typed && terminated && name.len() < 64 && rank <= 4
+            let short = tensor.name.len() < 64 && tensor.shape.len() <= 4;
+            is_ggml_type(tensor) && is_terminated && short
         }
-        _ => {
-            let whole = matches!(dtype, Bool | U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64);
-            (whole || matches!(dtype, F16 | F32 | F64 | C64 | C128)) && terminated
-        }
+        "npz" => dtype.is_some_and(is_numpy_type) && is_terminated,
+        _ => writer.refuses(tensor).is_none(),
     }
+}
+
+fn is_ggml_type(tensor: &Planned<'_>) -> bool {
+    use DType::{BF16, F16, F32, F64, I8, I16, I32, I64};
+    match tensor.stored {
+        StoredType::Element(dtype) => {
+            matches!(dtype, F32 | F16 | BF16 | F64 | I8 | I16 | I32 | I64)
+        }
+        StoredType::Block(block) => {
+            let columns = tensor.shape.last().copied().unwrap_or(1);
+            matches!(block.standing, Standing::Current | Standing::IkLlama)
+                && columns.is_multiple_of(block.elements.into())
+        }
+        StoredType::Opaque(_) => false,
+    }
+}
+
+fn is_numpy_type(dtype: DType) -> bool {
+    use DType::{Bool, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    let whole = matches!(dtype, Bool | U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64);
+    whole || matches!(dtype, F16 | F32 | F64 | C64 | C128)
 }
 
 /// What is written, by name: whether it can be, and what it must be where a library has said so.
@@ -73,22 +94,17 @@ struct Wanted {
 }
 
 /// Stored tensors, which `keep` copies.
-fn kept(known: &Known, format: &str) -> Vec<Wanted> {
+fn kept(known: &Known, writer: &dyn Writer) -> Vec<Wanted> {
     let wanted = |info: &TensorInfo| {
-        let last = info.shape.last().copied().unwrap_or(1);
-        let held = match &info.stored {
-            StoredType::Element(dtype) => holds(format, &info.name, *dtype, info.shape.len()),
-            StoredType::Block(block) => {
-                let rows = last.is_multiple_of(block.elements.into());
-                format == "gguf"
-                    && matches!(block.standing, Standing::Current | Standing::IkLlama)
-                    && rows
-            }
-            StoredType::Opaque(_) => false,
+        let tensor = Planned {
+            name: &info.name,
+            stored: &info.stored,
+            shape: &info.shape,
+            bytes: info.bytes,
         };
         Wanted {
             name: info.name.to_string(),
-            can_be_written: held && info.refused.is_none(),
+            can_be_written: holds(writer, &tensor) && info.refused.is_none(),
             golden: known.stored.get(&*info.name).cloned(),
         }
     };
@@ -96,10 +112,14 @@ fn kept(known: &Known, format: &str) -> Vec<Wanted> {
 }
 
 /// Weights, as numbers of a type.
-fn decoded(known: &Known, format: &str, asked: OutputType) -> Vec<Wanted> {
+fn decoded(known: &Known, writer: &dyn Writer, asked: OutputType) -> Vec<Wanted> {
     let wanted = |weight: Weight| {
         let dtype = asked.of(&weight);
-        let held = dtype.is_some_and(|d| holds(format, weight.name(), d, weight.shape().len()));
+        let held = dtype.is_some_and(|dtype| {
+            let bytes = weight.len() as u64 * u64::from(dtype.bits()) / 8;
+            let (name, shape, stored) = (weight.name(), weight.shape(), &dtype.into());
+            holds(writer, &Planned { name, stored, shape, bytes })
+        });
         let is_copied = weight.scheme() == "plain" && dtype == weight.native();
         let readable = match is_copied {
             true => weight.parts().all(|(_, _, info)| info.refused.is_none()),
@@ -268,10 +288,11 @@ fn compare(written: &Model, name: &str, golden: &Golden) -> Result<(), String> {
 }
 
 /// One sample into one container; how many tensors were compared.
-fn check(known: &Known, format: &str, asked: OutputType) -> Result<usize, String> {
+fn check(known: &Known, writer: &dyn Writer, asked: OutputType) -> Result<usize, String> {
+    let format = writer.format();
     let wanted = match asked {
-        OutputType::Keep => kept(known, format),
-        _ => decoded(known, format, asked),
+        OutputType::Keep => kept(known, writer),
+        _ => decoded(known, writer, asked),
     };
     // Findings, such as two tensors of one name, keep a weight from being written too.
     let found = known.model.findings().iter().filter_map(|finding| finding.tensor.as_deref());
@@ -302,9 +323,12 @@ fn check(known: &Known, format: &str, asked: OutputType) -> Result<usize, String
 
 /// It is the same in every container, as it is stored and decoded.
 fn check_all(known: &Known) -> Result<(), String> {
-    for (format, asked, kind) in KINDS {
-        let compared = check(known, format, asked);
-        counts::add(kind, compared.map_err(|failure| format!("as {kind}: {failure}"))?);
+    for writer in formats() {
+        for (asked, word) in AS {
+            let kind = format!("{} {word}", writer.format());
+            let compared = check(known, writer, asked);
+            counts::add(&kind, compared.map_err(|failure| format!("as {kind}: {failure}"))?);
+        }
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ use super::tokens::text_of;
 const SPELLINGS: &[(&str, &[&str])] = &[
     ("npy", &["containers/npz"]),
     ("pytorch", &["containers/pth"]),
-    ("apr", &["containers/apr", "schemes/apr"]),
     ("bitsandbytes", &["schemes/bnb"]),
     ("compressed-tensors", &["schemes/compressed"]),
     // Formats of numbers, which several schemes and block types have.
@@ -38,8 +37,9 @@ fn members() -> Vec<(String, Vec<String>)> {
     let named = CONTAINERS.iter().map(|member| container(member.name()));
     let named = named.chain(SCHEMES.iter().map(|member| scheme(member.name())));
     for (name, homes) in named.chain([scheme("plain")]) {
-        if !all.iter().any(|(known, _)| *known == name) {
-            all.push((name, homes));
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, more)) => more.extend(homes),
+            None => all.push((name, homes)),
         }
     }
     all

@@ -1,0 +1,135 @@
+//! Codes of a byte: whole numbers and floats of eight bits.
+#![allow(unsafe_code)] // Intrinsics.
+
+use std::arch::x86_64::*;
+
+use super::combined;
+use crate::simd::Number;
+use crate::simd::avx2;
+use crate::simd::codes::{Arithmetic, Factor, Kind};
+
+/// How many times too small [`e4m3_apart`]'s numbers are.
+const POWER: f32 = 256.0;
+
+/// Whether [`POWER`] can be made part of every scale.
+#[inline(always)]
+pub(super) fn have_room(factors: &[Factor]) -> bool {
+    factors.iter().fold(true, |all, factor| all & (factor.scale * POWER).is_finite())
+}
+
+/// Decodes a group of E4M3 numbers, then tells whether none of them was NaN.
+#[inline(always)]
+pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut [T]) -> bool {
+    // SAFETY: sixteen bytes are read for every sixteen elements, which the caller saw to.
+    unsafe {
+        let scale = _mm256_set1_ps(scale * POWER);
+        let (magnitude, mut nans) = (_mm_set1_epi8(0x7f), _mm_setzero_si128());
+        for (index, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let bytes = _mm_loadu_si128(at.add(index * 16).cast());
+            let nan = _mm_cmpeq_epi8(_mm_and_si128(bytes, magnitude), magnitude);
+            nans = _mm_or_si128(nans, nan);
+            let [even, odd] = e4m3_apart(bytes);
+            T::store_woven16(
+                out.as_mut_ptr(),
+                _mm256_mul_ps(even, scale),
+                _mm256_mul_ps(odd, scale),
+            );
+        }
+        _mm_movemask_epi8(nans) == 0
+    }
+}
+
+/// Bytes that each hold a number, sixteen at a time.
+#[inline(always)]
+pub(super) unsafe fn bytes16<T: Number>(
+    kind: Kind,
+    arithmetic: Arithmetic,
+    stepwise: bool,
+    factor: Factor,
+    at: *const u8,
+    out: &mut [T],
+) -> usize {
+    let mut done = 0;
+    let (power, factor) = match kind {
+        Kind::E4m3 => e4m3_factor(arithmetic, factor),
+        _ => (None, factor),
+    };
+    // SAFETY: as many bytes as elements are read, which the caller saw to.
+    unsafe {
+        while done + 16 <= out.len() {
+            let bytes = _mm_loadu_si128(at.add(done).cast());
+            if kind == Kind::E4m3 && has_e4m3_nan(bytes) {
+                break;
+            }
+            let [mut even, mut odd] = match kind {
+                Kind::Signed => words_apart(_mm256_cvtepi8_epi16(bytes)),
+                Kind::Unsigned => words_apart(_mm256_cvtepu8_epi16(bytes)),
+                Kind::E5m2 => e5m2_apart(bytes),
+                _ => e4m3_apart(bytes),
+            };
+            if let Some(power) = power {
+                even = _mm256_mul_ps(even, _mm256_set1_ps(power));
+                odd = _mm256_mul_ps(odd, _mm256_set1_ps(power));
+            }
+            let even = combined::<T>(arithmetic, stepwise, factor, even);
+            let odd = combined::<T>(arithmetic, stepwise, factor, odd);
+            T::store_woven16(out.as_mut_ptr().add(done), even, odd);
+            done += 16;
+        }
+    }
+    done
+}
+
+/// What is left to make of [`e4m3_apart`]'s numbers: a power of two, which is made part of the
+/// scale where that changes nothing.
+#[inline(always)]
+fn e4m3_factor(arithmetic: Arithmetic, factor: Factor) -> (Option<f32>, Factor) {
+    let scale = factor.scale * POWER;
+    match arithmetic == Arithmetic::Times && scale.is_finite() {
+        true => (None, Factor { scale, ..factor }),
+        false => (Some(POWER), factor),
+    }
+}
+
+/// Even and odd words as numbers.
+#[inline(always)]
+unsafe fn words_apart(words: __m256i) -> [__m256; 2] {
+    // SAFETY: registers only.
+    unsafe { [avx2::even(words), avx2::odd(words)] }
+}
+
+/// Whether any of sixteen bytes is a NaN of E4M3. The definition deals with those.
+#[inline(always)]
+unsafe fn has_e4m3_nan(bytes: __m128i) -> bool {
+    // SAFETY: registers only.
+    unsafe {
+        let magnitude = _mm_and_si128(bytes, _mm_set1_epi8(0x7f));
+        _mm_movemask_epi8(_mm_cmpeq_epi8(magnitude, _mm_set1_epi8(0x7f))) != 0
+    }
+}
+
+/// Sixteen bytes of E4M3 as even and odd numbers, 256 times smaller: half precision has an
+/// exponent of one bit more, and widens subnormal numbers as fast as others.
+#[inline(always)]
+unsafe fn e4m3_apart(bytes: __m128i) -> [__m256; 2] {
+    // SAFETY: registers only.
+    unsafe {
+        // The sign twice, of which the second goes; then exponent and fraction.
+        let mask = _mm_set1_epi16(0xbf80_u16.cast_signed());
+        let even = _mm_srai_epi16::<1>(_mm_slli_epi16::<8>(bytes));
+        let odd = _mm_srai_epi16::<1>(bytes);
+        [_mm256_cvtph_ps(_mm_and_si128(even, mask)), _mm256_cvtph_ps(_mm_and_si128(odd, mask))]
+    }
+}
+
+/// Sixteen bytes of E5M2 as even and odd numbers: half precision without its lower byte.
+#[inline(always)]
+unsafe fn e5m2_apart(bytes: __m128i) -> [__m256; 2] {
+    // SAFETY: registers only.
+    unsafe {
+        let even = _mm_and_si128(bytes, _mm_set1_epi16(0xff));
+        let even = _mm_slli_epi16::<8>(even);
+        let odd = _mm_and_si128(bytes, _mm_set1_epi16(0xff00_u16.cast_signed()));
+        [_mm256_cvtph_ps(even), _mm256_cvtph_ps(odd)]
+    }
+}
