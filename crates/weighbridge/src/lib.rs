@@ -17,6 +17,7 @@
 //! How the library is built is described in ARCHITECTURE.md.
 
 mod blocks;
+mod bounds;
 pub mod catalog;
 mod compare;
 mod config;

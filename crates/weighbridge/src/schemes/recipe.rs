@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Out;
+use super::{Origins, Out};
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
@@ -26,6 +26,12 @@ pub trait Recipe: Send + Sync {
     fn elements(&self) -> Option<&dyn Elements> {
         None
     }
+
+    /// What is known about the numbers that the weight was made from; nothing where storing them
+    /// loses nothing, or where it is not known what it loses.
+    fn origins(&self) -> Option<&dyn Origins> {
+        None
+    }
 }
 
 /// A [`Recipe`] that does not need whole rows. Elements are counted through the whole weight, the
@@ -42,6 +48,11 @@ pub trait Elements: Send + Sync {
     /// element of the weight.
     fn batch(&self, most: u64) -> u64 {
         most
+    }
+
+    /// See [`Recipe::origins`].
+    fn origins(&self) -> Option<&dyn Origins> {
+        None
     }
 }
 
@@ -62,6 +73,10 @@ impl<T: ByElements> Recipe for T {
 
     fn elements(&self) -> Option<&dyn Elements> {
         Some(self)
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Elements::origins(self)
     }
 }
 
