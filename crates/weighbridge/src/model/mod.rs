@@ -11,6 +11,7 @@ use crate::input::{Folder, ReadSeek};
 use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
+mod bounds;
 mod by_name;
 mod locate;
 mod options;

@@ -313,7 +313,7 @@ impl Weight {
     }
 
     /// Fetches the slabs that `scratch` lists, into its buffers where they cannot be lent.
-    fn stage<'a>(&'a self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>> {
+    pub(super) fn stage<'a>(&'a self, scratch: &'a mut Scratch) -> Result<StagedParts<'a>> {
         self.stage_listed(scratch).map(|(_, staged)| staged)
     }
 

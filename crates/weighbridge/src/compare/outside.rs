@@ -1,0 +1,304 @@
+//! What lies outside the bounds that storage allows: counted in a piece, and placed.
+
+use crate::bounds::Bounds;
+use crate::simd::{self, Isa, Level, Task};
+
+/// How many places are kept.
+const PLACES: usize = 8;
+
+/// What f32 arithmetic may lose, for each unit of a number.
+const ROUNDING: f32 = 1e-6;
+
+/// An element that lies outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// Where it is among all elements.
+    pub(crate) index: u64,
+    pub(crate) a: f64,
+    pub(crate) b: f64,
+    /// How far out it is: 1 is the bound itself. None where there is no such measure.
+    pub(crate) times: Option<f64>,
+}
+
+/// What lies outside, over a weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Outside {
+    pub(crate) elements: u64,
+    /// The rows they are in, in the order of the tiles, some of them more than once.
+    pub(crate) rows: Vec<u64>,
+    /// The first of them.
+    pub(crate) places: Vec<Place>,
+    /// The one that is farthest out.
+    pub(crate) worst: Option<Place>,
+    /// Elements that are out of their order within their block.
+    pub(crate) disordered: u64,
+    /// Sums over rows, where rows are judged.
+    pub(crate) row_sums: Vec<RowSums>,
+}
+
+/// Sums over a row, or the part of it that a piece holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RowSums {
+    pub(crate) row: u64,
+    pub(crate) squares_a: f64,
+    pub(crate) squares_b: f64,
+    pub(crate) products: f64,
+}
+
+impl RowSums {
+    /// The row of two stretches of numbers.
+    pub(crate) fn of(row: u64, a: &[f32], b: &[f32]) -> Self {
+        let mut sums = Self { row, ..Self::default() };
+        for (&a, &b) in a.iter().zip(b) {
+            let (a, b) = (f64::from(a), f64::from(b));
+            if a.is_finite() && b.is_finite() {
+                sums.squares_a += a * a;
+                sums.squares_b += b * b;
+                sums.products += a * b;
+            }
+        }
+        sums
+    }
+
+    /// How alike both sides are, whatever their lengths: 1 is the same direction.
+    pub(crate) fn correlation(&self) -> f64 {
+        let norms = (self.squares_a * self.squares_b).sqrt();
+        if norms > 0.0 { self.products / norms } else { 0.0 }
+    }
+
+    /// What one side is multiplied with to be nearest to the other; none where it is zero.
+    pub(crate) fn gain(&self, original: usize) -> Option<f64> {
+        let stored = if original == 0 { self.squares_b } else { self.squares_a };
+        (stored > 0.0).then(|| self.products / stored)
+    }
+
+    fn plus(&mut self, other: &Self) {
+        self.squares_a += other.squares_a;
+        self.squares_b += other.squares_b;
+        self.products += other.products;
+    }
+}
+
+impl Outside {
+    /// Takes an element that lies outside.
+    pub(crate) fn add(&mut self, place: Place, row: u64) {
+        self.elements += 1;
+        if self.rows.last() != Some(&row) {
+            self.rows.push(row);
+        }
+        if self.places.len() < PLACES {
+            self.places.push(place);
+        }
+        self.see_worst(&place);
+    }
+
+    /// Takes a row, without its elements.
+    pub(crate) fn add_row(&mut self, row: u64) {
+        if self.rows.last() != Some(&row) {
+            self.rows.push(row);
+        }
+    }
+
+    /// Whether places are still wanted.
+    pub(crate) fn wants_places(&self) -> bool {
+        self.places.len() < PLACES
+    }
+
+    fn see_worst(&mut self, place: &Place) {
+        let is_worse = |worst: &Place| place.times > worst.times;
+        if place.times.is_some() && self.worst.as_ref().is_none_or(is_worse) {
+            self.worst = Some(*place);
+        }
+    }
+
+    /// Adds what comes after it.
+    pub(crate) fn plus(&mut self, other: &Self) {
+        self.elements += other.elements;
+        let again = self.rows.last().is_some() && self.rows.last() == other.rows.first();
+        self.rows.extend(&other.rows[usize::from(again)..]);
+        let room = PLACES - self.places.len();
+        self.places.extend(other.places.iter().take(room));
+        if let Some(worst) = &other.worst {
+            self.see_worst(worst);
+        }
+        self.disordered += other.disordered;
+        for sums in &other.row_sums {
+            self.add_sums(*sums);
+        }
+    }
+
+    /// Adds to the sums of a row.
+    pub(crate) fn add_sums(&mut self, sums: RowSums) {
+        match self.row_sums.last_mut().filter(|last| last.row == sums.row) {
+            Some(last) => last.plus(&sums),
+            None => self.row_sums.push(sums),
+        }
+    }
+
+    /// Puts rows in order, each once.
+    pub(crate) fn settle(&mut self) {
+        self.rows.sort_unstable();
+        self.rows.dedup();
+        self.row_sums.sort_by_key(|sums| sums.row);
+        self.row_sums.dedup_by(|next, first| {
+            let is_same = next.row == first.row;
+            if is_same {
+                first.plus(next);
+            }
+            is_same
+        });
+    }
+}
+
+/// How many originals lie outside their bounds. A source that was rounded itself may be off by
+/// `rounded` of each number.
+pub(crate) fn count_outside(
+    level: Level,
+    originals: &[f32],
+    bounds: &[Bounds],
+    rounded: f32,
+) -> u64 {
+    simd::run(level, CountOutside { originals, bounds, share: rounded + ROUNDING })
+}
+
+struct CountOutside<'a> {
+    originals: &'a [f32],
+    bounds: &'a [Bounds],
+    share: f32,
+}
+
+impl Task for CountOutside<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> u64 {
+        let Self { originals, bounds, share } = self;
+        let mut count = 0u32;
+        for (&x, bounds) in originals.iter().zip(bounds) {
+            count += u32::from(is_outside(x, *bounds, share));
+        }
+        count.into()
+    }
+}
+
+/// What is not a number is on neither side of anything, and judged elsewhere.
+#[inline(always)]
+fn is_outside(x: f32, bounds: Bounds, share: f32) -> bool {
+    let more = x.abs() * share;
+    (x + more < bounds.low) | (x - more > bounds.high)
+}
+
+/// How far outside its bounds an original lies, where it does: 1 is the bound itself.
+pub(crate) fn times_outside(x: f32, stored: f32, bounds: Bounds, rounded: f32) -> Option<f64> {
+    let share = rounded + ROUNDING;
+    if !is_outside(x, bounds, share) {
+        return None;
+    }
+    let more = f64::from(x.abs() * share);
+    let (x, stored) = (f64::from(x), f64::from(stored));
+    let (apart, allowed) = match x > f64::from(bounds.high) {
+        true => (x - stored - more, f64::from(bounds.high) - stored),
+        false => (stored - x - more, stored - f64::from(bounds.low)),
+    };
+    Some(if allowed > 0.0 { apart / allowed } else { f64::INFINITY })
+}
+
+/// How many pairs of bounds do not meet.
+pub(crate) fn count_apart(level: Level, a: &[Bounds], b: &[Bounds]) -> u64 {
+    simd::run(level, CountApart { a, b })
+}
+
+struct CountApart<'a> {
+    a: &'a [Bounds],
+    b: &'a [Bounds],
+}
+
+impl Task for CountApart<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> u64 {
+        let mut count = 0u32;
+        for (&a, &b) in self.a.iter().zip(self.b) {
+            count += u32::from(are_apart(a, b));
+        }
+        count.into()
+    }
+}
+
+/// Whether two bounds do not meet.
+#[inline(always)]
+pub(crate) fn are_apart(a: Bounds, b: Bounds) -> bool {
+    (a.low - a.low.abs() * ROUNDING > b.high) | (b.low - b.low.abs() * ROUNDING > a.high)
+}
+
+/// How many elements of a block are out of order: larger than another on one side, and smaller on
+/// the other. Both sides of a block are in the same order, whatever its scales are.
+pub(crate) fn count_disordered(originals: &[f32], stored: &[f32]) -> u64 {
+    let mut order: Vec<usize> = (0..originals.len()).collect();
+    order.sort_by(|&i, &j| originals[i].total_cmp(&originals[j]));
+    let (mut most, mut before, mut count) = (f32::NEG_INFINITY, f32::NEG_INFINITY, 0);
+    let mut last = f32::NEG_INFINITY;
+    for index in order {
+        // Equal originals may have any order.
+        if originals[index] > last {
+            before = most;
+            last = originals[index];
+        }
+        count += u64::from(stored[index] < before - before.abs() * ROUNDING);
+        most = most.max(stored[index]);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIT: Bounds = Bounds { low: -0.5, high: 0.5 };
+
+    #[test]
+    fn originals_outside_their_bounds_are_counted_and_measured() {
+        let originals = [0.0, 0.5, 0.6, -0.7, f32::NAN, f32::INFINITY];
+        for &level in Level::available() {
+            assert_eq!(count_outside(level, &originals, &[UNIT; 6], 0.0), 3, "{level:?}");
+            assert_eq!(count_outside(level, &originals, &[UNIT; 6], 0.25), 2, "{level:?}");
+        }
+        assert_eq!(times_outside(0.5, 0.0, UNIT, 0.0), None);
+        let times = times_outside(-0.75, 0.0, UNIT, 0.0).unwrap();
+        assert!((times - 1.5).abs() < 1e-5, "{times}");
+        assert_eq!(times_outside(1.0, 0.5, UNIT, 0.0), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn bounds_that_touch_are_not_apart() {
+        let other = |low, high| Bounds { low, high };
+        assert!(!are_apart(UNIT, other(0.5, 2.0)) && !are_apart(other(0.5, 2.0), UNIT));
+        assert!(are_apart(UNIT, other(0.51, 2.0)) && are_apart(other(0.51, 2.0), UNIT));
+        assert_eq!(count_apart(Level::BASELINE, &[UNIT; 2], &[UNIT, other(1.0, 2.0)]), 1);
+    }
+
+    #[test]
+    fn order_is_kept_by_ties_and_broken_by_exchanges() {
+        assert_eq!(count_disordered(&[1.0, 2.0, 3.0, 3.0], &[0.0, 0.0, 5.0, 4.0]), 0);
+        assert_eq!(count_disordered(&[1.0, 2.0, 3.0], &[0.0, 5.0, 4.0]), 1);
+        assert_eq!(count_disordered(&[3.0, 2.0, 1.0], &[0.0, 5.0, 6.0]), 2);
+    }
+
+    #[test]
+    fn what_tiles_find_is_put_together() {
+        let place = |index, times| Place { index, a: 0.0, b: 1.0, times: Some(times) };
+        let mut first = Outside::default();
+        first.add(place(3, 2.0), 1);
+        first.add_sums(RowSums { row: 1, products: 1.0, ..RowSums::default() });
+        let mut second = Outside::default();
+        second.add(place(4, 5.0), 1);
+        second.add(place(9, 4.0), 2);
+        second.add_sums(RowSums { row: 1, products: 2.0, ..RowSums::default() });
+        first.plus(&second);
+        first.settle();
+        assert_eq!((first.elements, &first.rows[..]), (3, &[1, 2][..]));
+        assert_eq!(first.worst.map(|worst| worst.index), Some(4));
+        assert_eq!((first.places.len(), first.row_sums[0].products), (3, 3.0));
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the originals of a weight's numbers may have been.
+
+use std::ops::Range;
+
+use super::{Scratch, Weight};
+use crate::bounds::{Bounds, Gaps, Levels, Slack};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::schemes::{Out, Rule};
+
+impl Weight {
+    /// What must hold between it and its original; nothing where that is not known, or where
+    /// it is stored as numbers of its own type.
+    pub(crate) fn origin_rule(&self) -> Option<Rule> {
+        self.with_recipe(|recipe| Ok(recipe.origins().map(|origins| origins.rule()))).ok()?
+    }
+
+    /// The bounds of some elements: of whole rows, where only those can be decoded. `values` is
+    /// for the stored numbers.
+    pub(crate) fn bounds(
+        &self,
+        elements: Range<u64>,
+        values: &mut Vec<f32>,
+        out: &mut [Bounds],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        values.resize(out.len(), 0.0);
+        if self.is_plain() {
+            self.decode_elements_with(elements, values, scratch)?;
+            let levels = self.native().and_then(levels_of_floats).ok_or_else(no_bounds)?;
+            levels.fill(values, out);
+            return Ok(());
+        }
+        let fill = |scratch: &mut Scratch| {
+            self.with_recipe(|recipe| {
+                let origins = recipe.origins().ok_or_else(no_bounds)?;
+                let columns = self.rows_and_columns().1.max(1);
+                let rows = elements.start / columns..elements.end / columns;
+                scratch.slabs.clear();
+                match recipe.elements() {
+                    Some(by_elements) => by_elements.needs(elements.clone(), &mut scratch.slabs),
+                    None => recipe.needs(rows.clone(), &mut scratch.slabs),
+                }
+                let staged = self.stage(scratch)?;
+                match recipe.elements() {
+                    Some(by_elements) => {
+                        by_elements.decode(&staged, elements.clone(), Out::F32(values))?;
+                    }
+                    None => recipe.decode(&staged, rows, Out::F32(values))?,
+                }
+                origins.bounds(&staged, elements.clone(), values, out)
+            })
+        };
+        fill(scratch).map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+    }
+}
+
+fn no_bounds() -> Error {
+    Error::usage("it is not known where the originals of its numbers may have been")
+}
+
+/// The levels of a floating-point type.
+fn levels_of_floats(dtype: DType) -> Option<Levels<'static>> {
+    let (digits, smallest_normal, highest) = match dtype {
+        DType::BF16 => (7, f32::MIN_POSITIVE, f32::MAX),
+        DType::F16 => (10, 1.0 / 16384.0, 65504.0),
+        _ => return None,
+    };
+    Some(Levels {
+        gaps: Gaps::Floats { scale: 1.0, digits, smallest_normal },
+        zero: 0.0,
+        lowest: -highest,
+        highest,
+        beyond: highest / 2048.0,
+        slack: Slack::default(),
+    })
+}
