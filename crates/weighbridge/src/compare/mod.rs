@@ -5,12 +5,16 @@
 
 mod measure;
 mod non_finite;
+mod outside;
 mod statistics;
 mod steps;
 mod wide;
 
 pub(crate) use measure::{PIECE, measure, one_by_one};
 pub(crate) use non_finite::{NonFinite, count_non_finite};
+pub(crate) use outside::{
+    Outside, Place, RowSums, are_apart, count_apart, count_disordered, count_outside, times_outside,
+};
 pub(crate) use statistics::{Statistics, cosine};
 pub(crate) use steps::{Coarse, steps, steps_in};
 pub(crate) use wide::{Wide, read};

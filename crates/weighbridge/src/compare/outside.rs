@@ -92,18 +92,6 @@ impl Outside {
         self.see_worst(&place);
     }
 
-    /// Takes a row, without its elements.
-    pub(crate) fn add_row(&mut self, row: u64) {
-        if self.rows.last() != Some(&row) {
-            self.rows.push(row);
-        }
-    }
-
-    /// Whether places are still wanted.
-    pub(crate) fn wants_places(&self) -> bool {
-        self.places.len() < PLACES
-    }
-
     fn see_worst(&mut self, place: &Place) {
         let is_worse = |worst: &Place| place.times > worst.times;
         if place.times.is_some() && self.worst.as_ref().is_none_or(is_worse) {

@@ -31,7 +31,7 @@ impl Weight {
             levels.fill(values, out);
             return Ok(());
         }
-        let fill = |scratch: &mut Scratch| {
+        let mut fill = |scratch: &mut Scratch| {
             self.with_recipe(|recipe| {
                 let origins = recipe.origins().ok_or_else(no_bounds)?;
                 let columns = self.rows_and_columns().1.max(1);

@@ -19,8 +19,8 @@ pub use convert_options::{ConvertOptions, Rename};
 pub use convert_report::{ConversionReport, ConvertReport, Tied, WrittenFile};
 pub use dequantize::dequantize;
 pub use diff::{
-    Changed, DiffMetadata, DiffOptions, DiffReport, DiffSummary, DiffTensor, Explained, FailOver,
-    Metric, Status, Values, Worst, WorstTensor, diff,
+    Changed, DiffMetadata, DiffOptions, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained,
+    FailOver, Metric, Status, Values, Worst, WorstTensor, diff,
 };
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
+use crate::bounds::Bounds;
 use crate::compare::{Wide, read};
 use crate::error::{Error, Result};
 use crate::model::{Readahead, Scratch, Weight};
@@ -39,6 +40,19 @@ pub(super) enum Stretch {
     Readahead(Range<u64>, u64),
     /// Whole rows of the outermost dimension.
     Rows(Range<u64>),
+}
+
+impl Stretch {
+    /// The elements of a weight that it is.
+    fn elements(self, weight: &Weight) -> Range<u64> {
+        match self {
+            Self::Elements(elements) | Self::Readahead(elements, _) => elements,
+            Self::Rows(rows) => {
+                let columns = weight.rows_and_columns().1;
+                rows.start * columns..rows.end * columns
+            }
+        }
+    }
 }
 
 /// A number in which weights are compared.
@@ -117,13 +131,7 @@ impl Figure for Wide {
             }
             return Ok(());
         };
-        let elements = match from {
-            Stretch::Elements(elements) | Stretch::Readahead(elements, _) => elements,
-            Stretch::Rows(rows) => {
-                let columns = weight.rows_and_columns().1;
-                rows.start * columns..rows.end * columns
-            }
-        };
+        let elements = from.elements(weight);
         let width = u64::from(dtype.bits() / 8);
         let slab = Slab::whole(0, elements.start * width, (elements.end - elements.start) * width);
         let bytes = source.fetch(info, &slab, &mut kept.staging)?.bytes();
@@ -140,10 +148,35 @@ impl Figure for Wide {
     }
 
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {
-        for row in 0..sides.rows {
-            for column in 0..sides.columns {
-                to[column * sides.to + row] = from[row * sides.from + column];
-            }
+        transpose(sides, from, to);
+    }
+}
+
+impl Figure for Bounds {
+    fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()> {
+        weight.bounds(from.elements(weight), &mut kept.singles, out, &mut kept.scratch)
+    }
+
+    fn plus(self, more: f32) -> Self {
+        Self { low: self.low + more, high: self.high + more }
+    }
+
+    fn plus_in_half(self, more: f32) -> Self {
+        // The rounding is that of numbers of about one: half a step each way.
+        const HALF_STEP: f32 = 1.0 / 1024.0;
+        Self { low: self.low + more - HALF_STEP, high: self.high + more + HALF_STEP }
+    }
+
+    fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {
+        transpose(sides, from, to);
+    }
+}
+
+/// Turns a matrix, a number at a time.
+fn transpose<T: Copy>(sides: Sides, from: &[T], to: &mut [T]) {
+    for row in 0..sides.rows {
+        for column in 0..sides.columns {
+            to[column * sides.to + row] = from[row * sides.from + column];
         }
     }
 }

@@ -7,14 +7,16 @@
 
 use std::collections::HashMap;
 
-use crate::compare::Statistics;
+use crate::compare::Outside;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
 use crate::pipeline::{MemoryBudget, Pool};
 
 mod bytes;
+mod change;
 mod figure;
+mod judge;
 mod metadata;
 mod options;
 mod order;
@@ -27,8 +29,8 @@ mod values;
 
 pub use options::{DiffOptions, Values};
 pub use report::{
-    Changed, DiffMetadata, DiffReport, DiffSummary, DiffTensor, Explained, Status, Worst,
-    WorstTensor,
+    Changed, DiffMetadata, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained, Status,
+    Worst, WorstTensor,
 };
 pub use rules::{FailOver, Metric};
 
@@ -36,6 +38,10 @@ use super::refusals::problems_by_weight;
 use bytes::Bytes;
 use side::SideView;
 use summary::Whole;
+use values::Outcome;
+
+/// Weights whose change is looked at once more; of a model that was trained further, all change.
+const DESCRIBED: usize = 256;
 
 /// Compares two models.
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
@@ -60,6 +66,8 @@ struct Comparison<'m> {
     tensors: Vec<DiffTensor>,
     /// Pairs whose stored bytes are the same.
     same_bytes: Vec<usize>,
+    /// What lies outside of the pairs whose numbers were compared.
+    outside: Vec<(usize, Outside)>,
     whole: Whole,
 }
 
@@ -90,6 +98,7 @@ impl<'m> Comparison<'m> {
             pairing,
             tensors,
             same_bytes: Vec::new(),
+            outside: Vec::new(),
             whole: Whole::default(),
         })
     }
@@ -185,7 +194,27 @@ impl<'m> Comparison<'m> {
         for (index, outcome) in outcomes {
             self.settle_values(index, outcome);
         }
-        self.look_for_other_orders(workers)
+        self.look_for_other_orders(workers)?;
+        self.describe_changes()
+    }
+
+    /// Says what kind of change it is, for weights of which nothing is said yet.
+    fn describe_changes(&mut self) -> Result<()> {
+        let is_told =
+            |tensor: &DiffTensor| tensor.status == Status::Changed && tensor.change.is_none();
+        let changed = self.outside.iter().filter(|(index, _)| is_told(&self.tensors[*index]));
+        let mut said = Vec::new();
+        for (index, outside) in changed.take(DESCRIBED) {
+            let pair = &self.pairing.pairs[*index];
+            let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
+            let sides =
+                [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
+            said.push((*index, change::describe([&sides[0], &sides[1]], outside)?));
+        }
+        for (index, change) in said.into_iter().filter(|(_, change)| change.is_some()) {
+            self.tensors[index].change = change;
+        }
+        Ok(())
     }
 
     /// Says of weights that differ whether they hold the same numbers in another order.
@@ -197,7 +226,7 @@ impl<'m> Comparison<'m> {
             if !order::may_be_another(tensor) {
                 continue;
             }
-            tensor.message = Some(order::SAME_FIGURES.to_owned());
+            tensor.change = Some(order::SAME_FIGURES.to_owned());
             for (other, words) in order::others(pair) {
                 let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
                 let seen = [SideView::new(a, other.view_a), SideView::new(b, other.view_b)];
@@ -210,25 +239,26 @@ impl<'m> Comparison<'m> {
         }
         self.options.work.pool(workers, &|_| {}).run(&jobs)?;
         for ((index, words), job) in places.into_iter().zip(jobs) {
-            if let Ok((stats, precision)) = job.outcome() {
+            if let Ok(outcome) = job.outcome() {
                 let tensor = &mut self.tensors[index];
-                tensor.message =
-                    likeness(tensor, &stats, &precision, words).or(tensor.message.take());
+                tensor.message = likeness(tensor, &outcome, words).or(tensor.message.take());
             }
         }
         Ok(())
     }
 
-    fn settle_values(&mut self, index: usize, outcome: Result<(Statistics, precision::Precision)>) {
+    fn settle_values(&mut self, index: usize, outcome: Result<Outcome>) {
         let tensor = &mut self.tensors[index];
         match (tensor.status, outcome) {
-            (Status::Shape, Ok((stats, precision))) => {
-                tensor.message = likeness(tensor, &stats, &precision, order::TRANSPOSED);
+            (Status::Shape, Ok(outcome)) => {
+                tensor.message = likeness(tensor, &outcome, order::TRANSPOSED);
             }
             (Status::Shape, Err(_)) => {}
-            (_, Ok((stats, precision))) => {
-                tensor.set_figures(&stats, &precision);
-                self.whole.add(&stats);
+            (_, Ok(outcome)) => {
+                let shape = &self.pairing.pairs[index].view_a.shape;
+                tensor.set_figures(&outcome, shape);
+                self.whole.add(&outcome.stats);
+                self.outside.push((index, outcome.outside));
                 // Its numbers are known now.
                 if let Ok(place) = self.same_bytes.binary_search(&index) {
                     self.same_bytes.remove(place);
@@ -248,7 +278,7 @@ impl<'m> Comparison<'m> {
         }
         let rule = self.options.fail_over.as_ref();
         for tensor in &mut self.tensors {
-            tensor.failed = tensor.is_failure(rule);
+            tensor.failed = tensor.is_failure(rule, self.options.exact);
         }
         let [a, b] = self.models;
         let name = |which: usize, index: usize| self.weights[which][index].name().to_owned();
@@ -323,18 +353,13 @@ fn is_transposed(pair: &Pair) -> bool {
 }
 
 /// What to say of a comparison that nobody asked for, if it finds the sides alike.
-fn likeness(
-    tensor: &DiffTensor,
-    stats: &Statistics,
-    precision: &precision::Precision,
-    words: &str,
-) -> Option<String> {
-    let mut other = DiffTensor { elements: stats.elements, ..scratch(tensor) };
-    other.set_figures(stats, precision);
+fn likeness(tensor: &DiffTensor, outcome: &Outcome, words: &str) -> Option<String> {
+    let mut other = DiffTensor { elements: outcome.stats.elements, ..scratch(tensor) };
+    other.set_figures(outcome, &[]);
     let how = match other.status {
         Status::Identical => "are the same",
         Status::EqualAfterRounding => "are the same but for rounding",
-        Status::Close => "are close",
+        Status::WithinPrecision => "are the same within the precision of the storage",
         _ => return None,
     };
     Some(format!("the values {how} {words}"))
@@ -351,6 +376,8 @@ fn scratch(like: &DiffTensor) -> DiffTensor {
         variant_b: String::new(),
         transform: None,
         message: None,
+        places: Vec::new(),
+        change: None,
         ..*like
     }
 }

@@ -29,7 +29,7 @@ pub enum Values {
 /// use weighbridge::ops::DiffOptions;
 /// let (a, b) = (Model::open("original/")?, Model::open("quantized.gguf")?);
 /// let report = ops::diff(&a, &b, &DiffOptions::default())?;
-/// println!("{} of {} weights differ", report.summary.different, report.summary.compared);
+/// println!("{} of {} weights changed", report.summary.changed, report.summary.compared);
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 #[derive(Clone, Default)]
@@ -38,6 +38,7 @@ pub struct DiffOptions {
     pub(super) rules: Rules,
     pub(super) select: Select,
     pub(super) fail_over: Option<FailOver>,
+    pub(super) exact: bool,
     pub(super) work: Work,
 }
 
@@ -83,6 +84,13 @@ impl DiffOptions {
     #[must_use]
     pub fn fail_over(mut self, rule: FailOver) -> Self {
         self.fail_over = Some(rule);
+        self
+    }
+
+    /// Whether everything counts as a difference that is not the same to the bit.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.exact = exact;
         self
     }
 

@@ -28,7 +28,7 @@ pub(super) fn may_be_another(tensor: &DiffTensor) -> bool {
         a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= NEAR * unit)
     };
     let deviation = tensor.std_a.unwrap_or(0.0);
-    tensor.status == Status::Different
+    tensor.status == Status::Changed
         && deviation > 0.0
         && tensor.unlike == Some(0)
         && tensor.cosine.is_some_and(|cosine| cosine < ALIKE)

@@ -41,6 +41,33 @@ impl Precision {
         };
         Self { is_wide, steps, roundings: [rounding(0), rounding(1)] }
     }
+
+    /// Whether one number is the other, rounded to its side's type.
+    pub(super) fn is_rounded(&self, a: f32, b: f32) -> bool {
+        self.roundings.iter().flatten().any(|rounding| {
+            let (from, to) = if rounding.from == 0 { (a, b) } else { (b, a) };
+            let rounded = match rounding.to {
+                DType::BF16 => half::bf16::from_f32(from).to_f32(),
+                DType::F16 => half::f16::from_f32(from).to_f32(),
+                _ => from,
+            };
+            rounded.to_bits() == to.to_bits()
+        })
+    }
+
+    /// The same of numbers that f32 cannot hold.
+    pub(super) fn is_rounded_wide(&self, a: f64, b: f64) -> bool {
+        self.roundings.iter().flatten().any(|rounding| {
+            let (from, to) = if rounding.from == 0 { (a, b) } else { (b, a) };
+            let rounded = match rounding.to {
+                DType::BF16 => half::bf16::from_f64(from).to_f64(),
+                DType::F16 => half::f16::from_f64(from).to_f64(),
+                #[allow(clippy::cast_possible_truncation)] // That is the rounding.
+                _ => f64::from(from as f32),
+            };
+            rounded == to
+        })
+    }
 }
 
 /// What a side's numbers are.

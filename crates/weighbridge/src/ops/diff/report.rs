@@ -2,17 +2,11 @@
 
 use serde::{Serialize, Serializer};
 
-use super::precision::Precision;
 use super::rules::{FailOver, Metric};
-use crate::compare::{NonFinite, Statistics};
+use super::values::Outcome;
+use crate::compare::{NonFinite, Place};
 use crate::model::Weight;
 use crate::names::Pair;
-
-/// The cosine from which two weights are close.
-pub(super) const CLOSE_COSINE: f64 = 0.999;
-
-/// The relative error up to which they are.
-const CLOSE_RELATIVE: f64 = 0.05;
 
 /// How two models compare.
 #[derive(Debug, Serialize)]
@@ -39,8 +33,9 @@ pub struct DiffSummary {
     pub compared: u64,
     pub identical: u64,
     pub equal_after_rounding: u64,
-    pub close: u64,
-    pub different: u64,
+    pub within_precision: u64,
+    pub changed: u64,
+    pub unjudged: u64,
     pub shape_mismatch: u64,
     pub missing: u64,
     pub undecoded: u64,
@@ -114,10 +109,12 @@ pub enum Status {
     Identical,
     /// One side is the other, correctly rounded to its type.
     EqualAfterRounding,
-    /// Cosine at least 0.999, relative error at most 5 %.
-    Close,
-    /// Anything else.
-    Different,
+    /// Everything lies within what the storage of the lossier side can hold.
+    WithinPrecision,
+    /// Something does not.
+    Changed,
+    /// Nobody knows what the storage of a side loses: there are figures, and no verdict.
+    Unjudged,
     /// The shapes differ.
     Shape,
     /// The numbers of a side cannot be had.
@@ -133,8 +130,9 @@ impl Status {
         match self {
             Self::Identical => "identical",
             Self::EqualAfterRounding => "equal-after-rounding",
-            Self::Close => "close",
-            Self::Different => "different",
+            Self::WithinPrecision => "within-precision",
+            Self::Changed => "changed",
+            Self::Unjudged => "unjudged",
             Self::Shape => "shape",
             Self::Undecoded => "undecoded",
             Self::Uncompared => "uncompared",
@@ -178,9 +176,25 @@ pub struct DiffTensor {
     pub mean_b: Option<f64>,
     pub std_a: Option<f64>,
     pub std_b: Option<f64>,
+    pub bound: Option<&'static str>,
+    pub outside: Option<u64>,
+    pub outside_rows: Option<u64>,
+    pub places: Vec<DiffPlace>,
+    pub change: Option<String>,
     pub status: Status,
     pub failed: bool,
     pub message: Option<String>,
+}
+
+/// An element that is not what the other side says.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+#[non_exhaustive]
+pub struct DiffPlace {
+    pub index: Vec<u64>,
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    pub half_gaps: Option<f64>,
 }
 
 impl DiffTensor {
@@ -218,6 +232,11 @@ impl DiffTensor {
             mean_b: None,
             std_a: None,
             std_b: None,
+            bound: None,
+            outside: None,
+            outside_rows: None,
+            places: Vec::new(),
+            change: None,
             status: Status::Uncompared,
             failed: false,
             message: None,
@@ -239,10 +258,12 @@ impl DiffTensor {
         self.cosine = Some(1.0);
         self.ulp_max = Some(0);
         self.unlike = Some(0);
+        (self.outside, self.outside_rows) = (Some(0), Some(0));
     }
 
-    /// The figures that the numbers give.
-    pub(super) fn set_figures(&mut self, stats: &Statistics, precision: &Precision) {
+    /// The figures that the numbers give, and what they say.
+    pub(super) fn set_figures(&mut self, outcome: &Outcome, shape: &[u64]) {
+        let Outcome { stats, outside, precision, judge, rows } = outcome;
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         self.identical = Some(stats.identical);
         self.unlike = Some(stats.unlike);
@@ -263,26 +284,24 @@ impl DiffTensor {
             self.ulp_max = precision.steps.map(|_| stats.ulps);
         }
         self.ulp_type = precision.steps.map(crate::DType::name);
-        self.status = self.judged(stats);
+        self.status = match () {
+            () if stats.identical == stats.elements => Status::Identical,
+            () if stats.unlike > 0 => Status::Changed,
+            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
+            () => judge.status(outside, stats, *rows),
+        };
+        self.bound = Some(judge.name());
+        (self.outside, self.outside_rows) = (Some(0), Some(0));
+        if self.status == Status::Changed {
+            (self.outside, self.outside_rows) =
+                (Some(outside.elements + stats.unlike), Some(outside.rows.len() as u64));
+            self.places = outside.places.iter().map(|place| DiffPlace::of(place, shape)).collect();
+        }
         if let (Some(first), count) = (stats.first_unlike, stats.unlike) {
             let places = if count == 1 { "1 place" } else { &format!("{count} places") };
             self.message = Some(format!(
                 "finite on one side only, or infinite the other way, at {places}, first at {first}"
             ));
-        }
-    }
-
-    fn judged(&self, stats: &Statistics) -> Status {
-        let is_close = || {
-            self.cosine.is_some_and(|cosine| cosine >= CLOSE_COSINE)
-                && self.relative.is_some_and(|relative| relative <= CLOSE_RELATIVE)
-        };
-        match () {
-            () if stats.identical == stats.elements => Status::Identical,
-            () if stats.unlike > 0 => Status::Different,
-            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
-            () if is_close() => Status::Close,
-            () => Status::Different,
         }
     }
 
@@ -292,14 +311,42 @@ impl DiffTensor {
     }
 
     /// Whether it counts as a difference, by a rule or by the usual one.
-    pub(super) fn is_failure(&self, rule: Option<&FailOver>) -> bool {
+    pub(super) fn is_failure(&self, rule: Option<&FailOver>, exact: bool) -> bool {
         match (self.status, rule) {
             (Status::Shape, _) => true,
             (Status::Undecoded | Status::Uncompared, _) => false,
             (_, Some(rule)) => rule.is_broken_by(self),
-            (status, None) => status == Status::Different,
+            (status, None) if exact => status != Status::Identical,
+            (status, None) => status == Status::Changed,
         }
     }
+}
+
+impl DiffPlace {
+    fn of(place: &Place, shape: &[u64]) -> Self {
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        Self {
+            index: coordinates(place.index, shape),
+            a: finite(place.a),
+            b: finite(place.b),
+            half_gaps: place.times.and_then(finite),
+        }
+    }
+}
+
+/// Where an element is, by its number in row-major order.
+pub(super) fn coordinates(mut index: u64, shape: &[u64]) -> Vec<u64> {
+    let mut all: Vec<u64> = shape
+        .iter()
+        .rev()
+        .map(|&side| {
+            let at = index % side.max(1);
+            index /= side.max(1);
+            at
+        })
+        .collect();
+    all.reverse();
+    all
 }
 
 /// Stored bits for each logical element.

@@ -1,8 +1,11 @@
 //! Counts, and figures over all weights.
 
-use super::report::{CLOSE_COSINE, DiffSummary, DiffTensor, Status, Worst, WorstTensor};
+use super::report::{DiffSummary, DiffTensor, Status, Worst, WorstTensor};
 use super::rules::{FailOver, Metric};
 use crate::compare::{Statistics, cosine};
+
+/// The cosine below which pairs are counted, where no rule names one.
+const LOW_COSINE: f64 = 0.999;
 
 /// How many of the worst pairs are listed for each figure.
 const WORST: usize = 5;
@@ -59,18 +62,24 @@ pub(super) fn summary(
     rule: Option<&FailOver>,
 ) -> DiffSummary {
     let count = |status| tensors.iter().filter(|tensor| tensor.status == status).count() as u64;
-    let bound = rule.and_then(FailOver::cosine).unwrap_or(CLOSE_COSINE);
+    let bound = rule.and_then(FailOver::cosine).unwrap_or(LOW_COSINE);
     let cosines = || tensors.iter().filter_map(|tensor| tensor.cosine);
-    let [identical, equal_after_rounding, close, different] =
-        [Status::Identical, Status::EqualAfterRounding, Status::Close, Status::Different]
-            .map(count);
-    let compared = identical + equal_after_rounding + close + different;
+    let [identical, equal_after_rounding, within_precision, changed, unjudged] = [
+        Status::Identical,
+        Status::EqualAfterRounding,
+        Status::WithinPrecision,
+        Status::Changed,
+        Status::Unjudged,
+    ]
+    .map(count);
+    let compared = identical + equal_after_rounding + within_precision + changed + unjudged;
     DiffSummary {
         compared,
         identical,
         equal_after_rounding,
-        close,
-        different,
+        within_precision,
+        changed,
+        unjudged,
         shape_mismatch: count(Status::Shape),
         missing: missing as u64,
         undecoded: count(Status::Undecoded),

@@ -6,9 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use half::{bf16, f16};
 
 use super::figure::{Figure, Kept};
+use super::judge::{Judge, Piece, settle_rows};
 use super::precision::{Precision, Rounding};
 use super::side::{SideBuffers, SideView};
-use crate::compare::{Coarse, PIECE, Statistics, Wide, measure, one_by_one, steps, steps_in};
+use crate::bounds::Bounds;
+use crate::compare::{
+    Coarse, Outside, PIECE, Place, Statistics, Wide, measure, one_by_one, steps, steps_in,
+};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::pipeline::{Area, OrderedSum, Tiled, Tiling};
@@ -21,6 +25,9 @@ pub(super) struct Values<'m> {
     sides: [Option<SideView<'m>>; 2],
     tiling: Tiling,
     precision: Precision,
+    judge: Judge,
+    /// Elements of a row, as both sides are seen.
+    row: u64,
     stored_bytes: u64,
     elements: u64,
     /// Whether each rounding may still be what lies between the sides.
@@ -29,9 +36,33 @@ pub(super) struct Values<'m> {
     most: AtomicU64,
     /// The bits of the largest difference found so far, which are in the order of the differences.
     largest: AtomicU64,
-    found: Mutex<OrderedSum<Statistics>>,
+    found: Mutex<OrderedSum<Found>>,
     error: Mutex<Option<Error>>,
     failed: AtomicBool,
+}
+
+/// What was found in some tiles.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    stats: Statistics,
+    outside: Outside,
+}
+
+impl Found {
+    fn plus(&mut self, other: &Self) {
+        self.stats.plus(&other.stats);
+        self.outside.plus(&other.outside);
+    }
+}
+
+/// What two weights were found to be to each other.
+pub(super) struct Outcome {
+    pub(super) stats: Statistics,
+    pub(super) outside: Outside,
+    pub(super) precision: Precision,
+    pub(super) judge: Judge,
+    /// Rows, as both sides are seen.
+    pub(super) rows: u64,
 }
 
 /// What a worker keeps of both sides from one tile to the next.
@@ -42,6 +73,7 @@ pub(super) struct Buffers {
     wide: [SideBuffers<Wide>; 2],
     bf16: [SideBuffers<bf16>; 2],
     f16: [SideBuffers<f16>; 2],
+    bounds: [SideBuffers<Bounds>; 2],
 }
 
 impl Buffers {
@@ -51,6 +83,7 @@ impl Buffers {
         self.wide.iter_mut().for_each(SideBuffers::clear);
         self.bf16.iter_mut().for_each(SideBuffers::clear);
         self.f16.iter_mut().for_each(SideBuffers::clear);
+        self.bounds.iter_mut().for_each(SideBuffers::clear);
     }
 }
 
@@ -62,8 +95,8 @@ impl<'m> Values<'m> {
             a.check_memory(&tiling.tile(0))?;
             b.check_memory(&tiling.tile(0))?;
         }
-        let precision = Precision::of(a.weight, b.weight);
-        Ok(Self::of([Some(a), Some(b)], tiling, precision))
+        let (precision, judge) = (Precision::of(a.weight, b.weight), Judge::of(a.weight, b.weight));
+        Ok(Self::of([Some(a), Some(b)], tiling, precision, judge))
     }
 
     /// Looks at one side, where the other is the same.
@@ -73,10 +106,15 @@ impl<'m> Values<'m> {
             a.check_memory(&tiling.tile(0))?;
         }
         let precision = Precision::of(a.weight, a.weight);
-        Ok(Self::of([Some(a), None], tiling, precision))
+        Ok(Self::of([Some(a), None], tiling, precision, Judge::Exact))
     }
 
-    fn of(sides: [Option<SideView<'m>>; 2], tiling: Tiling, precision: Precision) -> Self {
+    fn of(
+        sides: [Option<SideView<'m>>; 2],
+        tiling: Tiling,
+        precision: Precision,
+        judge: Judge,
+    ) -> Self {
         let bytes = sides.iter().flatten().map(|side| {
             let share = side.elements().min(side.weight.elements());
             share_of(side.weight.stored_bytes(), share, side.weight.elements())
@@ -84,6 +122,8 @@ impl<'m> Values<'m> {
         Self {
             tiling,
             precision,
+            judge,
+            row: sides.iter().flatten().map(|side| side.view.row_len()).next().unwrap_or(1).max(1),
             stored_bytes: bytes.sum(),
             elements: sides.iter().flatten().map(SideView::elements).max().unwrap_or(0),
             sides,
@@ -102,30 +142,34 @@ impl<'m> Values<'m> {
             return Ok(0);
         }
         let (tile, width) = (self.tiling.tile(0), if self.precision.is_wide { 16 } else { 4 });
-        let sides = self.sides.iter().flatten();
-        sides.map(|side| side.held_bytes(&tile, width)).sum()
+        let held = |(index, side): (usize, &SideView<'_>)| {
+            // Numbers once more, and their bounds.
+            let bounds = if self.judge.needs_bounds(index) { 12 } else { 0 };
+            side.held_bytes(&tile, width + bounds)
+        };
+        self.sides.iter().flatten().enumerate().map(held).sum()
     }
 
-    /// What was found, or why nothing could be; and how steps were counted.
-    pub(super) fn outcome(self) -> Result<(Statistics, Precision)> {
-        match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => {
-                let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-                let mut stats = found.sum();
-                for (rounded, rounding) in stats.rounded.iter_mut().zip(self.precision.roundings) {
-                    *rounded &= rounding.is_some();
-                }
-                Ok((stats, self.precision))
-            }
+    /// What was found, or why nothing could be.
+    pub(super) fn outcome(self) -> Result<Outcome> {
+        if let Some(error) = self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
         }
+        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Found { mut stats, mut outside } = found.sum();
+        for (rounded, rounding) in stats.rounded.iter_mut().zip(self.precision.roundings) {
+            *rounded &= rounding.is_some();
+        }
+        settle_rows(&self.judge, &mut outside);
+        let (precision, judge) = (self.precision, self.judge);
+        Ok(Outcome { stats, outside, precision, judge, rows: self.elements.div_ceil(self.row) })
     }
 
-    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Statistics> {
+    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Found> {
         buffers.clear();
-        let mut all = Statistics::default();
+        let mut all = Found::default();
         for area in tile.chunks() {
-            let mut stats = match self.precision.is_wide {
+            let Found { mut stats, outside } = match self.precision.is_wide {
                 true => self.compare_wide(buffers, tile, &area)?,
                 false => self.compare_singles(buffers, tile, &area)?,
             };
@@ -138,36 +182,59 @@ impl<'m> Values<'m> {
                     }
                 }
             }
-            all.plus(&stats);
+            all.plus(&Found { stats, outside });
         }
         Ok(all)
     }
 
-    fn compare_singles(
-        &self,
-        buffers: &mut Buffers,
-        tile: &Area,
-        area: &Area,
-    ) -> Result<Statistics> {
-        let Buffers { kept: [kept_a, kept_b], singles: [buffers_a, buffers_b], .. } = buffers;
+    fn compare_singles(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Found> {
+        let Buffers { kept: [kept_a, kept_b], singles, bounds, .. } = buffers;
+        let [buffers_a, buffers_b] = singles;
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
             side => read(side, tile, area, buffers_b, kept_b)?,
         };
-        let (mut stats, level) = (Statistics::default(), simd::level());
+        let [bounds_a, bounds_b] = bounds;
+        let bounds = [
+            self.read_bounds(0, tile, area, bounds_a, kept_a)?,
+            self.read_bounds(1, tile, area, bounds_b, kept_b)?,
+        ];
+        let (mut found, level) = (Found::default(), simd::level());
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
             let known = f64::from_bits(self.largest.load(Ordering::Relaxed));
             let (mut piece, apart) = measure(level, a, b, known);
             if let Some((value, _)) = piece.largest {
                 self.largest.fetch_max(value.to_bits(), Ordering::Relaxed);
             }
+            let before = index * PIECE as u64;
             if piece.identical < piece.elements {
                 self.look_at_steps(&mut piece, a, b, apart);
+                let place = |at: u64| area.index(before + at);
+                let here = bounds.map(|bounds| part(bounds, before, a.len()));
+                let looked = Piece { values: [a, b], bounds: here, row: self.row, index: &place };
+                let rounded = piece.rounded.iter().zip(self.precision.roundings);
+                let is_rounded = rounded.into_iter().any(|(same, known)| *same && known.is_some());
+                found.outside.plus(&looked.look(&self.judge, &self.precision, is_rounded));
             }
-            stats.plus(&placed(piece, area, index * PIECE as u64));
+            found.stats.plus(&placed(piece, area, before));
         }
-        Ok(stats)
+        Ok(found)
+    }
+
+    /// The bounds of a side, where they are needed.
+    fn read_bounds<'s>(
+        &self,
+        side: usize,
+        tile: &Area,
+        area: &Area,
+        buffers: &'s mut SideBuffers<Bounds>,
+        kept: &mut Kept,
+    ) -> Result<&'s [Bounds]> {
+        match self.judge.needs_bounds(side) {
+            true => read(&self.sides[side], tile, area, buffers, kept),
+            false => Ok(&[]),
+        }
     }
 
     /// Counts steps and checks roundings, in f32, where that can still change anything.
@@ -195,14 +262,20 @@ impl<'m> Values<'m> {
         }
     }
 
-    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Statistics> {
+    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Found> {
         let Buffers { kept: [kept_a, kept_b], wide: [buffers_a, buffers_b], .. } = buffers;
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
             None => a,
             side => read(side, tile, area, buffers_b, kept_b)?,
         };
-        let mut stats = Statistics::default();
+        let (mut stats, mut outside) = (Statistics::default(), Outside::default());
+        for (at, (a, b)) in (0..).zip(a.iter().zip(b)).filter(|(_, (a, b))| !a.is_same(**b)) {
+            let (index, a, b) = (area.index(at), a.value(), b.value());
+            if !self.precision.is_rounded_wide(a, b) {
+                outside.add(Place { index, a, b, times: None }, index / self.row);
+            }
+        }
         for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
             let pairs = a.iter().zip(b);
             let looked_at = pairs.map(|(a, b)| (a.value(), b.value(), a.is_same(*b), a.minus(*b)));
@@ -216,7 +289,7 @@ impl<'m> Values<'m> {
         }
         // Looked at in the type itself, where it is not all the same.
         stats.rounded = [stats.identical == stats.elements; 2];
-        Ok(stats)
+        Ok(Found { stats, outside })
     }
 
     /// Whether a side is decoded to exactly what the other side is, in the type of that.
@@ -278,6 +351,12 @@ fn read<'s, T: Figure>(
     }
 }
 
+/// What belongs to a piece of an area.
+fn part(bounds: &[Bounds], before: u64, len: usize) -> &[Bounds] {
+    let start = usize::try_from(before).unwrap_or(usize::MAX);
+    bounds.get(start..start.saturating_add(len)).unwrap_or_default()
+}
+
 /// Statistics with positions counted from the start of the whole view.
 fn placed(mut stats: Statistics, area: &Area, before: u64) -> Statistics {
     stats.largest = stats.largest.map(|(value, at)| (value, area.index(before + at)));
@@ -330,9 +409,9 @@ impl Tiled for Values<'_> {
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
         let tile = self.tiling.tile(index);
         match self.compare(buffers, &tile) {
-            Ok(stats) => {
+            Ok(here) => {
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.add(index, stats, Statistics::plus);
+                found.add(index, here, Found::plus);
             }
             Err(error) => {
                 let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);

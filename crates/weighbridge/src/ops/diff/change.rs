@@ -1,0 +1,268 @@
+//! What kind of change it is, where that can be told: rows that are negated, zero, scaled, shifted
+//! or exchanged, a factor for everything, columns that are rescaled.
+//!
+//! Only changed weights are looked at, and only some rows of them, once more.
+
+use super::figure::Kept;
+use super::side::{SideBuffers, SideView};
+use crate::compare::{Outside, RowSums};
+use crate::error::Result;
+use crate::pipeline::Area;
+
+/// Rows that are read once more.
+const ROWS: usize = 64;
+
+/// Longer rows are not read once more.
+const LONGEST: u64 = 1 << 20;
+
+/// From this correlation on, two rows are the same but for noise and a factor.
+const ALIKE: f64 = 0.9;
+
+/// A factor that is nearer to 1 may be noise.
+const FACTOR: f64 = 0.003;
+
+/// How many kinds are named before the rest is counted.
+const NAMED: usize = 3;
+
+/// A row of both sides.
+struct Row {
+    number: u64,
+    a: Vec<f32>,
+    b: Vec<f32>,
+    sums: RowSums,
+}
+
+/// Says what kind of change lies between two sides, if that can be told.
+pub(super) fn describe(sides: [&SideView<'_>; 2], outside: &Outside) -> Result<Option<String>> {
+    let view = &sides[0].view;
+    let (len, count) = (view.row_len(), view.row_count().max(1));
+    let is_plain_view = sides.iter().all(|side| !side.view.transposed);
+    if !is_plain_view || len == 0 || len > LONGEST || outside.rows.is_empty() {
+        return Ok(None);
+    }
+    let changed = outside.rows.len();
+    let step = changed.div_ceil(ROWS).max(1);
+    let rows = outside.rows.iter().step_by(step).map(|&row| read_row(sides, row, len));
+    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
+    if count > 1 && changed as u64 * 2 > count {
+        return Ok(of_all(&rows));
+    }
+    Ok(of_some(&rows, changed, count))
+}
+
+fn read_row(sides: [&SideView<'_>; 2], number: u64, len: u64) -> Result<Row> {
+    let area = Area::Flat(number * len..(number + 1) * len);
+    let read = |side: &SideView<'_>| -> Result<Vec<f32>> {
+        let mut buffers = SideBuffers::<f32>::default();
+        Ok(side.read(&area, &area, &mut buffers, &mut Kept::default())?.to_vec())
+    };
+    let (a, b) = (read(sides[0])?, read(sides[1])?);
+    let sums = RowSums::of(number, &a, &b);
+    Ok(Row { number, a, b, sums })
+}
+
+/// What was done to most of the rows.
+fn of_all(rows: &[Row]) -> Option<String> {
+    let zero = |side: fn(&RowSums) -> f64| rows.iter().all(|row| side(&row.sums) == 0.0);
+    if zero(|sums| sums.squares_b) {
+        return Some("everything is zero in B".into());
+    }
+    if zero(|sums| sums.squares_a) {
+        return Some("everything is zero in A".into());
+    }
+    let all = rows.iter().filter(|row| row.sums.squares_a > 0.0 && row.sums.squares_b > 0.0);
+    let gains: Vec<f64> = all.clone().filter_map(|row| row.sums.gain(1)).collect();
+    let correlations: Vec<f64> = all.map(|row| row.sums.correlation()).collect();
+    let (least, most) = range(&gains)?;
+    let middle = f64::midpoint(least, most);
+    if correlations.iter().all(|correlation| *correlation <= -ALIKE) {
+        return Some("the sign of everything is turned".into());
+    }
+    let is_one_factor = (most - least) <= 0.02 * middle.abs();
+    let alike = correlations.iter().all(|correlation| *correlation >= ALIKE);
+    if alike && is_one_factor && (middle - 1.0).abs() > FACTOR {
+        return Some(format!("everything in B is about {middle:.4} times what it is in A"));
+    }
+    columns_rescaled(rows).then(|| "columns are rescaled, each by a factor of its own".into())
+}
+
+fn range(values: &[f64]) -> Option<(f64, f64)> {
+    let least = values.iter().copied().reduce(f64::min)?;
+    Some((least, values.iter().copied().reduce(f64::max)?))
+}
+
+/// Whether a factor for each column explains most of what differs.
+fn columns_rescaled(rows: &[Row]) -> bool {
+    let columns = rows.first().map_or(0, |row| row.a.len());
+    if rows.len() < 8 || columns < 8 {
+        return false;
+    }
+    let (mut before, mut after) = (0.0, 0.0);
+    for column in 0..columns {
+        let (mut aa, mut ab, mut apart) = (0.0, 0.0, 0.0);
+        for row in rows {
+            let (a, b) = (f64::from(row.a[column]), f64::from(row.b[column]));
+            aa += a * a;
+            ab += a * b;
+            apart += (a - b) * (a - b);
+        }
+        let (gain, bb) = (if aa > 0.0 { ab / aa } else { 1.0 }, apart - aa + 2.0 * ab);
+        before += apart;
+        // What is left when each value of A is multiplied with the column's factor.
+        after += (bb - gain * ab).max(0.0);
+    }
+    after < before / 4.0
+}
+
+/// What was done to single rows.
+fn of_some(rows: &[Row], changed: usize, count: u64) -> Option<String> {
+    let mut said = Vec::new();
+    let mut told: Vec<u64> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        if told.contains(&row.number) {
+            continue;
+        }
+        let what = match of_row(row) {
+            Some(what) => Some(format!("{} {what}", name(row, count))),
+            None => exchanged(row, &rows[index + 1..]).map(|other| {
+                told.push(other);
+                format!("rows {} and {other} are exchanged", row.number)
+            }),
+        };
+        if let Some(what) = what {
+            told.push(row.number);
+            said.push(what);
+        }
+    }
+    let rest = said.len().saturating_sub(NAMED);
+    said.truncate(NAMED);
+    if said.is_empty() {
+        return None;
+    }
+    let more = if rest > 0 { format!("; and {rest} more like these") } else { String::new() };
+    let sample = if changed > rows.len() { " (of the rows looked at)" } else { "" };
+    Some(format!("{}{more}{sample}", said.join("; ")))
+}
+
+fn name(row: &Row, count: u64) -> String {
+    if count == 1 { "the vector".into() } else { format!("row {}", row.number) }
+}
+
+fn of_row(row: &Row) -> Option<String> {
+    let RowSums { squares_a, squares_b, .. } = row.sums;
+    let correlation = row.sums.correlation();
+    let gain = row.sums.gain(1);
+    match () {
+        () if squares_a > 0.0 && squares_b == 0.0 => Some("is zero in B".into()),
+        () if squares_a == 0.0 && squares_b > 0.0 => Some("is zero in A".into()),
+        () if row.a.len() < 8 => None,
+        () if correlation <= -ALIKE => Some("has its sign turned".into()),
+        () if is_shifted(row) => Some("is shifted by one".into()),
+        () if correlation >= 0.999 => gain
+            .filter(|gain| (gain - 1.0).abs() > FACTOR)
+            .map(|gain| format!("in B is about {gain:.4} times what it is in A")),
+        () => zero_block(row),
+    }
+}
+
+/// A stretch that is zero on one side only.
+fn zero_block(row: &Row) -> Option<String> {
+    for (side, zero, other) in [("B", &row.b, &row.a), ("A", &row.a, &row.b)] {
+        let is_lost = |at: &usize| zero[*at] == 0.0 && other[*at] != 0.0;
+        let first = (0..zero.len()).find(is_lost)?;
+        let len = (first..zero.len()).take_while(|at| zero[*at] == 0.0).count();
+        let differ = (0..zero.len()).filter(|at| row.a[*at] != row.b[*at]).count();
+        if len >= 8 && differ <= len {
+            return Some(format!("is zero in {side} from column {first} to {}", first + len - 1));
+        }
+    }
+    None
+}
+
+fn is_shifted(row: &Row) -> bool {
+    let len = row.a.len();
+    len >= 32
+        && row.sums.correlation() < 0.5
+        && (RowSums::of(0, &row.a[1..], &row.b[..len - 1]).correlation() >= ALIKE
+            || RowSums::of(0, &row.a[..len - 1], &row.b[1..]).correlation() >= ALIKE)
+}
+
+/// The row that this one is exchanged with.
+fn exchanged(row: &Row, others: &[Row]) -> Option<u64> {
+    let is_it = |other: &&Row| {
+        row.a.len() >= 8
+            && RowSums::of(0, &row.a, &other.b).correlation() >= ALIKE
+            && RowSums::of(0, &other.a, &row.b).correlation() >= ALIKE
+    };
+    others.iter().find(is_it).map(|other| other.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(seed: u32, count: usize) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn row(number: u64, a: Vec<f32>, b: Vec<f32>) -> Row {
+        let sums = RowSums::of(number, &a, &b);
+        Row { number, a, b, sums }
+    }
+
+    fn changed(number: u64, change: impl Fn(f32) -> f32) -> Row {
+        let a = numbers(u32::try_from(number).unwrap() + 1, 64);
+        let b = a.iter().map(|x| change(*x)).collect();
+        row(number, a, b)
+    }
+
+    #[test]
+    fn single_rows_are_told_apart() {
+        let says = |rows: &[Row]| of_some(rows, rows.len(), 1000).unwrap_or_default();
+        assert_eq!(says(&[changed(3, |x| -x)]), "row 3 has its sign turned");
+        assert_eq!(says(&[changed(3, |_| 0.0)]), "row 3 is zero in B");
+        assert_eq!(
+            says(&[changed(7, |x| 1.04 * x)]),
+            "row 7 in B is about 1.0400 times what it is in A"
+        );
+        let (a, b) = (numbers(1, 64), numbers(2, 64));
+        let rows = [row(4, a.clone(), b.clone()), row(9, b, a.clone())];
+        assert_eq!(says(&rows), "rows 4 and 9 are exchanged");
+        let shifted = [&a[1..], &a[..1]].concat();
+        assert_eq!(says(&[row(2, a.clone(), shifted)]), "row 2 is shifted by one");
+        let mut hole = a.clone();
+        hole[16..48].fill(0.0);
+        assert_eq!(says(&[row(5, a, hole)]), "row 5 is zero in B from column 16 to 47");
+        assert_eq!(says(&[changed(1, |x| if x > 0.9 { 5.0 } else { x })]), "");
+    }
+
+    #[test]
+    fn what_was_done_to_everything_is_told_apart() {
+        let rows = |change: &dyn Fn(f32) -> f32| -> Vec<Row> {
+            (0..16).map(|number| changed(number, change)).collect()
+        };
+        assert_eq!(of_all(&rows(&|x| -x)).unwrap(), "the sign of everything is turned");
+        assert_eq!(
+            of_all(&rows(&|x| 1.04 * x)).unwrap(),
+            "everything in B is about 1.0400 times what it is in A"
+        );
+        assert_eq!(of_all(&rows(&|_| 0.0)).unwrap(), "everything is zero in B");
+        let scaled: Vec<Row> = (0..16)
+            .map(|number| {
+                let a = numbers(number + 1, 64);
+                let b =
+                    a.iter().zip(1..).map(|(x, column)| x * (1.0 + (column % 7) as f32)).collect();
+                row(number.into(), a, b)
+            })
+            .collect();
+        assert_eq!(of_all(&scaled).unwrap(), "columns are rescaled, each by a factor of its own");
+        let other: Vec<Row> =
+            (0..16).map(|n| row(n.into(), numbers(n + 1, 64), numbers(n + 99, 64))).collect();
+        assert_eq!(of_all(&other), None);
+    }
+}

@@ -1,0 +1,366 @@
+//! What may lie between two weights that are the same, by how each side is stored.
+
+use super::precision::Precision;
+use super::report::Status;
+use crate::bounds::Bounds;
+use crate::compare::{
+    Outside, Place, RowSums, Statistics, are_apart, count_apart, count_disordered, count_outside,
+    times_outside,
+};
+use crate::dtype::DType;
+use crate::model::Weight;
+use crate::schemes::{RowRule, Rule};
+use crate::simd;
+
+/// The share of rows with something outside from which scales were fitted again.
+const MANY_ROWS: f64 = 0.1;
+
+/// How far the whole of a weight may have been scaled by fitting scales again.
+const REFITTED_GAIN: f64 = 0.02;
+
+/// A row that is all zero on one side must not be larger than this on the other: scales that are
+/// too small for half precision become zero.
+const NEARLY_ZERO: f32 = 1e-4;
+
+/// Fewer elements than this are no row that can be zero by mistake.
+const SHORT_ROW: usize = 32;
+
+/// How a pair is judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Judge {
+    /// One side holds the numbers of the other exactly, or rounded to its own type.
+    Exact,
+    /// The numbers of one side lie within the bounds of the other.
+    Original {
+        /// The side with the bounds: 0 for A, 1 for B.
+        bounded: usize,
+        /// What holds for it.
+        rule: Rule,
+        /// The share by which the other side may have been rounded itself.
+        rounded: f32,
+    },
+    /// Both sides have bounds, which meet.
+    Overlap {
+        /// What is said of the looser one.
+        refitted: Option<(f32, bool)>,
+    },
+    /// Signs and rows are looked at.
+    Rows {
+        /// The side that the rule is about.
+        stored: usize,
+        /// The rule.
+        rule: RowRule,
+    },
+    /// Nobody knows what storing a side loses.
+    Unknown,
+}
+
+impl Judge {
+    pub(super) fn of(a: &Weight, b: &Weight) -> Self {
+        if a.scheme() == b.scheme() && a.variant() == b.variant() {
+            return Self::Exact;
+        }
+        match (a.is_plain(), b.is_plain()) {
+            (true, true) if is_either_16_bits(a, b) => Self::Overlap { refitted: None },
+            (true, true) => Self::Exact,
+            (true, false) => Self::of_stored(a, b, 1),
+            (false, true) => Self::of_stored(b, a, 0),
+            (false, false) => Self::of_two(a.origin_rule(), b.origin_rule()),
+        }
+    }
+
+    /// One side is plain, the other is stored with loss.
+    fn of_stored(plain: &Weight, stored: &Weight, bounded: usize) -> Self {
+        let rounded = match plain.native() {
+            Some(DType::BF16) => 1.0 / 256.0,
+            Some(DType::F16) => 1.0 / 2048.0,
+            _ => 0.0,
+        };
+        match stored.origin_rule() {
+            None => Self::Unknown,
+            Some(Rule::ByRows(rule)) => Self::Rows { stored: bounded, rule },
+            Some(rule) => Self::Original { bounded, rule, rounded },
+        }
+    }
+
+    fn of_two(a: Option<Rule>, b: Option<Rule>) -> Self {
+        match (a, b) {
+            (Some(Rule::ByRows(rule)), Some(_)) => Self::Rows { stored: 0, rule },
+            (Some(_), Some(Rule::ByRows(rule))) => Self::Rows { stored: 1, rule },
+            (Some(a), Some(b)) => {
+                let refitted = [a, b].into_iter().find_map(|rule| match rule {
+                    Rule::Refitted { loose, by_importance, .. } => Some((loose, by_importance)),
+                    _ => None,
+                });
+                Self::Overlap { refitted }
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    /// What is asked of each element or row, in a word.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Exact => "equal",
+            Self::Original { .. } => "nearest-level",
+            Self::Overlap { .. } => "overlapping-cells",
+            Self::Rows { .. } => "rows",
+            Self::Unknown => "none",
+        }
+    }
+
+    /// Whether the bounds of a side are needed.
+    pub(super) fn needs_bounds(&self, side: usize) -> bool {
+        match self {
+            Self::Original { bounded, .. } => *bounded == side,
+            Self::Overlap { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// What two weights are to each other that are not the same, rounded or not.
+    pub(super) fn status(&self, outside: &Outside, stats: &Statistics, rows: u64) -> Status {
+        let is_within = match self {
+            Self::Unknown => return Status::Unjudged,
+            Self::Exact => false,
+            Self::Original { bounded, rule, .. } => match rule {
+                Rule::Refitted { tight, loose, by_importance, .. } => {
+                    let gain = match bounded {
+                        1 => stats.products / stats.squares_b,
+                        _ => stats.products / stats.squares_a,
+                    };
+                    is_refitted(outside, rows, (*tight, *loose, *by_importance), gain)
+                }
+                _ => outside.elements == 0 && outside.rows.is_empty(),
+            },
+            Self::Overlap { refitted: Some((loose, by_importance)) } => {
+                is_refitted(outside, rows, (*loose, *loose, *by_importance), 1.0)
+            }
+            Self::Overlap { refitted: None } => outside.elements == 0 && outside.rows.is_empty(),
+            Self::Rows { .. } => outside.rows.is_empty(),
+        };
+        if is_within { Status::WithinPrecision } else { Status::Changed }
+    }
+}
+
+/// Whether what lies outside is no more than fitting scales again moves.
+#[allow(clippy::cast_precision_loss)] // A share of rows.
+fn is_refitted(
+    outside: &Outside,
+    rows: u64,
+    (tight, loose, by_importance): (f32, f32, bool),
+    gain: f64,
+) -> bool {
+    let farthest = outside.worst.and_then(|worst| worst.times).unwrap_or(0.0);
+    let many = outside.rows.len() as f64 >= MANY_ROWS * rows as f64;
+    let limit = if by_importance || many { loose } else { tight };
+    let is_kept_in_size = (gain - 1.0).abs() <= REFITTED_GAIN || !(by_importance || many);
+    outside.elements == 0
+        || outside.disordered == 0 && farthest <= f64::from(limit) && is_kept_in_size
+}
+
+/// Whether neither of two floating-point types holds the other.
+fn is_either_16_bits(a: &Weight, b: &Weight) -> bool {
+    let types = [a.native(), b.native()];
+    types == [Some(DType::BF16), Some(DType::F16)] || types == [Some(DType::F16), Some(DType::BF16)]
+}
+
+/// A piece of both sides, to be judged.
+pub(super) struct Piece<'a> {
+    /// Their numbers.
+    pub(super) values: [&'a [f32]; 2],
+    /// Their bounds, where they are needed.
+    pub(super) bounds: [&'a [Bounds]; 2],
+    /// Elements of a row.
+    pub(super) row: u64,
+    /// Where an element of the piece is among all.
+    pub(super) index: &'a dyn Fn(u64) -> u64,
+}
+
+impl Piece<'_> {
+    /// Finds what lies outside. `same` says whether all of it is the same on both sides, rounded
+    /// or not.
+    pub(super) fn look(&self, judge: &Judge, precision: &Precision, same: bool) -> Outside {
+        let mut found = Outside::default();
+        match *judge {
+            Judge::Unknown => {}
+            Judge::Exact if same => {}
+            Judge::Exact => self.look_at_all(precision, &mut found),
+            Judge::Original { bounded, rule, rounded } => {
+                let (x, bounds) = (self.values[1 - bounded], self.bounds[bounded]);
+                if count_outside(simd::level(), x, bounds, rounded) > 0 {
+                    self.look_at_originals(bounded, rounded, &mut found);
+                    self.look_at_order(bounded, rule, &mut found);
+                }
+                self.look_for_zeros(&mut found);
+            }
+            Judge::Overlap { .. } => {
+                if count_apart(simd::level(), self.bounds[0], self.bounds[1]) > 0 {
+                    self.look_at_bounds(&mut found);
+                }
+                self.look_for_zeros(&mut found);
+            }
+            Judge::Rows { stored, rule } => self.look_at_rows(stored, &rule, &mut found),
+        }
+        found
+    }
+
+    fn place(&self, at: usize, times: Option<f64>) -> Place {
+        let [a, b] = self.values.map(|values| f64::from(values[at]));
+        Place { index: (self.index)(at as u64), a, b, times }
+    }
+
+    fn add(&self, at: usize, times: Option<f64>, found: &mut Outside) {
+        let place = self.place(at, times);
+        found.add(place, place.index / self.row);
+    }
+
+    /// Stretches of rows in the piece: row and elements.
+    fn rows(&self) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+        let len = self.values[0].len();
+        let mut at = 0usize;
+        std::iter::from_fn(move || {
+            let index = (self.index)(at as u64);
+            let start = at;
+            // Elements of a piece lie together, or are columns of some rows.
+            let rest = usize::try_from(self.row - index % self.row).unwrap_or(usize::MAX);
+            let mut end = len.min(at.saturating_add(rest));
+            if end > start && (self.index)(end as u64 - 1) != index + (end - 1 - start) as u64 {
+                end = (start + 1..end)
+                    .find(|&at| (self.index)(at as u64) != index + (at - start) as u64)
+                    .unwrap_or(end);
+            }
+            at = end;
+            (start < len).then_some((index / self.row, start..end))
+        })
+    }
+
+    /// Elements that are not the same, rounded or not.
+    fn look_at_all(&self, precision: &Precision, found: &mut Outside) {
+        let [a, b] = self.values;
+        let is_same = |at: usize| {
+            let (a, b) = (a[at], b[at]);
+            a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan() || precision.is_rounded(a, b)
+        };
+        for (row, elements) in self.rows() {
+            for at in elements.clone() {
+                if !is_same(at) {
+                    found.add(self.place(at, None), row);
+                }
+            }
+        }
+    }
+
+    fn look_at_originals(&self, bounded: usize, rounded: f32, found: &mut Outside) {
+        let (x, stored) = (self.values[1 - bounded], self.values[bounded]);
+        for at in 0..x.len() {
+            let times = times_outside(x[at], stored[at], self.bounds[bounded][at], rounded);
+            if times.is_some() {
+                self.add(at, times, found);
+            }
+        }
+    }
+
+    fn look_at_bounds(&self, found: &mut Outside) {
+        let [a, b] = self.bounds;
+        for at in (0..a.len()).filter(|&at| are_apart(a[at], b[at])) {
+            let [x, y] = self.values.map(|values| f64::from(values[at]));
+            let reach = if x > y {
+                x - f64::from(a[at].low) + f64::from(b[at].high) - y
+            } else {
+                f64::from(a[at].high) - x + y - f64::from(b[at].low)
+            };
+            let times = if reach > 0.0 { (x - y).abs() / reach } else { f64::INFINITY };
+            self.add(at, Some(times), found);
+        }
+    }
+
+    /// Whether blocks with something outside are still in order.
+    fn look_at_order(&self, bounded: usize, rule: Rule, found: &mut Outside) {
+        let Rule::Refitted { block, .. } = rule else { return };
+        let (x, stored) = (self.values[1 - bounded], self.values[bounded]);
+        let block = usize::try_from(block).unwrap_or(usize::MAX);
+        for (x, stored) in x.chunks_exact(block).zip(stored.chunks_exact(block)) {
+            found.disordered += count_disordered(x, stored);
+        }
+    }
+
+    /// Rows that are all zero on one side only.
+    fn look_for_zeros(&self, found: &mut Outside) {
+        for (row, elements) in self.rows().filter(|(_, elements)| elements.len() >= SHORT_ROW) {
+            let sides = self.values.map(|values| &values[elements.clone()]);
+            let zero = sides.map(|side| side.iter().all(|x| *x == 0.0));
+            if zero[0] == zero[1] {
+                continue;
+            }
+            let other = sides[usize::from(zero[0])];
+            if let Some(at) = other.iter().position(|x| x.abs() > NEARLY_ZERO) {
+                if found.rows.last() != Some(&row) {
+                    found.add(self.place(elements.start + at, Some(f64::INFINITY)), row);
+                }
+            }
+        }
+    }
+
+    fn look_at_rows(&self, stored: usize, rule: &RowRule, found: &mut Outside) {
+        for (row, elements) in self.rows() {
+            let [a, b] = self.values.map(|values| &values[elements.clone()]);
+            found.add_sums(RowSums::of(row, a, b));
+            let (x, kept) = if stored == 1 { (a, b) } else { (b, a) };
+            if let Some(allowed) = rule.wrong_signs {
+                self.look_at_signs((row, elements.start), (x, kept), (allowed, rule), found);
+            }
+            let over = usize::try_from(rule.gain_over).unwrap_or(0);
+            if let (Some([least, most]), true) = (rule.gain, over > 0) {
+                for (index, (a, b)) in a.chunks_exact(over).zip(b.chunks_exact(over)).enumerate() {
+                    let gain = RowSums::of(row, a, b).gain(1 - stored);
+                    if gain.is_some_and(|gain| !(least..=most).contains(&gain)) {
+                        found.add(self.place(elements.start + index * over, None), row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Aligned eights in which too many signs are the other.
+    fn look_at_signs(
+        &self,
+        (row, start): (u64, usize),
+        (x, kept): (&[f32], &[f32]),
+        (allowed, rule): (u32, &RowRule),
+        found: &mut Outside,
+    ) {
+        let block = usize::try_from(rule.sparse_block).unwrap_or(0).max(8);
+        for (index, (x, kept)) in x.chunks_exact(block).zip(kept.chunks_exact(block)).enumerate() {
+            if x.iter().filter(|x| **x == 0.0).count() * 2 > block {
+                continue;
+            }
+            for (eighth, (x, kept)) in x.chunks_exact(8).zip(kept.chunks_exact(8)).enumerate() {
+                let wrong = x.iter().zip(kept).filter(|(x, y)| *x * *y < 0.0).count();
+                if wrong > allowed as usize {
+                    let at = start + index * block + eighth * 8;
+                    let first = x.iter().zip(kept).position(|(x, y)| x * y < 0.0).unwrap_or(0);
+                    found.add(self.place(at + first, None), row);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the rows that are not like their originals.
+pub(super) fn settle_rows(judge: &Judge, found: &mut Outside) {
+    found.settle();
+    let Judge::Rows { stored, rule } = judge else { return };
+    let is_wrong = |sums: &&RowSums| {
+        let zero = [sums.squares_a == 0.0, sums.squares_b == 0.0];
+        let gain = sums.gain(1 - stored);
+        let bent = rule
+            .row_gain
+            .zip(gain)
+            .is_some_and(|([least, most], gain)| gain < least || gain > most);
+        zero[0] != zero[1] || zero == [false; 2] && (sums.correlation() < rule.correlation || bent)
+    };
+    let wrong: Vec<u64> = found.row_sums.iter().filter(is_wrong).map(|sums| sums.row).collect();
+    found.rows.extend(wrong);
+    found.settle();
+}
