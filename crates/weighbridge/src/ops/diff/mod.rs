@@ -200,9 +200,9 @@ impl<'m> Comparison<'m> {
 
     /// Says what kind of change it is, for weights of which nothing is said yet.
     fn describe_changes(&mut self) -> Result<()> {
-        let is_told =
+        let is_open =
             |tensor: &DiffTensor| tensor.status == Status::Changed && tensor.change.is_none();
-        let changed = self.outside.iter().filter(|(index, _)| is_told(&self.tensors[*index]));
+        let changed = self.outside.iter().filter(|(index, _)| is_open(&self.tensors[*index]));
         let mut said = Vec::new();
         for (index, outside) in changed.take(DESCRIBED) {
             let pair = &self.pairing.pairs[*index];
@@ -211,8 +211,12 @@ impl<'m> Comparison<'m> {
                 [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
             said.push((*index, change::describe([&sides[0], &sides[1]], outside)?));
         }
-        for (index, change) in said.into_iter().filter(|(_, change)| change.is_some()) {
+        for (index, change) in said {
             self.tensors[index].change = change;
+        }
+        let unsaid = self.tensors.iter_mut().filter(|tensor| tensor.change.is_none());
+        for tensor in unsaid.filter(|tensor| order::may_be_another(tensor)) {
+            tensor.change = Some(order::SAME_FIGURES.to_owned());
         }
         Ok(())
     }
@@ -222,11 +226,9 @@ impl<'m> Comparison<'m> {
         let mut jobs = Vec::new();
         let mut places = Vec::new();
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
-            let tensor = &mut self.tensors[index];
-            if !order::may_be_another(tensor) {
+            if !order::may_be_another(&self.tensors[index]) {
                 continue;
             }
-            tensor.change = Some(order::SAME_FIGURES.to_owned());
             for (other, words) in order::others(pair) {
                 let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
                 let seen = [SideView::new(a, other.view_a), SideView::new(b, other.view_b)];
@@ -241,7 +243,7 @@ impl<'m> Comparison<'m> {
         for ((index, words), job) in places.into_iter().zip(jobs) {
             if let Ok(outcome) = job.outcome() {
                 let tensor = &mut self.tensors[index];
-                tensor.message = likeness(tensor, &outcome, words).or(tensor.message.take());
+                tensor.change = likeness(tensor, &outcome, words).or(tensor.change.take());
             }
         }
         Ok(())
