@@ -262,7 +262,7 @@ fn a_directory_without_weights() {
     );
     says(
         &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
-        &["not", "but in ", "/a", "hint: name one"]
+        &["not", "there are some in ", "/a", "hint: open one"]
             .map(|w| if w == "not" { "no weights are directly in this directory" } else { w }),
     );
     says(

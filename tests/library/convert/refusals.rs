@@ -164,7 +164,11 @@ fn a_file_that_lacks_many_tensors_is_cut_short() {
     let error = refused(&model, &options, folder.path());
     assert!(error.message().starts_with("the file was cut short"), "{error}");
     assert!(error.hint_text().unwrap().contains("fetch the file again"), "{error}");
-    assert_eq!((error.tensor(), error.message().matches("missing").count()), (None, 0), "{error}");
+    assert_eq!(
+        (error.tensor(), error.message().matches("bytes are missing").count()),
+        (None, 0),
+        "{error}"
+    );
     let report =
         ops::convert(&model, &options.select(Select::new().include(|name| name == "a"))).unwrap();
     assert_eq!(report.files[0].tensors, 1);
