@@ -1,4 +1,4 @@
-//! What a comparison has found. The field names are the JSON contract.
+//! The report on a comparison. The field names are the JSON contract.
 
 use serde::{Serialize, Serializer};
 
@@ -11,7 +11,7 @@ use crate::names::Pair;
 /// The cosine from which two weights are close.
 pub(super) const CLOSE_COSINE: f64 = 0.999;
 
-/// The relative error up to which they are.
+/// The relative error up to which two weights are close.
 const CLOSE_RELATIVE: f64 = 0.05;
 
 /// How two models compare.
@@ -105,7 +105,7 @@ pub struct Changed {
     pub b: serde_json::Value,
 }
 
-/// What two weights are to each other.
+/// The result of comparing two weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -120,9 +120,9 @@ pub enum Status {
     Different,
     /// The shapes differ.
     Shape,
-    /// The numbers of a side cannot be had.
+    /// The numbers of a side cannot be decoded.
     Undecoded,
-    /// Names, shapes and types fit; the numbers were not looked at.
+    /// Names, shapes and types match; the numbers were not compared.
     Uncompared,
 }
 
@@ -184,7 +184,7 @@ pub struct DiffTensor {
 }
 
 impl DiffTensor {
-    /// A pair of which nothing but names, shapes and types is known.
+    /// A pair with names, shapes and types; the numbers are not known yet.
     pub(super) fn new(a: &Weight, b: &Weight, pair: &Pair) -> Self {
         Self {
             name_a: a.name().to_owned(),
@@ -224,7 +224,7 @@ impl DiffTensor {
         }
     }
 
-    /// The bytes of both sides are the same, so that all distances are known.
+    /// Sets the figures of a pair with the same bytes.
     pub(super) fn set_same(&mut self, non_finite: Option<NonFinite>) {
         self.status = Status::Identical;
         (self.nan_a, self.inf_a) = (
@@ -233,15 +233,14 @@ impl DiffTensor {
         );
         (self.nan_b, self.inf_b) = (self.nan_a, self.inf_a);
         self.identical = Some(self.elements);
-        let nothing = Some(0.0);
-        (self.max_abs, self.mean_abs, self.rmse, self.relative) =
-            (nothing, nothing, nothing, nothing);
+        let zero = Some(0.0);
+        (self.max_abs, self.mean_abs, self.rmse, self.relative) = (zero, zero, zero, zero);
         self.cosine = Some(1.0);
         self.ulp_max = Some(0);
         self.unlike = Some(0);
     }
 
-    /// The figures that the numbers give.
+    /// Sets the figures from the statistics.
     pub(super) fn set_figures(&mut self, stats: &Statistics, precision: &Precision) {
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         self.identical = Some(stats.identical);
@@ -263,16 +262,16 @@ impl DiffTensor {
             self.ulp_max = precision.steps.map(|_| stats.ulps);
         }
         self.ulp_type = precision.steps.map(crate::DType::name);
-        self.status = self.judged(stats);
+        self.status = self.status_of(stats);
         if let (Some(first), count) = (stats.first_unlike, stats.unlike) {
             let places = if count == 1 { "1 place" } else { &format!("{count} places") };
             self.message = Some(format!(
-                "finite on one side only, or infinite the other way, at {places}, first at {first}"
+                "finite on one side only, or infinite with opposite signs, at {places}, first at {first}"
             ));
         }
     }
 
-    fn judged(&self, stats: &Statistics) -> Status {
+    fn status_of(&self, stats: &Statistics) -> Status {
         let is_close = || {
             self.cosine.is_some_and(|cosine| cosine >= CLOSE_COSINE)
                 && self.relative.is_some_and(|relative| relative <= CLOSE_RELATIVE)
@@ -291,7 +290,7 @@ impl DiffTensor {
         self.relative.is_none() && self.rmse.is_some_and(|rmse| rmse > 0.0)
     }
 
-    /// Whether it counts as a difference, by a rule or by the usual one.
+    /// Whether it counts as a difference, by a rule or by default.
     pub(super) fn is_failure(&self, rule: Option<&FailOver>) -> bool {
         match (self.status, rule) {
             (Status::Shape, _) => true,
