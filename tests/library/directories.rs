@@ -227,7 +227,7 @@ fn nothing_is_written_over_the_model_or_into_a_cache() {
     }
     let inside = ConvertOptions::new(source.join("out"));
     let error = ops::convert(&model, &inside).unwrap_err().to_string();
-    assert!(error.contains("cache of Hugging Face"), "{error}");
+    assert!(error.contains("Hugging Face cache"), "{error}");
     assert!(contents(&source) == before && names_in(&source).len() == before.len());
     assert_eq!(names_in(place.path()), ["models--a--b"]);
 }
