@@ -145,7 +145,7 @@ impl<'m> Values<'m> {
         let held = |(index, side): (usize, &SideView<'_>)| {
             // Numbers once more, and their bounds.
             let bounds = if self.judge.needs_bounds(index) { 12 } else { 0 };
-            side.held_bytes(&tile, width + bounds)
+            side.needed_bytes(&tile, width + bounds)
         };
         self.sides.iter().flatten().enumerate().map(held).sum()
     }
