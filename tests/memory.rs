@@ -14,7 +14,7 @@ use weighbridge::ops::{ConvertOptions, OutputType};
 use weighbridge::output::{Destination as _, LocalFile, discard_unfinished};
 use weighbridge::{ErrorKind, FileAccess, Limits, OpenOptions, Remedy, ops};
 
-/// Counts what is held.
+/// Counts the bytes that are allocated.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -41,7 +41,7 @@ static ALLOCATOR: Counting = Counting;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A GGUF file of one tensor of zeros, which takes no room on the disk.
+/// A GGUF file of one tensor of zeros, which takes no space on the disk.
 fn sparse_gguf(path: &Path, kind: u32, dimensions: &[u64], bytes: u64) {
     let mut header = b"GGUF".to_vec();
     header.extend(3u32.to_le_bytes());

@@ -1,7 +1,7 @@
 //! Contests: the same job done by several contestants, in turns, many times.
 //!
-//! Turns alternate and the order rotates and turns around, so that a slow minute of the machine
-//! hits everyone and nobody always comes after the same one.
+//! Turns alternate, and the order rotates and reverses, so that a slow minute of the machine affects
+//! all contestants, and none always follows the same other.
 //! Reported are the best, the median and the spread (tenth to ninetieth percentile), and each
 //! contestant's ratio to the first one, by best and by median.
 
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// Someone who does the job and says how many seconds it took.
+/// Does the job and gives the seconds it took.
 pub struct Contestant<'a> {
     name: String,
     run: Box<dyn FnMut() -> f64 + 'a>,
@@ -17,7 +17,7 @@ pub struct Contestant<'a> {
     turns: usize,
 }
 
-/// Whoever takes longer than this many seconds takes no further turn.
+/// A contestant that takes longer than this many seconds gets no further turn.
 const PATIENCE: f64 = 10.0;
 
 impl<'a> Contestant<'a> {
@@ -78,7 +78,7 @@ pub struct Row {
     pub median_ratio: f64,
 }
 
-/// Lets them run in turns.
+/// Runs the contestants in turns.
 pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); contestants.len()];
     for round in 0..rounds.warm_up + rounds.timed {
@@ -106,7 +106,7 @@ pub fn contest(mut contestants: Vec<Contestant<'_>>, rounds: Rounds) -> Vec<Row>
     rows
 }
 
-/// What the times of one contestant come to.
+/// The statistics of one contestant's times.
 pub fn summary(name: &str, mut times: Vec<f64>) -> Row {
     times.sort_by(f64::total_cmp);
     let at = |share: usize| times[(times.len() - 1) * share / 100];

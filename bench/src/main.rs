@@ -54,7 +54,7 @@ pub struct Setting {
     pub memory_data: PathBuf,
     /// The lines to look at, by name; all if empty.
     pub only: Vec<String>,
-    /// Whether a first impression is enough.
+    /// Whether fewer rounds without peers are enough.
     pub quick: bool,
     /// Blocks of each type to compare.
     pub blocks: u64,
@@ -100,7 +100,7 @@ const TABLES: &[Choice] = &[
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some(done) = child_program(&arguments) {
-        done.expect("what was asked for can be done");
+        done.expect("the command succeeds");
         return;
     }
     let [json, markdown, record, quick] =
@@ -140,11 +140,11 @@ fn main() {
         false => chosen.iter().flat_map(|(_, _, names)| names()).collect(),
     };
     if let Some(unknown) = only.iter().find(|name| !names.contains(&name.as_str())) {
-        eprintln!("no line is called {unknown}; there are: {}", names.join(" "));
+        eprintln!("there is no line {unknown}; the lines are: {}", names.join(" "));
         std::process::exit(2);
     }
     if record && (quick || !only.is_empty()) {
-        eprintln!("a record is of the whole table: without --quick and --only");
+        eprintln!("a record needs whole tables: leave out --quick and --only");
         std::process::exit(2);
     }
     std::fs::create_dir_all(&data).expect("the data folder can be made");

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::{child, ggml};
 
-/// How one is found.
+/// How a tool is found.
 enum Found {
     /// Compiled into this program.
     Library(&'static str),
@@ -96,7 +96,7 @@ pub fn list() {
     }
 }
 
-/// Everyone who is there, with the version alone.
+/// The tools that are installed, with their versions.
 pub fn versions() -> Vec<String> {
     let named = |(name, found, _): &(&str, Found, &str)| {
         let version = version(found)?;
@@ -107,7 +107,7 @@ pub fn versions() -> Vec<String> {
     PEERS.iter().filter_map(named).collect()
 }
 
-/// The version of one that is there.
+/// The version of a tool, if it is installed.
 fn version(found: &Found) -> Option<String> {
     match found {
         Found::Library(version) => Some(format!("{version}, compiled in")),
@@ -132,7 +132,7 @@ fn first_line(command: &mut Command) -> Option<String> {
     said.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Which variable must name it then.
+/// Which variable must name it once it is installed.
 fn then_set(found: &Found) -> String {
     match found {
         Found::Library(_) | Found::OnDemand(_) => String::new(),

@@ -12,7 +12,7 @@ struct Demand<'a> {
     met: bool,
 }
 
-/// Prints it; says what is missing otherwise.
+/// Prints the summary; an error says what is missing.
 pub fn run(record: &Path) -> Result<String, String> {
     let path = latest(record).ok_or("there is no record yet: run tables with --record")?;
     let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;

@@ -21,7 +21,7 @@ pub struct Table {
     pub figures: Vec<Figure>,
     /// What was asked for, and whether it was reached.
     pub targets: Vec<Target>,
-    /// Who could not take part, and how to change that; how the figures came about.
+    /// Which tools were missing and how to install them; how the figures were measured.
     pub notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Conversions that do not come to their end: killed at any moment, interrupted, with a source that
-//! changes under them. Nothing half done ever has a final name, and what was done is not lost.
+//! Conversions that do not finish: killed at any moment, interrupted, or with a source that changes
+//! while it is read. An unfinished output never has its final name, and finished files are kept.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -71,7 +71,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.filter(|p| p.is_file()).map(|path| (name(&path), fs::read(&path).unwrap())).collect()
 }
 
-/// Milliseconds to wait before the next blow: short and long, the same in every run.
+/// Milliseconds until the next kill: short and long, the same in every run.
 fn delays() -> impl Iterator<Item = Duration> {
     (0..60u64).map(|turn| Duration::from_millis(turn * 7 % 43))
 }
@@ -142,7 +142,7 @@ fn stalled(folder: &Path) -> Child {
     child
 }
 
-/// What it says on standard error when the rest is read, having failed.
+/// The standard error of a run that failed, once the rest of its output is read.
 fn complaint(mut child: Child) -> String {
     let mut rest = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut rest).unwrap();

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{name_of, root};
 
-/// What lies in a fixture beside the model.
+/// Files of a fixture that do not belong to the model.
 const OURS: [&str; 3] = ["expected.safetensors", "expected-f32.safetensors", "findings.json"];
 
 /// A directory with `expected.safetensors`.
@@ -18,7 +18,7 @@ pub struct Fixture {
     pub name: String,
 }
 
-/// Every one there is.
+/// Every fixture.
 pub fn fixtures() -> Vec<Fixture> {
     let folder = root().join("tests/files");
     let mut paths = Vec::new();
@@ -39,7 +39,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 impl Fixture {
-    /// A copy of the model without what is ours.
+    /// A copy of the model without the expectations.
     pub fn model(&self) -> TempDir {
         let copy = tempfile::tempdir().unwrap();
         for entry in std::fs::read_dir(&self.path).unwrap() {
@@ -52,7 +52,7 @@ impl Fixture {
         copy
     }
 
-    /// One of our documents in it.
+    /// One of its expectations.
     pub fn document(&self, name: &str) -> Option<Json> {
         let bytes = std::fs::read(self.path.join(name)).ok()?;
         Some(

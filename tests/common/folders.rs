@@ -1,4 +1,4 @@
-//! Little directories made of sample files, and what is said about them.
+//! Small directories made of sample files, and what opening them reports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub fn kinds(model: &Model) -> Vec<&'static str> {
     model.findings().iter().map(|finding| finding.kind).collect()
 }
 
-/// Everything an error has to say.
+/// The message and the hint of an error.
 pub fn all(error: &Error) -> String {
     format!("{error}\nhint: {}", error.hint_text().unwrap_or("none"))
 }

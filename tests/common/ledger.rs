@@ -25,7 +25,7 @@ fn ledger(model: &Model, schemes: &[&dyn Scheme]) -> Ledger {
     with_evidence(model, |evidence| schemes::settle(evidence, schemes))
 }
 
-/// A scheme that says, of the summary, that it has nothing to bid for must have nothing to say.
+/// A scheme whose `may_bid` says no must not bid or report anything.
 fn check_may_bid(name: &str, model: &Model) {
     with_evidence(model, |evidence| {
         let summary = evidence.summary();
@@ -38,7 +38,7 @@ fn check_may_bid(name: &str, model: &Model) {
     });
 }
 
-/// Everything a ledger says, in lines.
+/// A ledger as lines of text.
 fn lines(ledger: &Ledger) -> Vec<String> {
     let weight = |entry: &Entry| match entry {
         Entry::Plain(id) => format!("plain {id:?}"),

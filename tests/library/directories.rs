@@ -223,11 +223,11 @@ fn nothing_is_written_over_the_model_or_into_a_cache() {
     for target in [source.clone(), place.path().join("models--a--b")] {
         let options = ConvertOptions::new(&target).force(true);
         let error = ops::dequantize(&model, &options).unwrap_err().to_string();
-        assert!(error.contains("never written over"), "{error}");
+        assert!(error.contains("never overwritten"), "{error}");
     }
     let inside = ConvertOptions::new(source.join("out"));
     let error = ops::convert(&model, &inside).unwrap_err().to_string();
-    assert!(error.contains("cache of Hugging Face"), "{error}");
+    assert!(error.contains("Hugging Face cache"), "{error}");
     assert!(contents(&source) == before && names_in(&source).len() == before.len());
     assert_eq!(names_in(place.path()), ["models--a--b"]);
 }

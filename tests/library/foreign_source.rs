@@ -1,5 +1,5 @@
-//! A source of bytes from outside the library: a model opens and decodes from it as from a map,
-//! and it is asked as seldom as promised.
+//! A source of bytes from outside the library: a model opens and decodes as from a mapped file, with
+//! no more reads than promised.
 
 use std::io;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn same(a: &[f32], b: &[f32]) -> bool {
     a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()))
 }
 
-/// However many tensors a weight is made of, decoding it is one question.
+/// Decoding a weight is one call, however many tensors it is made of.
 #[test]
 fn what_a_decode_needs_is_one_call() {
     let path = root().join("tests/files/bnb/nf4-plain/model.safetensors");

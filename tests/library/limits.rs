@@ -1,4 +1,4 @@
-//! Configs that would take for ever are refused.
+//! Configs that would take forever to match are refused.
 #![allow(clippy::cast_possible_truncation)]
 
 use weighbridge::{ErrorKind, OpenOptions};

@@ -1,4 +1,4 @@
-//! From what is typed to the files of a model: each rule on a little directory of its own.
+//! From what is typed to the files of a model: each rule on a small directory of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -174,11 +174,11 @@ fn one_of_several_sets_is_taken() {
         (&[("consolidated.safetensors", ONE), ("other.safetensors", TWO)], "other.safetensors"),
         (&[("gptq_model-4bit.safetensors", ONE), ("weights.npz", "PK")], "weights.npz"),
     ];
-    for (content, aside) in cases {
+    for (content, left_out) in cases {
         let dir = folder(content);
         let model = open(dir.path());
         assert_eq!(files(&model), [content[0].0]);
-        says(&model.notes()[0], &["taken: ", content[0].0, &format!("ignored: {aside}")]);
+        says(&model.notes()[0], &["taken: ", content[0].0, &format!("ignored: {left_out}")]);
     }
     let dir = folder(&[
         ("model.safetensors.index.json", INDEX),
@@ -262,7 +262,7 @@ fn a_directory_without_weights() {
     );
     says(
         &text(&[("a/model.safetensors", ONE), ("b/x.txt", "")]),
-        &["not", "but in ", "/a", "hint: name one"]
+        &["not", "there are some in ", "/a", "hint: open one"]
             .map(|w| if w == "not" { "no weights are directly in this directory" } else { w }),
     );
     says(

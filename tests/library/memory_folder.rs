@@ -1,4 +1,4 @@
-//! A repository given as files in memory opens exactly as a directory does.
+//! A repository in memory opens, and is dequantized, exactly as a directory is.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn copied(folder: &Path) -> Arc<dyn Folder> {
     Arc::new(files.into_iter().fold(MemoryFolder::new(), add))
 }
 
-/// All there is to say about models: reports and values, or the error.
+/// Models as text: reports and values, or the error.
 fn described(models: Result<Vec<Model>>) -> Vec<String> {
     match models {
         Ok(models) => models.iter().flat_map(described_model).collect(),

@@ -103,7 +103,7 @@ fn the_part_that_reads_images_is_explained() {
     let (hf, _, found) = assert_transforms("gemma3-vision", &[("", 8), ("norm + 1", 7)]);
     assert!(found.explained.len() > 10);
     for (which, index, words) in &found.explained {
-        assert!(*which == Which::A && words.contains("images"), "{}", hf.shapes[*index].0);
+        assert!(*which == Which::A && words.contains("vision model"), "{}", hf.shapes[*index].0);
     }
 }
 

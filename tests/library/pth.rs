@@ -68,7 +68,7 @@ fn tangles() -> Vec<(&'static str, Vec<u8>)> {
 /// A walk that did not count its steps would not come back from these.
 #[test]
 fn tangles_are_given_up_soon() {
-    let limits = Limits::default().max_pickle_steps(4 * MANY as u64);
+    let limits = Limits::default().max_pickle_steps(20 * MANY as u64);
     for (what, pickle) in tangles() {
         let tangle = Input::from_bytes(pickle, "tangle.pkl");
         if let Err(error) = open_within(tangle, false, limits.clone()) {

@@ -1,5 +1,5 @@
-//! How much was compared. Nothing compared would be no difference either, so that each kind of
-//! comparison has a number it must reach when everything is run.
+//! How much was compared. A test that compares nothing passes too, so each kind of comparison has a
+//! count that a full run must reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -52,7 +52,7 @@ const VARIANTS: [&str; 9] = [
     "mlx/mxfp8",
 ];
 
-/// Fails where too little was compared.
+/// Fails if too little was compared.
 pub fn check() {
     let counts = COUNTS.lock().unwrap();
     for (kind, least) in least() {

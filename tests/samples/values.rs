@@ -16,7 +16,7 @@ use weighbridge::Element;
 use weighbridge::ops::{self, ConvertOptions, Progress};
 use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
-/// Numbers as bits, every NaN alike: which NaN a conversion gives is nobody's contract.
+/// Numbers as bits, every NaN alike: which NaN a conversion gives is not specified.
 trait Bits: Element + PartialEq {
     fn bits(self) -> u32;
     fn of_f32(value: f32) -> Self;
@@ -192,8 +192,8 @@ fn check_findings(fixture: &Fixture, model: &Model) -> Result<(), String> {
     }
 }
 
-/// Without its configs a file of ModelOpt's leaves several readings open: the user's answer picks
-/// one, and the others give other numbers.
+/// Without its configs, a file from ModelOpt can be read in several ways: the user's choice picks one,
+/// and the others give other numbers.
 fn an_answer_decides_where_the_file_cannot() -> Result<(), String> {
     let fixture = fixture("nvfp4/modelopt");
     let folder = fixture.model();

@@ -33,9 +33,9 @@ pub fn formats() -> impl Iterator<Item = &'static dyn Writer> {
 /// What a tensor must be, by the canonical library.
 #[derive(Clone)]
 enum Golden {
-    /// Its bytes in a type; one NaN is as good as another.
+    /// Its bytes in a type; any NaN equals any other.
     Values(DType, Vec<u8>),
-    /// Its type's name, and the sum over its bytes.
+    /// Its type's name, and the SHA-256 of its bytes.
     Sum(String, String),
 }
 
@@ -240,7 +240,7 @@ fn convert(
     }
 }
 
-/// What a tensor of the output must be; none where no library has said it.
+/// What a tensor of the output must be; `None` if no library has read it.
 fn golden(known: &Known, weight: &Weight, asked: OutputType) -> Option<Golden> {
     let name = weight.name();
     if weight.scheme() == "plain" {
@@ -261,7 +261,7 @@ fn golden(known: &Known, weight: &Weight, asked: OutputType) -> Option<Golden> {
     }
 }
 
-/// The same bytes, or in the same places no numbers.
+/// Whether bytes are the same, where any NaN equals any other.
 fn same(found: &[u8], wanted: &[u8], dtype: DType) -> bool {
     let is_nan = |bytes: &[u8]| match dtype {
         DType::F32 => f32::from_le_bytes(bytes.try_into().unwrap()).is_nan(),
@@ -321,7 +321,7 @@ fn check(known: &Known, writer: &dyn Writer, asked: OutputType) -> Result<usize,
     Ok(compared)
 }
 
-/// It is the same in every container, as it is stored and decoded.
+/// A sample is the same in every container, stored and decoded.
 fn check_all(known: &Known) -> Result<(), String> {
     for writer in formats() {
         for (asked, word) in AS {

@@ -109,7 +109,7 @@ pub fn child(arguments: &[String]) -> std::io::Result<()> {
         return Ok(());
     }
     let job = all().into_iter().find(|job| job.name == *name);
-    let job = job.ok_or_else(|| std::io::Error::other(format!("no job is called {name}")))?;
+    let job = job.ok_or_else(|| std::io::Error::other(format!("there is no job {name}")))?;
     let run = || job.what.run(Path::new(folder)).map_err(std::io::Error::other);
     with_level(job.level.unwrap_or_else(level), run)
 }

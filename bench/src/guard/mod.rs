@@ -42,7 +42,7 @@ fn try_run(parts: &[String], bless: bool, memory_data: &Path) -> Result<i32, Str
     let version = valgrind::version()?;
     let jobs: Vec<Job> = jobs::all().into_iter().filter(|job| wanted(job, parts)).collect();
     if jobs.is_empty() {
-        return Err(format!("no job is called so; there are: {}", names().join(" ")));
+        return Err(format!("no job has such a name; the jobs are: {}", names().join(" ")));
     }
     let inputs = Inputs::make(&memory_data.join("guard"))?;
     let level = valgrind::level(inputs.folder())?;
@@ -66,7 +66,7 @@ fn try_run(parts: &[String], bless: bool, memory_data: &Path) -> Result<i32, Str
         return Ok(0);
     }
     let Some(before) = Counts::read(&path)? else {
-        return Err(format!("nothing is stored in {}: run with --bless first", path.display()));
+        return Err(format!("there are no counts in {}: run with --bless first", path.display()));
     };
     let verdict = Verdict::new(&before, &measured, whole);
     print!("{verdict}");

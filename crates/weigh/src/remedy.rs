@@ -1,10 +1,10 @@
-//! What to do about a problem, in the words of this command.
+//! Remedies as flags of this command.
 //!
-//! The library says what would help; which flag or verb that is, is said here and nowhere else.
+//! The library says what would help; only this file knows which flag or command that is.
 
 use weighbridge::{Error, Remedy};
 
-/// The words after `hint:`; `None` where nobody knows a way out.
+/// The text after `hint:`; `None` if there is no remedy.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     let advice = error.hint_text().map(str::to_owned);
     let words: Vec<String> =
@@ -12,7 +12,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// One remedy; `None` for what this command does not offer.
+/// The text of a remedy; `None` for one that this command does not offer.
 pub(crate) fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
         Remedy::Overwrite => "--force replaces it, once the new output is complete",
@@ -26,9 +26,9 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::SelectOne => "--include '^NAME$' selects one",
         Remedy::ListNames => "`weigh inspect --tensors` lists the names",
         Remedy::ListProblems => "`weigh inspect` lists all problems of the model",
-        Remedy::StateScheme => "--scheme 'RE=SCHEME/VARIANT' says which it is",
-        Remedy::KeepOrCast => "leave out --dtype keep, or --cast",
-        Remedy::AllowUnknownClasses => "without --strict-pickle it is listed and otherwise ignored",
+        Remedy::StateScheme => "--scheme 'RE=SCHEME/VARIANT' decides which it is",
+        Remedy::KeepOrCast => "use either --dtype keep or --cast",
+        Remedy::AllowUnknownClasses => "without --strict-pickle it is reported and not called",
         Remedy::OpenAsStream => "a pipe can be given as `-`, standard input",
         _ => return None,
     };

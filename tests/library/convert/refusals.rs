@@ -81,7 +81,7 @@ fn the_input_is_never_written_over() {
         for output in ["in.safetensors", "soft.safetensors", "hard.safetensors"] {
             let options = ConvertOptions::new(at(output)).dtype(OutputType::F16).force(true);
             let error = refused(&model, &options, folder.path());
-            assert!(error.to_string().contains("never written over"), "{error}");
+            assert!(error.to_string().contains("never overwritten"), "{error}");
         }
     }
     assert_eq!(std::fs::read(at("in.safetensors")).unwrap(), before);
@@ -95,7 +95,7 @@ fn the_input_is_never_written_over() {
     let last = model.sources().last().unwrap().input().name().to_owned();
     let before = std::fs::read(&last).unwrap();
     let error = refused(&model, &ConvertOptions::new(&last).force(true), shards.path());
-    assert!(error.to_string().contains("never written over"), "{error}");
+    assert!(error.to_string().contains("never overwritten"), "{error}");
     assert_eq!(std::fs::read(&last).unwrap(), before);
 }
 
@@ -164,7 +164,11 @@ fn a_file_that_lacks_many_tensors_is_cut_short() {
     let error = refused(&model, &options, folder.path());
     assert!(error.message().starts_with("the file was cut short"), "{error}");
     assert!(error.hint_text().unwrap().contains("fetch the file again"), "{error}");
-    assert_eq!((error.tensor(), error.message().matches("missing").count()), (None, 0), "{error}");
+    assert_eq!(
+        (error.tensor(), error.message().matches("bytes are missing").count()),
+        (None, 0),
+        "{error}"
+    );
     let report =
         ops::convert(&model, &options.select(Select::new().include(|name| name == "a"))).unwrap();
     assert_eq!(report.files[0].tensors, 1);

@@ -11,7 +11,7 @@ fn nvfp4(raw: &Raw, codes: &str, scale: &str, total: impl Fn(f32) -> f32, high: 
     (0..codes.len() * 2).map(value).collect()
 }
 
-/// MXFP4 in blocks of 16 bytes, turned or not.
+/// MXFP4 in blocks of 16 bytes, transposed or not.
 fn gpt_oss(raw: &Raw, least: f32, turned: bool) -> Vec<f32> {
     let name = format!("{L}mlp.experts.down_proj");
     let (codes, scales) =

@@ -6,7 +6,7 @@ use super::codes::{field, in_bf16};
 use super::raw::Raw;
 use super::{L, Trap};
 
-/// GPTQ and AWQ in 4 bits: `[in, out]` codes and zero points, turned.
+/// GPTQ and AWQ in 4 bits: `[in, out]` codes and zero points, transposed.
 fn columns(
     raw: &Raw,
     name: &str,

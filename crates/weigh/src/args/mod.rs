@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The arguments of the command.
 
 use clap::{Parser, ValueEnum};
 
@@ -44,7 +44,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Makes it the choice of everything that writes.
+    /// Applies it to everything that is printed.
     pub(crate) fn write_global(self) {
         let choice = match self {
             Self::Auto => anstream::ColorChoice::Auto,

@@ -17,16 +17,16 @@ pub(crate) struct Open {
     #[arg(long)]
     strict_pickle: bool,
 
-    /// What the matching weights are, where a file cannot tell; may be repeated, the first match
-    /// counts
-    #[arg(long, value_name = "RE=SCHEME/VARIANT", value_parser = parse_answer)]
+    /// The scheme of the weights whose names match, if the file leaves it open; may be repeated,
+    /// the first match counts
+    #[arg(long, value_name = "RE=SCHEME/VARIANT", value_parser = parse_scheme)]
     scheme: Vec<(Regex, String)>,
 
     /// Map files into memory, as `inspect` does
     #[arg(long, overrides_with = "no_mmap")]
     mmap: bool,
 
-    /// Read files by position, as commands do that read whole files
+    /// Read files by position, as all other commands do
     #[arg(long, overrides_with = "mmap")]
     no_mmap: bool,
 
@@ -35,20 +35,19 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// The options as the library takes them; `usual` is how files are read unless a flag says
-    /// otherwise.
-    pub(crate) fn options(&self, usual: FileAccess) -> OpenOptions {
+    /// The options as the library takes them; without a flag, files are read by `default`.
+    pub(crate) fn options(&self, default: FileAccess) -> OpenOptions {
         let access = match (self.mmap, self.no_mmap) {
             (true, _) => FileAccess::Map,
             (_, true) => FileAccess::Read,
-            _ => usual,
+            _ => default,
         };
         let mut options = OpenOptions::new()
             .access(access)
             .limits(self.limits.limits())
             .strict_pickle(self.strict_pickle);
-        for (matches, says) in self.scheme.clone() {
-            options = options.scheme(move |name| matches.is_match(name), &says);
+        for (matches, scheme) in self.scheme.clone() {
+            options = options.scheme(move |name| matches.is_match(name), &scheme);
         }
         match &self.root {
             Some(key) => options.root(key),
@@ -58,8 +57,8 @@ impl Open {
 }
 
 /// `RE=scheme/variant`, split at the last `=`: an expression may hold one.
-fn parse_answer(text: &str) -> Result<(Regex, String), String> {
-    let (expression, says) = text.rsplit_once('=').ok_or("there is no '='")?;
+fn parse_scheme(text: &str) -> Result<(Regex, String), String> {
+    let (expression, scheme) = text.rsplit_once('=').ok_or("there is no '='")?;
     let matches = Regex::new(expression).map_err(|e| e.to_string())?;
-    Ok((matches, says.to_owned()))
+    Ok((matches, scheme.to_owned()))
 }

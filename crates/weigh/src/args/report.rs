@@ -9,7 +9,7 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Report nothing but errors; the exit code tells the rest
+    /// Print errors only; the exit code tells the rest
     #[arg(short, long, conflicts_with_all = ["verbose", "json"])]
     pub(crate) quiet: bool,
 

@@ -1,4 +1,4 @@
-//! Which weights are meant, and what they are called.
+//! Selecting weights by name, and renaming them.
 
 use clap::Args as ClapArgs;
 use regex::Regex;

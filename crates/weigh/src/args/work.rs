@@ -1,4 +1,4 @@
-//! How much of the machine a command may take.
+//! How many threads and how much memory a command may use.
 
 use std::num::NonZeroUsize;
 
@@ -10,11 +10,11 @@ use crate::size::parse_size;
 // No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct Work {
-    /// The most memory for pieces of weights, over all threads, like 64MiB; headers come on top
+    /// The most memory for all tiles of weights in work, like 64MiB; headers come on top
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_memory: Option<u64>,
 
-    /// How many threads work; the result is the same [default: as many as the machine has]
+    /// The number of threads; it does not change the result [default: as many as the machine has]
     #[arg(short = 'j', long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }

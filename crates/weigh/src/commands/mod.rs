@@ -79,8 +79,8 @@ pub(crate) fn run(command: Command) -> u8 {
     }
 }
 
-/// What a failed write to standard output means: whoever reads may stop reading, that is no
-/// error; a full disk is.
+/// The outcome after writing to standard output. A reader that stops reading is not an error; a full
+/// disk is.
 fn after_write(written: io::Result<()>, outcome: Outcome) -> Outcome {
     match written {
         Ok(()) => outcome,

@@ -10,11 +10,10 @@ use weighbridge::ops::{Conversion, OnProgress};
 use super::convert::plan_line;
 use crate::terminal;
 
-/// How much is done, how fast that goes, how long it will take.
+/// Bytes done, speed, time left.
 const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
 
-/// A bar for a conversion, below a line that says what is planned; nothing where nobody is
-/// watching.
+/// A bar for a conversion, below a line with the plan; `None` if standard error is not a terminal.
 pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {
     if std::io::stderr().is_terminal() {
         terminal::note(&plan_line(conversion.report()));
@@ -22,7 +21,7 @@ pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {
     bar_of(conversion.data_bytes())
 }
 
-/// A bar that counts to this many bytes; nothing where nobody is watching.
+/// A bar that counts to this many bytes; `None` if standard error is not a terminal.
 pub(super) fn bar_of(bytes: u64) -> Option<ProgressBar> {
     if !std::io::stderr().is_terminal() {
         return None;
@@ -35,8 +34,8 @@ pub(super) fn bar_of(bytes: u64) -> Option<ProgressBar> {
     Some(bar)
 }
 
-/// What the library tells, shown on the bar.
-pub(super) fn heard_by(bar: &ProgressBar) -> OnProgress {
+/// Shows the library's progress on the bar.
+pub(super) fn shown_on(bar: &ProgressBar) -> OnProgress {
     let bar = bar.clone();
     Arc::new(move |progress| {
         bar.set_length(progress.total);

@@ -9,11 +9,11 @@ use crate::sys;
 /// What standard input is called in reports and messages.
 const NAME: &str = "stdin";
 
-/// A file that was redirected to us can be sought in; a pipe is read from its start.
+/// Opens standard input: a redirected file is read at any position, a pipe from front to back.
 pub(super) fn open(opener: &OpenOptions) -> Result<Model, Error> {
     let file = sys::standard_input().map_err(|e| Error::io(e, "cannot read standard input"))?;
     match file.metadata() {
-        Ok(about) if about.is_file() => opener.open_reader(file, NAME),
+        Ok(metadata) if metadata.is_file() => opener.open_reader(file, NAME),
         _ => opener.open_stream(file, NAME),
     }
 }

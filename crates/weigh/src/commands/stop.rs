@@ -8,8 +8,8 @@ use weighbridge::Error;
 use super::{INTERRUPTED, Outcome};
 use crate::terminal;
 
-/// What Ctrl-C does: while the model is opened it ends the process; after that it asks the work to
-/// be put away in order. Whoever cannot wait types it twice.
+/// What Ctrl-C does: while the model is being opened it ends the process; after that it asks the
+/// work to stop and clean up. A second one ends the process at once.
 pub(super) struct Stop {
     begun: Arc<AtomicBool>,
     pub(super) asked: Arc<AtomicBool>,
@@ -25,17 +25,17 @@ impl Stop {
                 weighbridge::internals::output::discard_unfinished();
                 std::process::exit(INTERRUPTED.into());
             }
-            terminal::note("stopping; Ctrl-C again ends at once");
+            terminal::note("stopping; press Ctrl-C again to end at once");
         });
         stop
     }
 
-    /// Says that the model is open: from now on work is put away in order.
+    /// The model is open: from now on Ctrl-C lets the work clean up.
     pub(super) fn begin(&self) {
         self.begun.store(true, Ordering::Relaxed);
     }
 
-    /// Reports an error; it may be that the work was to stop.
+    /// Reports an error, which may be that the work was stopped.
     pub(super) fn failed(&self, error: &Error) -> Outcome {
         terminal::report(error);
         match self.asked.load(Ordering::Relaxed) {

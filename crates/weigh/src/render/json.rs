@@ -1,4 +1,4 @@
-//! JSON that is safe to look at.
+//! JSON that is safe to print on a terminal.
 //!
 //! JSON must escape control characters below 32 only. Names from a file can hold others that
 //! move a terminal's cursor or turn the reading direction; these are written as `\uXXXX`, which

@@ -1,4 +1,4 @@
-//! Lists that several reports have: facts with labels, notes, dropped tensors.
+//! Lists that several reports share: labelled facts, notes, dropped tensors.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ pub(crate) fn labelled(
     Ok(())
 }
 
-/// What was decided, and what is worth knowing.
+/// The notes.
 pub(crate) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io::Result<()> {
     if notes.is_empty() {
         return Ok(());
@@ -38,7 +38,7 @@ pub(crate) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io:
     more(out, notes.len() - shown)
 }
 
-/// Stored tensors that go nowhere.
+/// Stored tensors that no weight needs.
 pub(crate) fn dropped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());

@@ -1,8 +1,7 @@
 //! Reports, for people and as JSON.
 //!
-//! What is odd about a model comes first, then what it is, then the lists that were asked for.
-//! Everything that came out of a file is escaped. On a terminal, text is fitted to its width; in
-//! a pipe nothing is wrapped.
+//! Problems come first, then the summary, then the lists that were asked for. Text from files is
+//! escaped. On a terminal, text is wrapped to its width; in a pipe it is not.
 
 use anstyle::{AnsiColor, Style};
 
@@ -23,11 +22,11 @@ pub(crate) const ALARM: Style = AnsiColor::Yellow.on_default().bold();
 /// Lines shown of a list that may be very long, unless everything is asked for.
 pub(crate) const MOST: usize = 10;
 
-/// How a report shall look.
+/// How a report is laid out.
 pub(crate) struct Page {
     /// Columns of the terminal; `None` when there is no terminal.
     pub(crate) width: Option<usize>,
-    /// Everything, however long.
+    /// Show lists in full.
     pub(crate) verbose: bool,
 }
 
@@ -42,7 +41,7 @@ impl Page {
         self.shown_of(len, MOST)
     }
 
-    /// How many lines of a list of `len` to show, if `most` is all there is room for.
+    /// How many lines of a list of `len` to show, if at most `most` are wanted.
     pub(crate) fn shown_of(&self, len: usize, most: usize) -> usize {
         // Cutting off a single line would not shorten anything.
         if self.verbose || len <= most + 1 { len } else { most }

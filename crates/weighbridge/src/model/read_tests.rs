@@ -112,8 +112,8 @@ fn what_does_not_fit_is_an_error() {
     let weight = array("<i4", "4, 2", &[0; 32]).weights().next().unwrap();
     for (rows, dtype, len, word) in [
         (0..4, DType::I32, 31, "buffer of 31 bytes"),
-        (0..5, DType::I32, 40, "there are 4"),
-        (Range { start: 3, end: 2 }, DType::I32, 0, "there are 4"),
+        (0..5, DType::I32, 40, "there are only 4"),
+        (Range { start: 3, end: 2 }, DType::I32, 0, "there are only 4"),
         (0..4, DType::I64, 64, "cannot be read as I64"),
     ] {
         let error = weight.read_rows_into(rows, dtype, &mut vec![0; len]).unwrap_err();

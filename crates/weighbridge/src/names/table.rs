@@ -196,7 +196,7 @@ pub(super) const COMPUTED: &[(&str, &str)] = &[
     (".attention.masked_bias", "a constant of the attention mask"),
 ];
 
-/// How names of the vision tower begin, at any dot: GGUF keeps it in a separate file.
+/// How names of the vision model begin, at any dot: GGUF keeps it in a separate file.
 pub(super) const VISION: &[&str] = &[
     "vision_tower.",
     "vision_model.",

@@ -137,7 +137,7 @@ fn a_missing_expert_is_missing() {
     assert_eq!((found.pairs.len(), &found.only_a[..], &found.only_b[..]), (3, &[][..], &[0][..]));
     let rows: Vec<Rows> = found.pairs.iter().map(|pair| pair.view_b.rows).collect();
     assert_eq!(rows, [0, 2, 6].map(Rows::From));
-    let note = "of the 4 parts of `blk.0.ffn_up_exps.weight` of B, 3 have a counterpart";
+    let note = "only 3 of the 4 parts of `blk.0.ffn_up_exps.weight` of B have a counterpart";
     assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
 }
 

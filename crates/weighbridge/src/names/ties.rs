@@ -102,7 +102,7 @@ impl Search<'_> {
                     _ if self.done[side][index] || self.partly[side][index] => continue,
                     Some((_, what)) => (*what).to_owned(),
                     None if other_is_gguf && is_vision(name) => {
-                        "part of the vision tower, which GGUF keeps in a separate file".into()
+                        "part of the vision model, which GGUF keeps in a separate file".into()
                     }
                     None => continue,
                 };

@@ -1,4 +1,4 @@
-//! A sink that compares: each tile with what a file has in its place.
+//! A sink that compares each tile with the bytes of an existing file.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::pipeline::{Action, Job, OutputTensor, Sink, Tile};
 use crate::source::{Slab, Source};
 
-/// What was found of a tensor: how many elements differ, and the first of them.
+/// How many elements of a tensor differ, and the first of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
     pub(super) count: u64,
-    /// Its index, what it should be, what it is.
+    /// Its index, the expected bytes, the bytes found.
     pub(super) first: Option<(u64, Vec<u8>, Vec<u8>)>,
 }
 
@@ -23,18 +23,18 @@ type Stored<'a> = (&'a Source, &'a TensorInfo);
 struct Pair<'a> {
     source: &'a Source,
     info: &'a TensorInfo,
-    /// Bytes that are compared together: an element, or a block.
+    /// Bytes of an element or a block: what is compared as one.
     unit: usize,
-    /// The type, where a NaN is as good as another: the machine may make it differently.
+    /// The element type, if any NaN equals any other: NaNs differ between machines.
     any_nan: Option<DType>,
     found: Mutex<Difference>,
 }
 
-/// Compares tiles with tensors that are there.
+/// Compares tiles with the tensors of an existing output.
 pub(super) struct Compared<'a> {
-    /// By the number of the tensor; nothing for one that is not compared.
+    /// By the number of the tensor; `None` for one that is not compared.
     pairs: Vec<Option<Pair<'a>>>,
-    /// Buffers that nobody uses just now.
+    /// Buffers that are free.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Compared<'a> {
         Self { pairs: tensors.map(pair).collect(), buffers: Mutex::default() }
     }
 
-    /// What was found of each tensor.
+    /// The difference in each tensor.
     pub(super) fn differences(self) -> impl Iterator<Item = Difference> {
         let found = |pair: Option<Pair<'a>>| {
             let found = pair.map(|pair| pair.found.into_inner());

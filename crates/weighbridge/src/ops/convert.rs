@@ -25,8 +25,7 @@ pub fn convert(model: &Model, options: &ConvertOptions) -> Result<ConvertReport>
 }
 
 /// Converts a model into anything that can be written front to back, such as a `Vec<u8>`. The
-/// name of the output does not count; the format is the usual one, unless another is
-/// [asked for](ConvertOptions::to).
+/// target in the options is ignored; [`ConvertOptions::to`] chooses a format other than the default.
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -45,7 +44,7 @@ pub fn convert_to(
     Conversion::plan_for(model, &options, &stream)?.run_into(&stream)
 }
 
-/// A conversion that was planned: look at its [report](Self::report), then run it.
+/// A planned conversion: look at its [report](Self::report), then run it.
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -60,15 +59,15 @@ pub struct Conversion {
     options: ConvertOptions,
     target: Target,
     pub(super) plan: Plan,
-    /// More files for a directory.
+    /// Files that go into a directory beside the weights.
     pub(super) extra: Vec<ExtraFile>,
     report: ConvertReport,
     start: Instant,
 }
 
 impl Conversion {
-    /// Plans a conversion to the place that the options name. Whatever stands against it is the
-    /// error, with every weight that cannot be written.
+    /// Plans a conversion to the target in the options. If it is impossible, the error says why and
+    /// names every weight that cannot be written.
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
         Self::planned(model, options, |target| {
             target.check(model, options.force)?;
@@ -76,8 +75,8 @@ impl Conversion {
         })
     }
 
-    /// Plans a conversion to another destination. The name in the options only says whether it is
-    /// one file or a directory of them, and in which format.
+    /// Plans a conversion to another destination. The target in the options only decides whether it
+    /// is one file or a directory, and the format.
     pub fn plan_for(
         model: &Model,
         options: &ConvertOptions,
@@ -93,8 +92,8 @@ impl Conversion {
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let usual = options.same_format.then(|| model.format());
-        let target = Target::of(&options.target, options.to.as_deref(), usual)?;
+        let default_format = options.same_format.then(|| model.format());
+        let target = Target::of(&options.target, options.to.as_deref(), default_format)?;
         let streamed = check(&target)?;
         let (mut plan, left_out) = planned(model, options, &target, streamed)?;
         if let (Place::File(path), [file]) = (&target.place, &mut plan.files[..]) {
@@ -106,13 +105,13 @@ impl Conversion {
         Ok(Self { model, options, target, plan, extra, report, start })
     }
 
-    /// What it will do: the files with their sizes, what becomes of the weights, what is left out.
+    /// What it will do: the files and their sizes, how weights are converted, what is left out.
     #[must_use]
     pub fn report(&self) -> &ConvertReport {
         &self.report
     }
 
-    /// Bytes of data, which is what progress counts to.
+    /// Bytes of data: the total that progress counts to.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
         self.plan.data_bytes()
@@ -123,14 +122,14 @@ impl Conversion {
         matches!(self.target.place, Place::Folder(_))
     }
 
-    /// Who hears how far the work is, instead of whom the options name.
+    /// What is called with the progress, instead of what the options name.
     #[must_use]
     pub fn progress(mut self, progress: OnProgress) -> Self {
         self.options.work.progress = Some(progress);
         self
     }
 
-    /// Writes the output where the options say; nothing, if they ask for a dry run.
+    /// Writes the output to the target in the options; in a dry run, nothing.
     pub fn run(self) -> Result<ConvertReport> {
         if self.options.dry_run {
             return Ok(self.report);
@@ -151,14 +150,14 @@ impl Conversion {
         }
     }
 
-    /// Writes the output to a destination, for which it was [planned](Self::plan_for).
+    /// Writes the output to the destination that it was [planned for](Self::plan_for).
     pub fn run_into(mut self, destination: &dyn Destination) -> Result<ConvertReport> {
         if self.options.dry_run {
             return Ok(self.report);
         }
         let (work, total) = (&self.options.work, self.plan.data_bytes());
-        let tell = work.teller(total);
-        let pool = work.pool(self.plan.memory.workers, &tell);
+        let report_progress = work.reporter(total);
+        let pool = work.pool(self.plan.memory.workers, &report_progress);
         let writing = Writing { model: &self.model, plan: &self.plan, pool, extra: &self.extra };
         self.report.overflowed = Some(writing.write(destination)?);
         self.report.seconds = Some(self.start.elapsed().as_secs_f64());
@@ -167,7 +166,7 @@ impl Conversion {
     }
 }
 
-/// The plan, and the metadata that finds no place in it.
+/// The plan, and the metadata keys that the format cannot hold.
 pub(super) fn planned(
     model: &Model,
     options: &ConvertOptions,
@@ -200,10 +199,10 @@ pub(super) fn planned(
     };
     let jobs = pipeline::jobs(model, &plan_options).map_err(|found| refused(model, &found))?;
     if jobs.is_empty() {
-        return Err(nothing(model));
+        return Err(nothing_to_convert(model));
     }
-    let done = done_with(&jobs);
-    let mut metadata = kept_metadata(model, target.writer, &done)?;
+    let obsolete = obsolete_keys(&jobs);
+    let mut metadata = kept_metadata(model, target.writer, &obsolete)?;
     for (key, value) in &options.metadata {
         set_entry(&mut metadata.entries, key, value.clone());
     }
@@ -213,9 +212,8 @@ pub(super) fn planned(
 
 fn check_options(options: &ConvertOptions, target: &Target) -> Result<()> {
     if options.dtype == OutputType::Keep && !options.casts.is_empty() {
-        return Err(
-            Error::usage("what is kept as it is stored cannot be cast").remedy(Remedy::KeepOrCast)
-        );
+        return Err(Error::usage("tensors that are kept as they are stored cannot be cast")
+            .remedy(Remedy::KeepOrCast));
     }
     if !options.metadata.is_empty() && target.writer.holds() != Holds::Values {
         let format = target.writer.format();
@@ -226,8 +224,8 @@ fn check_options(options: &ConvertOptions, target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Metadata keys that only say how weights were stored that are decoded now.
-fn done_with(jobs: &[Job]) -> Vec<&'static str> {
+/// Metadata keys that only describe how the weights were stored that are now decoded.
+fn obsolete_keys(jobs: &[Job]) -> Vec<&'static str> {
     let decoded = jobs.iter().filter(|job| job.leaves_its_scheme());
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
     names.sort_unstable();
@@ -249,8 +247,8 @@ fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
     refusal(model, &obstacles).unwrap_or_else(|| Error::unsupported("nothing can be written"))
 }
 
-/// There is nothing that could be written.
-fn nothing(model: &Model) -> Error {
+/// The error if no weight is left to write.
+fn nothing_to_convert(model: &Model) -> Error {
     let error = match model.weights().len() {
         0 => Error::usage("there is nothing to convert: the model has no weights"),
         all => {

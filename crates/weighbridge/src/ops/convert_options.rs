@@ -1,4 +1,4 @@
-//! What is to be written, and how.
+//! The options of a conversion.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::dtype::DType;
 use crate::model::Select;
 use crate::pipeline::{Cast, OutputType};
 
-/// The most bytes of data in one file of a directory, unless something else is asked for.
+/// The default for the most bytes of data in one file of a directory.
 const MAX_SHARD_SIZE: u64 = 5_000_000_000;
 
-/// What is to be written, and where.
+/// What a conversion writes, and where.
 ///
 /// ```no_run
 /// use weighbridge::{Model, ops};
@@ -42,13 +42,13 @@ pub struct ConvertOptions {
     pub(super) work: Work,
 }
 
-/// Makes a new name of a name.
+/// Maps a name to a new one.
 pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 work_options!(ConvertOptions);
 
 impl ConvertOptions {
-    /// Everything into this file or directory, which must not exist yet, by the rules of
+    /// Writes everything to this file or directory, which must not exist yet, with the types of
     /// [`OutputType::Auto`]. A name without an extension is a directory, `-` is standard output.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
@@ -69,14 +69,14 @@ impl ConvertOptions {
         }
     }
 
-    /// The place it is written to.
+    /// The path of the output.
     #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// The format, by name: `safetensors`, `gguf`, `npz` or `npy`. Without this, what the name of
-    /// the output says.
+    /// The format: `safetensors`, `gguf`, `npz` or `npy`. By default the extension of the output
+    /// decides.
     #[must_use]
     pub fn to(mut self, format: impl Into<String>) -> Self {
         self.to = Some(format.into());
@@ -91,7 +91,7 @@ impl ConvertOptions {
     }
 
     /// A type for the floating-point weights whose names in the source match: F32, BF16 or F16.
-    /// Of several rules for one weight the first counts.
+    /// If several rules match a weight, the first one counts.
     #[must_use]
     pub fn cast(
         mut self,
@@ -102,22 +102,22 @@ impl ConvertOptions {
         self
     }
 
-    /// What weights are called in the output; several are applied one after the other.
+    /// Renames weights; several rules are applied one after the other.
     #[must_use]
     pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.renames.push(Arc::new(rename));
         self
     }
 
-    /// A metadata entry of the output, instead of one of the same key. GGUF only.
+    /// Sets a metadata entry of the output, replacing one of the same key. GGUF only.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: Value) -> Self {
         self.metadata.push((key.into(), value));
         self
     }
 
-    /// A named type is for what is decoded, plain tensors stay as they are; and the format is the
-    /// model's own, where that can be written.
+    /// The types apply to decoded weights only, plain tensors stay as they are, and the format is
+    /// the model's own where that can be written.
     pub(super) fn dequantizing(mut self) -> Self {
         self.only_decoded = true;
         self.same_format = true;
@@ -146,14 +146,14 @@ impl ConvertOptions {
         self
     }
 
-    /// Go on with what an interrupted conversion to the same directory has finished.
+    /// Continue an interrupted conversion to the same directory; files that are complete are kept.
     #[must_use]
     pub fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
         self
     }
 
-    /// The most bytes of data in one file of a directory; 5 GB, otherwise.
+    /// The most bytes of data in one file of a directory; the default is 5 GB.
     #[must_use]
     pub fn max_shard_size(mut self, bytes: u64) -> Self {
         self.max_shard_size = bytes;

@@ -1,4 +1,4 @@
-//! What a conversion did, or would do.
+//! The report on a conversion, or on its plan.
 
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ pub struct ConversionReport {
     pub write_bytes: u64,
 }
 
-/// A weight that is written once under another weight's name.
+/// A weight that shares its stored numbers with another, and is written under that name only.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -59,7 +59,7 @@ pub struct Tied {
     pub to: String,
 }
 
-/// What the plan says about the outcome.
+/// The report that can be given before anything is written.
 pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertReport {
     let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
     let all = match is_stored {

@@ -75,7 +75,7 @@ fn is_sidecar(name: &Path, traces: &[Traces]) -> bool {
     traces.iter().any(|traces| traces.files.iter().any(|file| name == Path::new(file)))
 }
 
-/// What configs call the type that most of what is decoded is written in.
+/// The type of most decoded weights, as configs name it.
 fn decoded_type(plan: &Plan) -> Option<&'static str> {
     let mut counts = [(DType::F32, "float32"), (DType::BF16, "bfloat16"), (DType::F16, "float16")]
         .map(|(dtype, name)| (0u64, dtype, name));
@@ -89,18 +89,18 @@ fn decoded_type(plan: &Plan) -> Option<&'static str> {
     most.map(|(_, _, name)| *name)
 }
 
-/// What becomes of a repository's configs.
+/// How a repository's configs change.
 struct Change<'a> {
-    /// What no longer holds.
+    /// What mentions the old schemes, and goes.
     traces: &'a [Traces],
-    /// What holds now.
+    /// What describes the new ones.
     additions: &'a [Additions],
-    /// What configs call the type of the numbers.
+    /// The type of the weights, as configs name it.
     dtype: Option<&'static str>,
 }
 
 impl Change<'_> {
-    /// A config with the change made; `None` for a file that stays as it is.
+    /// The new text of a config; `None` for a file that stays as it is.
     fn rewritten(&self, repository: &Repository, name: &Path) -> Result<Option<String>> {
         if !CONFIGS.iter().any(|config| name == Path::new(config)) {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! What a model calls itself, where its metadata or its config says so.
+//! A model's name and architecture, from its metadata or its config.
 //!
-//! Only keys that a format or a library documents are asked, in this order; nothing is guessed
-//! from tensor names.
+//! Only keys that a format or a library documents are read, in this order; nothing is guessed from
+//! tensor names.
 
 use crate::model::Model;
 
@@ -18,7 +18,7 @@ const ARCHITECTURES: &[&str] = &[
     "model_type",
 ];
 
-/// The model's name for itself.
+/// The model's name.
 pub(super) fn name(model: &Model) -> Option<String> {
     first_text(model, NAMES)
 }

@@ -1,4 +1,4 @@
-//! Says exactly what a model holds, from headers alone.
+//! Reports what a model holds, from headers alone.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use crate::source::Source;
 /// Metadata arrays up to this length are always shown in full.
 const SHORT_ARRAY: u64 = 64;
 
-/// What a report shall hold beyond the summary, and of which weights.
+/// What a report contains beyond the summary, and for which weights.
 ///
 /// ```
 /// use weighbridge::Select;
@@ -138,7 +138,7 @@ pub struct PartReport {
     pub bytes: u64,
 }
 
-/// Looks at a model.
+/// Inspects a model.
 pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     let sources = model.sources();
     let weights: Vec<_> = model.weights().select(options.select.clone()).collect();
@@ -204,7 +204,7 @@ fn add_stored<'a>(tensors: impl Iterator<Item = &'a TensorInfo>, report: &mut Re
 
 fn add_totals(weights: &[Weight], report: &mut Report) {
     let mut stored = 0u64;
-    // A file may make up a variant for each of its tensors, so rows are found by hash.
+    // A hostile file may name a variant for each tensor, so rows are found by hash.
     let mut rows: HashMap<(&str, &str), usize, foldhash::fast::RandomState> = HashMap::default();
     for weight in weights {
         let (parameters, bytes) = (weight.elements(), weight.stored_bytes());
@@ -225,7 +225,7 @@ fn add_totals(weights: &[Weight], report: &mut Report) {
         row.parameters = row.parameters.saturating_add(parameters);
         row.bytes = row.bytes.saturating_add(bytes);
     }
-    for weight in once(weights) {
+    for weight in without_ties(weights) {
         add_decoded(weight, &mut report.decoded_bytes);
     }
     report.schemes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.variant.cmp(&b.variant)));
@@ -236,19 +236,19 @@ fn add_totals(weights: &[Weight], report: &mut Report) {
     }
 }
 
-/// The weights that are written: of several names for the same stored numbers, one.
-fn once(weights: &[Weight]) -> impl Iterator<Item = &Weight> {
+/// The weights without those that share their stored numbers with another.
+fn without_ties(weights: &[Weight]) -> impl Iterator<Item = &Weight> {
     let kept = kept_names(weights, plain_place, |weight| weight.name(), |_, _| true);
     weights.iter().enumerate().filter(move |(index, _)| kept[*index] == *index).map(|(_, w)| w)
 }
 
-/// Where the numbers of a plain weight lie.
+/// Where a plain weight is stored.
 fn plain_place(weight: &Weight) -> Option<(&Source, &TensorInfo)> {
     let part = weight.is_plain().then(|| weight.parts().next())?;
     part.map(|(_, source, info)| (source, info))
 }
 
-/// What one weight adds to the payload of a conversion, by the rules of `--dtype`.
+/// Adds what a conversion would write for one weight, in each output type.
 fn add_decoded(weight: &Weight, decoded: &mut DecodedBytes) {
     let elements = weight.elements();
     let (is_plain, native) = (weight.is_plain(), weight.native());
@@ -267,7 +267,7 @@ fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Ma
     for (key, value, source) in model.metadata() {
         let json = match value {
             Value::Array(array) if options.full_metadata => json_list(&source.array(array)?),
-            // What cannot be read is at least summed up.
+            // An array that cannot be read is at least described.
             Value::Array(array) if is_short(array) => {
                 source.array(array).map_or_else(|_| value.to_json(), |all| json_list(&all))
             }

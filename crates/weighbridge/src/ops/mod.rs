@@ -1,4 +1,4 @@
-//! Room 5: the verbs, one file each.
+//! The verbs, one file or folder each: inspect, convert, dequantize, verify, diff.
 
 mod compared;
 mod convert;

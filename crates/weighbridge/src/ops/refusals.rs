@@ -1,7 +1,7 @@
-//! What a command that reads values refuses to touch, and how it says so.
+//! Refusing to read weights with problems, and the error that says so.
 //!
-//! A finding about a tensor speaks against the weight it is part of; one about the whole model
-//! speaks against every weight, unless it is known to leave values alone.
+//! A finding about a tensor rules out the weight it is part of. One about the whole model rules out
+//! every weight, unless it is known not to affect values.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Select, Weight};
 use crate::text::escaped;
 
-/// Findings about a model as a whole that do not put its values in doubt. What such a one says of
-/// single tensors is found at the tensors too.
+/// Findings about a whole model that do not affect its values. Tensors that are affected have
+/// findings of their own.
 const HARMLESS: &[&str] = &[
     "duplicate-key",
     "duplicate-record",
@@ -25,26 +25,26 @@ const HARMLESS: &[&str] = &[
     "unsorted",
 ];
 
-/// How many reasons are given, and how many names for each.
+/// How many reasons are listed, and how many names for each.
 const MOST: usize = 3;
 
-/// A weight that stays where it is, and why.
+/// A weight that cannot be read or written, and why.
 pub(super) struct Obstacle<'m> {
     /// Its name.
     pub(super) weight: &'m str,
-    /// The kind within its scheme, which the reason may speak of.
+    /// Its variant, which the reason may mention.
     pub(super) variant: &'m str,
-    /// The stored tensor that the reason is about, where it is not all of the weight: `its scale
+    /// The stored tensor that the reason is about, if it is only a part of the weight: `its scale
     /// a.scale`.
     pub(super) part: Option<String>,
     /// What is wrong.
     pub(super) reason: String,
-    /// Whether the caller can say what it is.
+    /// Whether naming the scheme would help.
     pub(super) is_ambiguous: bool,
 }
 
-/// An error if the model has a problem that concerns what is wanted of it: of all problems, or
-/// (where stored tensors are `only_copied`) of those that files have whatever is in them.
+/// An error if a problem affects the selected weights. If stored tensors are `only_copied`, only
+/// problems of the files themselves count.
 pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool) -> Result<()> {
     let findings: Vec<&Finding> = match only_copied {
         true => model.findings_of_files().collect(),
@@ -53,7 +53,7 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
     if findings.is_empty() {
         return Ok(());
     }
-    if let Some(general) = findings.iter().find(|finding| speaks_against_all(finding)) {
+    if let Some(general) = findings.iter().find(|finding| rules_out_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
             .remedy(Remedy::ListProblems));
@@ -77,7 +77,7 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
             is_ambiguous: finding.remedy() == Some(Remedy::StateScheme),
         }));
     }
-    // One line about the file says more than many about its tensors.
+    // One message about the file says more than many about its tensors.
     let is_general = |finding: &&&Finding| finding.tensor.is_none() && finding.kind == "truncated";
     match findings.iter().find(is_general).filter(|_| is_cut) {
         Some(cut) => Err(Error::malformed(format!("the file was cut short: {}", cut.message))
@@ -88,7 +88,7 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
     }
 }
 
-/// What is wrong with each weight that something is wrong with; an error if that is all of them.
+/// The problems by weight; an error if one rules out all weights.
 pub(super) fn problems_by_weight<'m>(
     model: &'m Model,
     weights: &'m [Weight],
@@ -97,7 +97,7 @@ pub(super) fn problems_by_weight<'m>(
     if model.findings().is_empty() {
         return Ok(problems);
     }
-    if let Some(general) = model.findings().iter().find(|finding| speaks_against_all(finding)) {
+    if let Some(general) = model.findings().iter().find(|finding| rules_out_all(finding)) {
         return Err(Error::unsupported(general.message.clone())
             .in_file(model.path())
             .remedy(Remedy::ListProblems));
@@ -113,11 +113,11 @@ pub(super) fn problems_by_weight<'m>(
     Ok(problems)
 }
 
-fn speaks_against_all(finding: &Finding) -> bool {
+fn rules_out_all(finding: &Finding) -> bool {
     finding.tensor.is_none() && !HARMLESS.contains(&finding.kind)
 }
 
-/// A stored tensor's part in a weight; no role if it goes by the weight's name.
+/// The part a stored tensor plays in a weight; no role if it has the weight's name.
 #[derive(Clone, Copy)]
 struct Stored<'m> {
     weight: &'m str,
@@ -125,7 +125,7 @@ struct Stored<'m> {
     role: Option<&'static str>,
 }
 
-/// The weights that each stored tensor counts for; none for one that was dropped.
+/// The weights that each stored tensor belongs to; none for a dropped one.
 fn weights_by_stored_name<'m>(
     model: &'m Model,
     weights: &'m [Weight],
@@ -145,7 +145,7 @@ fn weights_by_stored_name<'m>(
     all
 }
 
-/// Obstacles that differ in the weight alone.
+/// Obstacles with the same reason.
 struct Group<'a> {
     reason: &'a str,
     variants: Vec<&'a str>,
@@ -184,7 +184,7 @@ fn summary(obstacles: &[Obstacle<'_>]) -> String {
     format!("{} {weights} cannot be converted: {}{more}", names.len(), texts.join("; "))
 }
 
-/// Equal reasons together. Reasons that name the variant are equal but for that.
+/// Groups equal reasons. A variant named in the reason is ignored when comparing.
 fn groups<'a>(obstacles: &'a [Obstacle<'a>]) -> Vec<Group<'a>> {
     let (mut groups, mut known) = (Vec::<Group<'a>>::new(), HashMap::new());
     for Obstacle { weight, variant, part, reason, .. } in obstacles {

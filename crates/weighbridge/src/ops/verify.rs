@@ -1,8 +1,8 @@
 //! Recomputes every weight of a model, and compares an output with it, bit for bit.
 //!
-//! The output is checked against the plan of the conversion that it is said to come from: the same
-//! names, shapes and types, and in one pass the same bytes. Of a decoded weight, a NaN is as good
-//! as another: its sign and payload depend on the machine.
+//! The output is checked against the plan of the conversion that made it: the same names, shapes
+//! and types, and in one pass the same bytes. In decoded weights any NaN equals any other: sign and
+//! payload depend on the machine.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::pipeline::{self, Job, OutputTensor, Place, Plan, Pool, Target};
 use crate::source::Source;
 
-/// How an output compares with its source. The field names are the JSON contract.
+/// The result of verifying an output. The field names are the JSON contract.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
@@ -39,21 +39,21 @@ pub struct VerifyReport {
 #[allow(missing_docs)]
 pub struct Mismatch {
     pub name: String,
-    /// The first element that differs; none where the type or the shape does.
+    /// The first element that differs; `None` if the type or the shape does.
     pub first_index: Option<u64>,
     pub expected: String,
     pub found: String,
     pub count: u64,
 }
 
-/// Compares `output` with what converting `model` with these options gives. The name of the
-/// output in the options counts for its format only.
+/// Compares `output` with the result of converting `model` with these options. Only the format of
+/// the target in the options counts.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
     let to = options.to.as_deref().or(Some(output.format()));
     let target = Target::of(&options.target, to, None)?;
     if target.writer.format() != output.format() {
         return Err(Error::usage(format!(
-            "is a {} file, {} was to be compared",
+            "is a {} file, but the options ask for {}",
             output.format(),
             target.writer.format()
         ))
@@ -68,7 +68,7 @@ pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result
     Ok(report)
 }
 
-/// The same for what [`dequantize`](super::dequantize) gives.
+/// Compares `output` with the result of [`dequantize`](super::dequantize).
 pub fn verify_dequantized(
     output: &Model,
     model: &Model,
@@ -81,8 +81,8 @@ type Stored<'m> = (&'m Source, &'m TensorInfo);
 
 fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<VerifyReport> {
     let mut stored = stored_by_name(output);
-    // An array that stands alone has the name of its file.
-    let is_alone = output.sources().iter().any(|source| !source.names_tensors());
+    // A file with a single unnamed array: the array is called like the file.
+    let is_unnamed = output.sources().iter().any(|source| !source.names_tensors());
     let mut report = VerifyReport {
         ok: false,
         checked: 0,
@@ -94,28 +94,28 @@ fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<Veri
         bytes: 0,
     };
     let (mut before, total) = (0, plan.data_bytes());
-    let tell = options.work.teller(total);
+    let report_progress = options.work.reporter(total);
     for file in &plan.files {
         let mut checks = Vec::new();
         for job in &file.jobs {
             let start = checks.len();
             for tensor in &job.outputs {
-                let found = match is_alone {
+                let found = match is_unnamed {
                     true => stored.drain().next().map(|(_, found)| found),
                     false => stored.remove(&*tensor.name),
                 };
-                checks.push((job, tensor, report.alike(tensor, job, found)));
+                checks.push((job, tensor, report.check_header(tensor, job, found)));
             }
-            // Nothing to compare with: it need not be made.
+            // Nothing to compare with, so it need not be computed.
             if checks[start..].iter().all(|(.., found)| found.is_none()) {
                 checks.truncate(start);
             }
         }
-        let pool = options.work.pool(plan.memory.workers, &tell);
-        before += values(&checks, &Pool { done_before: before, ..pool }, &mut report)?;
+        let pool = options.work.pool(plan.memory.workers, &report_progress);
+        before += check_values(&checks, &Pool { done_before: before, ..pool }, &mut report)?;
     }
     for tie in &plan.ties {
-        match stored.contains_key(&*tie.name) || !is_noted(output, &tie.name, &tie.to) {
+        match stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
             true => report.missing.push(tie.name.clone()),
             false => report.tied += 1,
         }
@@ -134,16 +134,15 @@ fn stored_by_name(output: &Model) -> HashMap<&str, Stored<'_>> {
     all.map(|(source, info)| (&*info.name, (source, info))).collect()
 }
 
-/// Whether the output says that a name stands for another.
-fn is_noted(output: &Model, name: &str, to: &str) -> bool {
+/// Whether the output's metadata says that `name` is tied to `to`.
+fn is_tied(output: &Model, name: &str, to: &str) -> bool {
     let says = |value: &Value| value.as_str() == Some(to);
     output.sources().iter().any(|source| source.catalog().metadata.get(name).is_some_and(says))
 }
 
 impl VerifyReport {
-    /// What stands in the place of a tensor, if it has the planned type and shape; notes it
-    /// otherwise.
-    fn alike<'m>(
+    /// The tensor that was found, if it has the planned type and shape; reports it otherwise.
+    fn check_header<'m>(
         &mut self,
         tensor: &OutputTensor,
         job: &Job,
@@ -153,7 +152,7 @@ impl VerifyReport {
             self.missing.push(tensor.name.clone());
             return None;
         };
-        match unlike(tensor, job.elements(), info) {
+        match header_mismatch(tensor, job.elements(), info) {
             Some(mismatch) => {
                 self.mismatched.push(mismatch);
                 None
@@ -163,10 +162,10 @@ impl VerifyReport {
     }
 }
 
-/// What a tensor is, if it is not what was planned.
-fn unlike(tensor: &OutputTensor, elements: u64, info: &TensorInfo) -> Option<Mismatch> {
+/// The mismatch, if a tensor does not have the planned type and shape.
+fn header_mismatch(tensor: &OutputTensor, elements: u64, info: &TensorInfo) -> Option<Mismatch> {
     let described = |stored: &StoredType, shape: &[u64]| format!("{} {shape:?}", stored.name());
-    // Some formats have no scalars: one of them is an array of one.
+    // Some formats have no scalars, and store one as an array of one element.
     let same_shape = info.shape == tensor.shape || tensor.shape.is_empty() && *info.shape == [1];
     if info.stored == tensor.stored && same_shape {
         return None;
@@ -180,16 +179,15 @@ fn unlike(tensor: &OutputTensor, elements: u64, info: &TensorInfo) -> Option<Mis
     })
 }
 
-/// Compares the numbers of the tensors that are what they should be otherwise; gives the bytes of
-/// all that were made for it.
-fn values(
+/// Compares the numbers of tensors whose headers match; gives the bytes that were computed.
+fn check_values(
     checks: &[(&Job, &OutputTensor, Option<Stored<'_>>)],
     pool: &Pool<'_>,
     report: &mut VerifyReport,
 ) -> Result<u64> {
     let compared = Compared::new(checks.iter().copied());
     let mut jobs: Vec<&Job> = checks.iter().map(|(job, ..)| *job).collect();
-    // The tensors of a job stand together.
+    // The tensors of a job follow each other.
     jobs.dedup_by_key(|job| std::ptr::from_ref(*job));
     report.overflowed += pipeline::run(jobs.iter().copied(), &compared, pool)?;
     for ((_, tensor, found), difference) in checks.iter().zip(compared.differences()) {
@@ -214,7 +212,7 @@ fn mismatch(tensor: &OutputTensor, difference: Difference) -> Option<Mismatch> {
     })
 }
 
-/// A number as itself, anything else as its bytes.
+/// A number in decimal, anything else as bytes in hex.
 fn shown(dtype: Option<DType>, bytes: &[u8]) -> String {
     match dtype.and_then(|dtype| number(dtype, bytes)) {
         Some(number) => number.to_string(),

@@ -1,4 +1,4 @@
-//! How work is done: by how many threads, in how much memory, who hears of it, what stops it.
+//! How work is done: the number of threads, the memory, progress, cancelling.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use crate::pipeline::{OnTile, Pool};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is done.
+    /// Bytes done so far.
     pub done: u64,
-    /// What there is to do.
+    /// Bytes to do in all.
     pub total: u64,
 }
 
-/// Hears how far the work is; called from any thread.
+/// Called with the progress of the work, from any thread.
 pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// How work is done. The outcome is the same for any of it.
+/// How work is done. None of it changes the result.
 ///
 /// ```no_run
 /// use weighbridge::ops::{ConvertOptions, DiffOptions, Work};
@@ -41,7 +41,7 @@ impl Work {
         Self::default()
     }
 
-    /// How many threads work.
+    /// The number of threads.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);
@@ -55,15 +55,15 @@ impl Work {
         self
     }
 
-    /// Who hears how far the work is.
+    /// What is called with the progress.
     #[must_use]
     pub fn progress(mut self, progress: OnProgress) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// Stops soon after this is set, with an error of
-    /// [its own kind](crate::ErrorKind::Cancelled) and nothing half done under a final name.
+    /// A flag that stops the work soon after it is set. The error is
+    /// [`Cancelled`](crate::ErrorKind::Cancelled), and no unfinished file has its final name.
     #[must_use]
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.cancel = Some(cancel);
@@ -71,12 +71,12 @@ impl Work {
     }
 
     pub(super) fn workers(&self) -> usize {
-        let usual = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(usual, NonZeroUsize::get)
+        let default = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(default, NonZeroUsize::get)
     }
 
-    /// Tells how much of `total` bytes is done.
-    pub(super) fn teller(&self, total: u64) -> impl Fn(u64) + Sync {
+    /// Reports how much of `total` bytes is done.
+    pub(super) fn reporter(&self, total: u64) -> impl Fn(u64) + Sync {
         move |done| {
             if let Some(progress) = &self.progress {
                 progress(Progress { done, total });
@@ -84,14 +84,14 @@ impl Work {
         }
     }
 
-    /// So many threads that report to `progress`.
+    /// A pool of `workers` threads that report to `progress`.
     pub(super) fn pool<'a>(&'a self, workers: usize, progress: OnTile<'a>) -> Pool<'a> {
         let cancel = self.cancel.as_deref();
         Pool { workers, cancel, progress: Some(progress), done_before: 0 }
     }
 }
 
-/// Gives options that hold some [`Work`] the methods of it.
+/// Gives options with a field `work` the methods of [`Work`].
 macro_rules! work_options {
     ($options:ty) => {
         impl $options {

@@ -1,9 +1,8 @@
 //! How a weight is cut into tiles.
 //!
-//! Bytes that are copied and plain numbers are cut anywhere. Where a scheme can decode any stretch
-//! of elements, a tile is a stretch of one size, however long the rows are. Otherwise it is some
-//! whole rows: then the largest decides how much memory the conversion takes, and that is checked
-//! when it is planned.
+//! Copied bytes and plain numbers can be cut anywhere. If a scheme can decode any range of elements,
+//! a tile is a range of fixed size, however long the rows are. Otherwise it is some whole rows: then
+//! the longest row decides how much memory the conversion takes, which is checked when it is planned.
 
 use std::ops::Range;
 
@@ -28,8 +27,8 @@ const PART_ROWS: u64 = 32;
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Bytes of a tile whose elements lie scattered over the file: the larger it is, the longer are
-/// the stretches that it is read in.
+/// Bytes of a tile whose elements are scattered over the file: larger tiles are read in longer
+/// ranges.
 const SCATTERED_BYTES: u64 = 8 << 20;
 
 /// What a weight is cut into.
@@ -53,7 +52,7 @@ pub struct Cut {
     pub pieces: u64,
     /// How many of them a worker takes at once: a tile.
     pub step: u64,
-    /// How many of those are decoded and handed on at a time.
+    /// How many of those are decoded and written at a time.
     pub part: u64,
 }
 
@@ -114,7 +113,7 @@ impl Cut {
         Self { of, piece, pieces, step, part: step }
     }
 
-    /// Pieces of one element or byte, which are decoded as they are taken.
+    /// Pieces of one element or byte; a whole tile is decoded at once.
     fn even(of: Pieces, pieces: u64, step: u64) -> Self {
         Self { of, piece: 1, pieces, step, part: step }
     }
@@ -131,8 +130,7 @@ impl Cut {
         }
     }
 
-    /// The same for an output that takes whole tiles in their turn: what is decoded together is
-    /// handed on together.
+    /// For an output that is written front to back: whole tiles are decoded and written at once.
     pub fn undivided(self) -> Self {
         let step = (ACROSS_ELEMENTS / self.piece.max(1)).clamp(1, self.step.max(1));
         match self.part < self.step {
@@ -151,7 +149,7 @@ impl Cut {
         stretch(index, self.step, self.pieces)
     }
 
-    /// The elements of some pieces; of what is copied, bytes are their own elements.
+    /// The elements of some pieces; of copied tensors, the bytes.
     pub fn elements(&self, pieces: &Range<u64>) -> Range<u64> {
         pieces.start * self.piece..pieces.end * self.piece
     }

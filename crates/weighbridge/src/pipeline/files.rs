@@ -1,4 +1,4 @@
-//! Writing the files of a plan: one after the other, each by all workers.
+//! Writes the files of a plan: one after the other, each with all workers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Contents {
     }
 }
 
-/// What is written, and by whom.
+/// What is written, and the workers.
 pub(crate) struct Writing<'a> {
     pub(crate) model: &'a Model,
     pub(crate) plan: &'a Plan,
@@ -144,8 +144,8 @@ impl Writing<'_> {
         }
     }
 
-    /// What tells this work from any other: the files, what their tensors are made from and how,
-    /// and the state of the sources.
+    /// Identifies this work, for resuming: the files, how their tensors are made, and the state of
+    /// the sources.
     fn stamp(&self) -> String {
         let files: Vec<_> = self.plan.files.iter().map(stamp_of_file).collect();
         let sources: Vec<_> = self
@@ -173,7 +173,7 @@ fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {
     file.layout.fixed.iter().for_each(|fixed| header.update(&fixed.bytes));
     let mut tensors = crc32fast::Hasher::new();
     for job in &file.jobs {
-        // The same header may stand for other numbers: another reading of what is stored.
+        // The same header may hold other numbers, if the source is read by another scheme.
         let (scheme, variant) = job.scheme();
         for output in &job.outputs {
             let texts = [&*output.name, job.source_name(), scheme, variant, output.stored.name()];
@@ -221,6 +221,6 @@ type Closing<'scope> = std::thread::ScopedJoinHandle<'scope, Result<()>>;
 
 /// Waits until a file is finished.
 fn closed(closing: Option<Closing<'_>>) -> Result<()> {
-    let panicked = |_| Error::usage("a thread that was to finish a file has panicked");
+    let panicked = |_| Error::usage("a thread panicked while finishing a file");
     closing.map_or(Ok(()), |closing| closing.join().map_err(panicked)?)
 }

@@ -1,11 +1,11 @@
-//! A weight on its way through an encoder, and the pass over it that may come first.
+//! The first pass that an encoder may need over a weight before it encodes.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::schemes::WeightEncoder;
 
-/// An encoder at work, and how much of the first pass is left.
+/// An encoder and the state of its first pass.
 pub(super) struct FirstPass {
     pub(super) encoder: Box<dyn WeightEncoder>,
     state: Mutex<State>,
@@ -39,20 +39,20 @@ impl FirstPass {
         }
     }
 
-    /// Waits until everything was seen. Workers take the tiles of the pass first, so those that
-    /// are left are being seen by others.
+    /// Waits until every tile was seen. Workers take the tiles of the pass first, so the missing
+    /// ones are in work by others.
     pub(super) fn wait(&self) -> Result<()> {
         let mut state = self.state();
         while state.left > 0 {
             if state.given_up {
-                return Err(Error::usage("another tile could not be read"));
+                return Err(Error::usage("stopped because another tile could not be read"));
             }
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         Ok(())
     }
 
-    /// Lets nobody wait any longer.
+    /// Wakes all that wait, with an error.
     pub(super) fn give_up(&self) {
         self.state().given_up = true;
         self.moved.notify_all();

@@ -1,4 +1,4 @@
-//! One weight on its way into the output.
+//! A job: one weight, and the output tensors it becomes.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub enum Origin {
     Stored(Model, TensorId),
 }
 
-/// The scheme of a stored tensor that nobody looks into.
+/// What reports call the scheme of a stored tensor that is copied undecoded.
 const STORED: &str = "stored";
 
 /// A tensor of the output.
@@ -53,14 +53,14 @@ pub struct OutputTensor {
     pub bytes: u64,
     /// Where its first byte goes in the file.
     pub offset: u64,
-    /// Which elements make which bytes; of what is copied, bytes are their own elements.
+    /// Which elements make which bytes; of copied tensors, each byte is an element.
     pub groups: Groups,
-    /// Which of the encoder's tensors it is; of anything else there is only one.
+    /// Which of the encoder's tensors it is; without an encoder there is only one.
     pub index: usize,
 }
 
 impl OutputTensor {
-    /// What whoever lays out a file has to know.
+    /// What the layout of a file needs to know.
     pub fn planned(&self) -> Planned<'_> {
         let Self { name, stored, shape, bytes, .. } = self;
         Planned { name, stored, shape, bytes: *bytes }
@@ -72,7 +72,7 @@ impl OutputTensor {
     }
 }
 
-/// One weight on its way into the output.
+/// A weight, and the output tensors it becomes.
 #[derive(Clone)]
 pub struct Job {
     /// Where it comes from.
@@ -126,7 +126,7 @@ impl Job {
         }
     }
 
-    /// Whether the scheme that it is stored in is gone from the output.
+    /// Whether the output no longer uses the scheme that it is stored in.
     pub fn leaves_its_scheme(&self) -> bool {
         matches!(self.action, Action::Decode | Action::Encode(_))
     }
@@ -155,7 +155,7 @@ impl Job {
         self.outputs.iter().map(of).map(|range| range.end - range.start).sum()
     }
 
-    /// The weight; an error for a tensor that is not looked into.
+    /// The weight; an error for a stored tensor that is copied undecoded.
     pub fn weight(&self) -> Result<&Weight> {
         match &self.origin {
             Origin::Weight(weight) => Ok(weight),
@@ -165,7 +165,7 @@ impl Job {
         }
     }
 
-    /// The stored tensor of one that is not made of several.
+    /// The only stored tensor of a plain weight.
     pub fn only_part(&self) -> Result<(&Source, &TensorInfo)> {
         match &self.origin {
             Origin::Stored(model, id) => Ok(model.stored(*id)),

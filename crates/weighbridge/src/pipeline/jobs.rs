@@ -49,7 +49,7 @@ fn encoder_of(job: &Job) -> Option<FirstPass> {
     }
 }
 
-/// What the pool does, tile by tile.
+/// The work of the pool, done tile by tile.
 enum Item<'a> {
     /// Shows a weight to its encoder, before it is written.
     See(&'a Job, &'a FirstPass),

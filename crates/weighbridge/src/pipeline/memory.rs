@@ -1,7 +1,7 @@
-//! How much memory the work takes, and how it is made to fit.
+//! How much memory the work takes, and how it is kept within a limit.
 //!
-//! A worker holds one tile at a time: the stored bytes it is made from, and the numbers. Tiles of
-//! the most expensive tensor count, since every worker may be at one.
+//! A worker holds one tile at a time: its stored bytes, and the numbers. The largest tile counts,
+//! since every worker may have one at the same time.
 
 use std::ops::Range;
 
@@ -34,17 +34,17 @@ fn of_job(job: &Job) -> Result<u64> {
     }
 }
 
-/// How many workers work, and what they need together.
+/// The number of workers, and the memory they need together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// How many threads work.
+    /// The number of threads.
     pub workers: usize,
     /// Bytes of all their tiles.
     pub bytes: u64,
 }
 
-/// What all workers together may take. The tile that takes the most decides how many may work,
-/// since each of them may be at such a one.
+/// The memory that all workers may take together. The largest tile decides how many may work, since
+/// each may have one at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryBudget {
     workers: usize,
@@ -53,13 +53,13 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// So many workers, and at most so many bytes for all of them.
+    /// A number of workers, and the most bytes for all of them.
     #[must_use]
     pub fn new(workers: usize, most: Option<u64>) -> Self {
         Self { workers: workers.max(1), most: most.unwrap_or(u64::MAX), largest: 0 }
     }
 
-    /// What a tile may take if all are to work.
+    /// The most bytes of a tile if all workers are to work.
     fn share(&self) -> u64 {
         self.most / self.workers as u64
     }
@@ -74,7 +74,7 @@ impl MemoryBudget {
         Ok(())
     }
 
-    /// How many work, and what they need.
+    /// The number of workers, and the memory they need.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let fit = usize::try_from(self.most / self.largest.max(1)).unwrap_or(usize::MAX);
@@ -83,11 +83,11 @@ impl MemoryBudget {
     }
 }
 
-/// Cuts smaller tiles, or lets fewer work, until all fits into `most` bytes.
+/// Makes tiles smaller, or workers fewer, until all fits into `most` bytes.
 pub fn fit(jobs: &mut [Job], workers: usize, most: Option<u64>) -> Result<Memory> {
     let mut budget = MemoryBudget::new(workers, most);
     for job in jobs.iter_mut() {
-        // Rather smaller tiles for all than one worker alone.
+        // Smaller tiles for all workers are better than fewer workers.
         while of_job(job)? > budget.share() && halve(job) {}
         while of_job(job)? > budget.most && halve_further(job) {}
         budget.make_room(job.source_name(), of_job(job)?)?;
@@ -111,7 +111,7 @@ fn halve_further(job: &mut Job) -> bool {
 
 fn too_much(needed: u64, most: u64) -> Error {
     Error::limit(format!(
-        "the smallest piece of it takes {needed} bytes of memory, {most} are allowed"
+        "its smallest tile takes {needed} bytes of memory, but only {most} are allowed"
     ))
     .remedy(Remedy::RaiseLimit("max_memory"))
     .remedy(Remedy::Exclude)

@@ -1,9 +1,9 @@
-//! What of the files' metadata goes along.
+//! Which metadata of the source is written.
 //!
-//! Entries of files of the same format are kept as they are. Those of other formats go under their
-//! format's name (`gguf.general.name`), as text where the new format holds nothing else. Long
-//! arrays of other formats are left out, and named. So is what only said how weights that are now
-//! decoded were stored.
+//! Entries of files of the same format are kept as they are. Those of other formats get the format's
+//! name as a prefix (`gguf.general.name`), as text if the new format holds only text. Long arrays of
+//! other formats are left out and reported. Entries that only describe how decoded weights were
+//! stored are dropped.
 
 use crate::catalog::{ArrayRef, Value};
 use crate::containers::writing::{Entries, Holds, MetadataValue, Writer};
@@ -14,33 +14,33 @@ use crate::source::Source;
 /// Arrays up to this length are kept.
 const SHORT_ARRAY: u64 = 64;
 
-/// Entries for the new file, and the keys that found no place there.
+/// Entries for the new file, and the keys that it cannot hold.
 pub struct Kept {
     /// Keys and values.
     pub entries: Entries,
-    /// Keys of what was left out.
+    /// Keys that were left out.
     pub left_out: Vec<String>,
 }
 
-/// The metadata that a file made from this model gets, without the keys that are `done` with.
-pub fn kept_metadata(model: &Model, writer: &dyn Writer, done: &[&str]) -> Result<Kept> {
+/// The metadata that a file made from this model gets, without the `obsolete` keys.
+pub fn kept_metadata(model: &Model, writer: &dyn Writer, obsolete: &[&str]) -> Result<Kept> {
     let mut kept = Kept { entries: Vec::new(), left_out: Vec::new() };
     for (key, value, source) in model.metadata() {
         let format = source.format();
         let own = format == writer.format();
-        let is_past = done.contains(&key) || source.is_own_key(key) && !own;
-        if is_past || *value == Value::Null {
+        let is_obsolete = obsolete.contains(&key) || source.is_own_key(key) && !own;
+        if is_obsolete || *value == Value::Null {
             continue;
         }
         let key = if own { key.to_owned() } else { format!("{format}.{key}") };
-        let held = match (writer.holds(), own) {
+        let value_kept = match (writer.holds(), own) {
             (Holds::Nothing, _) => None,
             (Holds::Values, true) => Some(as_it_is(value, source)?),
             (Holds::Values, false) if is_single(value) => Some(MetadataValue::Value(value.clone())),
             _ => text(value, source)?.map(|text| MetadataValue::Value(Value::text(text))),
         };
-        match held {
-            Some(held) => kept.entries.push((key, held)),
+        match value_kept {
+            Some(value) => kept.entries.push((key, value)),
             None => kept.left_out.push(key),
         }
     }
@@ -62,7 +62,7 @@ fn as_it_is(value: &Value, source: &Source) -> Result<MetadataValue> {
     }
 }
 
-/// A value as text; nothing for what is too long.
+/// A value as text; `None` if it is too long.
 fn text(value: &Value, source: &Source) -> Result<Option<String>> {
     Ok(Some(match value {
         Value::Text(text) => text.to_string(),

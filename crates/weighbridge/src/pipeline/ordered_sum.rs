@@ -1,11 +1,11 @@
-//! A sum whose terms arrive in any order and are added in their own.
+//! A sum whose terms arrive in any order and are added in order of their index.
 //!
 //! Floating-point sums depend on the order of their terms. Adding what tiles give in the order of
 //! the tiles makes the digits the same for any number of workers.
 
 use std::collections::BTreeMap;
 
-/// A sum, and the terms that wait for one before them.
+/// A sum, and the terms that wait for an earlier one.
 #[derive(Debug)]
 pub struct OrderedSum<T> {
     sum: T,

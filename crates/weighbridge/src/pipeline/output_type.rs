@@ -4,11 +4,11 @@
 //! |---|---|---|---|
 //! | `auto` | its native type if that has 16 bits, else BF16 | as stored | as stored |
 //! | a type | that type | that type | as stored |
-//! | a type, for what is decoded | that type | as stored | as stored |
+//! | a type, for decoded weights only | that type | as stored | as stored |
 //! | `keep` | copied as the tensors it is stored in | as stored | as stored |
 //!
-//! A type for single weights (`--cast`) goes before all of this, except that what is no floating
-//! point stays as it is.
+//! A type for single weights (`--cast`) overrides all of this, except that integers stay as they
+//! are.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct Cast {
     pub dtype: DType,
 }
 
-/// The types that are asked for, and of what.
+/// The types that are asked for, and the weights they apply to.
 #[derive(Clone, Copy)]
 pub struct Types<'a> {
     /// The types.

@@ -27,7 +27,7 @@ pub struct PlanOptions<'a> {
     pub writer: &'static dyn Writer,
     /// The types of the numbers.
     pub types: Types<'a>,
-    /// The encoder of a weight; of one without, numbers stay numbers.
+    /// The encoder of a weight; without one, a weight is written as plain numbers.
     pub encode: &'a dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
@@ -39,7 +39,7 @@ pub struct PlanOptions<'a> {
     pub stem: String,
     /// Whether the output can only be written front to back.
     pub streamed: bool,
-    /// How many may work at once.
+    /// The most workers at once.
     pub workers: usize,
     /// The most memory that they may take together.
     pub max_memory: Option<u64>,
@@ -51,7 +51,7 @@ pub struct PlannedFile {
     pub name: String,
     /// What its tensors are made from, in the order of the source.
     pub jobs: Vec<Job>,
-    /// What stands around them.
+    /// The bytes around them.
     pub layout: Layout,
 }
 
@@ -61,9 +61,9 @@ pub struct Plan {
     pub files: Vec<PlannedFile>,
     /// The index of several files: its name and its text.
     pub index: Option<(String, String)>,
-    /// Names that are not written, because another name stands for the same numbers.
+    /// Names that are not written, because another name shares their numbers.
     pub ties: Vec<Tie>,
-    /// How many work at it, and what they need.
+    /// The number of workers, and the memory they need.
     pub memory: Memory,
 }
 
@@ -90,7 +90,7 @@ pub struct Obstacle {
     pub name: String,
     /// The kind within its scheme.
     pub variant: String,
-    /// What stands against it.
+    /// Why it cannot be written.
     pub reason: String,
 }
 
@@ -218,7 +218,7 @@ fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
     })
 }
 
-/// What is to be done with a tensor, without its place; or why nothing can be.
+/// The job of a tensor, without its offset; or why it cannot be written.
 fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<Job, String> {
     let mut job = match origin {
         Origin::Stored(model, id) => stored_job(model, *id, name)?,

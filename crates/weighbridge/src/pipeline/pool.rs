@@ -32,28 +32,28 @@ pub trait Tiled: Sync {
     /// Does a tile, and gives the number of bytes that progress counts for it.
     fn tile(&self, buffers: &mut Self::Buffers, tile: u64) -> Result<u64>;
 
-    /// Called when the work ends early: nothing may wait any longer for another tile.
+    /// Called when the work ends early: whatever waits for another tile must stop waiting.
     fn give_up(&self) {}
 }
 
-/// Hears how many bytes are done, after every tile and on any thread.
+/// Called with the bytes done after every tile, on any thread.
 pub type OnTile<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// How many threads work, what stops them, and who hears of it.
+/// The number of threads, what cancels them, and what is told the progress.
 #[derive(Clone, Copy)]
 pub struct Pool<'a> {
-    /// How many threads work, at least one.
+    /// The number of threads, at least one.
     pub workers: usize,
-    /// Set from elsewhere, it ends the work soon, with an error.
+    /// A flag that cancels the work soon after it is set.
     pub cancel: Option<&'a AtomicBool>,
-    /// Hears how far the work is.
+    /// Called with the progress.
     pub progress: Option<OnTile<'a>>,
-    /// Where progress starts: bytes that were done before.
+    /// Bytes that were done before: where progress starts.
     pub done_before: u64,
 }
 
 impl Pool<'_> {
-    /// Does every tile of every item. The first error ends the work; being cancelled is one.
+    /// Does every tile of every item. The first error ends the work; cancelling counts as one.
     pub fn run<T: Tiled>(&self, items: &[T]) -> Result<()> {
         let (sequential, parallel) =
             items.iter().partition::<Vec<&T>, _>(|item| item.is_sequential());
@@ -108,7 +108,7 @@ impl<'a, T: Tiled> Queue<'a, T> {
     }
 }
 
-/// What all workers see.
+/// What all workers share.
 struct Shared<'a> {
     pool: Pool<'a>,
     done: AtomicU64,

@@ -19,14 +19,14 @@ impl Spread {
             Self::OneFile => u64::MAX,
             Self::Shards(most) => most,
         };
-        let (mut files, mut start, mut held) = (Vec::new(), 0, 0u64);
+        let (mut files, mut start, mut filled) = (Vec::new(), 0, 0u64);
         for (index, &bytes) in bytes.iter().enumerate() {
-            let next = held.saturating_add(bytes);
+            let next = filled.saturating_add(bytes);
             if index > start && next > most && self != Self::OneFile {
                 files.push(start..index);
-                (start, held) = (index, bytes);
+                (start, filled) = (index, bytes);
             } else {
-                held = next;
+                filled = next;
             }
         }
         files.push(start..bytes.len());

@@ -1,4 +1,4 @@
-//! Where finished tiles go: to their places in a file, or one behind the other into a stream.
+//! Where finished tiles go: to their offsets in a file, or one after the other into a stream.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use crate::containers::writing::Fixed;
 use crate::error::{Error, Result};
 use crate::output::OutputFile;
 
-/// Which tile that is.
+/// The position of a tile.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile {
     /// Its turn in the order of the output, from 0.
@@ -26,7 +26,7 @@ pub trait Sink: Sync {
     /// Takes a tile.
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()>;
 
-    /// Lets nobody wait any longer for a turn that will not come.
+    /// Wakes all that wait for a turn that will not come.
     fn give_up(&self) {}
 }
 
@@ -39,31 +39,31 @@ impl Sink for AtPlace<'_> {
     }
 }
 
-/// A file that takes bytes from front to back: tiles go out in their turn. One that comes early is put aside, so that its worker need
-/// not wait; only when too much lies there does it.
+/// A file that is written from front to back: tiles are written in turn. A tile that comes early is
+/// kept in memory so that its worker need not wait, unless too much is kept already.
 pub struct InTurn<'a> {
     queue: Mutex<Queue>,
     moved: Condvar,
-    /// Only ever taken by whoever made the queue busy.
+    /// Only used by the worker that marked the queue busy.
     end: Mutex<End<'a>>,
     checksums: Option<&'a Checksums>,
 }
 
-/// Who is next.
+/// Whose turn it is, and the tiles that came early.
 #[derive(Default)]
 struct Queue {
     turn: u64,
-    /// Somebody is writing.
+    /// A worker is writing.
     is_busy: bool,
     /// Tiles that came early, by their turns: where they go, and what they are.
     early: BTreeMap<u64, (u64, Vec<u8>)>,
     early_bytes: usize,
-    /// Buffers that nobody uses just now.
+    /// Buffers that are free.
     spare: Vec<Vec<u8>>,
     given_up: bool,
 }
 
-/// Bytes that may lie aside.
+/// The most bytes of early tiles that are kept.
 const MOST_EARLY: usize = 4 << 20;
 
 /// Where the file ends so far.
@@ -71,7 +71,7 @@ struct End<'a> {
     file: &'a dyn OutputFile,
     /// Bytes written so far.
     at: u64,
-    /// What stands around the tensors and has not been written yet.
+    /// The bytes around the tensors that have not been written yet.
     fixed: &'a [Fixed],
 }
 
@@ -128,7 +128,7 @@ impl<'a> InTurn<'a> {
 }
 
 impl Queue {
-    /// Puts a tile aside.
+    /// Keeps a tile that came early.
     fn keep(&mut self, tile: &Tile, bytes: &[u8]) {
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
@@ -139,7 +139,7 @@ impl Queue {
 }
 
 impl End<'_> {
-    /// Writes what lies before a place.
+    /// Writes the fixed bytes and padding before an offset.
     fn go_to(&mut self, to: u64, checksums: Option<&Checksums>) -> Result<()> {
         while let Some((next, rest)) = self.fixed.split_first().filter(|(next, _)| next.at < to) {
             self.pad(next.at)?;
@@ -172,7 +172,7 @@ impl Sink for InTurn<'_> {
         let mut queue = self.queue();
         loop {
             if queue.given_up {
-                return Err(Error::usage("another tile could not be written"));
+                return Err(Error::usage("stopped because another tile could not be written"));
             }
             if queue.turn == tile.turn && !queue.is_busy {
                 queue.is_busy = true;

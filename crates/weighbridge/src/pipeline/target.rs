@@ -1,5 +1,5 @@
-//! What an output is, told by its name: a stream, a file, or a directory; in which format; and
-//! what stands against it.
+//! The target of a conversion: a stream, a file or a directory, its format, and whether it may be
+//! written.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::output::refuse_existing;
 use crate::sys::is_same_file;
 
-/// What can be written.
+/// A hint that lists the names an output can have.
 fn writes() -> String {
     let endings: Vec<_> = WRITERS.iter().map(|writer| format!(".{}", writer.format())).collect();
     let (last, others) = endings.split_last().map_or(("", &[][..]), |(last, all)| (&**last, all));
@@ -127,12 +127,12 @@ impl Target {
         let inputs = || model.sources().iter().map(|source| source.input().name());
         match &self.place {
             Place::File(path) if inputs().any(|input| is_same_file(input, path)) => {
-                own(path, "is a file of the model itself, and never written over")
+                own(path, "is a file of the model itself, and never overwritten")
             }
             Place::Folder(path) => {
                 let holds = |folder: &Path| is_same_file(folder, path);
                 match inputs().any(|input| input.ancestors().skip(1).any(holds)) {
-                    true => own(path, "holds the model itself, and is never written over"),
+                    true => own(path, "holds the model itself, and is never overwritten"),
                     false => Ok(()),
                 }
             }
@@ -158,8 +158,8 @@ fn stem_of(path: &Path) -> Option<String> {
     Some(base.map_or(stem, |(base, _)| base).to_owned())
 }
 
-/// A directory that is to be replaced must look like what is written here: somebody's other files
-/// are not thrown away for a typing error.
+/// A directory that is to be replaced must hold weights: a typing error must not delete other
+/// files.
 fn refuse_foreign(path: &Path) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
     let names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -167,7 +167,7 @@ fn refuse_foreign(path: &Path) -> Result<()> {
     let is_weights = |path| extension(path).is_some_and(|extension| writer(&extension).is_some());
     match names.is_empty() || names.iter().any(is_weights) {
         true => Ok(()),
-        false => Err(Error::usage("is a directory without weights in it, and not replaced")
+        false => Err(Error::usage("is a directory without weights in it, and never replaced")
             .in_file(path)
             .hint("choose another name, or remove it yourself")),
     }
@@ -180,7 +180,7 @@ fn refuse_cache(path: &Path) -> Result<()> {
     let is_cache = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with("models--");
     match real.iter().any(is_cache) {
         false => Ok(()),
-        true => Err(Error::usage("lies in a cache of Hugging Face, where nothing is written")
+        true => Err(Error::usage("is in a Hugging Face cache, where nothing is written")
             .in_file(path)
             .hint("choose another place for the output")),
     }

@@ -1,4 +1,4 @@
-//! Names that stand for the same stored numbers.
+//! Names that share the same stored numbers.
 //!
 //! A checkpoint of torch may hold one storage under several names (an embedding and the head tied
 //! to it). A safetensors file must not: as its own library does it, the first name in order is
@@ -11,16 +11,16 @@ use crate::catalog::{Run, TensorInfo};
 use crate::dtype::StoredType;
 use crate::source::Source;
 
-/// A name that is not written, and the one that is.
+/// A name that is not written, and the name that is written instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tie {
     /// The name.
     pub name: String,
-    /// The name that stands for it.
+    /// The name that is written.
     pub to: String,
 }
 
-/// Takes out all but one of the names of the same numbers.
+/// Removes all but one of the names that share the same numbers.
 pub fn take_ties(jobs: &mut Vec<Job>) -> Vec<Tie> {
     let kept = kept_names(jobs, copied_place, name, |a, b| stored(a) == stored(b));
     let mut ties = Vec::new();
@@ -67,8 +67,8 @@ fn is_one_behind_the_other<'m>(places: impl Iterator<Item = (&'m Source, &'m Ten
     true
 }
 
-/// For each thing, which one stands for it: itself, or the first by name of those that have the
-/// same bytes of the same file.
+/// For each item, the index of the one that is kept: itself, or the first by name of those that have
+/// the same bytes of the same file.
 pub fn kept_names<'m, T>(
     things: &'m [T],
     place: impl Fn(&'m T) -> Option<(&'m Source, &'m TensorInfo)>,

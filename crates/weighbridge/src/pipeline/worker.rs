@@ -1,4 +1,4 @@
-//! What a worker does with a tile: fetch it, decode it, hand it on.
+//! What a worker does with a tile: fetch it, decode it, pass it to the sink.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::source::Slab;
 /// Takes the bytes of a finished tile.
 type HandOn<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
 
-/// What a worker keeps from one tile to the next.
+/// A worker's buffers, kept from one tile to the next.
 #[derive(Default)]
 pub struct Buffers {
     scratch: Scratch,
@@ -55,7 +55,7 @@ impl Buffers {
             (_, Some(DType::F32)) => self.convert::<f32>(job, pieces, hand_on),
             (_, Some(DType::BF16)) => self.convert::<bf16>(job, pieces, hand_on),
             (_, Some(DType::F16)) => self.convert::<f16>(job, pieces, hand_on),
-            _ => Err(Error::unsupported("nothing can be decoded to its type")
+            _ => Err(Error::unsupported("weights cannot be decoded to this type")
                 .in_tensor(job.source_name())),
         }
     }
@@ -190,7 +190,7 @@ impl Buffers {
         if T::DTYPE == DType::F32 || !any_infinite(tile) {
             return Ok(0);
         }
-        // Rare enough to decode once more: what was it before it was rounded?
+        // Rare enough to decode again, to see which values were finite before rounding.
         self.f32.resize(tile.len(), 0.0);
         job.cut.decode(job.weight()?, pieces.clone(), &mut self.f32, &mut self.scratch)?;
         let is_finite = |&index: &usize| self.f32[index].is_finite();
@@ -203,7 +203,7 @@ fn placed(turn: &Tile, output: &OutputTensor, at: u64) -> Tile {
     Tile { at, offset: output.offset + at, ..*turn }
 }
 
-/// Looks at all of them, without a branch for each.
+/// Whether any number is infinite, without a branch for each.
 fn any_infinite<T: Number>(tile: &[T]) -> bool {
     tile.iter().fold(false, |any, value| any | value.is_infinite())
 }
@@ -212,7 +212,7 @@ fn infinities<T: Number>(tile: &[T]) -> impl Iterator<Item = usize> {
     tile.iter().enumerate().filter(|(_, value)| value.is_infinite()).map(|(index, _)| index)
 }
 
-/// A number that knows its bytes on disk.
+/// A number type that can be written.
 trait Number: Element + bytemuck::Pod {
     /// Where a worker keeps a tile of them.
     fn kept(buffers: &mut Buffers) -> &mut Vec<Self>;

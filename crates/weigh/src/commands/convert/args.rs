@@ -1,4 +1,4 @@
-//! What can be typed to have a model written.
+//! The arguments for writing a model.
 
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub(crate) struct Convert {
     pub(crate) output_args: OutputArgs,
 }
 
-// What an output is made with, and checked with. No doc comment: clap would take it for the help
+// The flags that `convert` and `verify` share. No doc comment: clap would take it for the help
 // of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct OutputArgs {
@@ -60,8 +60,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast)]
     cast: Vec<(Regex, DType)>,
 
-    /// Rename weights: what matches becomes TO, in which $1 is the first group; may be repeated,
-    /// one is applied after the other
+    /// Rename weights: what matches becomes TO, where $1 is the first group; may be repeated, rules
+    /// are applied one after the other
     #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
     rename: Vec<(Regex, String)>,
 
@@ -157,7 +157,7 @@ fn parse_cast(text: &str) -> Result<(Regex, DType), String> {
 /// `key=type:value`.
 fn parse_entry(text: &str) -> Result<(String, Value), String> {
     let (key, rest) = text.split_once('=').ok_or("there is no '='")?;
-    let (kind, value) = rest.split_once(':').ok_or("there is no ':' behind the type")?;
+    let (kind, value) = rest.split_once(':').ok_or("there is no ':' after the type")?;
     if key.is_empty() {
         return Err("the key is empty".to_owned());
     }

@@ -19,14 +19,14 @@ mod render;
 pub(crate) use args::{Convert, OutputArgs};
 pub(super) use render::plan_line;
 
-/// What is to be done, and how its outcome is checked.
+/// A verb that writes: how it is planned, and how its output is verified.
 #[derive(Clone, Copy)]
 pub(super) struct Verb {
     pub(super) plan: fn(&Model, &ConvertOptions) -> Result<Conversion, Error>,
     pub(super) verify: fn(&Model, &Model, &ConvertOptions) -> Result<VerifyReport, Error>,
 }
 
-/// What was done, and what a second look at it gave. The field names are the JSON contract.
+/// What was written, and the result of verifying it. The field names are the JSON contract.
 #[derive(Serialize)]
 struct Done {
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
 fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
     if args.verify && is_stream(args) {
         return Err(Error::usage("what goes to standard output cannot be read again to verify it")
-            .hint("write a file, or use `weigh verify` where it ends up"));
+            .hint("write to a file, or run `weigh verify` on the result"));
     }
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
     let opener = args.output_args.open.options(FileAccess::Read);
@@ -77,11 +77,11 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         false => progress::bar(&conversion),
     };
     if let Some(bar) = &bar {
-        conversion = conversion.progress(progress::heard_by(bar));
+        conversion = conversion.progress(progress::shown_on(bar));
     }
     let verified = conversion.run().and_then(|written| {
         let verified = match args.verify {
-            true => Some(again(args, verb, &model, &options)?),
+            true => Some(verify_output(args, verb, &model, &options)?),
             false => None,
         };
         Ok(Done { written, verified })
@@ -93,7 +93,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
 }
 
 /// Reads what was written, and compares it with what it was made from.
-fn again(
+fn verify_output(
     args: &Convert,
     verb: Verb,
     model: &Model,
@@ -112,17 +112,18 @@ fn is_closed_pipe(error: &Error) -> bool {
     source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The library knows the model's files by their names; one redirected to us has none.
+/// An error if the output is the file that standard input reads: it has no name, so the library
+/// cannot tell.
 fn refuse_own_input(output: &Path) -> Result<(), Error> {
     match stdin::is_file(output) {
         false => Ok(()),
-        true => Err(Error::usage("is what standard input reads, and never written over")
+        true => Err(Error::usage("is the file that standard input reads, and never overwritten")
             .in_file(output)
             .hint("choose another name for the output")),
     }
 }
 
-/// The output is there even if nobody could be told.
+/// The output exists even if the report could not be printed.
 fn after_show(args: &Convert, shown: io::Result<()>, outcome: Outcome) -> Outcome {
     match shown {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !args.dry_run => {

@@ -1,4 +1,4 @@
-//! What a conversion did, or would do.
+//! The report on a conversion, or on its plan.
 
 use std::io::{self, Write};
 
@@ -31,10 +31,10 @@ pub(super) fn write(
     dropped(out, page, &report.dropped)
 }
 
-/// What is about to be done, in a line.
+/// The plan in one line.
 pub(in crate::commands) fn plan_line(report: &ConvertReport) -> String {
     format!(
-        "{} to read, {} to write, {}, {} of memory beside the headers",
+        "{} to read, {} to write, {}, {} of memory besides headers",
         bytes(report.read_bytes),
         bytes(report.write_bytes),
         plural(report.threads, "thread"),
@@ -61,7 +61,7 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
         }
         None => {
             let (threads, memory) = (plural(report.threads, "thread"), bytes(report.tile_memory));
-            facts.push(("would take", format!("{threads}, {memory} of memory beside the headers")));
+            facts.push(("would take", format!("{threads}, {memory} of memory besides headers")));
         }
     }
     for tied in report.tied.iter().take(page.shown(report.tied.len())) {

@@ -1,4 +1,4 @@
-//! What can be typed to have two models compared.
+//! The arguments for comparing two models.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ pub(crate) struct Diff {
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
-    /// What it is compared with, in any format
+    /// The model to compare it with, in any format
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 
-    /// How far values are looked at
+    /// Which values are compared
     #[arg(long, value_enum, default_value_t = Look::Differing, value_name = "WHICH")]
     values: Look,
 
@@ -43,16 +43,16 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "N", conflicts_with = "verbose")]
     pub(crate) limit: Option<usize>,
 
-    /// Names of A and what they are in B: lines `a = b`, or a JSON object
+    /// A file that pairs names of A with names of B: lines `a = b`, or a JSON object
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
 
-    /// Rename weights of A: what matches becomes TO, in which $1 is the first group; may be
-    /// repeated, one is applied after the other
+    /// Rename weights of A: what matches becomes TO, where $1 is the first group; may be repeated,
+    /// rules are applied one after the other
     #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
     rename: Vec<(Regex, String)>,
 
-    /// Compare matrices whose name matches with those of B transposed; may be repeated
+    /// Transpose matrices of B whose name, in A or B, matches; may be repeated
     #[arg(long, value_name = "RE")]
     transpose: Vec<Regex>,
 
@@ -71,11 +71,11 @@ pub(crate) struct Diff {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Look {
-    /// Not at all: names, shapes, types and metadata only
+    /// None: names, shapes, types and metadata only
     None,
-    /// Where they can differ: equal bytes are not decoded if everything else is equal too
+    /// Those that can differ: equal bytes are not decoded if everything else is equal too
     Differing,
-    /// Everywhere, with the figures of each weight
+    /// All, with the figures of each weight
     All,
 }
 
@@ -143,7 +143,7 @@ fn parse_map(text: &str) -> Result<Vec<(String, String)>, String> {
         Some((a, b)) if !a.trim().is_empty() && !b.trim().is_empty() => {
             Ok((a.trim().to_owned(), b.trim().to_owned()))
         }
-        _ => Err(format!("line {number} is not like `name = name`")),
+        _ => Err(format!("line {number} does not look like `name = name`")),
     };
     lines.map(pair).collect()
 }
@@ -157,7 +157,10 @@ mod tests {
         let wanted = vec![("a.b".to_owned(), "c".to_owned()), ("d".to_owned(), "e f".to_owned())];
         assert_eq!(parse_map("# names\n\na.b = c\n d=e f \n"), Ok(wanted.clone()));
         assert_eq!(parse_map("{\"a.b\": \"c\", \"d\": \"e f\"}"), Ok(wanted));
-        assert_eq!(parse_map("a = b\nc\n"), Err("line 2 is not like `name = name`".to_owned()));
+        assert_eq!(
+            parse_map("a = b\nc\n"),
+            Err("line 2 does not look like `name = name`".to_owned())
+        );
         assert_eq!(parse_map("{\"a\": 1}"), Err("the name for a is 1, not a string".to_owned()));
         assert!(parse_map("{\"a\"").unwrap_err().starts_with("is not a JSON object"));
     }

@@ -1,4 +1,4 @@
-//! What it cost to store a model otherwise: bits and noise of each kind of weight.
+//! The cost of storing weights in another way: bits and noise by kind of weight.
 
 use std::io::{self, Write};
 

@@ -29,7 +29,7 @@ pub(super) fn run(args: &Diff) -> Outcome {
     }
 }
 
-/// What could not be compared may be anything: that is worse than a difference.
+/// A weight that could not be compared is worse than a difference: it may be anything.
 fn outcome(report: &DiffReport) -> Outcome {
     match (report.summary.undecoded, report.ok) {
         (1.., _) => Outcome::Failed,
@@ -43,8 +43,7 @@ fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
     for path in [&args.a, &args.b] {
         if path.as_os_str() == "-" {
             return Err(Error::usage(
-                "a comparison reads both sides where it needs them, which \
-                                     standard input cannot do",
+                "a comparison reads both models out of order, which standard input does not allow",
             )
             .hint("write it to a file first"));
         }
@@ -56,7 +55,7 @@ fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
     let bytes = |model: &Model| model.sources().iter().map(Source::file_bytes).sum::<u64>();
     let bar = if args.report.quiet { None } else { progress::bar_of(bytes(&a) + bytes(&b)) };
     if let Some(bar) = &bar {
-        options = options.progress(progress::heard_by(bar));
+        options = options.progress(progress::shown_on(bar));
     }
     let report = ops::diff(&a, &b, &options);
     if let Some(bar) = bar {

@@ -1,4 +1,4 @@
-//! How two models compare: what differs, the worst first, and what that amounts to.
+//! The report on a comparison: what differs, the worst first, and figures of the whole model.
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::render::Page;
 use crate::render::table::{Side, Table};
 use crate::render::units::{grouped, plural};
 
-/// Lines of a list, unless another number is asked for.
+/// Lines of a list, unless --limit says otherwise.
 const LINES: usize = 20;
 
 /// Lines of a list of weights that are summed up already.
@@ -89,7 +89,7 @@ fn weights(
     }
     // The table has said how many more there are, if it has all of them.
     if said.len() < count {
-        lines.rest(out, said.len(), " with something to say")?;
+        lines.rest(out, said.len(), " with a message")?;
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ fn order(sort: Option<Metric>, a: &DiffTensor, b: &DiffTensor) -> Ordering {
         Status::WithinPrecision => 4,
         _ => 5,
     };
-    // What is finite on one side only is farther off than any number tells.
+    // A value that is finite on one side only is worse than any difference.
     let unlike = |tensor: &DiffTensor| tensor.unlike.unwrap_or(0);
     let figure = |metric: Metric, tensor: &DiffTensor| match metric.of(tensor) {
         Some(value) if metric.is_likeness() => -value,
@@ -199,7 +199,7 @@ fn bits(tensor: &DiffTensor) -> String {
     if a == b { a } else { format!("{a}, {b}") }
 }
 
-/// With as many nines as there are: rounding up to 1 would say too much.
+/// Never rounds up to 1: that would say that nothing differs.
 fn cosine(value: f64) -> String {
     let rounded = format!("{value:.6}");
     match rounded.as_str() {
@@ -293,11 +293,12 @@ fn explained(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Res
     lines.rest(out, report.explained.len(), " of that kind")
 }
 
-/// Numbers that are none, or infinite: where both sides have them, nothing else tells.
+/// Counts of NaN and infinite numbers, which other figures do not show.
 fn not_finite(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Result<()> {
     let counts = |tensor: &DiffTensor| [tensor.nan_a, tensor.nan_b, tensor.inf_a, tensor.inf_b];
-    let odd = |tensor: &&DiffTensor| counts(tensor).iter().any(|count| count.unwrap_or(0) > 0);
-    let all: Vec<&DiffTensor> = report.tensors.iter().filter(odd).collect();
+    let has_non_finite =
+        |tensor: &&DiffTensor| counts(tensor).iter().any(|count| count.unwrap_or(0) > 0);
+    let all: Vec<&DiffTensor> = report.tensors.iter().filter(has_non_finite).collect();
     for tensor in all.iter().take(lines.limit) {
         let [nan_a, nan_b, inf_a, inf_b] = counts(tensor).map(|count| grouped(count.unwrap_or(0)));
         let name = escaped(&tensor.name_a);
@@ -309,7 +310,7 @@ fn not_finite(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Re
     lines.rest(out, all.len(), " with numbers that are not finite")
 }
 
-/// What was done to see both sides alike, and to how many weights.
+/// The transforms that made both sides comparable, and the number of weights of each.
 fn transforms(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     let mut all: Vec<(&str, u64)> = Vec::new();
     for transform in report.tensors.iter().filter_map(|tensor| tensor.transform.as_deref()) {
@@ -324,7 +325,7 @@ fn transforms(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     Ok(())
 }
 
-/// The whole model in a few numbers.
+/// The figures of the whole model.
 fn figures(out: &mut dyn Write, summary: &DiffSummary) -> io::Result<()> {
     if summary.compared == summary.identical {
         return Ok(());
@@ -361,7 +362,7 @@ fn metadata(out: &mut dyn Write, lines: &Lines, found: &DiffMetadata) -> io::Res
     lines.rest(out, found.changed.len(), " changed")
 }
 
-/// Enough to tell values apart at a glance.
+/// A value, shortened.
 fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

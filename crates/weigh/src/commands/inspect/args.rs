@@ -1,4 +1,4 @@
-//! What can be typed to have models inspected.
+//! The arguments for inspecting models.
 
 use std::path::PathBuf;
 

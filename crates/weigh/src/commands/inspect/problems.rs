@@ -1,6 +1,6 @@
 //! What is wrong with a model, kind by kind.
 //!
-//! Many tensors may suffer from the same thing; it is said once, with their names below it.
+//! Problems that many tensors share are shown once, with the names below.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::render::{ALARM, LABEL, MOST, Page};
 /// Names shown of each group where a kind has several.
 const FEW: usize = 3;
 
-/// Findings that say the same: kind, message, the tensors it is said of.
+/// Findings with the same kind and message, and the tensors they are about.
 struct Group<'a> {
     kind: &'static str,
     message: &'a str,

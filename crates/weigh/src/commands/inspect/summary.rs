@@ -10,7 +10,7 @@ use crate::render::lists::{dropped, labelled, more, remarks};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, count_exactly, grouped, plural};
 
-/// A model's name for itself may be a novel.
+/// The most characters of a model's name, which may be any text.
 const MOST_NAME: usize = 60;
 
 pub(super) fn write(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {

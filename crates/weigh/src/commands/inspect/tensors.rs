@@ -33,7 +33,7 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, tensors: &[TensorReport]) 
     }
 }
 
-/// A name that would not be seen, or not seen whole, is quoted.
+/// Quotes a name that is empty or has spaces at its ends.
 fn name(name: &str) -> String {
     match name.is_empty() || name.trim() != name {
         true => format!("\"{}\"", escaped(name)),

@@ -1,4 +1,4 @@
-//! What can be typed to have an output checked.
+//! The arguments for verifying an output.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::commands::convert::OutputArgs;
 #[derive(ClapArgs)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Verify {
-    /// What was written: a file or a directory
+    /// The output to check: a file or a directory
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
 
@@ -18,7 +18,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "MODEL")]
     pub(crate) against: PathBuf,
 
-    /// It was made by `dequantize`: a type that was asked for is for what was decoded
+    /// OUT was made by `dequantize`: --dtype applies to decoded weights only
     #[arg(long)]
     pub(crate) dequantized: bool,
 

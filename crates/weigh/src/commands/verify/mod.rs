@@ -30,14 +30,14 @@ pub(super) fn run(args: &Verify) -> Outcome {
 fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
     let opener = args.output_args.open.options(FileAccess::Read);
     let model = opener.open(&args.against)?;
-    // What answers a question about the model is no question of the output.
+    // `--scheme` and the like are for the model, not for the output.
     let output = weighbridge::OpenOptions::new().access(FileAccess::Read).open(&args.output)?;
     stop.begin();
     let mut options = args.output_args.options(&args.output).cancel(stop.asked.clone());
     let bytes = output.sources().iter().map(weighbridge::Source::file_bytes).sum();
     let bar = if args.output_args.report.quiet { None } else { progress::bar_of(bytes) };
     if let Some(bar) = &bar {
-        options = options.progress(progress::heard_by(bar));
+        options = options.progress(progress::shown_on(bar));
     }
     let report = match args.dequantized {
         true => ops::verify_dequantized(&output, &model, &options),

@@ -1,4 +1,4 @@
-//! Whether an output is what it should be.
+//! The report on verifying an output.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub(in crate::commands) fn write(
     let checked = plural(report.checked, "tensor");
     let bytes = bytes_exactly(report.bytes);
     match report.ok {
-        true => writeln!(out, "verified: {checked}, {bytes}, are what the source gives")?,
+        true => writeln!(out, "verified: {checked}, {bytes}, match the source")?,
         false => writeln!(out, "{ALARM}different{ALARM:#}: of {checked}, {bytes}, compared")?,
     }
     if report.tied > 0 {
@@ -41,7 +41,7 @@ pub(in crate::commands) fn write(
     }
     more(out, page, report.mismatched.len(), "different")?;
     list(out, page, &report.missing, "missing")?;
-    list(out, page, &report.extra, "not of the source")
+    list(out, page, &report.extra, "not in the source")
 }
 
 fn list(out: &mut dyn Write, page: &Page, names: &[String], what: &str) -> io::Result<()> {

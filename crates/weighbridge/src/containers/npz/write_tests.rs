@@ -33,7 +33,7 @@ fn what_numpy_has_no_name_for_is_refused() {
         let stored = StoredType::Element(dtype);
         Npz.refuses(&Planned { name: "a", stored: &stored, shape: &[2], bytes: 2 })
     };
-    assert!(refused(DType::BF16).unwrap().contains("as f32 or f16"));
+    assert!(refused(DType::BF16).unwrap().contains("to f32 or f16"));
     assert!(refused(DType::F8_E4M3).unwrap().contains("F8_E4M3"));
     assert!(refused(DType::C32).unwrap().contains("C32"));
     assert_eq!(refused(DType::F16), None);

@@ -1,4 +1,4 @@
-//! Compares the stored bytes of two weights, as far as the first that differs.
+//! Compares the stored bytes of two weights, up to the first difference.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,10 +11,10 @@ use crate::pipeline::Tiled;
 use crate::schemes;
 use crate::source::{Access, Slab, Source};
 
-/// Bytes of each side that are compared at once: both stay in the second cache.
+/// Bytes of each side that are compared at once: both fit in the second-level cache.
 const TILE: u64 = 256 << 10;
 
-/// The same of a tensor whose elements lie scattered: each tile may have to read all of it.
+/// Bytes compared at once of a tensor with scattered elements: each tile may read all of it.
 const SCATTERED: u64 = 16 << 20;
 
 type Stored<'m> = (&'m Source, &'m TensorInfo);
@@ -23,33 +23,35 @@ type Stored<'m> = (&'m Source, &'m TensorInfo);
 pub(super) struct Bytes<'m> {
     parts: Vec<(Stored<'m>, Stored<'m>)>,
     differ: AtomicBool,
-    /// The type of elements that stand alone: of those, which are not finite is counted.
+    /// The element type of plain weights: their non-finite numbers are counted.
     element: Option<DType>,
     nan: AtomicU64,
     infinite: AtomicU64,
 }
 
 impl<'m> Bytes<'m> {
-    /// Of two weights whose bytes, if they are the same, are the same numbers; otherwise nothing.
-    pub(super) fn of(a: &'m Weight, b: &'m Weight, same_words: bool) -> Option<Self> {
-        // Of other schemes, configs and metadata may say how the bytes are read.
-        let speaks_for_itself = schemes::is_named_by_type(a.scheme());
-        let is_alike = a.scheme() == b.scheme()
+    /// A comparison of two weights for which equal bytes mean equal numbers; otherwise `None`.
+    pub(super) fn of(a: &'m Weight, b: &'m Weight, same_description: bool) -> Option<Self> {
+        // For other schemes, configs and metadata may decide what the bytes mean.
+        let is_self_describing = schemes::is_named_by_type(a.scheme());
+        let is_same_kind = a.scheme() == b.scheme()
             && a.variant() == b.variant()
             && a.shape() == b.shape()
             && a.native() == b.native()
-            && (speaks_for_itself || same_words);
+            && (is_self_describing || same_description);
         let parts: Vec<_> = a.parts().zip(b.parts()).collect();
-        let all = is_alike && parts.len() == a.parts().count() && parts.len() == b.parts().count();
+        let all =
+            is_same_kind && parts.len() == a.parts().count() && parts.len() == b.parts().count();
         let alike =
             |((role_a, _, a), (role_b, _, b)): &((_, _, &TensorInfo), (_, _, &TensorInfo))| {
                 role_a == role_b && a.stored == b.stored && a.shape == b.shape && a.bytes == b.bytes
             };
         let is_readable =
             |(_, source, info): &(&str, &Source, &TensorInfo)| source.check_readable(info).is_ok();
-        let can = parts.iter().all(|two| alike(two) && is_readable(&two.0) && is_readable(&two.1));
+        let is_comparable =
+            parts.iter().all(|two| alike(two) && is_readable(&two.0) && is_readable(&two.1));
         let stored = |((_, a, in_a), (_, b, in_b))| ((a, in_a), (b, in_b));
-        (all && can).then(|| Self {
+        (all && is_comparable).then(|| Self {
             parts: parts.into_iter().map(stored).collect(),
             differ: AtomicBool::new(false),
             element: a.native().filter(|_| a.is_plain()),
@@ -67,7 +69,7 @@ impl<'m> Bytes<'m> {
         }
     }
 
-    /// How many are not finite, where bytes alone tell.
+    /// How many numbers are not finite, if bytes alone tell.
     pub(super) fn non_finite(&self) -> Option<NonFinite> {
         self.element.and_then(|dtype| compare::count_non_finite(dtype, &[]))?;
         let (nan, infinite) =
@@ -75,7 +77,7 @@ impl<'m> Bytes<'m> {
         Some(NonFinite { nan, infinite })
     }
 
-    /// Whether all bytes are the same, once all tiles were looked at.
+    /// Whether all bytes are the same, once all tiles are done.
     pub(super) fn are_same(&self) -> bool {
         !self.differ.load(Ordering::Relaxed)
     }
@@ -89,8 +91,8 @@ fn tiles_of((a, b): &(Stored<'_>, Stored<'_>)) -> u64 {
     a.1.bytes.div_ceil(step(*a).max(step(*b)))
 }
 
-/// Whether everything that says how bytes are read, beside themselves, is the same.
-pub(super) fn same_words(a: &Model, b: &Model) -> bool {
+/// Whether configs and metadata, which may decide what bytes mean, are the same.
+pub(super) fn same_description(a: &Model, b: &Model) -> bool {
     let configs = |model: &Model| -> Vec<_> {
         let mut all: Vec<_> = model
             .configs()
@@ -136,7 +138,7 @@ impl Tiled for Bytes<'_> {
             let slab = Slab::whole(0, start, step.min(info_a.bytes - start));
             let a = source_a.fetch(info_a, &slab, buffer_a);
             let b = source_b.fetch(info_b, &slab, buffer_b);
-            // What cannot be read is looked at again, and reported, where it is decoded.
+            // An error in reading is reported when the weight is decoded.
             let same = a.ok().zip(b.ok()).filter(|(a, b)| a.bytes() == b.bytes());
             match same {
                 Some((a, _)) => self.count(a.bytes()),

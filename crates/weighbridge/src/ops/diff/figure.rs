@@ -1,7 +1,8 @@
-//! The numbers two weights are compared in.
+//! The number types that weights are compared in.
 //!
-//! Almost all are decoded to f32. Doubles and long integers do not fit there: they, and what they
-//! are compared with, become a sum of two doubles, in which every 64-bit integer is exact.
+//! Almost all weights are decoded to f32. For doubles and 64-bit integers that is too narrow: they,
+//! and what they are compared with, become a sum of two doubles, which holds every 64-bit integer
+//! exactly.
 
 use std::ops::Range;
 
@@ -15,19 +16,19 @@ use crate::schemes::Element;
 use crate::simd::{self, Sides};
 use crate::source::Slab;
 
-/// What decoding takes, kept from one tile to the next.
+/// The buffers of decoding, kept from one tile to the next.
 #[derive(Default)]
 pub(super) struct Kept {
     scratch: Scratch,
-    ahead: Readahead,
+    readahead: Readahead,
     staging: Vec<u8>,
     singles: Vec<f32>,
 }
 
 impl Kept {
-    /// Forgets what is held: it may be of another weight.
+    /// Forgets what was read ahead: it may belong to another weight.
     pub(super) fn clear(&mut self) {
-        self.ahead.forget();
+        self.readahead.forget();
     }
 }
 
@@ -36,7 +37,7 @@ impl Kept {
 pub(super) enum Stretch {
     /// Any elements.
     Elements(Range<u64>),
-    /// The same, to be followed by those up to another one.
+    /// Any elements, with those up to another one read ahead.
     Readahead(Range<u64>, u64),
     /// Whole rows of the outermost dimension.
     Rows(Range<u64>),
@@ -60,13 +61,13 @@ pub(super) trait Figure: Copy + Default {
     /// Decodes a stretch into `out`, which holds exactly it.
     fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()>;
 
-    /// With something added.
+    /// With a number added.
     fn plus(self, more: f32) -> Self;
 
-    /// The same, of a number that half precision has room for, rounded to that.
+    /// With something added in half precision, which holds the number.
     fn plus_in_half(self, more: f32) -> Self;
 
-    /// Turns a matrix.
+    /// Transposes a matrix.
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]);
 }
 
@@ -74,12 +75,12 @@ fn decode<T: Element>(
     weight: &Weight,
     from: Stretch,
     out: &mut [T],
-    (scratch, ahead): (&mut Scratch, &mut Readahead),
+    (scratch, readahead): (&mut Scratch, &mut Readahead),
 ) -> Result<()> {
     match from {
         Stretch::Elements(elements) => weight.decode_elements_with(elements, out, scratch),
         Stretch::Readahead(elements, until) => {
-            weight.decode_elements_buffered(elements, until, out, ahead)
+            weight.decode_elements_buffered(elements, until, out, readahead)
         }
         Stretch::Rows(rows) => weight.decode_rows_with(rows, out, scratch),
     }
@@ -94,7 +95,7 @@ macro_rules! figure {
                 out: &mut [Self],
                 kept: &mut Kept,
             ) -> Result<()> {
-                decode(weight, from, out, (&mut kept.scratch, &mut kept.ahead))
+                decode(weight, from, out, (&mut kept.scratch, &mut kept.readahead))
             }
             fn plus(self, more: f32) -> Self {
                 $plus(self, more)
@@ -124,8 +125,8 @@ impl Figure for Wide {
         });
         let Some((source, info, dtype)) = part else {
             kept.singles.resize(out.len(), 0.0);
-            let Kept { scratch, ahead, singles, .. } = kept;
-            decode(weight, from, singles, (scratch, ahead))?;
+            let Kept { scratch, readahead, singles, .. } = kept;
+            decode(weight, from, singles, (scratch, readahead))?;
             for (out, &value) in out.iter_mut().zip(&kept.singles) {
                 *out = f64::from(value).into();
             }
@@ -135,7 +136,8 @@ impl Figure for Wide {
         let width = u64::from(dtype.bits() / 8);
         let slab = Slab::whole(0, elements.start * width, (elements.end - elements.start) * width);
         let bytes = source.fetch(info, &slab, &mut kept.staging)?.bytes();
-        read(dtype, bytes, out).ok_or_else(|| Error::unsupported(format!("{dtype} is not read so")))
+        read(dtype, bytes, out)
+            .ok_or_else(|| Error::unsupported(format!("{dtype} cannot be read as two doubles")))
     }
 
     fn plus(self, more: f32) -> Self {

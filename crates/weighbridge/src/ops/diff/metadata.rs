@@ -1,4 +1,4 @@
-//! What files and configs say beside the weights, on both sides.
+//! Compares the metadata and configs of both sides.
 //!
 //! Keys of a config are those of its outermost object, behind the name of its file:
 //! `config.json: hidden_size`.
@@ -14,13 +14,13 @@ use crate::source::Source;
 
 /// An entry of one side.
 enum Entry<'m> {
-    /// Of a file, with the file.
+    /// Metadata of a file, and the file.
     Stored(&'m Value, &'m Source),
-    /// Of a config.
+    /// A key of a config.
     Config(&'m Json),
 }
 
-/// What is on one side only, and what both have otherwise.
+/// Entries on one side only, and entries that differ.
 pub(super) fn compare(a: &Model, b: &Model) -> DiffMetadata {
     let (in_a, in_b) = (entries(a), entries(b));
     let mut found = DiffMetadata::default();
@@ -62,7 +62,7 @@ impl Entry<'_> {
             (Self::Stored(Value::Array(a), in_a), Self::Stored(Value::Array(b), in_b)) => {
                 same_arrays((a, in_a), (b, in_b))
             }
-            // One format may leave in its file what another has read.
+            // One format may leave an array in the file that another has read.
             (Self::Stored(a, in_a), Self::Stored(b, in_b)) => read(a, in_a) == read(b, in_b),
             (Self::Config(a), Self::Config(b)) => a == b,
             _ => false,
@@ -83,12 +83,12 @@ fn same_arrays((a, in_a): (&ArrayRef, &Source), (b, in_b): (&ArrayRef, &Source))
     }
     match (in_a.raw_array(a), in_b.raw_array(b)) {
         (Ok(Some(a)), Ok(Some(b))) => a == b,
-        // What cannot be read is not known to be the same.
+        // An array that cannot be read counts as different.
         _ => in_a.array(a).is_ok_and(|a| in_b.array(b).is_ok_and(|b| a == b)),
     }
 }
 
-/// A value with its elements, where they were left in the file.
+/// A value, with the elements of an array that was left in the file.
 fn read(value: &Value, source: &Source) -> Json {
     match value {
         Value::Array(array) => match source.array(array) {

@@ -1,9 +1,9 @@
 //! Compares two models: names, shapes and types, metadata, then values.
 //!
-//! Cheapest first. Pairs are found by name ([`names`](crate::names)); what differs in shape, or
-//! cannot be decoded, is settled without reading any of it. Pairs that are stored alike are
-//! compared as bytes. All others are decoded on both sides, tile by tile and side by side, over
-//! all workers; nothing but a tile of each side is held by a worker.
+//! Cheapest first. Pairs are found by name ([`names`](crate::names)); those that differ in shape, or
+//! cannot be decoded, are settled without reading them. Pairs that are stored the same way are
+//! compared as bytes. All others are decoded on both sides, tile by tile, by all workers; a worker
+//! holds one tile of each side.
 
 use std::collections::HashMap;
 
@@ -72,7 +72,7 @@ struct Comparison<'m> {
 }
 
 impl<'m> Comparison<'m> {
-    /// Everything that headers tell.
+    /// Pairs the weights, and settles what headers can settle.
     fn of(a: &'m Model, b: &'m Model, options: &'m DiffOptions) -> Result<Self> {
         let weights = [a.weights().collect::<Vec<_>>(), b.weights().collect()];
         let mut pairing = names::pair(&side(a, &weights[0]), &side(b, &weights[1]), &options.rules);
@@ -103,7 +103,7 @@ impl<'m> Comparison<'m> {
         })
     }
 
-    /// Stored bytes of all pairs, which is what progress counts to.
+    /// Stored bytes of all pairs: the total that progress counts to.
     fn total(&self) -> u64 {
         let of = |pair: &Pair| {
             let [a, b] = [&self.weights[0][pair.a], &self.weights[1][pair.b]];
@@ -112,27 +112,30 @@ impl<'m> Comparison<'m> {
         self.pairing.pairs.iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Finds the pairs whose stored bytes are the same, and how many bytes they have.
+    /// Finds the pairs whose stored bytes are the same; gives the number of those bytes.
     fn compare_bytes(&mut self) -> Result<u64> {
-        let same_words = bytes::same_words(self.models[0], self.models[1]);
+        let same_description = bytes::same_description(self.models[0], self.models[1]);
         let mut jobs = Vec::new();
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
-            let is_open =
+            let is_undecided =
                 matches!(self.tensors[index].status, Status::Uncompared | Status::Undecoded);
             let is_whole = [(&pair.view_a, a), (&pair.view_b, b)]
                 .iter()
                 .all(|(view, weight)| **view == View::whole(weight.shape()));
-            if let Some(job) = Bytes::of(a, b, same_words).filter(|_| is_open && is_whole) {
+            if let Some(job) =
+                Bytes::of(a, b, same_description).filter(|_| is_undecided && is_whole)
+            {
                 jobs.push(job);
-                places.push(index);
+                indices.push(index);
             }
         }
-        let (work, tell) = (&self.options.work, self.options.work.teller(self.total()));
-        work.pool(work.workers(), &tell).run(&jobs)?;
+        let (work, report_progress) =
+            (&self.options.work, self.options.work.reporter(self.total()));
+        work.pool(work.workers(), &report_progress).run(&jobs)?;
         let mut done = 0;
-        for (job, index) in jobs.iter().zip(places) {
+        for (job, index) in jobs.iter().zip(indices) {
             if job.are_same() {
                 let pair = &self.pairing.pairs[index];
                 done += 2 * self.weights[0][pair.a].stored_bytes();
@@ -144,10 +147,10 @@ impl<'m> Comparison<'m> {
         Ok(done)
     }
 
-    /// Decodes and compares everything else; what is the same to the byte too, if it is needed.
+    /// Decodes and compares all other pairs, and those with the same bytes if their figures are needed.
     fn compare_values(&mut self, done: u64) -> Result<()> {
         let mut jobs = Vec::new();
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         let is_same = |index: &usize| self.same_bytes.binary_search(index).is_ok();
         let all = self.options.wants_all()
             || (0..self.tensors.len())
@@ -174,21 +177,21 @@ impl<'m> Comparison<'m> {
                 _ => continue,
             };
             let fitting = job.and_then(|job| {
-                budget.make_room(a.name(), job.held_bytes()?)?;
+                budget.make_room(a.name(), job.needed_bytes()?)?;
                 Ok(job)
             });
             match fitting {
                 Ok(job) => {
                     jobs.push(job);
-                    places.push(index);
+                    indices.push(index);
                 }
                 Err(error) => failed.push((index, error)),
             }
         }
-        let tell = work.teller(self.total());
+        let report_progress = work.reporter(self.total());
         let workers = budget.memory().workers;
-        Pool { done_before: done, ..work.pool(workers, &tell) }.run(&jobs)?;
-        let outcomes = places.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
+        Pool { done_before: done, ..work.pool(workers, &report_progress) }.run(&jobs)?;
+        let outcomes = indices.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
         let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));
         let outcomes: Vec<_> = outcomes.chain(failures).collect();
         for (index, outcome) in outcomes {
@@ -200,9 +203,11 @@ impl<'m> Comparison<'m> {
 
     /// Says what kind of change it is, for weights of which nothing is said yet.
     fn describe_changes(&mut self) -> Result<()> {
-        let is_open =
-            |tensor: &DiffTensor| tensor.status == Status::Changed && tensor.change.is_none();
-        let changed = self.outside.iter().filter(|(index, _)| is_open(&self.tensors[*index]));
+        let is_told = |tensor: &DiffTensor| {
+            let known = tensor.change.as_deref();
+            tensor.status == Status::Changed && known.is_none_or(|said| said == order::SAME_FIGURES)
+        };
+        let changed = self.outside.iter().filter(|(index, _)| is_told(&self.tensors[*index]));
         let mut said = Vec::new();
         for (index, outside) in changed.take(DESCRIBED) {
             let pair = &self.pairing.pairs[*index];
@@ -211,39 +216,37 @@ impl<'m> Comparison<'m> {
                 [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
             said.push((*index, change::describe([&sides[0], &sides[1]], outside)?));
         }
-        for (index, change) in said {
+        for (index, change) in said.into_iter().filter(|(_, change)| change.is_some()) {
             self.tensors[index].change = change;
-        }
-        let unsaid = self.tensors.iter_mut().filter(|tensor| tensor.change.is_none());
-        for tensor in unsaid.filter(|tensor| order::may_be_another(tensor)) {
-            tensor.change = Some(order::SAME_FIGURES.to_owned());
         }
         Ok(())
     }
 
-    /// Says of weights that differ whether they hold the same numbers in another order.
+    /// Checks whether weights that differ hold the same numbers in another order.
     fn look_for_other_orders(&mut self, workers: usize) -> Result<()> {
         let mut jobs = Vec::new();
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
-            if !order::may_be_another(&self.tensors[index]) {
+            let tensor = &mut self.tensors[index];
+            if !order::may_be_reordered(tensor) {
                 continue;
             }
-            for (other, words) in order::others(pair) {
+            tensor.change = Some(order::SAME_FIGURES.to_owned());
+            for (other, words) in order::other_orders(pair) {
                 let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
                 let seen = [SideView::new(a, other.view_a), SideView::new(b, other.view_b)];
                 let [a, b] = seen;
                 if let Ok(job) = values::Values::new(a, b) {
                     jobs.push(job);
-                    places.push((index, words));
+                    indices.push((index, words));
                 }
             }
         }
         self.options.work.pool(workers, &|_| {}).run(&jobs)?;
-        for ((index, words), job) in places.into_iter().zip(jobs) {
+        for ((index, words), job) in indices.into_iter().zip(jobs) {
             if let Ok(outcome) = job.outcome() {
                 let tensor = &mut self.tensors[index];
-                tensor.change = likeness(tensor, &outcome, words).or(tensor.change.take());
+                tensor.change = order_message(tensor, &outcome, words).or(tensor.change.take());
             }
         }
         Ok(())
@@ -253,7 +256,7 @@ impl<'m> Comparison<'m> {
         let tensor = &mut self.tensors[index];
         match (tensor.status, outcome) {
             (Status::Shape, Ok(outcome)) => {
-                tensor.message = likeness(tensor, &outcome, order::TRANSPOSED);
+                tensor.message = order_message(tensor, &outcome, order::TRANSPOSED);
             }
             (Status::Shape, Err(_)) => {}
             (_, Ok(outcome)) => {
@@ -306,7 +309,7 @@ impl<'m> Comparison<'m> {
     }
 }
 
-/// A model as the names know it.
+/// A model as the pairing of names takes it.
 fn side<'m>(model: &'m Model, weights: &'m [Weight]) -> Side<'m> {
     let named = |weight: &'m Weight| Named { name: weight.name(), shape: weight.shape() };
     Side {
@@ -316,7 +319,7 @@ fn side<'m>(model: &'m Model, weights: &'m [Weight]) -> Side<'m> {
     }
 }
 
-/// What can be said of a pair without its numbers.
+/// Sets the status of a pair if no numbers are needed for it.
 fn settle(
     tensor: &mut DiffTensor,
     pair: &Pair,
@@ -337,13 +340,13 @@ fn settle(
     }
 }
 
-/// GGUF has no scalars: one of them is an array of one.
+/// Whether shapes are the same. GGUF has no scalars, and stores one as an array of one element.
 fn same_shape(a: &[u64], b: &[u64]) -> bool {
     let is_one = |shape: &[u64]| shape.is_empty() || shape == [1];
     a == b || is_one(a) && is_one(b)
 }
 
-/// Whether two matrices would have the same shape if one were turned.
+/// Whether two matrices would have the same shape if one were transposed.
 fn is_transposed(pair: &Pair) -> bool {
     let is_whole = |view: &View| *view == View::whole(&view.shape);
     match (&pair.view_a.shape[..], &pair.view_b.shape[..]) {
@@ -354,8 +357,8 @@ fn is_transposed(pair: &Pair) -> bool {
     }
 }
 
-/// What to say of a comparison that nobody asked for, if it finds the sides alike.
-fn likeness(tensor: &DiffTensor, outcome: &Outcome, words: &str) -> Option<String> {
+/// The message on another order of the values, if they are the same in it.
+fn order_message(tensor: &DiffTensor, outcome: &Outcome, words: &str) -> Option<String> {
     let mut other = DiffTensor { elements: outcome.stats.elements, ..scratch(tensor) };
     other.set_figures(outcome, &[]);
     let how = match other.status {
@@ -367,7 +370,7 @@ fn likeness(tensor: &DiffTensor, outcome: &Outcome, words: &str) -> Option<Strin
     Some(format!("the values {how} {words}"))
 }
 
-/// A pair like another, without what was found about it.
+/// A copy of a pair without texts and shapes, to try figures on.
 fn scratch(like: &DiffTensor) -> DiffTensor {
     DiffTensor {
         name_a: String::new(),

@@ -1,4 +1,4 @@
-//! What is compared, and how.
+//! The options of a comparison.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::names::Rules;
 use crate::ops::Work;
 use crate::ops::work::work_options;
 
-/// How far values are looked at.
+/// Which values are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Values {
-    /// Not at all: names, shapes, types and metadata only.
+    /// None: names, shapes, types and metadata only.
     None,
-    /// As far as they can differ: weights whose stored bytes are the same are not decoded, unless
-    /// another weight differs (then the figures of the whole model need them).
+    /// Those that can differ: weights with the same stored bytes are not decoded, unless another
+    /// weight differs (then the figures of the whole model need them).
     #[default]
     Differing,
-    /// All of them, with the figures of each.
+    /// All, with the figures of each weight.
     All,
 }
 
@@ -45,7 +45,7 @@ pub struct DiffOptions {
 work_options!(DiffOptions);
 
 impl DiffOptions {
-    /// How far values are looked at.
+    /// Which values are compared.
     #[must_use]
     pub fn values(mut self, values: Values) -> Self {
         self.values = values;
@@ -59,14 +59,14 @@ impl DiffOptions {
         self
     }
 
-    /// What the names of A are in B; several are applied one after the other.
+    /// Renames weights of A to match B; several rules are applied one after the other.
     #[must_use]
     pub fn rename(mut self, rename: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.rules.renames.push(Arc::new(rename));
         self
     }
 
-    /// A name of A and the name it has in B.
+    /// Pairs a name of A with a name of B.
     #[must_use]
     pub fn map(mut self, a: impl Into<String>, b: impl Into<String>) -> Self {
         self.rules.map.push((a.into(), b.into()));
@@ -80,7 +80,7 @@ impl DiffOptions {
         self
     }
 
-    /// Which values count as a difference, instead of the usual rule.
+    /// Which values count as a difference, instead of the default rule.
     #[must_use]
     pub fn fail_over(mut self, rule: FailOver) -> Self {
         self.fail_over = Some(rule);

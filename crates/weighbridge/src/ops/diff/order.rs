@@ -1,29 +1,29 @@
 //! Whether two weights that differ hold the same numbers in another order.
 //!
-//! A converter that permutes rows, or leaves that out, keeps mean and deviation as they are. That
-//! is cheap to see, and rare by chance; only then are other orders tried.
+//! A converter that permutes rows, or forgets to, leaves mean and deviation unchanged. That is cheap
+//! to check and rare by chance; only then are other orders tried.
 
 use super::report::{DiffTensor, Status};
 use crate::names::{Pair, Rows, View};
 
-/// How far mean and deviation may be apart, in deviations.
+/// How much mean and deviation may differ, in units of the deviation.
 const NEAR: f64 = 1e-6;
 
-/// From this cosine on, it is the numbers that differ and not their order.
+/// From this cosine on, the numbers differ and not their order.
 const ALIKE: f64 = 0.99;
 
-/// Said where no order that was tried fits.
+/// The message if no order that was tried fits.
 pub(super) const SAME_FIGURES: &str =
     "mean and deviation are the same on both sides: the order of the values may differ";
 
-/// Said where it does when one side is turned.
+/// The end of the message if the transposed order fits.
 pub(super) const TRANSPOSED: &str = "when B is transposed";
 
-/// Said where it does without a permutation of heads.
+/// The end of the message if the order without a permutation of heads fits.
 const UNPERMUTED: &str = "without the permutation of heads that a converter makes";
 
 /// Whether the figures of a pair look like those of the same numbers in another order.
-pub(super) fn may_be_another(tensor: &DiffTensor) -> bool {
+pub(super) fn may_be_reordered(tensor: &DiffTensor) -> bool {
     let near = |a: Option<f64>, b: Option<f64>, unit: f64| {
         a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= NEAR * unit)
     };
@@ -36,16 +36,16 @@ pub(super) fn may_be_another(tensor: &DiffTensor) -> bool {
         && near(tensor.std_a, tensor.std_b, deviation)
 }
 
-/// The same pair in other orders, with words for them.
-pub(super) fn others(pair: &Pair) -> Vec<(Pair, &'static str)> {
+/// The pair in other orders, each with the end of its message.
+pub(super) fn other_orders(pair: &Pair) -> Vec<(Pair, &'static str)> {
     let mut all = Vec::new();
-    let straight = |view: &View| match view.rows {
+    let without_heads = |view: &View| match view.rows {
         Rows::Heads { start, .. } => View { rows: Rows::From(start), ..view.clone() },
         Rows::From(_) => view.clone(),
     };
     let unpermuted = Pair {
-        view_a: straight(&pair.view_a),
-        view_b: straight(&pair.view_b),
+        view_a: without_heads(&pair.view_a),
+        view_b: without_heads(&pair.view_b),
         transform: None,
         ..*pair
     };
@@ -55,8 +55,8 @@ pub(super) fn others(pair: &Pair) -> Vec<(Pair, &'static str)> {
     let is_square = matches!(pair.view_a.shape[..], [a, b] if a == b);
     if is_square && pair.view_b == View::whole(&pair.view_b.shape) {
         let view_b = View { transposed: true, ..pair.view_b.clone() };
-        let turned = Pair { view_a: pair.view_a.clone(), view_b, transform: None, ..*pair };
-        all.push((turned, TRANSPOSED));
+        let transposed = Pair { view_a: pair.view_a.clone(), view_b, transform: None, ..*pair };
+        all.push((transposed, TRANSPOSED));
     }
     all
 }

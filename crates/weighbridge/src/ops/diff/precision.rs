@@ -1,18 +1,19 @@
-//! What two weights are compared in, and which roundings may lie between them.
+//! The precision in which two weights are compared, and the roundings that may explain their
+//! differences.
 
 use crate::compare::Wide;
 use crate::dtype::DType;
 use crate::model::Weight;
 
-/// A way in which one side may be the other, rounded.
+/// A rounding that may turn one side into the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rounding {
     /// The type that one side is stored in, and the other may have been rounded to.
     pub(super) to: DType,
     /// The other side: 0 for A, 1 for B.
     pub(super) from: usize,
-    /// Whether the other side has a way of its own to that type, with roundings in between.
-    pub(super) own_way: bool,
+    /// Whether the other side's scheme decodes to that type itself, with roundings in between.
+    pub(super) by_scheme: bool,
 }
 
 /// How two weights are compared.
@@ -20,7 +21,7 @@ pub(super) struct Rounding {
 pub(super) struct Precision {
     /// Whether f32 cannot hold the numbers.
     pub(super) is_wide: bool,
-    /// The type whose steps are counted: the coarser one. None for integers.
+    /// The type whose steps are counted: the coarser one. `None` for integers.
     pub(super) steps: Option<DType>,
     pub(super) roundings: [Option<Rounding>; 2],
 }
@@ -36,8 +37,8 @@ impl Precision {
             if side.stored == Some(to) || (to == DType::F32 && !is_wide) {
                 return None;
             }
-            let own_way = is_wide || side.stored.is_none() && side.float == Some(to);
-            Some(Rounding { to, from, own_way })
+            let by_scheme = is_wide || side.stored.is_none() && side.float == Some(to);
+            Some(Rounding { to, from, by_scheme })
         };
         Self { is_wide, steps, roundings: [rounding(0), rounding(1)] }
     }
@@ -73,9 +74,9 @@ impl Precision {
 /// What a side's numbers are.
 #[derive(Clone, Copy)]
 struct Kind {
-    /// The type of elements that stand alone.
+    /// The element type of a plain weight.
     stored: Option<DType>,
-    /// The floating-point type that its numbers have, or are usually decoded to.
+    /// The floating-point type of its numbers, or the one they are usually decoded to.
     float: Option<DType>,
 }
 
@@ -84,7 +85,7 @@ impl Kind {
         let stored = weight.native().filter(|_| weight.is_plain());
         let float = match (stored, weight.native()) {
             (Some(dtype), _) if !dtype.is_float() => None,
-            // Narrower ones are exact in it.
+            // BF16 holds every narrower type exactly.
             (Some(dtype), _) if dtype.bits() < 16 => Some(DType::BF16),
             (Some(dtype), _) => Some(dtype),
             (None, native) => Some(native.filter(|to| is_target(*to)).unwrap_or(DType::F32)),

@@ -1,4 +1,4 @@
-//! What a comparison has found. The field names are the JSON contract.
+//! The report on a comparison. The field names are the JSON contract.
 
 use serde::{Serialize, Serializer};
 
@@ -100,7 +100,7 @@ pub struct Changed {
     pub b: serde_json::Value,
 }
 
-/// What two weights are to each other.
+/// The result of comparing two weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -117,9 +117,9 @@ pub enum Status {
     Unjudged,
     /// The shapes differ.
     Shape,
-    /// The numbers of a side cannot be had.
+    /// The numbers of a side cannot be decoded.
     Undecoded,
-    /// Names, shapes and types fit; the numbers were not looked at.
+    /// Names, shapes and types match; the numbers were not compared.
     Uncompared,
 }
 
@@ -198,7 +198,7 @@ pub struct DiffPlace {
 }
 
 impl DiffTensor {
-    /// A pair of which nothing but names, shapes and types is known.
+    /// A pair with names, shapes and types; the numbers are not known yet.
     pub(super) fn new(a: &Weight, b: &Weight, pair: &Pair) -> Self {
         Self {
             name_a: a.name().to_owned(),
@@ -243,7 +243,7 @@ impl DiffTensor {
         }
     }
 
-    /// The bytes of both sides are the same, so that all distances are known.
+    /// Sets the figures of a pair with the same bytes.
     pub(super) fn set_same(&mut self, non_finite: Option<NonFinite>) {
         self.status = Status::Identical;
         (self.nan_a, self.inf_a) = (
@@ -252,9 +252,8 @@ impl DiffTensor {
         );
         (self.nan_b, self.inf_b) = (self.nan_a, self.inf_a);
         self.identical = Some(self.elements);
-        let nothing = Some(0.0);
-        (self.max_abs, self.mean_abs, self.rmse, self.relative) =
-            (nothing, nothing, nothing, nothing);
+        let zero = Some(0.0);
+        (self.max_abs, self.mean_abs, self.rmse, self.relative) = (zero, zero, zero, zero);
         self.cosine = Some(1.0);
         self.ulp_max = Some(0);
         self.unlike = Some(0);
@@ -303,7 +302,7 @@ impl DiffTensor {
             let places = if count == 1 { "1 place" } else { &format!("{count} places") };
             let first = coordinates(first, shape);
             self.message = Some(format!(
-                "finite on one side only, or infinite the other way, at {places}, first at {first:?}"
+                "finite on one side only, or infinite with opposite signs, at {places}, first at {first:?}"
             ));
         }
     }

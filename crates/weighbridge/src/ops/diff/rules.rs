@@ -1,4 +1,4 @@
-//! The figures that pairs are judged and sorted by, and rules made of them: `cosine<0.999`.
+//! The figures that pairs are judged and sorted by, and rules over them: `cosine<0.999`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ pub enum Metric {
     InfB,
 }
 
-/// Every one, with its name.
+/// Every metric with its name.
 const METRICS: [(Metric, &str); 11] = [
     (Metric::Cosine, "cosine"),
     (Metric::MaxAbs, "max_abs"),
@@ -41,7 +41,7 @@ const METRICS: [(Metric, &str); 11] = [
 ];
 
 impl Metric {
-    /// Those that say how far apart two sides are.
+    /// The metrics that measure how far apart two sides are.
     pub const DISTANCES: [Self; 7] = [
         Self::Cosine,
         Self::MaxAbs,
@@ -64,7 +64,7 @@ impl Metric {
         matches!(self, Self::Cosine | Self::SnrDb)
     }
 
-    /// The figure of a pair; none where it was not looked at.
+    /// The figure of a pair; `None` if it was not computed.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // For comparing only.
     pub fn of(self, tensor: &DiffTensor) -> Option<f64> {
@@ -97,7 +97,7 @@ impl FromStr for Metric {
         METRICS.iter().find(|row| row.1 == text).map(|row| row.0).ok_or_else(|| {
             let names: Vec<_> = METRICS.iter().map(|row| row.1).collect();
             Error::usage(format!(
-                "'{}' is no figure of a comparison; there are {}",
+                "'{}' is not a figure of a comparison; the figures are {}",
                 escaped(text),
                 names.join(", ")
             ))
@@ -135,7 +135,7 @@ impl Sign {
     }
 }
 
-/// Which values count as a difference: those of which any condition holds, like
+/// Which values count as a difference: those for which any condition holds, such as
 /// `cosine<0.999,max_abs>0.01`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailOver {
@@ -149,13 +149,13 @@ impl FailOver {
     pub fn is_broken_by(&self, tensor: &DiffTensor) -> bool {
         let holds = |condition: &Condition| match condition.metric.of(tensor) {
             Some(value) => condition.sign.holds(value, condition.bound),
-            // A norm of zero makes it infinite.
+            // If the norm of A is zero, the relative error is infinite.
             None => condition.metric == Metric::Relative && tensor.has_infinite_relative(),
         };
         tensor.unlike.is_some_and(|count| count > 0) || self.conditions.iter().any(holds)
     }
 
-    /// The cosine below which a pair is bad, where one is named.
+    /// The lower bound of the cosine, if the rule has one.
     pub(super) fn cosine(&self) -> Option<f64> {
         let is_bound = |condition: &&Condition| {
             condition.metric == Metric::Cosine
@@ -164,7 +164,7 @@ impl FailOver {
         self.conditions.iter().find(is_bound).map(|condition| condition.bound)
     }
 
-    /// Whether equal bytes do not tell all that is asked for.
+    /// Whether even pairs with equal bytes must be decoded.
     pub(super) fn needs_values(&self) -> bool {
         let counts = [Metric::NanA, Metric::NanB, Metric::InfA, Metric::InfB];
         self.conditions.iter().any(|condition| counts.contains(&condition.metric))
@@ -184,7 +184,7 @@ fn parse(text: &str) -> Result<Condition, Error> {
     let found = SIGNS.iter().find_map(|(sign, kind)| Some((text.split_once(sign)?, *kind)));
     let Some(((metric, bound), sign)) = found else {
         return Err(Error::usage(format!(
-            "'{}' has none of < <= > >= in it; a condition is like cosine<0.999",
+            "'{}' has none of < <= > >= in it; a condition looks like cosine<0.999",
             escaped(text.trim())
         )));
     };
@@ -227,7 +227,11 @@ mod tests {
     fn what_is_wrong_with_a_rule_is_said() {
         let error = |text: &str| text.parse::<FailOver>().unwrap_err().to_string();
         assert!(error("cosine").contains("none of < <= > >="), "{}", error("cosine"));
-        assert!(error("cosin<1").contains("there are cosine, max_abs"), "{}", error("cosin<1"));
+        assert!(
+            error("cosin<1").contains("the figures are cosine, max_abs"),
+            "{}",
+            error("cosin<1")
+        );
         assert!(error("cosine<x").contains("'x' in 'cosine<x' is not a number"));
         assert!(error("cosine<0.9,").contains("''"), "{}", error("cosine<0.9,"));
         assert!(error("cosine<NaN").contains("not a number"));

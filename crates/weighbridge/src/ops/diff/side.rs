@@ -1,4 +1,4 @@
-//! One side of a pair: a weight as the other side sees it, read a tile at a time.
+//! One side of a pair: a weight in the shape that both sides share, read a tile at a time.
 
 use std::ops::Range;
 
@@ -10,34 +10,34 @@ use crate::names::{Rows, View};
 use crate::pipeline::{Area, Block, SideShape, check_whole_rows, least_common_multiple};
 use crate::simd::Sides;
 
-/// Elements whose stored bytes are read at once, where they lie together.
-const READ_AHEAD: u64 = 64 << 10;
+/// Elements whose stored bytes are read at once, if they are contiguous.
+const READAHEAD: u64 = 64 << 10;
 
-/// A weight and how it is seen.
+/// A weight and the view that is compared.
 pub(super) struct SideView<'m> {
     pub(super) weight: &'m Weight,
     pub(super) view: View,
-    /// Elements of a row of the outermost dimension, where nothing less can be decoded.
+    /// Elements of a row, if only whole rows can be decoded.
     pub(super) row: Option<u64>,
 }
 
-/// What a worker keeps of one side.
+/// A worker's buffers for one side.
 #[derive(Default)]
 pub(super) struct SideBuffers<T> {
     /// Whole rows of the weight, of which a tile is made.
     decoded_rows: Vec<T>,
-    /// Which elements of the weight they are.
-    held: Range<u64>,
-    /// Some elements as they are seen.
+    /// Which elements of the weight those are.
+    decoded: Range<u64>,
+    /// Some elements of the view.
     seen: Vec<T>,
-    /// The same before they are turned.
-    unturned: Vec<T>,
+    /// Those elements before transposing.
+    untransposed: Vec<T>,
 }
 
 impl<T> SideBuffers<T> {
-    /// Forgets what is held: it may be of another weight.
+    /// Forgets the decoded rows: they may belong to another weight.
     pub(super) fn clear(&mut self) {
-        self.held = 0..0;
+        self.decoded = 0..0;
     }
 }
 
@@ -63,7 +63,7 @@ impl<'m> SideView<'m> {
         }
     }
 
-    /// The elements of the weight that some elements of the view are among.
+    /// A range of the weight that contains these elements of the view.
     fn span(&self, seen: &Range<u64>) -> Range<u64> {
         let columns = self.view.row_len().max(1);
         match self.view.rows {
@@ -96,15 +96,15 @@ impl<'m> SideView<'m> {
                 self.read_flat(tile, elements, buffers, kept)?;
             }
             (_, Area::Block(block)) if self.view.transposed => {
-                self.read_turned(block, buffers, kept)?;
+                self.read_transposed(block, buffers, kept)?;
             }
             (_, Area::Block(block)) => self.read_block(block, buffers, kept)?,
             (Area::Block(_), Area::Flat(_)) => {
-                return Err(Error::usage("a block is not read in stretches"));
+                return Err(Error::usage("a part of a block must be a block"));
             }
         }
         if self.view.add != 0.0 {
-            // Whoever adds to half-precision numbers does it in half precision.
+            // Converters add to half-precision numbers in half precision.
             let in_half = self.weight.native() == Some(DType::F16);
             let plus = if in_half { T::plus_in_half } else { T::plus };
             buffers.seen.iter_mut().for_each(|value| *value = plus(*value, self.view.add));
@@ -119,9 +119,9 @@ impl<'m> SideView<'m> {
         buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
-        self.hold(tile, buffers, kept)?;
+        self.decode_rows_of(tile, buffers, kept)?;
         buffers.seen.resize(to_len(elements.end - elements.start)?, T::default());
-        let SideBuffers { decoded_rows, held, seen, .. } = buffers;
+        let SideBuffers { decoded_rows, decoded, seen, .. } = buffers;
         let (mut at, mut out) = (elements.start, &mut seen[..]);
         while at < elements.end {
             let from = self.run(at, elements.end);
@@ -131,7 +131,7 @@ impl<'m> SideView<'m> {
             match self.row {
                 None => T::decode(self.weight, self.stretch(from, tile), first, kept)?,
                 Some(_) => {
-                    let start = to_len(from.start - held.start)?;
+                    let start = to_len(from.start - decoded.start)?;
                     first.copy_from_slice(&decoded_rows[start..start + first.len()]);
                 }
             }
@@ -139,19 +139,19 @@ impl<'m> SideView<'m> {
         Ok(())
     }
 
-    /// Some elements of the weight, read with those that follow in the tile if they lie together.
+    /// Some elements of the weight, read with those that follow in the tile if they are contiguous.
     fn stretch(&self, elements: Range<u64>, tile: &Range<u64>) -> Stretch {
         match self.view.rows {
             Rows::From(start) => {
                 let end = tile.end + start * self.view.row_len().max(1);
-                let until = end.min(elements.start + READ_AHEAD);
+                let until = end.min(elements.start + READAHEAD);
                 Stretch::Readahead(elements, until)
             }
             Rows::Heads { .. } => Stretch::Elements(elements),
         }
     }
 
-    /// The elements of the weight that are seen from `at` on, as far as they lie together.
+    /// The elements of the weight that are seen from `at` on, as far as they are contiguous.
     fn run(&self, at: u64, end: u64) -> Range<u64> {
         let columns = self.view.row_len().max(1);
         if let Rows::From(start) = self.view.rows {
@@ -167,8 +167,8 @@ impl<'m> SideView<'m> {
         first..first + len.min(end - at)
     }
 
-    /// Decodes the whole rows that a tile is made of, unless they are at hand or none are needed.
-    fn hold<T: Figure>(
+    /// Decodes the whole rows that a tile needs, unless they are decoded already.
+    fn decode_rows_of<T: Figure>(
         &self,
         tile: &Range<u64>,
         buffers: &mut SideBuffers<T>,
@@ -176,16 +176,16 @@ impl<'m> SideView<'m> {
     ) -> Result<()> {
         let Some((rows, row)) = self.rows_of_tile(tile).zip(self.row) else { return Ok(()) };
         let wanted = rows.start * row..rows.end * row;
-        if buffers.held != wanted {
-            buffers.held = 0..0;
+        if buffers.decoded != wanted {
+            buffers.decoded = 0..0;
             buffers.decoded_rows.resize(to_len(wanted.end - wanted.start)?, T::default());
             T::decode(self.weight, Stretch::Rows(rows), &mut buffers.decoded_rows, kept)?;
-            buffers.held = wanted;
+            buffers.decoded = wanted;
         }
         Ok(())
     }
 
-    /// Columns of some rows, where rows lie as they are seen.
+    /// Reads a block of a view whose rows are rows of the weight.
     fn read_block<T: Figure>(
         &self,
         block: &Block,
@@ -207,8 +207,8 @@ impl<'m> SideView<'m> {
         Ok(())
     }
 
-    /// The same where rows of the view are columns of the weight.
-    fn read_turned<T: Figure>(
+    /// Reads a block of a transposed view: its rows are columns of the weight.
+    fn read_transposed<T: Figure>(
         &self,
         block: &Block,
         buffers: &mut SideBuffers<T>,
@@ -216,17 +216,17 @@ impl<'m> SideView<'m> {
     ) -> Result<()> {
         let height = to_len(block.rows.end - block.rows.start)?;
         let width = to_len(block.columns.end - block.columns.start)?;
-        let SideBuffers { seen, unturned, .. } = buffers;
+        let SideBuffers { seen, untransposed, .. } = buffers;
         seen.resize(block.len()?, T::default());
-        unturned.resize(seen.len(), T::default());
+        untransposed.resize(seen.len(), T::default());
         let stored_row = self.view.row_count();
         match self.row {
             // Such a block has whole columns.
             Some(_) => {
-                T::decode(self.weight, Stretch::Rows(block.columns.clone()), unturned, kept)?;
+                T::decode(self.weight, Stretch::Rows(block.columns.clone()), untransposed, kept)?;
             }
             None => {
-                let outs = unturned.chunks_exact_mut(height.max(1));
+                let outs = untransposed.chunks_exact_mut(height.max(1));
                 for (column, out) in block.columns.clone().zip(outs) {
                     let start = column * stored_row;
                     let elements = start + block.rows.start..start + block.rows.end;
@@ -235,15 +235,15 @@ impl<'m> SideView<'m> {
             }
         }
         let sides = Sides { rows: width, columns: height, from: height, to: width };
-        T::transpose(sides, unturned, seen);
+        T::transpose(sides, untransposed, seen);
         Ok(())
     }
 
-    /// Bytes that a worker holds for a tile of this side: numbers, and what they are made from.
-    pub(super) fn held_bytes(&self, tile: &Area, width: u64) -> Result<u64> {
+    /// Bytes that a worker needs for a tile of this side: numbers and the stored bytes.
+    pub(super) fn needed_bytes(&self, tile: &Area, width: u64) -> Result<u64> {
         let chunk = tile.chunks().next().map_or(0, |chunk| chunk.elements());
-        let turned = if self.view.transposed { 2 } else { 1 };
-        let seen = chunk.saturating_mul(width * turned);
+        let transposed = if self.view.transposed { 2 } else { 1 };
+        let seen = chunk.saturating_mul(width * transposed);
         match (tile, self.row) {
             (Area::Flat(tile), Some(row)) => {
                 let rows = self.rows_of_tile(tile).unwrap_or(0..0);
@@ -251,12 +251,12 @@ impl<'m> SideView<'m> {
                 Ok(seen.saturating_add(decoded).saturating_add(self.weight.staged_for_rows(rows)?))
             }
             (Area::Block(block), Some(_)) => {
-                let turned = self.view.transposed;
-                let rows = if turned { &block.columns } else { &block.rows };
+                let transposed = self.view.transposed;
+                let rows = if transposed { &block.columns } else { &block.rows };
                 Ok(seen.saturating_add(self.weight.staged_for_rows(rows.clone())?))
             }
             (_, None) => {
-                let read = chunk.max(READ_AHEAD);
+                let read = chunk.max(READAHEAD);
                 let elements = 0..read.min(self.weight.elements());
                 Ok(seen.saturating_add(self.weight.staged_for_elements(elements)?))
             }
@@ -275,7 +275,7 @@ impl<'m> SideView<'m> {
         check_whole_rows(self.weight, rows, decoded)
     }
 
-    /// What decides how it is cut.
+    /// What decides how it is cut into tiles.
     pub(super) fn shape(&self) -> SideShape {
         SideShape {
             rows: self.view.row_count(),

@@ -92,7 +92,7 @@ pub(super) fn summary(
     }
 }
 
-/// The pairs that are worst by a metric, unless all are the same.
+/// The worst pairs by a metric; `None` if no pair differs.
 fn worst(tensors: &[DiffTensor], metric: Metric) -> Option<Worst> {
     let differs =
         |tensor: &&DiffTensor| tensor.identical.is_some_and(|same| same < tensor.elements);

@@ -21,7 +21,7 @@ use crate::source::Access;
 
 /// Two weights whose numbers are compared.
 pub(super) struct Values<'m> {
-    /// Both sides; one, where the bytes of the other are known to be the same.
+    /// Both sides; only one if the other has the same bytes.
     sides: [Option<SideView<'m>>; 2],
     tiling: Tiling,
     precision: Precision,
@@ -30,11 +30,11 @@ pub(super) struct Values<'m> {
     row: u64,
     stored_bytes: u64,
     elements: u64,
-    /// Whether each rounding may still be what lies between the sides.
-    hope: [AtomicBool; 2],
+    /// Whether each rounding may still explain all differences so far.
+    possible: [AtomicBool; 2],
     /// The most steps found so far.
-    most: AtomicU64,
-    /// The bits of the largest difference found so far, which are in the order of the differences.
+    most_steps_found: AtomicU64,
+    /// The largest difference found so far, as bits, which sort as the differences do.
     largest: AtomicU64,
     found: Mutex<OrderedSum<Found>>,
     error: Mutex<Option<Error>>,
@@ -88,7 +88,7 @@ impl Buffers {
 }
 
 impl<'m> Values<'m> {
-    /// Compares two sides that are seen in the same shape.
+    /// Compares two sides of the same shape.
     pub(super) fn new(a: SideView<'m>, b: SideView<'m>) -> Result<Self> {
         let tiling = Tiling::of_pair(a.elements(), &a.shape(), &b.shape());
         if tiling.tiles() > 0 {
@@ -99,7 +99,7 @@ impl<'m> Values<'m> {
         Ok(Self::of([Some(a), Some(b)], tiling, precision, judge))
     }
 
-    /// Looks at one side, where the other is the same.
+    /// Takes the statistics of one side, if the other has the same bytes.
     pub(super) fn of_same(a: SideView<'m>) -> Result<Self> {
         let tiling = Tiling::of_pair(a.elements(), &a.shape(), &a.shape());
         if tiling.tiles() > 0 {
@@ -127,8 +127,8 @@ impl<'m> Values<'m> {
             stored_bytes: bytes.sum(),
             elements: sides.iter().flatten().map(SideView::elements).max().unwrap_or(0),
             sides,
-            hope: [(); 2].map(|()| AtomicBool::new(true)),
-            most: AtomicU64::new(0),
+            possible: [(); 2].map(|()| AtomicBool::new(true)),
+            most_steps_found: AtomicU64::new(0),
             largest: AtomicU64::new(0),
             found: Mutex::default(),
             error: Mutex::default(),
@@ -136,8 +136,8 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// Bytes that a worker holds for a tile.
-    pub(super) fn held_bytes(&self) -> Result<u64> {
+    /// Bytes that a worker needs for a tile.
+    pub(super) fn needed_bytes(&self) -> Result<u64> {
         if self.tiling.tiles() == 0 {
             return Ok(0);
         }
@@ -145,7 +145,7 @@ impl<'m> Values<'m> {
         let held = |(index, side): (usize, &SideView<'_>)| {
             // Numbers once more, and their bounds.
             let bounds = if self.judge.needs_bounds(index) { 12 } else { 0 };
-            side.held_bytes(&tile, width + bounds)
+            side.needed_bytes(&tile, width + bounds)
         };
         self.sides.iter().flatten().enumerate().map(held).sum()
     }
@@ -176,9 +176,9 @@ impl<'m> Values<'m> {
             for index in 0..2 {
                 if let Some(rounding) = self.precision.roundings[index] {
                     stats.rounded[index] = stats.rounded[index]
-                        || self.is_own_rounding(buffers, tile, &area, rounding, index)?;
+                        || self.is_rounded_by_its_scheme(buffers, tile, &area, rounding, index)?;
                     if !stats.rounded[index] {
-                        self.hope[index].store(false, Ordering::Relaxed);
+                        self.possible[index].store(false, Ordering::Relaxed);
                     }
                 }
             }
@@ -237,7 +237,7 @@ impl<'m> Values<'m> {
         }
     }
 
-    /// Counts steps and checks roundings, in f32, where that can still change anything.
+    /// Counts steps and checks roundings in f32, if that can still change the result.
     fn look_at_steps(&self, piece: &mut Statistics, a: &[f32], b: &[f32], apart: u32) {
         let in_type = |dtype| match dtype {
             DType::BF16 => steps::<bf16>(simd::level(), a, b),
@@ -245,18 +245,18 @@ impl<'m> Values<'m> {
             _ => steps::<f32>(simd::level(), a, b),
         };
         let can_be_more = |dtype: &DType| {
-            apart > 0 && most_steps(*dtype, apart) > self.most.load(Ordering::Relaxed)
+            apart > 0 && most_steps(*dtype, apart) > self.most_steps_found.load(Ordering::Relaxed)
         };
         let counted = self.precision.steps.filter(can_be_more).map(|dtype| (dtype, in_type(dtype)));
         if let Some((_, (steps, _))) = counted {
             piece.ulps = steps;
-            self.most.fetch_max(steps, Ordering::Relaxed);
+            self.most_steps_found.fetch_max(steps, Ordering::Relaxed);
         }
         for (index, rounding) in self.precision.roundings.into_iter().enumerate() {
             let Some(Rounding { to, .. }) = rounding else { continue };
             piece.rounded[index] = match counted {
                 Some((dtype, (_, same))) if dtype == to => same,
-                _ if self.hope[index].load(Ordering::Relaxed) => in_type(to).1,
+                _ if self.possible[index].load(Ordering::Relaxed) => in_type(to).1,
                 _ => false,
             };
         }
@@ -287,13 +287,13 @@ impl<'m> Values<'m> {
         } else if let (Some(dtype), Some(_)) = (self.precision.steps, &self.sides[1]) {
             stats.ulps = self.in_type(buffers, tile, area, dtype)?.0;
         }
-        // Looked at in the type itself, where it is not all the same.
+        // If not all is identical, roundings are checked in the type itself.
         stats.rounded = [stats.identical == stats.elements; 2];
         Ok(Found { stats, outside })
     }
 
-    /// Whether a side is decoded to exactly what the other side is, in the type of that.
-    fn is_own_rounding(
+    /// Whether a side, decoded to the type of the other side, is exactly that.
+    fn is_rounded_by_its_scheme(
         &self,
         buffers: &mut Buffers,
         tile: &Area,
@@ -303,13 +303,14 @@ impl<'m> Values<'m> {
     ) -> Result<bool> {
         let is_seen_as_it_is =
             self.sides[rounding.from].as_ref().is_some_and(|side| side.view.add == 0.0);
-        if !rounding.own_way || !is_seen_as_it_is || !self.hope[index].load(Ordering::Relaxed) {
+        if !rounding.by_scheme || !is_seen_as_it_is || !self.possible[index].load(Ordering::Relaxed)
+        {
             return Ok(false);
         }
         Ok(self.in_type(buffers, tile, area, rounding.to)?.1)
     }
 
-    /// The most steps between the sides, each decoded to a type, and whether they are the same.
+    /// Decodes both sides to a type: the most steps between them, and whether they are the same.
     fn in_type(
         &self,
         buffers: &mut Buffers,
@@ -364,8 +365,8 @@ fn placed(mut stats: Statistics, area: &Area, before: u64) -> Statistics {
     stats
 }
 
-/// How many steps of a type can lie between two numbers, by those of f32. A type has no shorter
-/// steps than f32 with the digits that it lacks, and rounds both numbers.
+/// An upper bound of the steps between two numbers in a type, from their steps in f32: the steps
+/// of a narrower type are longer by the bits it lacks, and both numbers are rounded.
 fn most_steps(dtype: DType, apart: u32) -> u64 {
     let lacking = match dtype {
         DType::BF16 => 16,

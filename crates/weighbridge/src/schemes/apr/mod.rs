@@ -86,7 +86,7 @@ fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
 fn blocks(block: &'static Block, tiling: Tiling, columns: u64) -> Decoding {
     let kernel = kernel_of(block)
         .ok_or_else(|| format!("block type {} is not decoded by this version", block.name))?;
-    let rows = BlockRows { block, kernel, columns };
+    let rows = BlockRows { block, kernel, columns, by_importance: false };
     Ok(match tiling {
         Tiling::PaddedRows => Arc::new(padded_rows::PaddedRows { row: rows }),
         Tiling::Rows | Tiling::Flat => Arc::new(rows),

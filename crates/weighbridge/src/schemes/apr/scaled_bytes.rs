@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::error::{Error, Result};
-use crate::schemes::{ByElements, Elements, Out};
+use crate::schemes::{ByElements, Elements, Origins, Out, Rule};
 use crate::simd::{self, Isa, Level, Number, Task};
 use crate::source::{Slab, Staged};
 
@@ -38,6 +39,40 @@ impl Elements for ScaledBytes {
             return Ok(());
         };
         scaled(simd::level(), f32::from_le_bytes(scale), bytes.bytes(), out);
+        Ok(())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+}
+
+impl Origins for ScaledBytes {
+    fn rule(&self) -> Rule {
+        Rule::Bounded
+    }
+
+    /// Codes are the nearest, and the largest number has the largest code.
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        _: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let Some(&scale) = staged.first().and_then(|scale| scale.bytes().first_chunk()) else {
+            return Ok(());
+        };
+        let scale = f32::from_le_bytes(scale).abs();
+        let levels = Levels {
+            gaps: Gaps::Even(scale),
+            zero: 0.0,
+            lowest: -128.0 * scale,
+            highest: 127.0 * scale,
+            beyond: scale / 2.0,
+            slack: Slack::default(),
+        };
+        levels.fill(values, out);
         Ok(())
     }
 }

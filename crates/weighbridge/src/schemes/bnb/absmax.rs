@@ -35,6 +35,10 @@ impl BlockFactors for Stored {
         plain::numbers(self.dtype, bytes, scales);
         out.iter_mut().zip(scales).for_each(|(out, scale)| *out = factor(*scale));
     }
+
+    fn unsure(&self, _: &[Staged<'_>], _: u64, _: Range<u64>, out: &mut [f32]) {
+        out.fill(0.0);
+    }
 }
 
 /// A code for each block, in blocks with a float each.
@@ -61,7 +65,18 @@ impl BlockFactors for Coded {
             *out = factor(product + self.nested.offset);
         }
     }
+
+    fn unsure(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [f32]) {
+        let scales = staged[1].bytes().as_chunks().0;
+        for (block, out) in blocks.zip(out) {
+            let outer = offset_in(first / self.nested.block, block / self.nested.block);
+            *out = HALF_GAP * f32::from_le_bytes(scales[outer]).abs();
+        }
+    }
 }
+
+/// Half of the widest gap of the map for nested codes, and a little more.
+const HALF_GAP: f32 = 0.0075;
 
 fn factor(scale: f32) -> Factor {
     Factor { scale, offset: 0.0 }

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use super::{orphan, other_method};
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::schemes::matrix::{Arithmetic, Codes, Grid, Matrix, Packing, Scales};
+use crate::schemes::matrix::{Arithmetic, Choice, Codes, Grid, Loss, Matrix, Packing, Scales};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
 
 /// What the library multiplies by; dividing by 127 would give other numbers.
 #[allow(clippy::excessive_precision)] // As the library spells it.
 const OVER_127: f32 = 7.874015718698502e-3;
+
+/// Weights are rounded to half precision first; the scale is not quite that of the codes.
+const LOSS: Loss =
+    Loss { original: [1e-4 + 1.0 / (1 << 10) as f32, 1.0 / (1 << 25) as f32], ..Loss::NONE };
 
 /// Layouts of `weight_format`.
 const FORMATS: [&str; 4] = ["row", "col32", "col_turing", "col_ampere"];
@@ -58,6 +62,7 @@ fn recipe(columns: u64) -> Arc<dyn Recipe> {
         factors: Box::new(Scales::plain(Grid::rows(1, DType::F32, 1))),
         arithmetic: Arithmetic::TimesTimes(OVER_127),
         native: DType::F32,
+        choice: Choice::Nearest(LOSS),
     })
 }
 

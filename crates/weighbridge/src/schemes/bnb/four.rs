@@ -7,7 +7,7 @@ use super::state::State;
 use super::{Group, orphan, other_method};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
-use crate::schemes::matrix::{Arithmetic, BlockFactors, Codes, Flat, Packing, scale_of};
+use crate::schemes::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing, scale_of};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
 
 /// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
@@ -97,6 +97,8 @@ impl Layout {
             factors,
             arithmetic: Arithmetic::Times,
             native: state.native,
+            // Codes are chosen under scales in single precision.
+            loss: Loss::rounded_to(absmax),
         });
         Bid {
             name: name.to_owned(),

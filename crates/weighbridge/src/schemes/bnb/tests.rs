@@ -272,7 +272,7 @@ fn another_table_than_the_built_in_one_is_found() {
     let mut map = super::four::table_of("nf4").unwrap();
     map[3] = -0.4;
     let other = tensor("w.quant_map", DType::F32, &[16], floats(map));
-    found(&with(sound(), other), None, "-0.4 for code 3, nf4 has -0.3949175");
+    found(&with(sound(), other), None, "-0.4 for code 3, but nf4 has -0.3949175");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_config_that_says_otherwise_is_found() {
             "quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": kind
         }))
     };
-    found(&sound(), four("fp4"), "says nf4, config.json says bnb_4bit_quant_type fp4");
+    found(&sound(), four("fp4"), "says nf4, but config.json says bnb_4bit_quant_type fp4");
     assert!(bids(&sound(), four("nf4")).findings.is_empty());
 }
 

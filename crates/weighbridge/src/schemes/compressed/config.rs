@@ -106,6 +106,9 @@ pub(super) struct Args {
     pub(super) symmetric: Option<bool>,
     /// Columns belong to groups in an order of their own.
     pub(super) ordered: bool,
+    /// Columns were quantized in an order of their own, which nobody does who takes the nearest
+    /// code for each by itself.
+    pub(super) calibrated: bool,
     /// The config names a strategy that is not known here.
     pub(super) has_unknown_strategy: bool,
     /// A format that is not known here: the same tensors may mean something else in it.
@@ -176,6 +179,11 @@ impl Settings {
         };
         self.budget.compare(module, self.transformed.len())
             && self.transformed.iter().any(is_transformed)
+    }
+
+    /// Whether the config shows that codes were chosen together, with the help of sample inputs.
+    pub(super) fn are_calibrated(&self) -> bool {
+        self.groups.iter().any(|group| group.args.calibrated)
     }
 
     /// The arguments of every group; without any, those that leave all to the tensors.
@@ -287,6 +295,7 @@ impl Args {
             strategy,
             symmetric: Some(json.get("symmetric").and_then(Json::as_bool).unwrap_or(true)),
             ordered: ordered || order.and_then(Json::as_bool) == Some(true),
+            calibrated: order.is_some_and(|order| !order.is_null() && *order != false),
             has_unknown_strategy: strategy.is_none(),
             format: None,
         }

@@ -8,7 +8,10 @@ use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
-use crate::schemes::matrix::{Arithmetic, Cell, Codes, Factors, Grid, Matrix, Packing, Scales};
+use crate::schemes::columns::CALIBRATED;
+use crate::schemes::matrix::{
+    Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
+};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
 
 /// The tensors of one quantized module.
@@ -137,7 +140,7 @@ impl<'e, 'a> Module<'e, 'a> {
                 shape: layout.shape.clone(),
                 variant: layout.variant().into(),
                 native: Some(layout.native),
-                recipe: Ok(recipe(&layout, &self.parts())),
+                recipe: Ok(recipe(&layout, settings, &self.parts())),
                 parts: self.parts(),
             }),
             Err((kind, reason)) => self.refuse(kind, &reason, bids),
@@ -230,7 +233,7 @@ impl<'e, 'a> Module<'e, 'a> {
 }
 
 /// How a layout is decoded, its tensors being `parts`.
-fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
+fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recipe> {
     let part = |role: &str| parts.iter().position(|part| part.role == role).unwrap_or(0);
     let grid = |part: usize, dtype: DType| match layout.cells {
         Cells::All => Grid::single(part, dtype),
@@ -284,6 +287,7 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
         factors,
         arithmetic,
         native: layout.native,
+        choice: choice(layout, ordered || settings.are_calibrated()),
     };
     match layout.stated {
         None => Arc::new(matrix),
@@ -292,6 +296,27 @@ fn recipe(layout: &Layout, parts: &[Part]) -> Arc<dyn Recipe> {
             Arc::new(Stated { matrix, part: part("shape"), dtype, shape })
         }
     }
+}
+
+/// How codes were chosen. Integers may have been chosen together; nothing but an order of columns
+/// says so.
+fn choice(layout: &Layout, calibrated: bool) -> Choice {
+    let has_zeros = layout.zero != ZeroKind::None;
+    Choice::Nearest(match layout.codes {
+        Kind::Packed(..) | Kind::Byte if calibrated => return Choice::Together(CALIBRATED),
+        // Codes are rounded as the scale puts the largest number half a code beyond the last; a
+        // zero point is rounded, too.
+        Kind::Packed(..) | Kind::Byte if has_zeros => Loss::rounded_to(layout.scale).beyond(1.3),
+        Kind::Packed(..) | Kind::Byte => Loss::rounded_to(layout.scale).beyond(0.7),
+        Kind::Float(DType::F8_E4M3) if layout.scale == DType::F8_E8M0 => Loss::of_powers(448.0),
+        Kind::Float(dtype) => {
+            let highest = if dtype == DType::F8_E4M3 { 448.0 } else { 57344.0 };
+            Loss::rounded_to(layout.scale).beyond(highest / 224.0)
+        }
+        Kind::E2m1 { global: true } => Loss::of_small_scales(true),
+        Kind::E2m1 { global: false } => Loss::of_powers(6.0),
+        Kind::E2m3 => Loss::of_powers(7.5),
+    })
 }
 
 #[allow(clippy::cast_possible_wrap)] // A byte is read as signed on purpose.

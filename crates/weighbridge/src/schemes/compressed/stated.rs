@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
+use crate::bounds::Bounds;
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::matrix::Matrix;
-use crate::schemes::{ByElements, Elements, Out};
+use crate::schemes::{ByElements, Elements, Origins, Out, Rule};
 use crate::source::{Slab, Staged};
 
 /// The sides in a `weight_shape`.
@@ -57,5 +58,27 @@ impl Elements for Stated {
             .hint("one of the three belongs to another weight, or the config to another model"));
         }
         Elements::decode(&self.matrix, staged, elements, out)
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+}
+
+impl Origins for Stated {
+    fn rule(&self) -> Rule {
+        self.matrix.rule()
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        // The last of what is staged is the shape.
+        let staged = &staged[..staged.len().saturating_sub(1)];
+        self.matrix.bounds(staged, elements, values, out)
     }
 }

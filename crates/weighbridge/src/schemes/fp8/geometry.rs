@@ -323,7 +323,7 @@ mod tests {
             geometry(shape, scales, stated([128, 128])).unwrap_err()
         };
         assert!(fails(&[256, 256], &[1, 1]).contains("need 2 cells for 256 rows"));
-        assert!(fails(&[256, 256], &[256, 1]).contains("as blocks of 1 would"));
+        assert!(fails(&[256, 256], &[256, 1]).contains("blocks of 1 would fit"));
         assert!(fails(&[256, 256], &[256]).contains("do not fit"));
     }
 
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn half_the_block_is_not_padding() {
         let error = geometry(&[256, 256], &[4, 4], stated([128, 128])).unwrap_err();
-        assert!(error.contains("as blocks of 64 would"), "{error}");
+        assert!(error.contains("blocks of 64 would fit"), "{error}");
         let error = geometry(&[256, 256], &[2, 2], stated([64, 64])).unwrap_err();
         assert!(error.contains("need 4 cells"), "{error}");
     }

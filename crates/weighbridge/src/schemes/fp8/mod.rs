@@ -28,7 +28,7 @@
 use std::sync::Arc;
 
 use super::comfy::UNREADABLE;
-use super::matrix::{Arithmetic, Codes, Factors, Matrix, Packing, Scales, scale_of};
+use super::matrix::{Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of};
 use super::{
     Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, StoredTensor,
     Summary, Traces, modelopt, plain,
@@ -309,8 +309,23 @@ impl Agreed {
         }
     }
 
+    /// What is lost though codes are the nearest.
+    fn loss(&self) -> Loss {
+        let highest = match self.codes {
+            DType::F8_E4M3 => 448.0,
+            DType::F8_E4M3FNUZ => 240.0,
+            _ => 57344.0,
+        };
+        match (self.scale_type, self.codes) {
+            (DType::F8_E8M0, _) => Loss::of_powers(highest),
+            (scales, DType::I8) => Loss::rounded_to(scales).beyond(0.7),
+            // Scales may have been computed in fewer digits than they are stored with.
+            (scales, _) => Loss::rounded_to(scales).beyond(highest / 224.0),
+        }
+    }
+
     fn matrix(self, shape: &[u64]) -> Matrix {
-        let codes = self.codes;
+        let (codes, loss) = (self.codes, self.loss());
         let steps = self.scale_rounded.then_some(self.native);
         let (columns, group, factors): (_, _, Box<dyn Factors>) = match self.layout {
             Layout::Grid(geometry) => {
@@ -329,6 +344,7 @@ impl Agreed {
             factors,
             arithmetic: Arithmetic::Times,
             native: self.native,
+            choice: Choice::Nearest(loss),
         }
     }
 }

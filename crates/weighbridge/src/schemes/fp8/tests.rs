@@ -88,7 +88,7 @@ fn the_stored_type_decides_and_the_config_must_agree() {
     decoded(&pair(F8_E5M2), &json!({}), "e5m2-tensor");
     decoded(&pair(F8_E4M3), &json!({}), "e4m3-tensor");
     let config = json!({ "quantization_config": { "quant_method": "fp8", "fmt": "e4m3" } });
-    refused(&pair(F8_E5M2), &config, "says that weights are F8_E4M3, this one is F8_E5M2");
+    refused(&pair(F8_E5M2), &config, "says that weights are F8_E4M3, but this one is F8_E5M2");
     decoded(&pair(F8_E4M3), &config, "e4m3-tensor");
 }
 
@@ -114,7 +114,7 @@ fn another_block_than_the_configs_is_refused() {
     };
     decoded(&pair(&[4, 8]), &json!({}), "e4m3-b64x64");
     decoded(&pair(&[4, 8]), &fp8(&json!([64, 64])), "e4m3-b64x64");
-    refused(&pair(&[4, 8]), &fp8(&json!([128, 128])), "as blocks of 64 would");
+    refused(&pair(&[4, 8]), &fp8(&json!([128, 128])), "blocks of 64 would fit");
     refused(&pair(&[2, 4]), &fp8(&json!([64, 64])), "need 4 cells");
     refused(&pair(&[2, 4]), &fp8(&json!([128])), "two positive numbers");
     refused(&pair(&[2, 4]), &fp8(&json!([0, 128])), "two positive numbers");

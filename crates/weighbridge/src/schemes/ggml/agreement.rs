@@ -92,7 +92,7 @@ fn stretches_of_elements_are_cut_from_the_whole() {
         let Some(kernel) = kernel_of(block) else { continue };
         let each = u64::from(block.elements);
         let bytes = Noise(7).bytes(block.bytes as usize * 3);
-        let rows = BlockRows { block, kernel, columns: 1 };
+        let rows = BlockRows { block, kernel, columns: 1, by_importance: false };
         let mut whole = vec![0f32; block.elements as usize * 3];
         rows.decode_elements(Level::BASELINE, &bytes, 0, Out::F32(&mut whole));
         let ends =

@@ -46,7 +46,7 @@ struct Iq4Xs;
 
 /// The scales of the eight groups of an IQ4_XS block.
 #[inline(always)]
-fn group_scales(block: &[u8; 136]) -> [f32; 8] {
+pub(super) fn group_scales(block: &[u8; 136]) -> [f32; 8] {
     let d = half_at(block, 0);
     let upper = u16::from_le_bytes([block[2], block[3]]);
     std::array::from_fn(|group| {

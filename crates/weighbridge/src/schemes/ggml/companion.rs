@@ -16,10 +16,13 @@ use std::sync::Arc;
 
 use super::fp4::nvfp4_times;
 use super::{BlockRows, kernel_of};
+use crate::bounds::Bounds;
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::schemes::{Bids, ByElements, Elements, Evidence, Out, Part, Recipe, plain};
+use crate::schemes::{
+    Bids, ByElements, Elements, Evidence, Origins, Out, Part, Recipe, Rule, plain,
+};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
@@ -50,7 +53,13 @@ pub(super) fn with_scale(
     parts.push(Part { role: "scale", tensor: id });
     let one_per_row = one_per_row(weight, scale)?;
     let Some(kernel) = kernel_of(block) else { return recipe };
-    let blocks = BlockRows { block, kernel, columns: plain::columns(&weight.shape) };
+    let blocks = BlockRows {
+        block,
+        kernel,
+        columns: plain::columns(&weight.shape),
+        // The type's quantizer does not look at one.
+        by_importance: false,
+    };
     recipe.map(|_| Arc::new(Scaled { blocks, one_per_row }) as Arc<dyn Recipe>)
 }
 
@@ -125,6 +134,32 @@ impl Elements for Scaled {
         }
         Ok(())
     }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+}
+
+impl Origins for Scaled {
+    fn rule(&self) -> Rule {
+        self.blocks.rule()
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let first = elements.start;
+        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
+        piece.fill_bounds(values, out);
+        Ok(())
+    }
 }
 
 /// Some elements with the bytes they need.
@@ -140,18 +175,37 @@ impl Piece<'_> {
     /// Row after row, each with its scale, the first from where the piece begins; or all with
     /// the one.
     fn decode<T: Number>(&self, mut out: &mut [T]) {
+        for (first, count, scale) in self.rows(out.len()) {
+            let (row, rest) = out.split_at_mut(count);
+            self.decode_row(first, scale, row);
+            out = rest;
+        }
+    }
+
+    /// The bounds of all elements, of which `values` are the numbers.
+    fn fill_bounds(&self, mut values: &[f32], mut out: &mut [Bounds]) {
+        for (first, count, scale) in self.rows(out.len()) {
+            let (row, rest) = values.split_at(count);
+            let (bounds, others) = out.split_at_mut(count);
+            let bytes = &self.bytes[self.place_of(first)..];
+            self.of.blocks.fill_bounds(bytes, first, Some(scale), row, bounds);
+            (values, out) = (rest, others);
+        }
+    }
+
+    /// The first element of every scale, how many of the next `elements` it has, and the scale.
+    fn rows(&self, elements: usize) -> impl Iterator<Item = (u64, usize, f32)> {
         let columns = self.of.blocks.columns.max(1);
-        let mut first = self.first;
-        for scale in self.scales.as_chunks().0 {
+        let (mut first, mut left) = (self.first, elements);
+        self.scales.as_chunks().0.iter().map(move |scale| {
             let count = match self.of.one_per_row {
                 true => usize::try_from(columns - first % columns).unwrap_or(usize::MAX),
                 false => usize::MAX,
             };
-            let (row, rest) = out.split_at_mut(count.min(out.len()));
-            self.decode_row(first, f32::from_le_bytes(*scale), row);
-            first += row.len() as u64;
-            out = rest;
-        }
+            let row = (first, count.min(left), f32::from_le_bytes(*scale));
+            (first, left) = (first + row.1 as u64, left - row.1);
+            row
+        })
     }
 
     /// Elements of one scale. The first and the last block may lie in it in part: a vector's rows
@@ -183,10 +237,14 @@ impl Piece<'_> {
 
     /// The bytes of some blocks, from that of an element on.
     fn bytes_from(&self, element: u64, blocks: usize) -> &[u8] {
+        &self.bytes[self.place_of(element)..][..blocks * self.of.blocks.block.bytes as usize]
+    }
+
+    /// Where the block of an element begins.
+    fn place_of(&self, element: u64) -> usize {
         let offset = |element| self.of.blocks.slab(element..element).offset;
         // It lies after the start of the piece and in memory, so it fits.
-        let at = usize::try_from(offset(element) - offset(self.first)).unwrap_or(usize::MAX);
-        &self.bytes[at..][..blocks * self.of.blocks.block.bytes as usize]
+        usize::try_from(offset(element) - offset(self.first)).unwrap_or(usize::MAX)
     }
 }
 
@@ -340,7 +398,8 @@ mod tests {
     fn stretches_of_a_vector_are_cut_from_the_whole() {
         let block = Block::from_name("NVFP4").unwrap();
         let kernel = kernel_of(block).unwrap();
-        let of = &Scaled { blocks: BlockRows { block, kernel, columns: 1 }, one_per_row: false };
+        let blocks = BlockRows { block, kernel, columns: 1, by_importance: false };
+        let of = &Scaled { blocks, one_per_row: false };
         let bytes: Vec<u8> = (0..36 * 3).map(|at: u8| at.wrapping_mul(73)).collect();
         let mut whole = [0f32; 3 * BLOCK];
         kernel.decode(simd::level(), &bytes, Out::F32(&mut whole));

@@ -34,7 +34,7 @@ fn doubled_times_scale<const BYTES: usize>(nibbles: &[u8; BYTES], scale: f32, ou
 
 /// 2^(exponent - 128); the two least are subnormal.
 #[inline(always)]
-const fn half_power(exponent: u8) -> f32 {
+pub(super) const fn half_power(exponent: u8) -> f32 {
     f32::from_bits(match exponent {
         0 | 1 => 0x0020_0000 << exponent,
         _ => (exponent as u32 - 1) << 23,
@@ -126,7 +126,7 @@ struct Nvfp4;
 
 /// Half of what the four scales of an NVFP4 block stand for.
 #[inline(always)]
-fn half_scales(block: &[u8; 36]) -> [f32; 4] {
+pub(super) fn half_scales(block: &[u8; 36]) -> [f32; 4] {
     [0, 1, 2, 3].map(|group| HALF_SCALES[usize::from(block[group])])
 }
 

@@ -28,7 +28,7 @@ pub(super) static KERNELS: &[Kernel] =
 
 /// The eight scales and eight minimums in twelve bytes.
 #[inline(always)]
-fn six_bits(bytes: &[u8]) -> [[u8; 8]; 2] {
+pub(super) fn six_bits(bytes: &[u8]) -> [[u8; 8]; 2] {
     let word =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let (scales, minimums, lower) = (word(0), word(4), word(8));

@@ -27,7 +27,7 @@ pub(super) static KERNELS: &[Kernel] =
 
 /// The sixteen scales in twelve bytes, not yet signed.
 #[inline(always)]
-fn six_bits(bytes: &[u8]) -> [u8; 16] {
+pub(super) fn six_bits(bytes: &[u8]) -> [u8; 16] {
     let mut scales = [0; 16];
     for (index, scale) in scales.iter_mut().enumerate() {
         let lower = bytes[index % 8] >> (index / 8 * 4) & 15;

@@ -29,6 +29,7 @@ mod iq3;
 mod k_minimum;
 mod k_signed;
 mod kernel;
+mod origins;
 mod rows;
 mod simple;
 mod ternary;
@@ -77,6 +78,7 @@ impl Scheme for Ggml {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
+        let by_importance = is_by_importance(evidence);
         for &(id, info) in evidence.tensors() {
             let (variant, recipe) = match &info.stored {
                 StoredType::Block(block) => {
@@ -86,7 +88,7 @@ impl Scheme for Ggml {
                     if theirs || block.standing == Standing::Apr {
                         continue;
                     }
-                    (block.name, recipe(block, plain::columns(&info.shape)))
+                    (block.name, recipe(block, plain::columns(&info.shape), by_importance))
                 }
                 StoredType::Opaque(name) if info.refused.is_none() => match fork(name) {
                     Some((variant, reason)) => (variant, Err(reason)),
@@ -114,11 +116,22 @@ impl Scheme for Ggml {
     }
 }
 
+/// Whether a file says that an importance matrix was used. Of a model in several files, the first
+/// says it for all.
+fn is_by_importance(evidence: &Evidence<'_>) -> bool {
+    let mut keys = evidence.metadata().iter().flat_map(|metadata| metadata.iter());
+    keys.any(|(key, _)| key.starts_with("quantize.imatrix."))
+}
+
 /// How rows of whole blocks are decoded, or why they are not.
-fn recipe(block: &'static Block, columns: u64) -> Result<Arc<dyn Recipe>, &'static str> {
+fn recipe(
+    block: &'static Block,
+    columns: u64,
+    by_importance: bool,
+) -> Result<Arc<dyn Recipe>, &'static str> {
     match (standing(block.standing), kernel_of(block)) {
         (Some(reason), _) => Err(reason),
-        (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns })),
+        (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns, by_importance })),
         (None, None) => Err("is not decoded by this version"),
     }
 }

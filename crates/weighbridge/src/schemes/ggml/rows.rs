@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::kernel::{Kernel, MOST_ELEMENTS};
 use crate::blocks::Block;
 use crate::error::Result;
-use crate::schemes::{ByElements, Element, Elements, Out};
+use crate::schemes::{ByElements, Element, Elements, Origins, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
@@ -20,6 +20,8 @@ pub(crate) struct BlockRows {
     pub(crate) kernel: &'static Kernel,
     /// Elements in each row of the outermost dimension.
     pub(crate) columns: u64,
+    /// Whether the file says that an importance matrix was used.
+    pub(crate) by_importance: bool,
 }
 
 impl BlockRows {
@@ -90,5 +92,9 @@ impl Elements for BlockRows {
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
         self.decode_elements(simd::level(), bytes, elements.start, out);
         Ok(())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        BlockRows::origins(self)
     }
 }

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Codes, Factor, GROUPS, Run, decode, first_not_finite, length};
+use super::{Arithmetic, Codes, Factor, GROUPS, Loss, Run, decode, first_not_finite, length};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{ByElements, Element, Elements, Out};
+use crate::schemes::{ByElements, Element, Elements, Origins, Out};
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 
@@ -20,6 +20,10 @@ pub(crate) trait BlockFactors: Send + Sync {
     /// The factors of some blocks. `staged` are the slabs of [`needs`](Self::needs) for blocks
     /// from `first` on.
     fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]);
+
+    /// How far each of the scales that [`fill`](Self::fill) gives may be from the one that codes
+    /// were chosen under.
+    fn unsure(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [f32]);
 }
 
 /// A weight made of such codes. Part 0 holds them.
@@ -36,6 +40,8 @@ pub(crate) struct Flat {
     pub arithmetic: Arithmetic,
     /// The type the canonical library decodes to.
     pub native: DType,
+    /// What is lost though codes are the nearest.
+    pub loss: Loss,
 }
 
 impl Flat {
@@ -106,5 +112,9 @@ impl Elements for Flat {
             Out::Bf16(out) => self.decode_as(staged, &elements, out),
             Out::F16(out) => self.decode_as(staged, &elements, out),
         }
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
     }
 }

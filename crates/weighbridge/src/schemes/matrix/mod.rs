@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::{ByElements, Element, Elements, Out};
+use super::{ByElements, Element, Elements, Origins, Out};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::simd::{self, Number};
@@ -20,10 +20,12 @@ use crate::source::{Slab, Staged};
 mod e2m1;
 mod flat;
 mod grid;
+mod origins;
 
 pub(crate) use e2m1::E2M1;
 pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
+pub(crate) use origins::{Choice, Loss, Numbers};
 
 pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, decode};
 
@@ -65,6 +67,8 @@ pub(crate) struct Matrix {
     pub arithmetic: Arithmetic,
     /// The type the canonical library decodes to.
     pub native: DType,
+    /// How codes were chosen.
+    pub choice: Choice,
 }
 
 /// Groups whose factors are made at a time: enough that finding their place costs little.
@@ -211,5 +215,9 @@ impl Elements for Matrix {
             Out::Bf16(out) => self.decode_as(staged, &elements, out),
             Out::F16(out) => self.decode_as(staged, &elements, out),
         }
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
     }
 }

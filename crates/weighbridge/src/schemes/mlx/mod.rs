@@ -32,7 +32,7 @@
 
 use std::sync::Arc;
 
-use super::matrix::{Arithmetic, Codes, E2M1, Grid, Matrix, Packing, Scales};
+use super::matrix::{Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales};
 use super::{Bids, Configs, Evidence, Method, Recipe, Scheme, Sign, Summary, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
@@ -123,7 +123,21 @@ fn recipe(layout: &Layout) -> Arc<dyn Recipe> {
         arithmetic,
         // Only MLX itself rounds in steps.
         native: if layout.metal { DType::F32 } else { layout.native() },
+        choice: Choice::Nearest(loss(layout)),
     })
+}
+
+/// What is lost though codes are the nearest.
+fn loss(layout: &Layout) -> Loss {
+    match layout.kind.mode {
+        // Codes are chosen before scales and biases are rounded. A scale is fitted to the end that
+        // is farther from zero; the other may lie up to a scale beyond.
+        Mode::Affine => Loss::rounded_to(layout.stored).beyond(1.3),
+        // The exponent is the nearest, by a logarithm of few digits: up to the root of two too low.
+        Mode::Mxfp4 => Loss::NONE.beyond(0.45 * 6.0),
+        Mode::Mxfp8 => Loss::NONE.beyond(0.45 * 448.0),
+        Mode::Nvfp4 => Loss::of_small_scales(layout.global.is_some()),
+    }
 }
 
 fn codes(kind: Kind) -> Codes {

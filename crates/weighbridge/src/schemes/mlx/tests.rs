@@ -108,7 +108,11 @@ fn companions_must_fit() {
     refuses(&[WEIGHT], four_bits(), &["`scales` are missing"]);
     refuses(&[WEIGHT, BIASES], json!({}), &["`scales` are missing"]);
     refuses(&[WEIGHT, SCALES], four_bits(), &["`biases` are missing"]);
-    refuses(&[WEIGHT, SCALES, biases(DType::F16, &[3, 2])], four_bits(), &["F16", "alike"]);
+    refuses(
+        &[WEIGHT, SCALES, biases(DType::F16, &[3, 2])],
+        four_bits(),
+        &["F16", "same type and shape"],
+    );
     refuses(&[WEIGHT, SCALES, biases(DType::BF16, &[3, 1])], four_bits(), &["[3, 1]"]);
     refuses(&[WEIGHT, SCALES, BIASES, qbiases], four_bits(), &["both"]);
     refuses(&[WEIGHT, scales(DType::I8, &[3, 2]), BIASES], four_bits(), &["I8"]);
@@ -154,7 +158,7 @@ fn a_global_scale_is_one_for_each_matrix() {
     reads(&flat(&[1]), json!({}), "nvfp4-global", &[3, 128]);
     refuses(&flat(&[3]), json!({}), &["[3]"]);
     let other = with(&[3, 16], &[3, 4], DType::F32, &[]);
-    refuses(&other, json!({}), &["mxfp4 does not know"]);
+    refuses(&other, json!({}), &["mxfp4 does not use"]);
 }
 
 #[test]

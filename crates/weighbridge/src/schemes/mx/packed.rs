@@ -7,7 +7,9 @@ use serde_json::Value as Json;
 use super::GROUP;
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::schemes::matrix::{Arithmetic, Codes, E2M1, Grid, Matrix, Packing, Scales};
+use crate::schemes::matrix::{
+    Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales,
+};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
 use crate::text::escaped;
 
@@ -234,6 +236,7 @@ pub(super) fn rows_of_codes(
     native: DType,
 ) -> Matrix {
     let scale = Grid::rows(1, DType::F8_E8M0, columns / GROUP);
+    let highest = codes.numbers.iter().fold(0.0, |most: f32, number| most.max(*number));
     Matrix {
         row_bytes: codes.packing.row_bytes(columns),
         codes,
@@ -243,6 +246,7 @@ pub(super) fn rows_of_codes(
         factors: Box::new(Scales { steps, ..Scales::plain(scale) }),
         arithmetic: Arithmetic::Times,
         native,
+        choice: Choice::Nearest(Loss::of_powers(highest)),
     }
 }
 

@@ -15,9 +15,11 @@ use crate::error::{Error, Result};
 use crate::schemes::matrix::{self, Arithmetic, Codes, E2M1, Factor, Packing, Run};
 use crate::schemes::plain::power_of_two;
 use crate::schemes::recipe::elements_of;
-use crate::schemes::{Elements, Out, Recipe};
+use crate::schemes::{Elements, Origins, Out, Recipe};
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
+
+mod origins;
 
 /// Columns of a block.
 const BLOCK: usize = 32;
@@ -57,6 +59,10 @@ impl Recipe for Transposed {
     fn elements(&self) -> Option<&dyn Elements> {
         Some(self)
     }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
 }
 
 impl Elements for Transposed {
@@ -89,6 +95,10 @@ impl Elements for Transposed {
             0 => (most / self.rows.max(1) * self.rows).max(most.min(self.rows)),
             at_once => blocks.div_ceil(blocks.div_ceil(at_once).max(1)) * block,
         }
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
     }
 }
 

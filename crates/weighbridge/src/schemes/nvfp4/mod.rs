@@ -32,7 +32,9 @@
 
 use std::sync::Arc;
 
-use super::matrix::{Arithmetic, Cell, Codes, E2M1, Factors, Grid, Matrix, Packing, Scales};
+use super::matrix::{
+    Arithmetic, Cell, Choice, Codes, E2M1, Factors, Grid, Loss, Matrix, Packing, Scales,
+};
 use super::swizzle::Tiles;
 use super::{
     Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, StoredTensor,
@@ -255,6 +257,7 @@ fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
         factors,
         arithmetic: Arithmetic::Times,
         native,
+        choice: Choice::Nearest(Loss::of_small_scales(true)),
     }
 }
 

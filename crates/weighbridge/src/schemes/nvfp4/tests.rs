@@ -48,7 +48,10 @@ fn without_evidence_all_four_readings_are_named() {
     let found = bids(&square(), &Metadata::default(), &[], "");
     let (kind, message) = outcome(&found).unwrap_err();
     assert_eq!(kind, "ambiguous");
-    for name in ["modelopt or modelopt-swizzled or comfy or comfy-linear", "It could be"] {
+    for name in [
+        "nvfp4/modelopt or nvfp4/modelopt-swizzled or nvfp4/comfy or nvfp4/comfy-linear",
+        "It could be",
+    ] {
         assert!(message.contains(name), "{message}");
     }
     assert_eq!(&found.weights[0].shape[..], [128, 64]);
@@ -61,7 +64,7 @@ fn shapes_that_exclude_an_order_leave_nibbles_open() {
     let found = bids(&tensors, &Metadata::default(), &[], "");
     let (kind, message) = outcome(&found).unwrap_err();
     assert_eq!(kind, "ambiguous");
-    assert!(message.contains("modelopt-swizzled or comfy"), "{message}");
+    assert!(message.contains("nvfp4/modelopt-swizzled or nvfp4/comfy"), "{message}");
     assert!(!message.contains("linear"), "{message}");
 }
 

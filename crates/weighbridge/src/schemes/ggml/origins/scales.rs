@@ -1,0 +1,126 @@
+//! The scales of every block type, and how far they may be from what they were rounded from.
+
+use crate::schemes::ggml::codebook::group_scales;
+use crate::schemes::ggml::fp4::{half_power, half_scales};
+use crate::schemes::ggml::kernel::half_at;
+use crate::schemes::ggml::{k_minimum, k_signed};
+
+/// The most groups that a block has.
+const GROUPS: usize = 16;
+
+/// What the numbers of a block's groups are multiplied with, and what is added.
+#[derive(Default)]
+pub(super) struct Scales {
+    pub(super) scales: [f32; GROUPS],
+    pub(super) zeros: [f32; GROUPS],
+    /// How far the block's own scale and minimum may be from what they were rounded from.
+    pub(super) unsure: [f32; 2],
+    /// The first of them, for each unit of the scale.
+    pub(super) relative: f32,
+    /// Whether a scale is the largest there is, so that more may have been wanted.
+    is_largest: bool,
+}
+
+impl Scales {
+    /// The scale of the block is `d`, its minimum, if it has one, `m`; groups have a scale and an
+    /// offset each.
+    fn set(&mut self, d: f32, m: Option<f32>, groups: usize, each: impl Fn(usize) -> [f32; 2]) {
+        for group in 0..groups {
+            [self.scales[group], self.zeros[group]] = each(group);
+        }
+        self.unsure = [half_ulp(d), m.map_or(0.0, half_ulp)];
+        // A scale of zero has one level, whatever it was rounded from.
+        self.relative = if d == 0.0 { 0.0 } else { self.unsure[0] / d.abs() };
+    }
+
+    /// Multiplies all with the scale of a whole weight. That was made for scales to fit: the largest
+    /// there is is what the largest weight has.
+    pub(super) fn multiply(&mut self, factor: f32) {
+        self.scales.iter_mut().for_each(|scale| *scale *= factor);
+        self.zeros.iter_mut().for_each(|zero| *zero *= factor);
+        if self.is_largest {
+            self.unsure[0] = SCALE_STEP / 2.0;
+        }
+        self.unsure.iter_mut().for_each(|unsure| *unsure *= factor.abs());
+    }
+}
+
+/// Half of the distance between two half-precision numbers of that size.
+fn half_ulp(number: f32) -> f32 {
+    const SMALLEST_NORMAL: f32 = 1.0 / (1 << 14) as f32;
+    let power = f32::from_bits(number.to_bits() & 0x7f80_0000);
+    power.max(SMALLEST_NORMAL) / (1 << 11) as f32
+}
+
+/// A scale at the front and nothing else.
+pub(super) fn scale_first(block: &[u8], scales: &mut Scales) {
+    let d = half_at(block, 0);
+    scales.set(d, None, 1, |_| [d, 0.0]);
+}
+
+/// A scale at the end and nothing else.
+pub(super) fn scale_last(block: &[u8], scales: &mut Scales) {
+    scale_first(&block[block.len() - 2..], scales);
+}
+
+/// A scale and a minimum at the front.
+pub(super) fn scale_and_minimum(block: &[u8], scales: &mut Scales) {
+    let (d, m) = (half_at(block, 0), half_at(block, 2));
+    scales.set(d, Some(m), 1, |_| [d, m]);
+}
+
+/// Q8_K: a scale in single precision.
+pub(super) fn q8_k(block: &[u8], scales: &mut Scales) {
+    scales.scales[0] = f32::from_le_bytes([block[0], block[1], block[2], block[3]]);
+}
+
+/// Q2_K.
+pub(super) fn q2_k(block: &[u8], scales: &mut Scales) {
+    let (d, m) = (half_at(block, 80), half_at(block, 82));
+    scales.set(d, Some(m), 16, |group| {
+        [d * f32::from(block[group] & 15), -m * f32::from(block[group] >> 4)]
+    });
+}
+
+/// Q4_K and Q5_K.
+pub(super) fn q4_k(block: &[u8], scales: &mut Scales) {
+    let (d, m) = (half_at(block, 0), half_at(block, 2));
+    let [factors, minimums] = k_minimum::six_bits(&block[4..16]);
+    scales.set(d, Some(m), 8, |group| {
+        [d * f32::from(factors[group]), -m * f32::from(minimums[group])]
+    });
+}
+
+/// Q3_K.
+pub(super) fn q3_k(block: &[u8], scales: &mut Scales) {
+    let (d, factors) = (half_at(block, 108), k_signed::six_bits(&block[96..108]));
+    scales.set(d, None, 16, |group| [d * (f32::from(factors[group]) - 32.0), 0.0]);
+}
+
+/// Q6_K.
+pub(super) fn q6_k(block: &[u8], scales: &mut Scales) {
+    let d = half_at(block, 208);
+    scales.set(d, None, 16, |group| [d * f32::from(block[192 + group].cast_signed()), 0.0]);
+}
+
+/// IQ4_XS.
+pub(super) fn iq4_xs(block: &[u8], scales: &mut Scales) {
+    let factors = group_scales(&block.as_chunks().0[0]);
+    scales.set(half_at(block, 0), None, 8, |group| [factors[group], 0.0]);
+}
+
+/// MXFP4: powers of two, which are what codes were chosen under.
+pub(super) fn mxfp4(block: &[u8], scales: &mut Scales) {
+    scales.scales[0] = half_power(block[0]);
+}
+
+/// The smallest scale of NVFP4, and the step between the smallest, halved as all of them.
+const SCALE_STEP: f32 = 1.0 / (1 << 10) as f32;
+
+/// NVFP4: codes are chosen under the scales as stored, which may have been rounded down to zero,
+/// or cut.
+pub(super) fn nvfp4(block: &[u8], scales: &mut Scales) {
+    scales.scales[..4].copy_from_slice(&half_scales(&block.as_chunks().0[0]));
+    scales.is_largest = block[..4].iter().any(|scale| scale & 0x7f == 0x7e);
+    scales.unsure[0] = if scales.is_largest { f32::INFINITY } else { SCALE_STEP / 2.0 };
+}

@@ -1,0 +1,276 @@
+//! Where the originals of codes with factors may have been.
+//!
+//! Codes are the nearest under the factors of their group. What more there is to know is how a
+//! scheme's library makes its factors: [`Loss`].
+
+use std::ops::Range;
+
+use super::{Arithmetic, Codes, Factor, Flat, GROUPS, Matrix, check_finite, length};
+use crate::bounds::{Bounds, Gaps, Levels, Slack};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::schemes::{Origins, RowRule, Rule};
+use crate::source::Staged;
+
+/// How codes were chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// Each is the nearest.
+    Nearest(Loss),
+    /// Together, with an eye on what a layer makes of its inputs.
+    Together(RowRule),
+}
+
+/// What else is lost where codes are the nearest. Scales are counted as they are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Loss {
+    /// What the rounding of factors and of quotients makes of a number, for each unit of it.
+    pub relative: f32,
+    /// How far a scale may be from the one that codes were chosen under.
+    pub scale: f32,
+    /// What rounding the original itself makes of a number, for each unit of it, and always.
+    pub original: [f32; 2],
+    /// How far beyond the outermost levels originals may lie, in scales.
+    pub beyond: f32,
+    /// How far originals may lie from zero where the scale is zero.
+    pub flushed: f32,
+}
+
+impl Loss {
+    /// Nothing else, and nothing is clipped.
+    pub(crate) const NONE: Self =
+        Self { relative: 0.0, scale: 0.0, original: [0.0; 2], beyond: 0.0, flushed: 0.0 };
+
+    /// Factors or quotients are rounded to this type.
+    pub(crate) const fn rounded_to(dtype: DType) -> Self {
+        let (relative, scale) = match dtype {
+            DType::BF16 => (1.0 / (1 << 8) as f32, 0.0),
+            // Small scales have fewer digits.
+            DType::F16 => (1.0 / (1 << 11) as f32, 1.0 / (1 << 25) as f32),
+            _ => (0.0, 0.0),
+        };
+        Self { relative, scale, ..Self::NONE }
+    }
+
+    /// With originals that lie up to so many scales beyond the outermost levels.
+    pub(crate) const fn beyond(self, scales: f32) -> Self {
+        Self { beyond: scales, ..self }
+    }
+
+    /// Scales of eight bits over four-bit floats, `below` a scale for all of them. The smallest
+    /// scale may have been rounded down by half, or all the way to zero.
+    pub(crate) fn of_small_scales(below: bool) -> Self {
+        let flushed = if below { f32::INFINITY } else { 6.0 / (1 << 10) as f32 };
+        Self { beyond: 3.05, flushed, ..Self::NONE }
+    }
+
+    /// Groups below a power of two that is not above their largest number: the highest level may
+    /// lie anywhere below the power of two that follows it.
+    pub(crate) fn of_powers(highest: f32) -> Self {
+        let next = f32::from_bits((highest.to_bits() & 0x7f80_0000) + 0x0080_0000);
+        // Logarithms are rounded, too.
+        Self::NONE.beyond((next - highest) * 1.0125)
+    }
+}
+
+/// What codes stand for.
+pub(crate) struct Numbers {
+    /// Each once, in ascending order.
+    all: Vec<f32>,
+    spacing: Spacing,
+}
+
+/// How far numbers are apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Spacing {
+    Even(f32),
+    Floats { digits: i32, smallest_normal: f32 },
+    Uneven,
+}
+
+impl Numbers {
+    pub(crate) fn of(codes: &Codes) -> Self {
+        let count = 1usize << codes.packing.bits();
+        let mut all: Vec<f32> = codes.numbers[..count].to_vec();
+        all.retain(|number| number.is_finite());
+        all.sort_by(f32::total_cmp);
+        all.dedup();
+        let spacing = even(&all).or_else(|| floats(&all)).unwrap_or(Spacing::Uneven);
+        Self { all, spacing }
+    }
+
+    fn ends(&self) -> [f32; 2] {
+        [self.all.first(), self.all.last()].map(|end| end.copied().unwrap_or(0.0))
+    }
+
+    /// Half of the widest gap; none for floats, whose gaps grow with them.
+    fn half_gap(&self) -> f32 {
+        match self.spacing {
+            Spacing::Even(gap) => gap / 2.0,
+            Spacing::Floats { .. } => 0.0,
+            Spacing::Uneven => {
+                self.all.windows(2).fold(0.0, |most: f32, pair| most.max(pair[1] - pair[0])) / 2.0
+            }
+        }
+    }
+
+    /// The levels of a group. `unsure` is how far its scale may be from the one that codes were
+    /// chosen under.
+    pub(crate) fn levels(
+        &self,
+        arithmetic: Arithmetic,
+        Factor { scale, offset }: Factor,
+        loss: &Loss,
+        unsure: f32,
+    ) -> Levels<'_> {
+        let ends = self.ends();
+        // The same steps as decoding takes.
+        let [first, last] = ends.map(|number| match arithmetic {
+            Arithmetic::Times => number * scale,
+            Arithmetic::MinusTimes => (number - offset) * scale,
+            Arithmetic::TimesPlus => number * scale + offset,
+            Arithmetic::TimesTimes(constant) => (number * scale) * constant,
+        });
+        let (scale, zero) = match arithmetic {
+            Arithmetic::Times => (scale, 0.0),
+            Arithmetic::MinusTimes => (scale, -offset * scale),
+            Arithmetic::TimesPlus => (scale, offset),
+            Arithmetic::TimesTimes(constant) => (scale * constant, 0.0),
+        };
+        let (lowest, highest) = (first.min(last), first.max(last));
+        let gaps = match self.spacing {
+            Spacing::Even(gap) => Gaps::Even(gap * scale.abs()),
+            Spacing::Floats { digits, smallest_normal } => {
+                Gaps::Floats { scale, digits, smallest_normal }
+            }
+            Spacing::Uneven => Gaps::Table { scale, numbers: &self.all },
+        };
+        // What is added is rounded as well, and so is the sum.
+        let added = if arithmetic == Arithmetic::TimesPlus { offset.abs() } else { 0.0 };
+        let unsure = unsure + loss.scale;
+        let of_scale = if scale == 0.0 { 0.0 } else { unsure / scale.abs() };
+        let [of_original, least] = loss.original;
+        let slack = Slack {
+            constant: loss.relative * (self.half_gap() * scale.abs() + added)
+                + self.half_gap() * unsure
+                + least,
+            of_distance: of_scale + if added > 0.0 { loss.relative } else { 0.0 },
+            of_value: loss.relative + of_original,
+        };
+        let farthest = lowest.abs().max(highest.abs());
+        let beyond = loss.beyond * scale.abs()
+            + loss.relative * (farthest + 2.0 * added)
+            + unsure * ends[0].abs().max(ends[1].abs())
+            + of_original * farthest
+            + least;
+        let beyond = if scale == 0.0 { beyond + loss.flushed } else { beyond };
+        Levels { gaps, zero, lowest, highest, beyond, slack }
+    }
+}
+
+/// Whether numbers are equally far apart.
+fn even(all: &[f32]) -> Option<Spacing> {
+    let gap = all.get(1)? - all[0];
+    all.windows(2).all(|pair| pair[1] - pair[0] == gap).then_some(Spacing::Even(gap))
+}
+
+/// Whether numbers are all floats of some number of digits, up to the highest of them.
+fn floats(all: &[f32]) -> Option<Spacing> {
+    let positive = &all[all.iter().position(|&number| number > 0.0)?..];
+    let least = positive[0];
+    // Twice as many as digits can tell apart have the smallest step.
+    let first = (1u16..).zip(positive).take_while(|(n, x)| **x == f32::from(*n) * least).count();
+    let digits = i32::try_from(first.checked_ilog2()?).ok()? - 1;
+    let smallest_normal = least * (digits as f32).exp2();
+    let step = |x: f32| {
+        let power = f32::from_bits(x.to_bits() & 0x7f80_0000).max(smallest_normal);
+        power * (-digits as f32).exp2()
+    };
+    let is_next = |pair: &[f32]| pair[1] - pair[0] == step(pair[0]);
+    let is_mirrored = all.iter().rev().zip(all).all(|(high, low)| *high == -low);
+    (digits > 0 && is_mirrored && positive.windows(2).all(is_next))
+        .then_some(Spacing::Floats { digits, smallest_normal })
+}
+
+impl Origins for Matrix {
+    fn rule(&self) -> Rule {
+        match self.choice {
+            Choice::Nearest(_) => Rule::Bounded,
+            Choice::Together(rule) => Rule::ByRows(rule),
+        }
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let (Some((_, staged)), Choice::Nearest(loss)) = (staged.split_first(), &self.choice)
+        else {
+            return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
+        };
+        let numbers = Numbers::of(&self.codes);
+        let first = elements.start / self.columns.max(1);
+        let mut factors = [Factor::default(); GROUPS];
+        let mut at = 0;
+        for (row, columns) in self.stretches(elements) {
+            let mut column = columns.start;
+            while column < columns.end {
+                let groups = column / self.group
+                    ..columns.end.div_ceil(self.group).min(column / self.group + GROUPS as u64);
+                let factors = &mut factors[..length(groups.end - groups.start)];
+                self.factors.fill(staged, first, row, groups.clone(), false, factors)?;
+                check_finite(factors, row, groups.start)?;
+                for (group, factor) in groups.zip(factors) {
+                    let end = columns.end.min((group + 1) * self.group);
+                    let here = at..at + length(end - column);
+                    let levels = numbers.levels(self.arithmetic, *factor, loss, 0.0);
+                    levels.fill(&values[here.clone()], &mut out[here.clone()]);
+                    (column, at) = (end, here.end);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Origins for Flat {
+    fn rule(&self) -> Rule {
+        Rule::Bounded
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let Some((_, staged)) = staged.split_first() else {
+            return Err(Error::usage("codes and their factors are needed"));
+        };
+        let numbers = Numbers::of(&self.codes);
+        let (first, last) = (elements.start / self.block, elements.end.div_ceil(self.block));
+        let (mut factors, mut unsure) = ([Factor::default(); GROUPS], [0.0; GROUPS]);
+        let mut at = elements.start;
+        while at < elements.end {
+            let blocks = at / self.block..last.min(at / self.block + GROUPS as u64);
+            let count = length(blocks.end - blocks.start);
+            self.factors.fill(staged, first, blocks.clone(), &mut factors[..count]);
+            self.factors.unsure(staged, first, blocks.clone(), &mut unsure[..count]);
+            for (block, (factor, unsure)) in blocks.zip(factors.iter().zip(unsure)) {
+                let end = elements.end.min((block + 1) * self.block);
+                let here = length(at - elements.start)..length(end - elements.start);
+                let levels = numbers.levels(self.arithmetic, *factor, &self.loss, unsure);
+                levels.fill(&values[here.clone()], &mut out[here]);
+                at = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
