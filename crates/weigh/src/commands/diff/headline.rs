@@ -28,6 +28,9 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) ->
     if report.ok && all > 0 && report.summary.identical == all {
         return writeln!(out, "identical: all {}", plural(all, "weight"));
     }
+    if all + report.summary.missing == 0 {
+        return writeln!(out, "nothing to compare: there are no weights");
+    }
     let lead = Lead::of(report, counts);
     let rest = tally(report, lead.status);
     if lead.is_alarm {
@@ -35,12 +38,12 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) ->
     } else {
         write!(out, "{}", lead.word)?;
     }
-    match (lead.count, rest.is_empty()) {
-        (None, true) => writeln!(out, ": there are no weights"),
-        (None, false) => writeln!(out, ": {}", rest.join(", ")),
-        (Some(count), no_rest) => {
-            let rest = if no_rest { String::new() } else { format!("; {}", rest.join(", ")) };
-            writeln!(out, ": {} of {}{rest}", grouped(count), plural(all, "weight"))
+    let rest = rest.join(", ");
+    match lead.count {
+        None => writeln!(out, ": {rest}"),
+        Some(count) => {
+            let gap = if rest.is_empty() { "" } else { "; " };
+            writeln!(out, ": {} of {}{gap}{rest}", grouped(count), plural(all, "weight"))
         }
     }
 }
