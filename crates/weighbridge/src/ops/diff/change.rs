@@ -92,7 +92,7 @@ fn range(values: &[f64]) -> Option<(f64, f64)> {
     Some((least, values.iter().copied().reduce(f64::max)?))
 }
 
-/// Whether a factor explains most of what differs: one element that changed is none.
+/// Whether a factor explains most of what differs.
 fn is_a_factor(sums: &RowSums) -> bool {
     let RowSums { squares_a, squares_b, products, .. } = *sums;
     let before = squares_a + squares_b - 2.0 * products;
@@ -169,6 +169,7 @@ fn of_row(row: &Row) -> Option<String> {
         () if is_shifted(row) => Some("is shifted by one".into()),
         () if correlation >= 0.999 => gain
             .filter(|gain| (gain - 1.0).abs() > FACTOR && is_a_factor(&row.sums))
+            .filter(|_| row.a.iter().zip(&row.b).filter(|(a, b)| a != b).count() > row.a.len() / 2)
             .map(|gain| format!("in B is about {gain:.4} times what it is in A")),
         () => zero_block(row),
     }
