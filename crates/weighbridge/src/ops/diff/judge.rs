@@ -120,6 +120,11 @@ impl Judge {
         }
     }
 
+    /// Whether what is finite on one side only is among what is found outside.
+    pub(super) fn counts_unlike(&self) -> bool {
+        *self == Self::Exact
+    }
+
     /// What two weights are to each other that are not the same, rounded or not.
     pub(super) fn status(&self, outside: &Outside, stats: &Statistics, rows: u64) -> Status {
         let is_within = match self {
