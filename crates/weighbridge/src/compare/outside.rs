@@ -169,7 +169,7 @@ impl Task for CountOutside<'_> {
     }
 }
 
-/// What is not a number is on neither side of anything, and judged elsewhere.
+/// What is not finite is on neither side of anything, and judged elsewhere.
 #[inline(always)]
 fn is_outside(x: f32, bounds: Bounds, share: f32) -> bool {
     let more = x.abs() * share;
