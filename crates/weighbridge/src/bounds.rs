@@ -16,6 +16,14 @@ pub struct Bounds {
     pub high: f32,
 }
 
+impl Bounds {
+    /// Whether a number lies within them.
+    #[must_use]
+    pub fn contains(&self, number: f32) -> bool {
+        self.low <= number && number <= self.high
+    }
+}
+
 /// The levels of a stretch of elements that share their scales.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Levels<'a> {

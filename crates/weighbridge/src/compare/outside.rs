@@ -72,6 +72,11 @@ impl RowSums {
         (stored > 0.0).then(|| self.products / stored)
     }
 
+    /// Whether neither side is as large as so many numbers of a size.
+    pub(crate) fn is_below(&self, size: f64, count: u64) -> bool {
+        self.squares_a.max(self.squares_b) < size * size * count.max(1) as f64
+    }
+
     fn plus(&mut self, other: &Self) {
         self.squares_a += other.squares_a;
         self.squares_b += other.squares_b;

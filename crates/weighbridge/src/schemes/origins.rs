@@ -43,6 +43,9 @@ pub struct RowRule {
     pub row_gain: Option<[f64; 2]>,
     /// Blocks of this many elements are left out of the sign rule where over half are zero.
     pub sparse_block: u64,
+    /// Originals whose root mean square is less than this are not judged: half precision has too
+    /// few digits for their scales.
+    pub smallest: f64,
 }
 
 /// Knows where the originals of stored numbers may have been.

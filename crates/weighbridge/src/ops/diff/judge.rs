@@ -316,8 +316,18 @@ impl Piece<'_> {
             if zero[0] == zero[1] {
                 continue;
             }
-            let other = sides[usize::from(zero[0])];
-            if let Some(at) = other.iter().position(|x| x.abs() > NEARLY_ZERO) {
+            let (other, stored) = match zero[0] {
+                true => (sides[1], self.bounds[0]),
+                false => (sides[0], self.bounds[1]),
+            };
+            // A type may say how much becomes zero; where it clips anything it says nothing.
+            let is_expected = |at: usize, x: f32| {
+                stored.get(elements.start + at).is_some_and(|bounds| {
+                    bounds.low.is_finite() && bounds.high.is_finite() && bounds.contains(x)
+                })
+            };
+            let is_lost = |(at, x): (usize, &f32)| x.abs() > NEARLY_ZERO && !is_expected(at, *x);
+            if let Some(at) = other.iter().enumerate().position(is_lost) {
                 if found.rows.last() != Some(&row) {
                     found.add(self.place(elements.start + at, Some(f64::INFINITY)), row);
                 }
@@ -336,8 +346,12 @@ impl Piece<'_> {
             }
             let Some([least, most]) = rule.gain.filter(|_| rule.gain_over > 0) else { continue };
             for block in self.blocks(elements, rule.gain_over) {
-                let [a, b] = self.values.map(|values| &values[block.clone()]);
-                let gain = RowSums::of(row, a, b).gain(1 - stored);
+                let sides = self.values.map(|values| &values[block.clone()]);
+                let sums = RowSums::of(row, sides[0], sides[1]);
+                if sums.is_below(rule.smallest, rule.gain_over) || is_sparse(sides[1 - stored]) {
+                    continue;
+                }
+                let gain = sums.gain(1 - stored);
                 if gain.is_some_and(|gain| !(least..=most).contains(&gain)) {
                     found.add(self.place(block.start, None), row);
                 }
@@ -354,8 +368,7 @@ impl Piece<'_> {
         allowed: u32,
         found: &mut Outside,
     ) {
-        let x = self.values[1 - stored];
-        if x[block.clone()].iter().filter(|x| **x == 0.0).count() * 2 > block.len() {
+        if is_sparse(&self.values[1 - stored][block.clone()]) {
             return;
         }
         let [a, b] = self.values;
@@ -370,6 +383,11 @@ impl Piece<'_> {
     }
 }
 
+/// Whether most of some numbers are zero.
+fn is_sparse(numbers: &[f32]) -> bool {
+    numbers.iter().filter(|x| **x == 0.0).count() * 2 > numbers.len()
+}
+
 /// Adds the rows that are not like their originals.
 pub(super) fn settle_rows(judge: &Judge, found: &mut Outside) {
     found.settle();
@@ -381,7 +399,8 @@ pub(super) fn settle_rows(judge: &Judge, found: &mut Outside) {
             .row_gain
             .zip(gain)
             .is_some_and(|([least, most], gain)| gain < least || gain > most);
-        zero[0] != zero[1] || zero == [false; 2] && (sums.correlation() < rule.correlation || bent)
+        let is_unlike = zero[0] != zero[1] || sums.correlation() < rule.correlation || bent;
+        zero != [true; 2] && !sums.is_below(rule.smallest, rule.gain_over) && is_unlike
     };
     let wrong: Vec<u64> = found.row_sums.iter().filter(is_wrong).map(|sums| sums.row).collect();
     found.rows.extend(wrong);

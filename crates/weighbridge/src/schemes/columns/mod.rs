@@ -73,6 +73,7 @@ pub(crate) const CALIBRATED: RowRule = RowRule {
     gain_over: 128,
     row_gain: Some([0.7, 1.08]),
     sparse_block: 0,
+    smallest: 1e-5,
 };
 
 /// Integer codes of `bits` bits, packed one after the other.

@@ -76,6 +76,9 @@ enum Importance {
 /// importance matrix was used.
 const TIGHT: f32 = 1.5;
 
+/// Below this, scales of grid types have too few digits for rows to be told apart.
+const SMALLEST: f64 = 1e-4;
+
 /// Codes from a grid.
 pub(super) struct Grid {
     /// Wrong signs in eight, without an importance matrix and with one.
@@ -220,6 +223,7 @@ impl Origins for BlockRows {
                 gain_over: MOST_ELEMENTS as u64,
                 row_gain: None,
                 sparse_block: grid.group,
+                smallest: SMALLEST,
             }),
             _ => Rule::Bounded,
         }

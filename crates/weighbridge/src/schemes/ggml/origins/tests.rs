@@ -260,6 +260,7 @@ fn every_type_that_is_decoded_has_a_rule_but_two() {
         gain_over: 256,
         row_gain: None,
         sparse_block: 32,
+        smallest: 1e-4,
     };
     assert_eq!(rule("IQ3_XXS", false), Some(Rule::ByRows(grid)));
     let weighed = RowRule { wrong_signs: Some(2), gain: None, ..grid };
