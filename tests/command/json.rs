@@ -2,7 +2,7 @@
 //!
 //! All samples are taken as they are found, so a new one is checked without new code here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value as Json;
@@ -21,6 +21,8 @@ pub fn trials() -> Vec<Trial> {
         a_tensor_nobody_can_read_is_a_problem_and_has_a_place,
         short_arrays_are_shown_and_long_ones_summed_up,
         convert_reports_what_it_did_and_a_dry_run_what_it_would_do,
+        diff_says_what_changed_and_where,
+        diff_says_what_storage_explains,
     ];
     all.extend(samples().into_iter().map(|sample| {
         let short = sample.strip_prefix(root()).unwrap().display().to_string();
@@ -134,6 +136,71 @@ fn short_arrays_are_shown_and_long_ones_summed_up() {
     let output = inspect(std::slice::from_ref(&path), &["--full-metadata"]);
     let full: Json = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(list(&full["metadata"], "tokenizer.ggml.tokens").len(), 200);
+}
+
+/// What `weigh diff --json` prints, and its exit code.
+fn diff(a: &Path, b: &Path, flags: &[&str]) -> (Option<i32>, Json) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    let output = command.args(["diff", "--json"]).args(flags).args([a, b]).output().unwrap();
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+fn diff_says_what_changed_and_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |name: &str, norm: f32, sign: f32| {
+        let header = br#"{"norm":{"dtype":"F32","shape":[8],"data_offsets":[0,32]},"w":{"dtype":"F32","shape":[16,16],"data_offsets":[32,1056]}}"#;
+        let mut values: Vec<f32> = (0..264u16).map(|at| f32::from(at) + 1.0).collect();
+        values[..8].fill(1.0);
+        values[5] = norm;
+        values[8 + 3 * 16..8 + 4 * 16].iter_mut().for_each(|x| *x *= sign);
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend_from_slice(header);
+        file.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        let path = folder.path().join(name);
+        std::fs::write(&path, file).unwrap();
+        path
+    };
+    let a = written("a.safetensors", 1.0, 1.0);
+    let b = written("b.safetensors", 1.5, -1.0);
+    let (code, report) = diff(&a, &b, &[]);
+    assert_eq!((code, &report["ok"]), (Some(1), &Json::from(false)));
+    let summary = &report["summary"];
+    assert_eq!(number(summary, "changed"), 2);
+    assert_eq!(number(summary, "failed"), 2);
+    for name in ["identical", "equal_after_rounding", "within_precision", "unjudged"] {
+        assert_eq!(number(summary, name), 0, "{name}");
+    }
+    let tensors = list(&report, "tensors");
+    let norm = tensors.iter().find(|tensor| tensor["name_a"] == "norm").unwrap();
+    assert_eq!((text(norm, "status"), text(norm, "bound")), ("changed", "equal"));
+    assert_eq!((number(norm, "outside"), number(norm, "outside_rows")), (1, 1));
+    let place = serde_json::json!([{"index": [5], "a": 1.0, "b": 1.5, "half_gaps": null}]);
+    assert_eq!(norm["places"], place);
+    let matrix = tensors.iter().find(|tensor| tensor["name_a"] == "w").unwrap();
+    assert_eq!((number(matrix, "outside"), number(matrix, "outside_rows")), (16, 1));
+    assert_eq!(matrix["places"][0]["index"], serde_json::json!([3, 0]));
+    assert_eq!(text(matrix, "change"), "row 3 has its sign turned");
+    // A rule of one's own replaces the verdict, and changes no status.
+    let (code, report) = diff(&a, &b, &["--fail-over", "max_abs>1000"]);
+    assert_eq!((code, number(&report["summary"], "changed")), (Some(0), 2));
+    let (code, report) = diff(&a, &a, &["--exact"]);
+    assert_eq!((code, number(&report["summary"], "identical")), (Some(0), 2));
+}
+
+fn diff_says_what_storage_explains() {
+    let folder = root().join("tests/files/names/qwen3-q8");
+    let (a, b) = (folder.join("hf"), folder.join("model.gguf"));
+    let (code, report) = diff(&a, &b, &[]);
+    let summary = &report["summary"];
+    assert_eq!((code, number(summary, "within_precision")), (Some(0), 7));
+    assert_eq!((number(summary, "changed"), number(summary, "unjudged")), (0, 0));
+    let is_within = |tensor: &&Json| tensor["status"] == "within-precision";
+    for tensor in list(&report, "tensors").iter().filter(is_within) {
+        assert_eq!((text(tensor, "bound"), number(tensor, "outside")), ("nearest-level", 0));
+        assert!(list(tensor, "places").is_empty() && tensor["change"].is_null());
+    }
+    let (code, report) = diff(&a, &b, &["--exact"]);
+    assert_eq!((code, number(&report["summary"], "failed")), (Some(1), 8));
 }
 
 fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {

@@ -91,6 +91,12 @@ pub fn encoder(name: &str) -> Option<Arc<dyn Encoder>> {
     encoders().find(|encoder| encoder.name().eq_ignore_ascii_case(name))
 }
 
+/// Whether a scheme is that of numbers that stand alone.
+#[must_use]
+pub fn is_plain(name: &str) -> bool {
+    name == plain::NAME
+}
+
 /// Whether the variants of a scheme are types of stored tensors, which no config gives another
 /// meaning.
 #[must_use]

@@ -7,6 +7,7 @@ use regex::Regex;
 use weighbridge::Error;
 use weighbridge::ops::{DiffOptions, FailOver, Metric, Values};
 
+use super::headline::Counts;
 use crate::args::{EXIT_CODES, Open, Report, Select, Work, parse_rename};
 
 #[derive(ClapArgs)]
@@ -24,8 +25,12 @@ pub(crate) struct Diff {
     #[arg(long, value_enum, default_value_t = Look::Differing, value_name = "WHICH")]
     values: Look,
 
-    /// Which values count as a difference, like 'cosine<0.999,max_abs>0.01'; any one condition is
-    /// enough [default: those of weights that are `different`]
+    /// Count everything as a difference that is not identical
+    #[arg(long, conflicts_with = "fail_over")]
+    exact: bool,
+
+    /// Which figures count as a difference, like 'cosine<0.999,max_abs>0.01'; any one condition is
+    /// enough [default: none, weights that are `changed` count]
     #[arg(long, value_name = "RULE")]
     fail_over: Option<FailOver>,
 
@@ -85,11 +90,21 @@ impl From<Look> for Values {
 }
 
 impl Diff {
+    /// What counts as a difference.
+    pub(super) fn counts(&self) -> Counts {
+        match (self.exact, &self.fail_over) {
+            (true, _) => Counts::Exact,
+            (false, Some(_)) => Counts::Rule,
+            (false, None) => Counts::Changed,
+        }
+    }
+
     /// The options as the library takes them.
     pub(crate) fn options(&self) -> Result<DiffOptions, Error> {
         let transpose = self.transpose.clone();
         let mut options = DiffOptions::default()
             .values(self.values.into())
+            .exact(self.exact)
             .select(self.select.options())
             .transpose(move |name| transpose.iter().any(|re| re.is_match(name)))
             .work(&self.work.options());

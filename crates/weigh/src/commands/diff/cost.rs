@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use weighbridge::ops::{DiffReport, DiffTensor};
+use weighbridge::ops::{DiffReport, DiffTensor, Status};
 
 use super::render::kind;
 use crate::render::units::plural;
@@ -21,7 +21,8 @@ struct Group {
 /// Writes a line for each kind that lost anything, the most noise first.
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     let mut groups: Vec<Group> = Vec::new();
-    for tensor in &report.tensors {
+    // What changed is no cost of how it is stored.
+    for tensor in report.tensors.iter().filter(|tensor| tensor.status != Status::Changed) {
         add(&mut groups, tensor);
     }
     groups.sort_by(|a, b| a.snr().total_cmp(&b.snr()));

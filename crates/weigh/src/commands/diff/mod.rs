@@ -12,10 +12,14 @@ use crate::render::{self as pages, Page};
 use crate::terminal;
 
 mod args;
+mod changes;
 mod cost;
+mod headline;
+mod modules;
 mod render;
 
 pub(crate) use args::Diff;
+use render::Shown;
 
 pub(super) fn run(args: &Diff) -> Outcome {
     let stop = Stop::on_interrupt();
@@ -65,8 +69,9 @@ fn show(args: &Diff, report: &DiffReport) -> io::Result<()> {
         return Ok(());
     }
     let page = Page::on_terminal(args.report.verbose);
+    let shown = Shown { counts: args.counts(), sort: args.sort, limit: args.limit };
     terminal::print(|out| match args.report.json {
         true => pages::json(out, report),
-        false => render::write(out, &page, report, args.sort, args.limit),
+        false => render::write(out, &page, report, &shown),
     })
 }

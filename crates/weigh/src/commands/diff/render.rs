@@ -7,30 +7,41 @@ use weighbridge::internals::schemes;
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric, Status};
 
-use super::cost;
+use super::headline::Counts;
+use super::modules::Modules;
+use super::{changes, cost, headline};
+use crate::render::Page;
 use crate::render::table::{Side, Table};
 use crate::render::units::{grouped, plural};
-use crate::render::{ALARM, Page};
 
 /// Lines of a list, unless --limit says otherwise.
 const LINES: usize = 20;
+
+/// Lines of a list of weights that are summed up already.
+const FEW: usize = 5;
+
+/// Places that are shown of a changed weight.
+const PLACES: usize = 3;
+
+/// How a comparison is shown.
+pub(super) struct Shown {
+    pub(super) counts: Counts,
+    pub(super) sort: Option<Metric>,
+    pub(super) limit: Option<usize>,
+}
 
 /// Writes the report on a comparison.
 pub(super) fn write(
     out: &mut dyn Write,
     page: &Page,
     report: &DiffReport,
-    sort: Option<Metric>,
-    limit: Option<usize>,
+    shown: &Shown,
 ) -> io::Result<()> {
-    let lines = Lines { limit: if page.verbose { usize::MAX } else { limit.unwrap_or(LINES) } };
-    headline(out, report)?;
-    let mut shown: Vec<&DiffTensor> =
-        report.tensors.iter().filter(|t| is_worth_a_line(t)).collect();
-    shown.sort_by(|a, b| order(sort, a, b));
-    table(out, page, &shown[..shown.len().min(lines.limit)])?;
-    lines.rest(out, shown.len(), "")?;
-    messages(out, &lines, &shown)?;
+    let limit = if page.verbose { usize::MAX } else { shown.limit.unwrap_or(LINES) };
+    let lines = Lines { limit };
+    headline::write(out, report, shown.counts)?;
+    weights(out, page, report, shown, &lines)?;
+    unjudged(out, report)?;
     lines.names(out, &report.only_a, "in A only")?;
     lines.names(out, &report.only_b, "in B only")?;
     explained(out, &lines, report)?;
@@ -41,6 +52,44 @@ pub(super) fn write(
     metadata(out, &lines, &report.metadata)?;
     for note in &report.notes {
         writeln!(out, "  note: {}", escaped(note))?;
+    }
+    Ok(())
+}
+
+/// Pairs that are not the same, the worst first; many of them by kind before that.
+fn weights(
+    out: &mut dyn Write,
+    page: &Page,
+    report: &DiffReport,
+    Shown { sort, limit, .. }: &Shown,
+    lines: &Lines,
+) -> io::Result<()> {
+    let mut all: Vec<&DiffTensor> = report.tensors.iter().filter(|t| is_worth_a_line(t)).collect();
+    all.sort_by(|a, b| order(*sort, a, b));
+    let modules = Modules::of(&report.tensors);
+    if let Some(modules) = &modules {
+        modules.write(out, page, lines.limit)?;
+    }
+    let is_told = modules.is_some() && limit.is_none() && !page.verbose;
+    let lines = &Lines { limit: if is_told { FEW } else { lines.limit } };
+    let places = match (page.verbose, is_told) {
+        (true, _) => usize::MAX,
+        (false, true) => 1,
+        (false, false) => PLACES,
+    };
+    let count = all.len();
+    table(out, page, &all[..all.len().min(lines.limit)])?;
+    lines.rest(out, all.len(), "")?;
+    let said: Vec<&DiffTensor> = all.into_iter().filter(|tensor| has_more(tensor)).collect();
+    for tensor in said.iter().take(lines.limit) {
+        match tensor.status {
+            Status::Changed => changes::write(out, tensor, places)?,
+            _ => message(out, tensor)?,
+        }
+    }
+    // The table has said how many more there are, if it has all of them.
+    if said.len() < count {
+        lines.rest(out, said.len(), " with a message")?;
     }
     Ok(())
 }
@@ -66,39 +115,6 @@ impl Lines {
     }
 }
 
-fn headline(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
-    let summary = &report.summary;
-    let all = report.tensors.len() as u64;
-    let uncompared = all - summary.compared - summary.shape_mismatch - summary.undecoded;
-    if report.ok && all > 0 && summary.identical == all {
-        return writeln!(out, "identical: all {}", plural(all, "weight"));
-    }
-    match (report.ok && summary.undecoded == 0, uncompared == all) {
-        (true, true) => write!(out, "same structure")?,
-        (true, false) => write!(out, "no difference beyond the bounds")?,
-        (false, _) => write!(out, "{ALARM}different{ALARM:#}")?,
-    }
-    let mut counts = Vec::new();
-    let kinds = [
-        (summary.identical, "identical"),
-        (summary.equal_after_rounding, "equal after rounding"),
-        (summary.close, "close"),
-        (summary.different, "different"),
-        (summary.shape_mismatch, "of another shape"),
-        (summary.undecoded, "not decoded"),
-        (summary.missing, "on one side only"),
-        (uncompared, "not compared by value"),
-    ];
-    for (count, what) in kinds.into_iter().filter(|(count, _)| *count > 0) {
-        counts.push(format!("{} {what}", grouped(count)));
-    }
-    writeln!(
-        out,
-        ": {}",
-        if counts.is_empty() { "there are no weights".into() } else { counts.join(", ") }
-    )
-}
-
 fn is_worth_a_line(tensor: &DiffTensor) -> bool {
     !matches!(tensor.status, Status::Identical | Status::Uncompared)
 }
@@ -108,9 +124,10 @@ fn order(sort: Option<Metric>, a: &DiffTensor, b: &DiffTensor) -> Ordering {
     let rank = |tensor: &DiffTensor| match tensor.status {
         Status::Undecoded => 0,
         Status::Shape => 1,
-        Status::Different => 2,
-        Status::Close => 3,
-        _ => 4,
+        Status::Changed => 2,
+        Status::Unjudged => 3,
+        Status::WithinPrecision => 4,
+        _ => 5,
     };
     // A value that is finite on one side only is worse than any difference.
     let unlike = |tensor: &DiffTensor| tensor.unlike.unwrap_or(0);
@@ -191,7 +208,7 @@ fn cosine(value: f64) -> String {
     }
 }
 
-fn percent(ratio: f64) -> String {
+pub(super) fn percent(ratio: f64) -> String {
     match ratio {
         0.0 => "0 %".to_owned(),
         ratio if !(1e-5..1e4).contains(&ratio) => format!("{:.1e} %", ratio * 100.0),
@@ -206,29 +223,65 @@ fn small(value: f64) -> String {
     }
 }
 
-/// The messages on single weights.
-fn messages(out: &mut dyn Write, lines: &Lines, tensors: &[&DiffTensor]) -> io::Result<()> {
-    let told: Vec<String> = tensors.iter().filter_map(|tensor| message(tensor)).collect();
-    for line in told.iter().take(lines.limit) {
-        writeln!(out, "  {line}")?;
-    }
-    lines.rest(out, told.len(), " with a message")
+/// Whether there is more to say than figures tell.
+fn has_more(tensor: &DiffTensor) -> bool {
+    matches!(tensor.status, Status::Changed | Status::Shape) || tensor.message.is_some()
 }
 
-fn message(tensor: &DiffTensor) -> Option<String> {
+/// `q_proj.weight (in B attn_q.weight)`.
+pub(super) fn named(tensor: &DiffTensor) -> String {
     let name = escaped(&tensor.name_a);
-    let other = match tensor.name_a == tensor.name_b {
-        true => String::new(),
-        false => format!(" (in B {})", escaped(&tensor.name_b)),
+    match tensor.name_a == tensor.name_b {
+        true => name.into_owned(),
+        false => format!("{name} (in B {})", escaped(&tensor.name_b)),
+    }
+}
+
+fn message(out: &mut dyn Write, tensor: &DiffTensor) -> io::Result<()> {
+    let shapes = match tensor.status {
+        Status::Shape => Some(format!("{:?} in A, {:?} in B", tensor.shape_a, tensor.shape_b)),
+        _ => None,
     };
-    let more = tensor.message.as_deref().map(escaped);
-    match tensor.status {
-        Status::Shape => {
-            let more = more.map_or(String::new(), |more| format!("; {more}"));
-            let (a, b) = (&tensor.shape_a, &tensor.shape_b);
-            Some(format!("{name}{other}: {a:?} in A, {b:?} in B{more}"))
+    let more = tensor.message.as_deref().map(|more| escaped(more).into_owned());
+    let said: Vec<String> = [shapes, more].into_iter().flatten().collect();
+    writeln!(out, "  {}: {}", named(tensor), said.join("; "))
+}
+
+/// Weights of which figures are all that can be said.
+fn unjudged(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for tensor in report.tensors.iter().filter(|tensor| tensor.status == Status::Unjudged) {
+        let kinds = stored_with_loss(tensor);
+        match all.iter_mut().find(|(known, _)| *known == kinds) {
+            Some((_, count)) => *count += 1,
+            None => all.push((kinds, 1)),
         }
-        _ => more.map(|more| format!("{name}{other}: {more}")),
+    }
+    for (kinds, count) in all {
+        let weights = plural(count, "weight");
+        writeln!(
+            out,
+            "  no verdict on {weights} stored as {kinds}: no rule tells what that loses, the figures are all there is"
+        )?;
+    }
+    Ok(())
+}
+
+/// How the sides are stored that are not plain numbers.
+fn stored_with_loss(tensor: &DiffTensor) -> String {
+    let sides = [(tensor.scheme_a, &tensor.variant_a), (tensor.scheme_b, &tensor.variant_b)];
+    let lossy = sides.into_iter().filter(|(scheme, _)| !schemes::is_plain(scheme));
+    let mut kinds: Vec<String> = lossy.map(|(scheme, variant)| kind(scheme, variant)).collect();
+    kinds.dedup();
+    kinds.join(" on one side and ")
+}
+
+/// `a, b and c`.
+pub(super) fn joined(names: &[String]) -> String {
+    match names {
+        [first @ .., before, last] if first.is_empty() => format!("{before} and {last}"),
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.join(", "),
     }
 }
 
@@ -281,7 +334,6 @@ fn figures(out: &mut dyn Write, summary: &DiffSummary) -> io::Result<()> {
         summary.model_cosine.map(|value| format!("cosine {}", cosine(value))),
         summary.model_rmse.map(|value| format!("RMSE {}", small(value))),
         summary.min_cosine.map(|value| format!("lowest cosine of a weight {}", cosine(value))),
-        Some(format!("{} below the bound", grouped(summary.below))),
     ];
     let model: Vec<String> = model.into_iter().flatten().collect();
     writeln!(out, "  all weights: {}", model.join(", "))

@@ -80,7 +80,8 @@ fn of_all(rows: &[Row]) -> Option<String> {
     }
     let is_one_factor = (most - least) <= 0.02 * middle.abs();
     let alike = correlations.iter().all(|correlation| *correlation >= ALIKE);
-    if alike && is_one_factor && (middle - 1.0).abs() > FACTOR {
+    let is_explained = rows.iter().filter(|row| is_a_factor(&row.sums)).count() * 2 > rows.len();
+    if alike && is_one_factor && is_explained && (middle - 1.0).abs() > FACTOR {
         return Some(format!("everything in B is about {middle:.4} times what it is in A"));
     }
     columns_rescaled(rows).then(|| "columns are rescaled, each by a factor of its own".into())
@@ -89,6 +90,14 @@ fn of_all(rows: &[Row]) -> Option<String> {
 fn range(values: &[f64]) -> Option<(f64, f64)> {
     let least = values.iter().copied().reduce(f64::min)?;
     Some((least, values.iter().copied().reduce(f64::max)?))
+}
+
+/// Whether a factor explains most of what differs: one element that changed is none.
+fn is_a_factor(sums: &RowSums) -> bool {
+    let RowSums { squares_a, squares_b, products, .. } = *sums;
+    let before = squares_a + squares_b - 2.0 * products;
+    let after = squares_b - products * products / squares_a;
+    after < before / 4.0
 }
 
 /// Whether a factor for each column explains most of what differs.
@@ -159,7 +168,7 @@ fn of_row(row: &Row) -> Option<String> {
         () if correlation <= -ALIKE => Some("has its sign turned".into()),
         () if is_shifted(row) => Some("is shifted by one".into()),
         () if correlation >= 0.999 => gain
-            .filter(|gain| (gain - 1.0).abs() > FACTOR)
+            .filter(|gain| (gain - 1.0).abs() > FACTOR && is_a_factor(&row.sums))
             .map(|gain| format!("in B is about {gain:.4} times what it is in A")),
         () => zero_block(row),
     }
@@ -169,7 +178,7 @@ fn of_row(row: &Row) -> Option<String> {
 fn zero_block(row: &Row) -> Option<String> {
     for (side, zero, other) in [("B", &row.b, &row.a), ("A", &row.a, &row.b)] {
         let is_lost = |at: &usize| zero[*at] == 0.0 && other[*at] != 0.0;
-        let first = (0..zero.len()).find(is_lost)?;
+        let Some(first) = (0..zero.len()).find(is_lost) else { continue };
         let len = (first..zero.len()).take_while(|at| zero[*at] == 0.0).count();
         let differ = (0..zero.len()).filter(|at| row.a[*at] != row.b[*at]).count();
         if len >= 8 && differ <= len {
@@ -239,6 +248,10 @@ mod tests {
         hole[16..48].fill(0.0);
         assert_eq!(says(&[row(5, a, hole)]), "row 5 is zero in B from column 16 to 47");
         assert_eq!(says(&[changed(1, |x| if x > 0.9 { 5.0 } else { x })]), "");
+        // A single element is no factor, however large it is.
+        let a = [&[9.0][..], &numbers(3, 63)].concat();
+        let b = [&[9.5][..], &a[1..]].concat();
+        assert_eq!(says(&[row(6, a, b)]), "");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What may lie between two weights that are the same, by how each side is stored.
 
+use std::ops::Range;
+
 use super::precision::Precision;
 use super::report::Status;
 use crate::bounds::Bounds;
@@ -118,6 +120,11 @@ impl Judge {
         }
     }
 
+    /// Whether what is finite on one side only is among what is found outside.
+    pub(super) fn counts_unlike(&self) -> bool {
+        *self == Self::Exact
+    }
+
     /// What two weights are to each other that are not the same, rounded or not.
     pub(super) fn status(&self, outside: &Outside, stats: &Statistics, rows: u64) -> Status {
         let is_within = match self {
@@ -216,7 +223,7 @@ impl Piece<'_> {
     }
 
     /// Stretches of rows in the piece: row and elements.
-    fn rows(&self) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+    fn rows(&self) -> impl Iterator<Item = (u64, Range<usize>)> {
         let len = self.values[0].len();
         let mut at = 0usize;
         std::iter::from_fn(move || {
@@ -278,11 +285,27 @@ impl Piece<'_> {
     /// Whether blocks with something outside are still in order.
     fn look_at_order(&self, bounded: usize, rule: Rule, found: &mut Outside) {
         let Rule::Refitted { block, .. } = rule else { return };
-        let (x, stored) = (self.values[1 - bounded], self.values[bounded]);
-        let block = usize::try_from(block).unwrap_or(usize::MAX);
-        for (x, stored) in x.chunks_exact(block).zip(stored.chunks_exact(block)) {
-            found.disordered += count_disordered(x, stored);
+        for (_, elements) in self.rows() {
+            for elements in self.blocks(elements, block) {
+                let [a, b] = self.values.map(|values| &values[elements.clone()]);
+                let (x, stored) = if bounded == 1 { (a, b) } else { (b, a) };
+                found.disordered += count_disordered(x, stored);
+            }
         }
+    }
+
+    /// The whole blocks of a stretch of a row. Blocks are counted from the start of the row.
+    fn blocks(
+        &self,
+        elements: Range<usize>,
+        block: u64,
+    ) -> impl Iterator<Item = Range<usize>> + use<> {
+        let column = (self.index)(elements.start as u64) % self.row;
+        let skip = usize::try_from(column.next_multiple_of(block.max(1)) - column).unwrap_or(0);
+        let block = usize::try_from(block.max(1)).unwrap_or(usize::MAX);
+        let start = elements.start + skip;
+        let count = elements.end.saturating_sub(start) / block;
+        (0..count).map(move |index| start + index * block..start + (index + 1) * block)
     }
 
     /// Rows that are all zero on one side only.
@@ -306,42 +329,42 @@ impl Piece<'_> {
         for (row, elements) in self.rows() {
             let [a, b] = self.values.map(|values| &values[elements.clone()]);
             found.add_sums(RowSums::of(row, a, b));
-            let (x, kept) = if stored == 1 { (a, b) } else { (b, a) };
             if let Some(allowed) = rule.wrong_signs {
-                self.look_at_signs((row, elements.start), (x, kept), (allowed, rule), found);
+                for block in self.blocks(elements.clone(), rule.sparse_block.max(8)) {
+                    self.look_at_signs(row, block, stored, allowed, found);
+                }
             }
-            let over = usize::try_from(rule.gain_over).unwrap_or(0);
-            if let (Some([least, most]), true) = (rule.gain, over > 0) {
-                for (index, (a, b)) in a.chunks_exact(over).zip(b.chunks_exact(over)).enumerate() {
-                    let gain = RowSums::of(row, a, b).gain(1 - stored);
-                    if gain.is_some_and(|gain| !(least..=most).contains(&gain)) {
-                        found.add(self.place(elements.start + index * over, None), row);
-                    }
+            let Some([least, most]) = rule.gain.filter(|_| rule.gain_over > 0) else { continue };
+            for block in self.blocks(elements, rule.gain_over) {
+                let [a, b] = self.values.map(|values| &values[block.clone()]);
+                let gain = RowSums::of(row, a, b).gain(1 - stored);
+                if gain.is_some_and(|gain| !(least..=most).contains(&gain)) {
+                    found.add(self.place(block.start, None), row);
                 }
             }
         }
     }
 
-    /// Aligned eights in which too many signs are the other.
+    /// Eights of a block in which too many signs are the other, unless most of it is zero.
     fn look_at_signs(
         &self,
-        (row, start): (u64, usize),
-        (x, kept): (&[f32], &[f32]),
-        (allowed, rule): (u32, &RowRule),
+        row: u64,
+        block: Range<usize>,
+        stored: usize,
+        allowed: u32,
         found: &mut Outside,
     ) {
-        let block = usize::try_from(rule.sparse_block).unwrap_or(0).max(8);
-        for (index, (x, kept)) in x.chunks_exact(block).zip(kept.chunks_exact(block)).enumerate() {
-            if x.iter().filter(|x| **x == 0.0).count() * 2 > block {
-                continue;
-            }
-            for (eighth, (x, kept)) in x.chunks_exact(8).zip(kept.chunks_exact(8)).enumerate() {
-                let wrong = x.iter().zip(kept).filter(|(x, y)| *x * *y < 0.0).count();
-                if wrong > allowed as usize {
-                    let at = start + index * block + eighth * 8;
-                    let first = x.iter().zip(kept).position(|(x, y)| x * y < 0.0).unwrap_or(0);
-                    found.add(self.place(at + first, None), row);
-                }
+        let x = self.values[1 - stored];
+        if x[block.clone()].iter().filter(|x| **x == 0.0).count() * 2 > block.len() {
+            return;
+        }
+        let [a, b] = self.values;
+        for start in block.step_by(8) {
+            let is_wrong = |at: &usize| a[*at] * b[*at] < 0.0;
+            let mut wrong = (start..a.len().min(start + 8)).filter(is_wrong);
+            let Some(first) = wrong.next() else { continue };
+            if wrong.count() + 1 > allowed as usize {
+                found.add(self.place(first, None), row);
             }
         }
     }

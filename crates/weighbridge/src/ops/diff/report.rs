@@ -292,14 +292,17 @@ impl DiffTensor {
         self.bound = Some(judge.name());
         (self.outside, self.outside_rows) = (Some(0), Some(0));
         if self.status == Status::Changed {
+            // What is finite on one side only is outside of every bound, and equal to nothing.
+            let unlike = if judge.counts_unlike() { 0 } else { stats.unlike };
             (self.outside, self.outside_rows) =
-                (Some(outside.elements + stats.unlike), Some(outside.rows.len() as u64));
+                (Some(outside.elements + unlike), Some(outside.rows.len() as u64));
             self.places = outside.places.iter().map(|place| DiffPlace::of(place, shape)).collect();
         }
         if let (Some(first), count) = (stats.first_unlike, stats.unlike) {
             let places = if count == 1 { "1 place" } else { &format!("{count} places") };
+            let first = coordinates(first, shape);
             self.message = Some(format!(
-                "finite on one side only, or infinite with opposite signs, at {places}, first at {first}"
+                "finite on one side only, or infinite with opposite signs, at {places}, first at {first:?}"
             ));
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn bid_for(
     }
 }
 
-fn recipe(columns: u64) -> Arc<dyn Recipe> {
+pub(super) fn recipe(columns: u64) -> Arc<dyn Recipe> {
     Arc::new(Matrix {
         codes: Codes::new(Packing::Bytes, |code| f32::from(code.cast_signed())),
         columns,

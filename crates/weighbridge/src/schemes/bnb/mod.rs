@@ -36,6 +36,8 @@ use crate::dtype::DType;
 mod absmax;
 mod eight;
 mod four;
+#[cfg(test)]
+mod round_trips;
 mod state;
 #[cfg(test)]
 mod tests;

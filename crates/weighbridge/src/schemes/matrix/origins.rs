@@ -57,6 +57,12 @@ impl Loss {
         Self { beyond: scales, ..self }
     }
 
+    /// The power of two that is nearest to the largest number's share of the highest level, by a
+    /// logarithm of few digits: it may be too low by the root of two, and a little more.
+    pub(crate) fn of_nearest_powers(highest: f32) -> Self {
+        Self::NONE.beyond(highest / 2.0)
+    }
+
     /// Scales of eight bits over four-bit floats, `below` a scale for all of them. The smallest
     /// scale may have been rounded down by half, or all the way to zero.
     pub(crate) fn of_small_scales(below: bool) -> Self {
@@ -145,7 +151,8 @@ impl Numbers {
             }
             Spacing::Uneven => Gaps::Table { scale, numbers: &self.all },
         };
-        // What is added is rounded as well, and so is the sum.
+        // What is added or subtracted is rounded as well, and so is the result.
+        let has_offset = matches!(arithmetic, Arithmetic::MinusTimes | Arithmetic::TimesPlus);
         let added = if arithmetic == Arithmetic::TimesPlus { offset.abs() } else { 0.0 };
         let unsure = unsure + loss.scale;
         let of_scale = if scale == 0.0 { 0.0 } else { unsure / scale.abs() };
@@ -154,7 +161,7 @@ impl Numbers {
             constant: loss.relative * (self.half_gap() * scale.abs() + added)
                 + self.half_gap() * unsure
                 + least,
-            of_distance: of_scale + if added > 0.0 { loss.relative } else { 0.0 },
+            of_distance: of_scale + if has_offset { loss.relative } else { 0.0 },
             of_value: loss.relative + of_original,
         };
         let farthest = lowest.abs().max(highest.abs());
@@ -272,5 +279,7 @@ impl Origins for Flat {
     }
 }
 
+#[cfg(test)]
+mod round_trips;
 #[cfg(test)]
 mod tests;

@@ -133,9 +133,8 @@ fn loss(layout: &Layout) -> Loss {
         // Codes are chosen before scales and biases are rounded. A scale is fitted to the end that
         // is farther from zero; the other may lie up to a scale beyond.
         Mode::Affine => Loss::rounded_to(layout.stored).beyond(1.3),
-        // The exponent is the nearest, by a logarithm of few digits: up to the root of two too low.
-        Mode::Mxfp4 => Loss::NONE.beyond(0.45 * 6.0),
-        Mode::Mxfp8 => Loss::NONE.beyond(0.45 * 448.0),
+        Mode::Mxfp4 => Loss::of_nearest_powers(6.0),
+        Mode::Mxfp8 => Loss::of_nearest_powers(448.0),
         Mode::Nvfp4 => Loss::of_small_scales(layout.global.is_some()),
     }
 }

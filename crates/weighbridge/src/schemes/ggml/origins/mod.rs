@@ -14,6 +14,8 @@ use crate::error::Result;
 use crate::schemes::{Origins, RowRule, Rule};
 use crate::source::Staged;
 
+#[cfg(test)]
+mod round_trips;
 mod scales;
 mod table;
 #[cfg(test)]

@@ -114,8 +114,11 @@ static TYPES: &[(&str, Choice)] = &[
         "TQ2_0",
         Near(Nearest { scales: scales::scale_last, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
     ),
-    // Its scale is the mean of 128 magnitudes, none of which is larger than their sum.
-    ("Q1_0", Near(Nearest { clipped: 64.0, ..single(Numbers::Signs, 128, Ignored) })),
+    // The scale is the mean of 128 magnitudes, none of which is larger than their sum.
+    (
+        "Q1_0",
+        Near(Nearest { most: [64.0, 0.0], clipped: 64.0, ..single(Numbers::Signs, 128, Ignored) }),
+    ),
     ("Q2_0", Near(single(Whole(-1.0, 2.0), 64, Ignored))),
     ("MXFP4", Near(small_floats(32, scales::mxfp4, [0.0, 0.0]))),
     // Rounding the scale moves either end by half of what it moves both.

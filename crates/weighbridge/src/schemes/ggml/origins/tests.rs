@@ -9,7 +9,7 @@ use crate::schemes::{Origins, Out, RowRule, Rule};
 use crate::simd::Level;
 
 /// A small generator of random numbers, the same on every run.
-struct Noise(u64);
+pub(super) struct Noise(pub(super) u64);
 
 impl Noise {
     fn next(&mut self) -> u64 {
@@ -20,6 +20,16 @@ impl Noise {
 
     fn byte(&mut self) -> u8 {
         self.next().to_le_bytes()[0]
+    }
+
+    /// From 0 to 1.
+    pub(super) fn unit(&mut self) -> f32 {
+        (self.next() >> 8) as f32 / (1 << 24) as f32
+    }
+
+    /// Of a normal distribution, nearly.
+    pub(super) fn normal(&mut self) -> f32 {
+        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
     }
 }
 

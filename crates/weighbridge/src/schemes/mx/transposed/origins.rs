@@ -88,7 +88,8 @@ mod tests {
                 let (column, row) = (place / rows, place % rows);
                 power_of_two(scales[length(row * 2 + column / 32)])
             };
-            let number = |place: u64| if place / rows % 2 == 0 { 1.0 } else { 6.0 };
+            let is_low = |place: u64| (place / rows).is_multiple_of(2);
+            let number = |place: u64| if is_low(place) { 1.0 } else { 6.0 };
             let values: Vec<f32> = (start..end).map(|at| number(at) * scale(at)).collect();
             let mut out = vec![Bounds::default(); values.len()];
             of.bounds(&staged, start..end, &values, &mut out).unwrap();
