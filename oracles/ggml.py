@@ -84,8 +84,8 @@ class Ggml:
         traits = self.lib.ggml_get_type_traits(number).contents
         return Type(number, traits) if traits.elements and traits.bytes else None
 
-    def quantize(self, kind, values, importance):
-        """Rows of f32 as blocks; the importance matrix is used only where ggml insists."""
+    def quantize(self, kind, values, importance, always=False):
+        """Rows of f32 as blocks; the importance matrix is used only where ggml insists, or always."""
         values = np.ascontiguousarray(values, np.float32)
         rows, columns = values.shape
         out = np.zeros((rows, columns // kind.elements * kind.bytes), np.uint8)
@@ -96,9 +96,10 @@ class Ggml:
             function(address(values), address(out), values.size)
             return out
         insists = self.lib.ggml_quantize_requires_imatrix(kind.number)
-        matrix = address(np.ascontiguousarray(importance, np.float32)) if insists else None
+        matrix = np.ascontiguousarray(importance, np.float32)
         written = self.lib.ggml_quantize_chunk(
-            kind.number, address(values), address(out), 0, rows, columns, matrix
+            kind.number, address(values), address(out), 0, rows, columns,
+            address(matrix) if insists or always else None,
         )
         assert written == out.size, kind.name
         return out

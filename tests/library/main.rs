@@ -18,4 +18,5 @@ mod names;
 mod plain;
 mod pth;
 mod stores;
+mod verdict;
 mod walk;

@@ -1,0 +1,161 @@
+//! The verdict on quantized weights, in both directions: what a canonical quantizer made of a
+//! matrix is within its precision, and a change that is planted into the matrix is found.
+
+mod changes;
+mod matrices;
+mod rates;
+
+use std::collections::BTreeMap;
+
+use changes::{CHANGES, Change, Rows};
+use matrices::{Matrix, changed_model, folder, model_of, originals, stored};
+use rates::{Rates, rates_of};
+use weighbridge::ops::{DiffOptions, DiffReport, DiffTensor, Status};
+use weighbridge::{DType, Model, ops};
+
+/// How many times a change of a single place is planted into each matrix.
+const TRIALS: u64 = 6;
+
+/// Matrices that changes are planted into. The others are hard to store, and nothing but that.
+const PLANTED: [&str; 2] = ["normal", "heavy"];
+
+fn compare(original: &Model, stored: &Model, is_reversed: bool) -> DiffReport {
+    let (a, b) = if is_reversed { (stored, original) } else { (original, stored) };
+    ops::diff(a, b, &DiffOptions::default()).unwrap()
+}
+
+fn is_fine(tensor: &DiffTensor) -> bool {
+    matches!(
+        tensor.status,
+        Status::Identical | Status::EqualAfterRounding | Status::WithinPrecision
+    )
+}
+
+/// The type of a weight as the table of rates has it: ggml's name for it, or the sample's.
+fn kind<'a>(sample: &'a str, name: &'a str) -> &'a str {
+    name.split_once('.').map(|(_, kind)| kind).filter(|kind| *kind != "weight").unwrap_or(sample)
+}
+
+#[test]
+fn what_a_quantizer_made_of_a_matrix_is_within_its_precision() {
+    let mut alarms = Vec::new();
+    for (sample, stored) in stored() {
+        for dtype in [DType::F32, DType::BF16] {
+            let original = model_of(&stored, &originals(), dtype);
+            for is_reversed in [false, true] {
+                let report = compare(&original, &stored, is_reversed);
+                assert_eq!(report.summary.missing, 0, "{sample}");
+                for tensor in report.tensors.iter().filter(|tensor| !is_fine(tensor)) {
+                    let kind = kind(&sample, &tensor.name_a);
+                    let has_verdict = rates_of(kind).is_some();
+                    if has_verdict || tensor.status != Status::Unjudged {
+                        alarms.push(format!(
+                            "{sample} {dtype} {}: {:?} {:?} {:?} {:?}",
+                            tensor.name_a,
+                            tensor.status,
+                            tensor.outside,
+                            tensor.outside_rows,
+                            tensor.places.first()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(alarms.is_empty(), "{} false alarms:\n{}", alarms.len(), alarms.join("\n"));
+}
+
+/// Changes of a kind that were planted, found, and found in another row than they are in.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    planted: u32,
+    found: u32,
+    misplaced: u32,
+}
+
+impl Tally {
+    fn percent(self) -> u32 {
+        100 * self.found / self.planted.max(1)
+    }
+}
+
+/// Plants a change into all matrices that one file stores, some times, and counts.
+fn plant(sample: &str, stored: &Model, change: &Change) -> BTreeMap<String, Tally> {
+    let (originals, mut tallies) = (originals(), BTreeMap::<String, Tally>::new());
+    for trial in 0..if change.is_everywhere { 1 } else { TRIALS } {
+        let mut rows = BTreeMap::new();
+        let altered = changed_model(stored, &PLANTED, DType::F32, |name, decoded| {
+            let mut matrix: Matrix = originals[name.split_once('.').unwrap().0].clone();
+            let changed = change.apply(&mut matrix, kind(sample, name), decoded, trial);
+            rows.insert(name.to_owned(), changed);
+            matrix
+        });
+        let report = compare(&altered, stored, trial % 2 == 1);
+        for tensor in &report.tensors {
+            let tally = tallies.entry(kind(sample, &tensor.name_a).to_owned()).or_default();
+            let is_found = tensor.status == Status::Changed;
+            tally.planted += 1;
+            tally.found += u32::from(is_found);
+            tally.misplaced += u32::from(is_found && !is_placed(tensor, &rows[&tensor.name_a]));
+        }
+    }
+    tallies
+}
+
+/// Whether every place that is named lies in a row that was changed.
+fn is_placed(tensor: &DiffTensor, rows: &Rows) -> bool {
+    !tensor.places.is_empty()
+        && tensor.outside_rows.is_some_and(|count| (1..=rows.count()).contains(&count))
+        && tensor.places.iter().all(|place| rows.contains(place.index[0]))
+}
+
+#[test]
+fn changes_are_found_as_often_as_the_table_says() {
+    let mut wrong = Vec::new();
+    for (sample, stored) in stored() {
+        for (column, change) in CHANGES.iter().enumerate() {
+            for (kind, tally) in plant(&sample, &stored, change) {
+                let Some(Rates { plain, weighed }) = rates_of(&kind) else { continue };
+                let least = if sample == "importance" { weighed } else { plain }[column];
+                if tally.percent() < least || tally.misplaced > 0 {
+                    wrong.push(format!(
+                        "{sample} {kind}, {}: {} % of {}, not {least}; {} misplaced",
+                        change.name,
+                        tally.percent(),
+                        tally.planted,
+                        tally.misplaced
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The same precision on both sides hides nothing.
+#[test]
+fn every_change_is_found_where_both_sides_hold_the_same_precision() {
+    let original = Model::open(folder().join("original.safetensors")).unwrap();
+    for dtype in [DType::F32, DType::BF16, DType::F16] {
+        let before = changed_model(&original, &PLANTED, dtype, |name, _| originals()[name].clone());
+        for change in &CHANGES {
+            for trial in 0..TRIALS {
+                let mut rows = BTreeMap::new();
+                let after = changed_model(&original, &PLANTED, dtype, |name, values| {
+                    let mut matrix = originals()[name].clone();
+                    let changed = change.apply(&mut matrix, "plain", values, trial);
+                    rows.insert(name.to_owned(), changed);
+                    matrix
+                });
+                let report = compare(&before, &after, trial % 2 == 1);
+                assert_eq!(report.tensors.len(), PLANTED.len());
+                assert!(!report.ok, "{dtype} {}", change.name);
+                for tensor in &report.tensors {
+                    let is_right = tensor.status == Status::Changed
+                        && is_placed(tensor, &rows[&tensor.name_a]);
+                    assert!(is_right, "{dtype} {}: {tensor:?}", change.name);
+                }
+            }
+        }
+    }
+}
