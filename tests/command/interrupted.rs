@@ -20,6 +20,7 @@ pub fn trials() -> Vec<Trial> {
         a_source_that_becomes_shorter_is_an_error,
         a_source_that_changes_is_an_error,
         being_interrupted_leaves_nothing,
+        the_exit_code_says_which_signal_it_was,
         a_place_that_takes_nothing_is_an_error,
     ]
 }
@@ -193,13 +194,33 @@ fn being_interrupted_leaves_nothing() {
         assert!(waited < 3000, "no output was begun");
     }
     for _ in 0..2 {
-        let process = child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        signal(&child, "-INT");
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(pipe);
     assert_eq!(contents(place.path()).into_keys().collect::<Vec<_>>(), ["in.safetensors"]);
+}
+
+fn signal(child: &Child, name: &str) {
+    let process = child.id().to_string();
+    assert!(Command::new("kill").args([name, &process]).status().unwrap().success());
+}
+
+fn the_exit_code_says_which_signal_it_was() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let mut child = stalled(place.path());
+        signal(&child, name);
+        std::thread::sleep(Duration::from_millis(50));
+        let mut rest = Vec::new();
+        child.stdout.take().unwrap().read_to_end(&mut rest).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}");
+        assert!(said.contains("stopped"), "{name}: {said}");
+    }
 }
 
 fn a_place_that_takes_nothing_is_an_error() {

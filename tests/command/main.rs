@@ -4,6 +4,8 @@
 #[cfg(unix)]
 mod interrupted;
 mod json;
+#[cfg(unix)]
+mod streams;
 mod terminal;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ fn main() -> ExitCode {
     let mut trials = terminal::trials();
     trials.extend(json::trials());
     #[cfg(unix)]
-    trials.extend(interrupted::trials());
+    trials.extend(interrupted::trials().into_iter().chain(streams::trials()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

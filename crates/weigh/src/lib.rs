@@ -13,7 +13,7 @@ mod sys;
 mod terminal;
 
 /// Runs the command with these arguments, of which the first is its own name, and gives the exit
-/// code: 0 done, 1 something was found, 2 an error, 130 stopped by Ctrl-C.
+/// code: 0 done, 1 something was found, 2 an error, 130 stopped by Ctrl-C (143 and 129 by other signals).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     match args::Args::try_parse_from(args) {
         Ok(args) => {

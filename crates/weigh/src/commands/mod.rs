@@ -40,16 +40,14 @@ pub(crate) enum Command {
 /// The exit code after an error.
 const FAILED: u8 = 2;
 
-/// The exit code after Ctrl-C, as shells have it.
-const INTERRUPTED: u8 = 130;
-
 /// How a command ended, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Done,
     Found,
     Failed,
-    Interrupted,
+    /// By Ctrl-C or from outside, with the exit code that says by what.
+    Interrupted(u8),
 }
 
 /// Runs a command, and gives the exit code.
@@ -75,7 +73,7 @@ pub(crate) fn run(command: Command) -> u8 {
         Outcome::Done => 0,
         Outcome::Found => 1,
         Outcome::Failed => FAILED,
-        Outcome::Interrupted => INTERRUPTED,
+        Outcome::Interrupted(code) => code,
     }
 }
 

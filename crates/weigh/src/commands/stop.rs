@@ -1,29 +1,33 @@
-//! Stopping by Ctrl-C.
+//! Stopping by Ctrl-C, or because the process is told to end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use weighbridge::Error;
 
-use super::{INTERRUPTED, Outcome};
-use crate::terminal;
+use super::Outcome;
+use crate::{sys, terminal};
 
 /// What Ctrl-C does: while the model is being opened it ends the process; after that it asks the
 /// work to stop and clean up. A second one ends the process at once.
 pub(super) struct Stop {
     begun: Arc<AtomicBool>,
     pub(super) asked: Arc<AtomicBool>,
+    /// The exit code that says what asked.
+    code: Arc<AtomicU8>,
 }
 
 impl Stop {
     pub(super) fn on_interrupt() -> Self {
         let [begun, asked] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-        let stop = Self { begun: begun.clone(), asked: asked.clone() };
+        let code = Arc::new(AtomicU8::new(0));
+        let stop = Self { begun: begun.clone(), asked: asked.clone(), code: code.clone() };
         // Without a handler Ctrl-C ends the process at once, which is no worse than before.
-        let _ = ctrlc::set_handler(move || {
-            if asked.swap(true, Ordering::Relaxed) || !begun.load(Ordering::Relaxed) {
+        let _ = sys::on_request_to_end(move |by| {
+            code.store(by, Ordering::Relaxed);
+            if asked.swap(true, Ordering::Release) || !begun.load(Ordering::Relaxed) {
                 weighbridge::internals::output::discard_unfinished();
-                std::process::exit(INTERRUPTED.into());
+                std::process::exit(by.into());
             }
             terminal::note("stopping; press Ctrl-C again to end at once");
         });
@@ -38,8 +42,8 @@ impl Stop {
     /// Reports an error, which may be that the work was stopped.
     pub(super) fn failed(&self, error: &Error) -> Outcome {
         terminal::report(error);
-        match self.asked.load(Ordering::Relaxed) {
-            true => Outcome::Interrupted,
+        match self.asked.load(Ordering::Acquire) {
+            true => Outcome::Interrupted(self.code.load(Ordering::Relaxed)),
             false => Outcome::Failed,
         }
     }

@@ -19,6 +19,18 @@ pub(crate) fn standard_input() -> io::Result<File> {
     system::standard_input()
 }
 
+/// Whether standard output was closed when the process began. The standard library opens `/dev/null`
+/// in its place, so that nothing written to it fails.
+pub(crate) fn standard_output_was_closed() -> bool {
+    system::standard_output_was_closed()
+}
+
+/// Calls `stop` whenever the process is asked to end, by Ctrl-C or from outside, with the exit code
+/// that says by what.
+pub(crate) fn on_request_to_end(stop: impl FnMut(u8) + Send + 'static) -> io::Result<()> {
+    system::on_request_to_end(stop)
+}
+
 /// Whether this open file has this path, as far as the system says so.
 pub(crate) fn is_file_at(file: &File, path: &Path) -> bool {
     system::is_file_at(file, path)

@@ -1,10 +1,14 @@
 //! Linux, macOS and their family.
+#![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io;
-use std::os::fd::AsFd as _;
+use std::io::{self, Read as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, IntoRawFd as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 pub(super) fn standard_input() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
@@ -13,4 +17,71 @@ pub(super) fn standard_input() -> io::Result<File> {
 pub(super) fn is_file_at(file: &File, path: &Path) -> bool {
     let both = (file.metadata(), path.metadata());
     matches!(both, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
+}
+
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before `main`, and so before the standard library opens what is closed.
+extern "C" fn look_at_standard_output() {
+    // SAFETY: the call only asks; a descriptor that is not open is an error.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+// SAFETY: the system calls every entry of this section once, as the C function it is.
+#[used]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = look_at_standard_output;
+
+pub(super) fn standard_output_was_closed() -> bool {
+    WAS_CLOSED.load(Ordering::Relaxed)
+}
+
+/// What asks a process to end, apart from what cannot be caught.
+const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Where [`pass_on`] writes the numbers of signals.
+static SIGNAL_PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// Hands a signal to the thread that waits for one: little else is allowed while it is handled.
+extern "C" fn pass_on(signal: libc::c_int) {
+    let number = signal.to_le_bytes();
+    // SAFETY: `write` may be called here, and reads one byte of `number`. The pipe is never closed.
+    unsafe { libc::write(SIGNAL_PIPE.load(Ordering::Relaxed), number.as_ptr().cast(), 1) };
+}
+
+pub(super) fn on_request_to_end(mut stop: impl FnMut(u8) + Send + 'static) -> io::Result<()> {
+    let (mut signals, pipe) = io::pipe()?;
+    SIGNAL_PIPE.store(pipe.into_raw_fd(), Ordering::Relaxed);
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let mut number = [0];
+        while signals.read_exact(&mut number).is_ok() {
+            // As shells have it.
+            stop(128 + number[0]);
+        }
+    })?;
+    SIGNALS.iter().try_for_each(|&signal| catch(signal))
+}
+
+/// Has a signal handled, unless it is a hang-up that whoever started us (`nohup`) has ignored.
+fn catch(signal: libc::c_int) -> io::Result<()> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `action` has room for what the call writes, and nothing is changed.
+    if unsafe { libc::sigaction(signal, null_mut(), action.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so it has filled `action`.
+    let mut action = unsafe { action.assume_init() };
+    if signal == libc::SIGHUP && action.sa_sigaction == libc::SIG_IGN {
+        return Ok(());
+    }
+    action.sa_sigaction = pass_on as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `pass_on` is a handler of the kind that `sa_flags` states, and does only what a
+    // handler may.
+    match unsafe { libc::sigaction(signal, &raw const action, null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }

@@ -13,3 +13,15 @@ pub(super) fn standard_input() -> io::Result<File> {
 pub(super) fn is_file_at(_file: &File, _path: &Path) -> bool {
     false
 }
+
+/// A process without a standard output has none to write to: that fails by itself.
+pub(super) fn standard_output_was_closed() -> bool {
+    false
+}
+
+/// The code of Ctrl-C on every other system; this one does not tell what ended it.
+const INTERRUPTED: u8 = 130;
+
+pub(super) fn on_request_to_end(mut stop: impl FnMut(u8) + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || stop(INTERRUPTED)).map_err(io::Error::other)
+}

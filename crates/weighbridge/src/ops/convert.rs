@@ -143,7 +143,8 @@ impl Conversion {
         match self.target.place.clone() {
             Place::Stream => {
                 let failed = |e| Error::io(e, "cannot write to standard output");
-                self.run_into(&Stream::new(standard_output().map_err(failed)?))
+                let output = standard_output().map_err(failed)?;
+                self.run_into(&Stream::new(output).named("standard output"))
             }
             Place::File(path) => self.run_into(&LocalFile::new(&path, force)),
             Place::Folder(path) => self.run_into(&LocalFolder::new(&path, leftover, force)),

@@ -1,6 +1,7 @@
 //! Anything that is written front to back: a pipe, a socket, a `Vec<u8>`.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::{Destination, OutputFile, WriteOrder};
@@ -8,6 +9,8 @@ use crate::error::{Error, Result};
 
 /// A writer that takes one file from front to back.
 pub struct Stream<W> {
+    /// What messages call it.
+    name: Option<PathBuf>,
     end: Mutex<End<W>>,
 }
 
@@ -20,7 +23,22 @@ struct End<W> {
 impl<W: Write + Send> Stream<W> {
     /// Writes to this.
     pub fn new(writer: W) -> Self {
-        Self { end: Mutex::new(End { writer, len: 0 }) }
+        Self { name: None, end: Mutex::new(End { writer, len: 0 }) }
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        let is_closed = error.kind() == ErrorKind::BrokenPipe;
+        let error = Error::io(error, "cannot write to the stream");
+        let error = match is_closed {
+            true => error.hint("whoever reads it ended before all of it was written"),
+            false => error,
+        };
+        self.name.iter().fold(error, |error, name| error.in_file(name))
+    }
+
+    /// Messages call it by this name.
+    pub(crate) fn named(self, name: impl Into<PathBuf>) -> Self {
+        Self { name: Some(name.into()), ..self }
     }
 }
 
@@ -54,17 +72,13 @@ impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
         if offset != end.len {
             return Err(Error::usage("a stream is written front to back").at(offset));
         }
-        end.writer.write_all(bytes).map_err(failed)?;
+        end.writer.write_all(bytes).map_err(|e| self.of.failed(e))?;
         end.len += bytes.len() as u64;
         Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
         let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
-        end.writer.flush().map_err(failed)
+        end.writer.flush().map_err(|e| self.of.failed(e))
     }
-}
-
-fn failed(error: std::io::Error) -> Error {
-    Error::io(error, "cannot write to the stream")
 }

@@ -1,7 +1,6 @@
 //! `weigh convert MODEL -o OUT` and `weigh dequantize MODEL -o OUT`.
 
-use std::error::Error as _;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
@@ -11,7 +10,7 @@ use weighbridge::{Error, FileAccess, Model, OpenOptions};
 use super::stop::Stop;
 use super::{Outcome, after_write, progress, stdin};
 use crate::render::{self as pages, Page};
-use crate::terminal;
+use crate::{sys, terminal};
 
 mod args;
 mod render;
@@ -43,8 +42,6 @@ pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
             let outcome = if is_right { Outcome::Done } else { Outcome::Found };
             after_show(args, show(args, &done), outcome)
         }
-        // Whoever reads a stream may stop reading early.
-        Err(error) if is_stream(args) && is_closed_pipe(&error) => Outcome::Done,
         Err(error) => stop.failed(&error),
     }
 }
@@ -53,6 +50,9 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
     if args.verify && is_stream(args) {
         return Err(Error::usage("what goes to standard output cannot be read again to verify it")
             .hint("write to a file, or run `weigh verify` on the result"));
+    }
+    if is_stream(args) && !args.dry_run {
+        check_standard_output()?;
     }
     // Read by position: a file that is cut short meanwhile is an error and not a signal.
     let opener = args.output_args.open.options(FileAccess::Read);
@@ -107,9 +107,17 @@ fn is_stream(args: &Convert) -> bool {
     args.output.as_os_str() == "-"
 }
 
-fn is_closed_pipe(error: &Error) -> bool {
-    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// An error if standard output is nothing that a model can be written to.
+fn check_standard_output() -> Result<(), Error> {
+    let refused = |problem| Err(Error::usage(problem).in_file(Path::new("standard output")));
+    if sys::standard_output_was_closed() {
+        return refused("is closed, so a model cannot be written to it");
+    }
+    match io::stdout().is_terminal() {
+        false => Ok(()),
+        true => refused("is a terminal, and a model is not written to one")
+            .map_err(|error| error.hint("redirect it into a file or a pipe, or name a file")),
+    }
 }
 
 /// An error if the output is the file that standard input reads: it has no name, so the library
