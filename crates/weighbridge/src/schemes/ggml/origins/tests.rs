@@ -4,9 +4,12 @@ use super::table::of_type;
 use super::{Choice, Importance, Nearest};
 use crate::blocks::{BLOCKS, Block};
 use crate::bounds::Bounds;
-use crate::schemes::ggml::{BlockRows, kernel_of};
+use crate::schemes::ggml::{BlockRows, Maker, kernel_of};
 use crate::schemes::{Origins, Out, RowRule, Rule};
 use crate::simd::Level;
+
+/// Without an importance matrix.
+const PLAIN: Maker = Maker::Ggml { by_importance: false };
 
 /// A small generator of random numbers, the same on every run.
 pub(super) struct Noise(pub(super) u64);
@@ -81,7 +84,8 @@ struct Sample {
 impl Sample {
     fn of(block: &'static Block, by_importance: bool) -> Self {
         let kernel = kernel_of(block).expect("types with bounds are decoded");
-        let rows = BlockRows { block, kernel, columns: 1, by_importance };
+        let maker = Maker::Ggml { by_importance };
+        let rows = BlockRows { block, kernel, columns: 1, maker };
         let bytes = blocks(block, 40);
         let mut values = vec![0.0; 40 * block.elements as usize];
         kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
@@ -171,8 +175,7 @@ fn q4_0_has_the_levels_of_its_definition() {
     let block = Block::from_name("Q4_0").unwrap();
     let (d, codes) = (half::f16::from_f32(-0.25), [0x80u8; 16]);
     let bytes = [&d.to_le_bytes()[..], &codes].concat();
-    let rows =
-        BlockRows { block, kernel: kernel_of(block).unwrap(), columns: 1, by_importance: false };
+    let rows = BlockRows { block, kernel: kernel_of(block).unwrap(), columns: 1, maker: PLAIN };
     let mut values = [0.0; 32];
     rows.kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
     assert_eq!([values[0], values[16]], [2.0, 0.0]);
@@ -215,7 +218,7 @@ fn a_factor_multiplies_the_bounds() {
 fn a_scale_of_zero_leaves_what_rounding_hides() {
     let block = Block::from_name("Q8_0").unwrap();
     let kernel = kernel_of(block).unwrap();
-    let rows = BlockRows { block, kernel, columns: 1, by_importance: false };
+    let rows = BlockRows { block, kernel, columns: 1, maker: PLAIN };
     let mut out = [Bounds::default(); 32];
     rows.fill_bounds(&[0; 34], 0, None, &[0.0; 32], &mut out);
     let hidden = 255.0 / (1 << 25) as f32;
@@ -238,7 +241,8 @@ fn with_an_importance_matrix_anything_may_be_clipped() {
 
 fn rule(name: &str, by_importance: bool) -> Option<Rule> {
     let block = Block::from_name(name).unwrap();
-    let rows = BlockRows { block, kernel: kernel_of(block)?, columns: 1, by_importance };
+    let maker = Maker::Ggml { by_importance };
+    let rows = BlockRows { block, kernel: kernel_of(block)?, columns: 1, maker };
     rows.origins().map(Origins::rule)
 }
 
