@@ -4,8 +4,10 @@ use super::table::of_type;
 use super::{Choice, Importance, Nearest};
 use crate::blocks::{BLOCKS, Block};
 use crate::bounds::Bounds;
-use crate::schemes::ggml::{BlockRows, Maker, kernel_of};
-use crate::schemes::{Origins, Out, RowRule, Rule};
+use crate::catalog::{Metadata, Place, TensorInfo, Value};
+use crate::dtype::StoredType;
+use crate::schemes::ggml::{BlockRows, Ggml, Maker, kernel_of};
+use crate::schemes::{Bids, Evidence, Origins, Out, RowRule, Rule, Scheme};
 use crate::simd::Level;
 
 /// Without an importance matrix.
@@ -269,4 +271,50 @@ fn every_type_that_is_decoded_has_a_rule_but_two() {
     assert_eq!(rule("IQ3_XXS", false), Some(Rule::ByRows(grid)));
     let weighed = RowRule { wrong_signs: Some(2), gain: None, ..grid };
     assert_eq!(rule("IQ3_XXS", true), Some(Rule::ByRows(weighed)));
+}
+
+/// aprender's scales are not those that its codes were chosen under.
+#[test]
+fn blocks_of_unknown_makers_have_wider_bounds() {
+    for name in ["Q4_K", "Q6_K"] {
+        let mut sample = Sample::of(Block::from_name(name).unwrap(), false);
+        let exact = sample.bounds(None);
+        sample.rows.maker = Maker::Apr;
+        let wider = sample.bounds(None);
+        let pairs = || exact.iter().zip(&wider);
+        assert!(pairs().all(|(exact, wider)| wider.low <= exact.low && wider.high >= exact.high));
+        assert!(pairs().filter(|(exact, wider)| wider.high > exact.high).count() > 1000, "{name}");
+    }
+}
+
+/// What a file's keys say about how a weight was made.
+#[test]
+fn keys_say_whether_an_importance_matrix_was_used() {
+    let block = Block::from_name("Q4_0").unwrap();
+    let weight = TensorInfo {
+        name: "a.weight".into(),
+        shape: [1, 32].into_iter().collect(),
+        stored: StoredType::Block(block),
+        bytes: 18,
+        place: Place::at(0),
+        refused: None,
+    };
+    for (keys, expected) in [
+        (&["general.architecture"][..], false),
+        (&["general.architecture", "quantize.imatrix.file"], true),
+        (&["quantize.imatrix.file"], false),
+    ] {
+        let mut metadata = Metadata::default();
+        keys.iter().for_each(|key| metadata.push(*key, Value::Null));
+        let tensors = [weight.clone()];
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let mut bids = Bids::default();
+        Ggml.bid(&evidence, &mut bids);
+        let recipe = bids.weights.remove(0).recipe.ok().unwrap();
+        let rule = recipe.origins().unwrap().rule();
+        assert_eq!(
+            rule,
+            Rule::Refitted { tight: 1.5, loose: 9.0, by_importance: expected, block: 32 }
+        );
+    }
 }
