@@ -46,9 +46,8 @@ pub fn originals() -> BTreeMap<String, Matrix> {
 pub fn stored() -> Vec<(String, Model)> {
     let entries = std::fs::read_dir(folder()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names
-        .filter(|name| name.ends_with(".gguf") || folder().join(name).is_dir())
-        .collect();
+    let mut names: Vec<String> =
+        names.filter(|name| name.ends_with(".gguf") || folder().join(name).is_dir()).collect();
     names.sort();
     names.into_iter().map(|name| (name.trim_end_matches(".gguf").to_owned(), open(&name))).collect()
 }
@@ -78,7 +77,9 @@ pub fn changed_model(
         let Matrix { rows, columns, values } = make(name, &weight.decode_to_vec::<f32>().unwrap());
         let start = data.len();
         match dtype {
-            DType::BF16 => data.extend(values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes())),
+            DType::BF16 => {
+                data.extend(values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()))
+            }
             DType::F16 => data.extend(values.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes())),
             _ => data.extend(values.iter().flat_map(|x| x.to_le_bytes())),
         }
