@@ -87,9 +87,9 @@ def write_mlx(folder, originals):
         ("mlx-affine4", mx.bfloat16, dict(group_size=64, bits=4, mode="affine")),
         ("mlx-affine8-f32", mx.float32, dict(group_size=64, bits=8, mode="affine")),
         ("mlx-affine2", mx.bfloat16, dict(group_size=32, bits=2, mode="affine")),
-        ("mlx-mxfp4", mx.bfloat16, dict(group_size=32, bits=4, mode="mxfp4")),
-        ("mlx-mxfp8", mx.bfloat16, dict(group_size=32, bits=8, mode="mxfp8")),
-        ("mlx-nvfp4", mx.bfloat16, dict(group_size=16, bits=4, mode="nvfp4")),
+        ("mlx-mxfp4", mx.float32, dict(group_size=32, bits=4, mode="mxfp4")),
+        ("mlx-mxfp8", mx.float32, dict(group_size=32, bits=8, mode="mxfp8")),
+        ("mlx-nvfp4", mx.float32, dict(group_size=16, bits=4, mode="nvfp4")),
     ]:
         tensors = {}
         for name, values in originals.items():

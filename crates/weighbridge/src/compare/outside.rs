@@ -34,6 +34,8 @@ pub(crate) struct Outside {
     pub(crate) disordered: u64,
     /// Sums over rows, where rows are judged.
     pub(crate) row_sums: Vec<RowSums>,
+    /// What lies outside, but no farther than scales that were fitted again move it.
+    pub(crate) moved: Option<Box<Outside>>,
 }
 
 /// Sums over a row, or the part of it that a piece holds.
@@ -43,12 +45,16 @@ pub(crate) struct RowSums {
     pub(crate) squares_a: f64,
     pub(crate) squares_b: f64,
     pub(crate) products: f64,
+    pub(crate) elements: u64,
+    /// How many of each side are zero.
+    pub(crate) zeros: [u64; 2],
 }
 
 impl RowSums {
     /// The row of two stretches of numbers.
     pub(crate) fn of(row: u64, a: &[f32], b: &[f32]) -> Self {
-        let mut sums = Self { row, ..Self::default() };
+        let mut sums = Self { row, elements: a.len() as u64, ..Self::default() };
+        sums.zeros = [a, b].map(|side| side.iter().filter(|x| **x == 0.0).count() as u64);
         for (&a, &b) in a.iter().zip(b) {
             let (a, b) = (f64::from(a), f64::from(b));
             if a.is_finite() && b.is_finite() {
@@ -81,6 +87,9 @@ impl RowSums {
         self.squares_a += other.squares_a;
         self.squares_b += other.squares_b;
         self.products += other.products;
+        self.elements += other.elements;
+        self.zeros[0] += other.zeros[0];
+        self.zeros[1] += other.zeros[1];
     }
 }
 
@@ -95,6 +104,16 @@ impl Outside {
             self.places.push(place);
         }
         self.see_worst(&place);
+    }
+
+    /// Takes an element that lies no farther outside than scales that were fitted again move it.
+    pub(crate) fn add_moved(&mut self, place: Place, row: u64) {
+        self.moved.get_or_insert_default().add(place, row);
+    }
+
+    /// What there is to show of a weight that was changed: if nothing else is wrong, all that moved.
+    pub(crate) fn shown(&self) -> &Self {
+        self.moved.as_deref().filter(|_| self.elements == 0).unwrap_or(self)
     }
 
     fn see_worst(&mut self, place: &Place) {
@@ -118,6 +137,9 @@ impl Outside {
         for sums in &other.row_sums {
             self.add_sums(*sums);
         }
+        if let Some(moved) = &other.moved {
+            self.moved.get_or_insert_default().plus(moved);
+        }
     }
 
     /// Adds to the sums of a row.
@@ -132,6 +154,9 @@ impl Outside {
     pub(crate) fn settle(&mut self) {
         self.rows.sort_unstable();
         self.rows.dedup();
+        if let Some(moved) = &mut self.moved {
+            moved.settle();
+        }
         self.row_sums.sort_by_key(|sums| sums.row);
         self.row_sums.dedup_by(|next, first| {
             let is_same = next.row == first.row;

@@ -158,6 +158,9 @@ fn is_refitted(
     (tight, loose, by_importance): (f32, f32, bool),
     gain: f64,
 ) -> bool {
+    if let Some(moved) = outside.moved.as_ref().filter(|_| outside.elements == 0) {
+        return is_refitted(moved, rows, (tight, loose, by_importance), gain);
+    }
     let farthest = outside.worst.and_then(|worst| worst.times).unwrap_or(0.0);
     let many = outside.rows.len() as f64 >= MANY_ROWS * rows as f64;
     let limit = if by_importance || many { loose } else { tight };
@@ -196,7 +199,7 @@ impl Piece<'_> {
             Judge::Original { bounded, rule, rounded } => {
                 let (x, bounds) = (self.values[1 - bounded], self.bounds[bounded]);
                 if count_outside(simd::level(), x, bounds, rounded) > 0 {
-                    self.look_at_originals(bounded, rounded, &mut found);
+                    self.look_at_originals(bounded, rule, rounded, &mut found);
                     self.look_at_order(bounded, rule, &mut found);
                 }
                 self.look_for_zeros(&mut found);
@@ -258,12 +261,20 @@ impl Piece<'_> {
         }
     }
 
-    fn look_at_originals(&self, bounded: usize, rounded: f32, found: &mut Outside) {
+    fn look_at_originals(&self, bounded: usize, rule: Rule, rounded: f32, found: &mut Outside) {
         let (x, stored) = (self.values[1 - bounded], self.values[bounded]);
+        let limit = match rule {
+            Rule::Refitted { loose, by_importance: true, .. } => f64::from(loose),
+            _ => 0.0,
+        };
         for at in 0..x.len() {
-            let times = times_outside(x[at], stored[at], self.bounds[bounded][at], rounded);
-            if times.is_some() {
-                self.add(at, times, found);
+            match times_outside(x[at], stored[at], self.bounds[bounded][at], rounded) {
+                Some(times) if times <= limit => {
+                    let place = self.place(at, Some(times));
+                    found.add_moved(place, place.index / self.row);
+                }
+                Some(times) => self.add(at, Some(times), found),
+                None => {}
             }
         }
     }
@@ -284,12 +295,20 @@ impl Piece<'_> {
 
     /// Whether blocks with something outside are still in order.
     fn look_at_order(&self, bounded: usize, rule: Rule, found: &mut Outside) {
-        let Rule::Refitted { block, .. } = rule else { return };
-        for (_, elements) in self.rows() {
+        let Rule::Refitted { block, by_importance, .. } = rule else { return };
+        let [a, b] = self.values;
+        let apart = |at: &usize| (a[*at] - b[*at]).abs();
+        for (row, elements) in self.rows() {
             for elements in self.blocks(elements, block) {
-                let [a, b] = self.values.map(|values| &values[elements.clone()]);
+                let (a, b) = (&a[elements.clone()], &b[elements.clone()]);
                 let (x, stored) = if bounded == 1 { (a, b) } else { (b, a) };
-                found.disordered += count_disordered(x, stored);
+                let disordered = count_disordered(x, stored);
+                found.disordered += disordered;
+                // The others are outside their bounds, and placed already.
+                let farthest = elements.max_by(|i, j| apart(i).total_cmp(&apart(j)));
+                if let Some(at) = farthest.filter(|_| by_importance && disordered > 0) {
+                    found.add(self.place(at, None), row);
+                }
             }
         }
     }
@@ -399,7 +418,10 @@ pub(super) fn settle_rows(judge: &Judge, found: &mut Outside) {
             .row_gain
             .zip(gain)
             .is_some_and(|([least, most], gain)| gain < least || gain > most);
-        let is_unlike = zero[0] != zero[1] || sums.correlation() < rule.correlation || bent;
+        // A grid has no level at zero, so that most of a sparse row is something else.
+        let is_sparse = sums.zeros[1 - stored] * 2 > sums.elements;
+        let least = if is_sparse { rule.correlation / 2.0 } else { rule.correlation };
+        let is_unlike = zero[0] != zero[1] || sums.correlation() < least || bent;
         zero != [true; 2] && !sums.is_below(rule.smallest, rule.gain_over) && is_unlike
     };
     let wrong: Vec<u64> = found.row_sums.iter().filter(is_wrong).map(|sums| sums.row).collect();

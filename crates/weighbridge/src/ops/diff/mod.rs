@@ -215,7 +215,7 @@ impl<'m> Comparison<'m> {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let sides =
                 [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
-            said.push((*index, change::describe([&sides[0], &sides[1]], outside)?));
+            said.push((*index, change::describe([&sides[0], &sides[1]], outside.shown())?));
         }
         for (index, Described { kind, places }) in said {
             let (tensor, shape) =

@@ -292,6 +292,7 @@ impl DiffTensor {
         self.bound = Some(judge.name());
         (self.outside, self.outside_rows) = (Some(0), Some(0));
         if self.status == Status::Changed {
+            let outside = outside.shown();
             // What is finite on one side only is outside of every bound, and equal to nothing.
             let unlike = if judge.counts_unlike() { 0 } else { stats.unlike };
             (self.outside, self.outside_rows) =

@@ -47,6 +47,9 @@ pub(super) struct Nearest {
     /// How far beyond the outermost levels an original may lie, in middling gaps of the group
     /// whose scale is the largest.
     clipped: f32,
+    /// Whether numbers count by their size while levels are fitted: then what is nearly zero may be
+    /// clipped from wherever the levels end.
+    loses_zeros: bool,
     importance: Importance,
 }
 
@@ -119,7 +122,10 @@ impl Nearest {
             Numbers::Table { numbers, .. } => Gaps::Table { scale, numbers },
         };
         let slack = Slack::default();
-        Levels { gaps, zero, lowest: first.min(last), highest: first.max(last), beyond, slack }
+        let (lowest, highest) = (first.min(last), first.max(last));
+        // No minimum is above zero, so that nothing is lost below the levels.
+        let to_zero = if self.loses_zeros { (-highest).max(0.0) } else { 0.0 };
+        Levels { gaps, zero, lowest, highest, beyond: beyond + to_zero, slack }
     }
 
     /// What the rounding of scales adds, where codes are chosen before it.

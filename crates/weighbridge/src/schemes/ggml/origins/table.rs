@@ -35,6 +35,7 @@ const fn single(numbers: Numbers, group: usize, importance: Importance) -> Neare
         most: [1.0, 0.0],
         is_before_rounding: true,
         clipped: 1.5,
+        loses_zeros: false,
         importance,
     }
 }
@@ -89,7 +90,13 @@ static TYPES: &[(&str, Choice)] = &[
     ("Q8_0", Near(single(Whole(-128.0, 127.0), 32, Ignored))),
     ("Q8_1", Near(single(Whole(-128.0, 127.0), 32, Ignored))),
     ("APR_Q4", Near(single(Whole(-8.0, 7.0), 32, Ignored))),
-    ("Q2_K", Near(grouped(Whole(0.0, 3.0), 16, scales::q2_k, [15.0, 15.0]))),
+    (
+        "Q2_K",
+        Near(Nearest {
+            loses_zeros: true,
+            ..grouped(Whole(0.0, 3.0), 16, scales::q2_k, [15.0, 15.0])
+        }),
+    ),
     ("Q3_K", Near(grouped(Whole(-4.0, 3.0), 16, scales::q3_k, [32.0, 0.0]))),
     ("Q4_K", Near(grouped(Whole(0.0, 15.0), 32, scales::q4_k, [63.0, 63.0]))),
     ("Q5_K", Near(grouped(Whole(0.0, 31.0), 32, scales::q4_k, [63.0, 63.0]))),
