@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(number(f64::from(f32::from_bits(0.3f32.to_bits() + 1))), "0.30000004");
         assert_eq!(number(f64::from(1e-30f32)), "1e-30");
         assert_eq!(number(-0.0), "-0");
-        assert_eq!(number(9_007_199_254_740_993.0), "9.007199254740992e15");
+        assert_eq!(number(9_007_199_254_740_991.0), "9.007199254740991e15");
     }
 }

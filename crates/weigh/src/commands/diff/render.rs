@@ -278,10 +278,9 @@ fn stored_with_loss(tensor: &DiffTensor) -> String {
 
 /// `a, b and c`.
 pub(super) fn joined(names: &[String]) -> String {
-    match names {
-        [first @ .., before, last] if first.is_empty() => format!("{before} and {last}"),
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        names => names.join(", "),
+    match names.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::figure::Kept;
 use super::side::{SideBuffers, SideView};
-use crate::compare::{Outside, RowSums};
+use crate::compare::{Outside, Place, RowSums};
 use crate::error::Result;
 use crate::pipeline::Area;
 
@@ -21,6 +21,9 @@ const ALIKE: f64 = 0.9;
 /// A factor that is nearer to 1 may be noise.
 const FACTOR: f64 = 0.003;
 
+/// Rows of which a place is told.
+const PLACES: usize = 8;
+
 /// How many kinds are named before the rest is counted.
 const NAMED: usize = 3;
 
@@ -32,22 +35,40 @@ struct Row {
     sums: RowSums,
 }
 
-/// Says what kind of change lies between two sides, if that can be told.
-pub(super) fn describe(sides: [&SideView<'_>; 2], outside: &Outside) -> Result<Option<String>> {
+/// What a second look at a changed weight has found.
+#[derive(Default)]
+pub(super) struct Described {
+    /// What kind of change it is, if that can be told.
+    pub(super) kind: Option<String>,
+    /// Where the first rows differ most.
+    pub(super) places: Vec<Place>,
+}
+
+/// Says what kind of change lies between two sides.
+pub(super) fn describe(sides: [&SideView<'_>; 2], outside: &Outside) -> Result<Described> {
     let view = &sides[0].view;
     let (len, count) = (view.row_len(), view.row_count().max(1));
     let is_plain_view = sides.iter().all(|side| !side.view.transposed);
     if !is_plain_view || len == 0 || len > LONGEST || outside.rows.is_empty() {
-        return Ok(None);
+        return Ok(Described::default());
     }
     let changed = outside.rows.len();
     let step = changed.div_ceil(ROWS).max(1);
     let rows = outside.rows.iter().step_by(step).map(|&row| read_row(sides, row, len));
     let rows: Vec<Row> = rows.collect::<Result<_>>()?;
-    if count > 1 && changed as u64 * 2 > count {
-        return Ok(of_all(&rows));
-    }
-    Ok(of_some(&rows, changed, count))
+    let kind = match count > 1 && changed as u64 * 2 > count {
+        true => of_all(&rows),
+        false => of_some(&rows, changed, count),
+    };
+    Ok(Described { kind, places: rows.iter().take(PLACES).filter_map(farthest).collect() })
+}
+
+/// Where both sides of a row are farthest apart.
+fn farthest(row: &Row) -> Option<Place> {
+    let apart = |at: &usize| (f64::from(row.a[*at]) - f64::from(row.b[*at])).abs();
+    let at = (0..row.a.len()).max_by(|i, j| apart(i).total_cmp(&apart(j)))?;
+    let index = row.number * row.a.len() as u64 + at as u64;
+    Some(Place { index, a: row.a[at].into(), b: row.b[at].into(), times: None })
 }
 
 fn read_row(sides: [&SideView<'_>; 2], number: u64, len: u64) -> Result<Row> {

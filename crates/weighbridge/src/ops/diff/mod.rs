@@ -36,6 +36,7 @@ pub use rules::{FailOver, Metric};
 
 use super::refusals::problems_by_weight;
 use bytes::Bytes;
+use change::Described;
 use side::SideView;
 use summary::Whole;
 use values::Outcome;
@@ -216,8 +217,14 @@ impl<'m> Comparison<'m> {
                 [SideView::new(a, pair.view_a.clone()), SideView::new(b, pair.view_b.clone())];
             said.push((*index, change::describe([&sides[0], &sides[1]], outside.shown())?));
         }
-        for (index, change) in said.into_iter().filter(|(_, change)| change.is_some()) {
-            self.tensors[index].change = change;
+        for (index, Described { kind, places }) in said {
+            let (tensor, shape) =
+                (&mut self.tensors[index], &self.pairing.pairs[index].view_a.shape);
+            tensor.change = kind.or(tensor.change.take());
+            // Where whole rows are judged, no single element was found outside.
+            if tensor.places.is_empty() {
+                tensor.places = places.iter().map(|place| DiffPlace::of(place, shape)).collect();
+            }
         }
         Ok(())
     }

@@ -326,7 +326,7 @@ impl DiffTensor {
 }
 
 impl DiffPlace {
-    fn of(place: &Place, shape: &[u64]) -> Self {
+    pub(super) fn of(place: &Place, shape: &[u64]) -> Self {
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         Self {
             index: coordinates(place.index, shape),

@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use super::ggml::{BlockRows, kernel_of};
+use super::ggml::{BlockRows, Maker, kernel_of};
 use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, Summary, plain};
 use crate::blocks::{APR_Q8, Block, Standing, Tiling};
 use crate::catalog::TensorInfo;
@@ -86,7 +86,7 @@ fn weight_of(info: &TensorInfo) -> Option<(&'static str, Decoding)> {
 fn blocks(block: &'static Block, tiling: Tiling, columns: u64) -> Decoding {
     let kernel = kernel_of(block)
         .ok_or_else(|| format!("block type {} is not decoded by this version", block.name))?;
-    let rows = BlockRows { block, kernel, columns, by_importance: false };
+    let rows = BlockRows { block, kernel, columns, maker: Maker::Apr };
     Ok(match tiling {
         Tiling::PaddedRows => Arc::new(padded_rows::PaddedRows { row: rows }),
         Tiling::Rows | Tiling::Flat => Arc::new(rows),

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::schemes::ggml::BlockRows;
-use crate::schemes::{ByElements, Element, Elements, Out};
+use crate::schemes::{ByElements, Element, Elements, Origins, Out, Rule};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
 
@@ -33,16 +34,25 @@ impl PaddedRows {
         row.saturating_mul(self.row_bytes()).saturating_add(self.row.slab(column..column).offset)
     }
 
-    /// Elements from `first` on; `bytes` start with the block that holds it.
-    fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, out: &mut [T]) {
-        let (base, mut first, mut out) = (self.block_start(first), first, out);
-        while !out.is_empty() {
+    /// The stretches of rows that make up some elements from `first` on: the column that each
+    /// begins with, where its first block begins in the bytes for all, and its length.
+    fn stretches(&self, first: u64, count: usize) -> impl Iterator<Item = (u64, usize, usize)> {
+        let (base, mut first, mut left) = (self.block_start(first), first, count);
+        std::iter::from_fn(move || {
             let column = self.place(first).1;
-            let left = usize::try_from(self.row.columns - column).unwrap_or(usize::MAX);
-            let (row, rest) = out.split_at_mut(left.min(out.len()));
+            let in_row = usize::try_from(self.row.columns - column).unwrap_or(usize::MAX);
+            let count = in_row.min(left);
             // It lies after the first and in memory, so it fits.
             let at = usize::try_from(self.block_start(first) - base).unwrap_or(usize::MAX);
-            first += row.len() as u64;
+            (first, left) = (first + count as u64, left - count);
+            (count > 0).then_some((column, at, count))
+        })
+    }
+
+    /// Elements from `first` on; `bytes` start with the block that holds it.
+    fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, mut out: &mut [T]) {
+        for (column, at, count) in self.stretches(first, out.len()) {
+            let (row, rest) = out.split_at_mut(count);
             self.row.decode_elements(level, &bytes[at..], column, T::out(row));
             out = rest;
         }
@@ -73,6 +83,34 @@ impl Elements for PaddedRows {
             Out::F32(out) => self.decode_as(level, bytes, first, out),
             Out::Bf16(out) => self.decode_as(level, bytes, first, out),
             Out::F16(out) => self.decode_as(level, bytes, first, out),
+        }
+        Ok(())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        self.row.origins().map(|_| self as &dyn Origins)
+    }
+}
+
+impl Origins for PaddedRows {
+    fn rule(&self) -> Rule {
+        self.row.rule()
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        let (mut values, mut out) = (values, out);
+        for (column, at, count) in self.stretches(elements.start, values.len()) {
+            let (row, rest) = values.split_at(count);
+            let (bounds, others) = out.split_at_mut(count);
+            self.row.fill_bounds(&bytes[at..], column, None, row, bounds);
+            (values, out) = (rest, others);
         }
         Ok(())
     }

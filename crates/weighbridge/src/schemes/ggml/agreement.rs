@@ -1,6 +1,6 @@
 //! Every kernel of the table at every level, on blocks of every kind: none is named here.
 
-use super::{BlockRows, FAMILIES, kernel_of};
+use super::{BlockRows, FAMILIES, Maker, kernel_of};
 use crate::blocks::{BLOCKS, Block, Standing};
 use crate::schemes::{Out, Recipe};
 use crate::simd::Level;
@@ -92,7 +92,7 @@ fn stretches_of_elements_are_cut_from_the_whole() {
         let Some(kernel) = kernel_of(block) else { continue };
         let each = u64::from(block.elements);
         let bytes = Noise(7).bytes(block.bytes as usize * 3);
-        let rows = BlockRows { block, kernel, columns: 1, by_importance: false };
+        let rows = BlockRows { block, kernel, columns: 1, maker: Maker::Apr };
         let mut whole = vec![0f32; block.elements as usize * 3];
         rows.decode_elements(Level::BASELINE, &bytes, 0, Out::F32(&mut whole));
         let ends =

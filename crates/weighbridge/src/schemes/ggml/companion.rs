@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fp4::nvfp4_times;
-use super::{BlockRows, kernel_of};
+use super::{BlockRows, Maker, kernel_of};
 use crate::bounds::Bounds;
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
@@ -57,8 +57,8 @@ pub(super) fn with_scale(
         block,
         kernel,
         columns: plain::columns(&weight.shape),
-        // The type's quantizer does not look at one.
-        by_importance: false,
+        // The type's quantizer looks at no importance matrix.
+        maker: Maker::Ggml { by_importance: false },
     };
     recipe.map(|_| Arc::new(Scaled { blocks, one_per_row }) as Arc<dyn Recipe>)
 }
@@ -398,7 +398,7 @@ mod tests {
     fn stretches_of_a_vector_are_cut_from_the_whole() {
         let block = Block::from_name("NVFP4").unwrap();
         let kernel = kernel_of(block).unwrap();
-        let blocks = BlockRows { block, kernel, columns: 1, by_importance: false };
+        let blocks = BlockRows { block, kernel, columns: 1, maker: Maker::Apr };
         let of = &Scaled { blocks, one_per_row: false };
         let bytes: Vec<u8> = (0..36 * 3).map(|at: u8| at.wrapping_mul(73)).collect();
         let mut whole = [0f32; 3 * BLOCK];

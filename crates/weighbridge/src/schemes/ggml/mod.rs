@@ -35,7 +35,7 @@ mod simple;
 mod ternary;
 
 pub(crate) use kernel::Kernel;
-pub(crate) use rows::BlockRows;
+pub(crate) use rows::{BlockRows, Maker};
 
 /// The kernels of every family, a file each.
 static FAMILIES: &[&[Kernel]] = &[
@@ -78,7 +78,7 @@ impl Scheme for Ggml {
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
-        let by_importance = is_by_importance(evidence);
+        let maker = maker(evidence);
         for &(id, info) in evidence.tensors() {
             let (variant, recipe) = match &info.stored {
                 StoredType::Block(block) => {
@@ -88,7 +88,7 @@ impl Scheme for Ggml {
                     if theirs || block.standing == Standing::Apr {
                         continue;
                     }
-                    (block.name, recipe(block, plain::columns(&info.shape), by_importance))
+                    (block.name, recipe(block, plain::columns(&info.shape), maker))
                 }
                 StoredType::Opaque(name) if info.refused.is_none() => match fork(name) {
                     Some((variant, reason)) => (variant, Err(reason)),
@@ -116,22 +116,28 @@ impl Scheme for Ggml {
     }
 }
 
-/// Whether a file says that an importance matrix was used. Of a model in several files, the first
+/// Who made the blocks, by the keys that ggml's tools write. Of a model in several files, the first
 /// says it for all.
-fn is_by_importance(evidence: &Evidence<'_>) -> bool {
-    let mut keys = evidence.metadata().iter().flat_map(|metadata| metadata.iter());
-    keys.any(|(key, _)| key.starts_with("quantize.imatrix."))
+fn maker(evidence: &Evidence<'_>) -> Maker {
+    let has = |start: &str| {
+        let mut keys = evidence.metadata().iter().flat_map(|metadata| metadata.iter());
+        keys.any(|(key, _)| key.starts_with(start))
+    };
+    match has("general.") {
+        true => Maker::Ggml { by_importance: has("quantize.imatrix.") },
+        false => Maker::Apr,
+    }
 }
 
 /// How rows of whole blocks are decoded, or why they are not.
 fn recipe(
     block: &'static Block,
     columns: u64,
-    by_importance: bool,
+    maker: Maker,
 ) -> Result<Arc<dyn Recipe>, &'static str> {
     match (standing(block.standing), kernel_of(block)) {
         (Some(reason), _) => Err(reason),
-        (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns, by_importance })),
+        (None, Some(kernel)) => Ok(Arc::new(BlockRows { block, kernel, columns, maker })),
         (None, None) => Err("is not decoded by this version"),
     }
 }

@@ -20,8 +20,17 @@ pub(crate) struct BlockRows {
     pub(crate) kernel: &'static Kernel,
     /// Elements in each row of the outermost dimension.
     pub(crate) columns: u64,
-    /// Whether the file says that an importance matrix was used.
-    pub(crate) by_importance: bool,
+    /// Who made the blocks.
+    pub(crate) maker: Maker,
+}
+
+/// Who made the blocks of a file, as far as that matters for what they were made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Maker {
+    /// ggml. The file may say that an importance matrix was used.
+    Ggml { by_importance: bool },
+    /// Perhaps aprender, which chooses codes before it rounds any scale.
+    Apr,
 }
 
 impl BlockRows {

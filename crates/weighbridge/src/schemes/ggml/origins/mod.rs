@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use super::BlockRows;
 use super::kernel::MOST_ELEMENTS;
+use super::{BlockRows, Maker};
 use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::error::Result;
 use crate::schemes::{Origins, RowRule, Rule};
@@ -42,7 +42,7 @@ pub(super) struct Nearest {
     scales: fn(&[u8], &mut Scales),
     /// The largest whole numbers that the block's scale and minimum are multiplied with.
     most: [f32; 2],
-    /// Whether codes are chosen under the scale before it is rounded.
+    /// Whether ggml chooses codes under the scale before it is rounded.
     is_before_rounding: bool,
     /// How far beyond the outermost levels an original may lie, in middling gaps of the group
     /// whose scale is the largest.
@@ -95,18 +95,19 @@ pub(super) struct Grid {
 
 impl Nearest {
     /// The bounds of some elements of a block, from `skip` on.
-    fn fill(
-        &self,
-        (scales, beyond): (&Scales, f32),
-        skip: usize,
-        values: &[f32],
-        out: &mut [Bounds],
-    ) {
+    fn fill(&self, scales: &Scales, maker: Maker, skip: usize, values: &[f32], out: &mut [Bounds]) {
+        let is_clipped = maker == Maker::Ggml { by_importance: true }
+            && !matches!(self.importance, Importance::Ignored);
+        let beyond = if is_clipped { f32::INFINITY } else { self.beyond(scales) };
+        let slackens = self.is_before_rounding || maker == Maker::Apr;
         let mut at = 0;
         while at < values.len() {
             let group = (skip + at) / self.group;
             let end = values.len().min((group + 1) * self.group - skip);
-            let levels = self.levels(scales, group, beyond);
+            let mut levels = self.levels(scales, group, beyond);
+            if slackens {
+                levels.slack = self.slack(scales, group);
+            }
             levels.fill(&values[at..end], &mut out[at..end]);
             at = end;
         }
@@ -120,19 +121,21 @@ impl Nearest {
             Numbers::Signs => Gaps::Even(2.0 * scale.abs()),
             Numbers::Table { numbers, .. } => Gaps::Table { scale, numbers },
         };
-        let slack = match self.is_before_rounding {
-            true => Slack {
-                constant: scales.relative * self.numbers.widest() / 2.0 * scale.abs()
-                    + scales.unsure[1],
-                of_distance: scales.relative,
-                of_value: 0.0,
-            },
-            false => Slack::default(),
-        };
         let (lowest, highest) = (first.min(last), first.max(last));
         // No minimum is above zero, so that nothing is lost below the levels.
         let to_zero = if self.loses_zeros { (-highest).max(0.0) } else { 0.0 };
-        Levels { gaps, zero, lowest, highest, beyond: beyond + to_zero, slack }
+        let (beyond, slack) = (beyond + to_zero, Slack::default());
+        Levels { gaps, zero, lowest, highest, beyond, slack }
+    }
+
+    /// What the rounding of scales adds, where codes are chosen before it.
+    fn slack(&self, scales: &Scales, group: usize) -> Slack {
+        let half_gap = self.numbers.widest() / 2.0 * scales.scales[group].abs();
+        Slack {
+            constant: scales.relative * half_gap + self.most[1] * scales.unsure[1],
+            of_distance: scales.relative,
+            of_value: 0.0,
+        }
     }
 
     /// How far beyond the outermost levels of a block an original may lie.
@@ -175,6 +178,10 @@ impl BlockRows {
         of_type(self.block.name).map(|_| self as &dyn Origins)
     }
 
+    fn is_by_importance(&self) -> bool {
+        self.maker == Maker::Ggml { by_importance: true }
+    }
+
     /// The bounds of elements from `first` on. `bytes` start with the block that holds the first.
     /// `factor` is what the numbers of all blocks were multiplied with, where there is one.
     pub(crate) fn fill_bounds(
@@ -202,10 +209,7 @@ impl BlockRows {
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
-            let is_clipped =
-                self.by_importance && !matches!(nearest.importance, Importance::Ignored);
-            let beyond = if is_clipped { f32::INFINITY } else { nearest.beyond(&scales) };
-            nearest.fill((&scales, beyond), skip, now, bounds);
+            nearest.fill(&scales, self.maker, skip, now, bounds);
             (values, out, skip) = (rest, others, 0);
         }
     }
@@ -218,14 +222,14 @@ impl Origins for BlockRows {
                 Rule::Refitted {
                     tight: TIGHT,
                     loose: *loose,
-                    by_importance: self.by_importance,
+                    by_importance: self.is_by_importance(),
                     block: self.block.elements.into(),
                 }
             }
             Some(Choice::Grid(grid)) => Rule::ByRows(RowRule {
-                wrong_signs: Some(grid.wrong_signs[usize::from(self.by_importance)]),
+                wrong_signs: Some(grid.wrong_signs[usize::from(self.is_by_importance())]),
                 correlation: grid.correlation,
-                gain: grid.gain.filter(|_| !self.by_importance),
+                gain: grid.gain.filter(|_| !self.is_by_importance()),
                 gain_over: MOST_ELEMENTS as u64,
                 row_gain: None,
                 sparse_block: grid.group,

@@ -9,7 +9,7 @@ use crate::blocks::Block;
 use crate::bounds::Bounds;
 use crate::schemes::Out;
 use crate::schemes::ggml::fp4::half_scales;
-use crate::schemes::ggml::{BlockRows, kernel_of};
+use crate::schemes::ggml::{BlockRows, Maker, kernel_of};
 use crate::simd::Level;
 
 /// Blocks of weights, of every size: some so small that scales are subnormal or zero.
@@ -30,7 +30,7 @@ fn weights(elements: usize) -> impl Iterator<Item = Vec<f32>> {
 fn check(name: &str, encode: impl Fn(&[f32]) -> Vec<u8>) {
     let block = Block::from_name(name).unwrap();
     let kernel = kernel_of(block).unwrap();
-    let rows = BlockRows { block, kernel, columns: 1, by_importance: false };
+    let rows = BlockRows { block, kernel, columns: 1, maker: Maker::Ggml { by_importance: false } };
     let elements = block.elements as usize;
     let (mut values, mut out) = (vec![0.0; elements], vec![Bounds::default(); elements]);
     for weights in weights(elements) {

@@ -4,9 +4,14 @@ use super::table::of_type;
 use super::{Choice, Importance, Nearest};
 use crate::blocks::{BLOCKS, Block};
 use crate::bounds::Bounds;
-use crate::schemes::ggml::{BlockRows, kernel_of};
-use crate::schemes::{Origins, Out, RowRule, Rule};
+use crate::catalog::{Metadata, Place, TensorInfo, Value};
+use crate::dtype::StoredType;
+use crate::schemes::ggml::{BlockRows, Ggml, Maker, kernel_of};
+use crate::schemes::{Bids, Evidence, Origins, Out, RowRule, Rule, Scheme};
 use crate::simd::Level;
+
+/// Without an importance matrix.
+const PLAIN: Maker = Maker::Ggml { by_importance: false };
 
 /// A small generator of random numbers, the same on every run.
 pub(super) struct Noise(pub(super) u64);
@@ -81,7 +86,8 @@ struct Sample {
 impl Sample {
     fn of(block: &'static Block, by_importance: bool) -> Self {
         let kernel = kernel_of(block).expect("types with bounds are decoded");
-        let rows = BlockRows { block, kernel, columns: 1, by_importance };
+        let maker = Maker::Ggml { by_importance };
+        let rows = BlockRows { block, kernel, columns: 1, maker };
         let bytes = blocks(block, 40);
         let mut values = vec![0.0; 40 * block.elements as usize];
         kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
@@ -171,8 +177,7 @@ fn q4_0_has_the_levels_of_its_definition() {
     let block = Block::from_name("Q4_0").unwrap();
     let (d, codes) = (half::f16::from_f32(-0.25), [0x80u8; 16]);
     let bytes = [&d.to_le_bytes()[..], &codes].concat();
-    let rows =
-        BlockRows { block, kernel: kernel_of(block).unwrap(), columns: 1, by_importance: false };
+    let rows = BlockRows { block, kernel: kernel_of(block).unwrap(), columns: 1, maker: PLAIN };
     let mut values = [0.0; 32];
     rows.kernel.decode(Level::BASELINE, &bytes, Out::F32(&mut values));
     assert_eq!([values[0], values[16]], [2.0, 0.0]);
@@ -215,7 +220,7 @@ fn a_factor_multiplies_the_bounds() {
 fn a_scale_of_zero_leaves_what_rounding_hides() {
     let block = Block::from_name("Q8_0").unwrap();
     let kernel = kernel_of(block).unwrap();
-    let rows = BlockRows { block, kernel, columns: 1, by_importance: false };
+    let rows = BlockRows { block, kernel, columns: 1, maker: PLAIN };
     let mut out = [Bounds::default(); 32];
     rows.fill_bounds(&[0; 34], 0, None, &[0.0; 32], &mut out);
     let hidden = 255.0 / (1 << 25) as f32;
@@ -238,7 +243,8 @@ fn with_an_importance_matrix_anything_may_be_clipped() {
 
 fn rule(name: &str, by_importance: bool) -> Option<Rule> {
     let block = Block::from_name(name).unwrap();
-    let rows = BlockRows { block, kernel: kernel_of(block)?, columns: 1, by_importance };
+    let maker = Maker::Ggml { by_importance };
+    let rows = BlockRows { block, kernel: kernel_of(block)?, columns: 1, maker };
     rows.origins().map(Origins::rule)
 }
 
@@ -265,4 +271,50 @@ fn every_type_that_is_decoded_has_a_rule_but_two() {
     assert_eq!(rule("IQ3_XXS", false), Some(Rule::ByRows(grid)));
     let weighed = RowRule { wrong_signs: Some(2), gain: None, ..grid };
     assert_eq!(rule("IQ3_XXS", true), Some(Rule::ByRows(weighed)));
+}
+
+/// aprender's scales are not those that its codes were chosen under.
+#[test]
+fn blocks_of_unknown_makers_have_wider_bounds() {
+    for name in ["Q4_K", "Q6_K"] {
+        let mut sample = Sample::of(Block::from_name(name).unwrap(), false);
+        let exact = sample.bounds(None);
+        sample.rows.maker = Maker::Apr;
+        let wider = sample.bounds(None);
+        let pairs = || exact.iter().zip(&wider);
+        assert!(pairs().all(|(exact, wider)| wider.low <= exact.low && wider.high >= exact.high));
+        assert!(pairs().filter(|(exact, wider)| wider.high > exact.high).count() > 1000, "{name}");
+    }
+}
+
+/// What a file's keys say about how a weight was made.
+#[test]
+fn keys_say_whether_an_importance_matrix_was_used() {
+    let block = Block::from_name("Q4_0").unwrap();
+    let weight = TensorInfo {
+        name: "a.weight".into(),
+        shape: [1, 32].into_iter().collect(),
+        stored: StoredType::Block(block),
+        bytes: 18,
+        place: Place::at(0),
+        refused: None,
+    };
+    for (keys, expected) in [
+        (&["general.architecture"][..], false),
+        (&["general.architecture", "quantize.imatrix.file"], true),
+        (&["quantize.imatrix.file"], false),
+    ] {
+        let mut metadata = Metadata::default();
+        keys.iter().for_each(|key| metadata.push(*key, Value::Null));
+        let tensors = [weight.clone()];
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let mut bids = Bids::default();
+        Ggml.bid(&evidence, &mut bids);
+        let recipe = bids.weights.remove(0).recipe.ok().unwrap();
+        let rule = recipe.origins().unwrap().rule();
+        assert_eq!(
+            rule,
+            Rule::Refitted { tight: 1.5, loose: 9.0, by_importance: expected, block: 32 }
+        );
+    }
 }
