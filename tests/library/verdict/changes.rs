@@ -125,11 +125,11 @@ fn exchange(matrix: &mut Matrix, places: &mut Places, _: f32) -> Rows {
 /// What converters do to queries and keys: the halves of a head's rows alternate.
 fn permute_heads(matrix: &mut Matrix, _: &mut Places, _: f32) -> Rows {
     const HEAD: usize = 16;
-    let before = matrix.clone();
+    let (before, columns) = (matrix.values.clone(), matrix.columns);
     for row in 0..matrix.rows {
         let (head, at) = (row / HEAD * HEAD, row % HEAD);
         let from = head + at % 2 * (HEAD / 2) + at / 2;
-        matrix.row(row).copy_from_slice(before.clone().row(from));
+        matrix.row(row).copy_from_slice(&before[from * columns..(from + 1) * columns]);
     }
     Rows::All
 }
