@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -19,6 +20,9 @@ pub fn trials() -> Vec<Trial> {
         a_killed_conversion_to_a_file_leaves_no_half_file,
         a_source_that_becomes_shorter_is_an_error,
         a_source_that_changes_is_an_error,
+        a_change_whose_time_is_put_back_is_an_error,
+        a_file_that_becomes_shorter_does_not_end_inspect,
+        more_shards_than_open_files_are_read,
         being_interrupted_leaves_nothing,
         the_exit_code_says_which_signal_it_was,
         a_place_that_takes_nothing_is_an_error,
@@ -172,6 +176,77 @@ fn a_source_that_changes_is_an_error() {
     drop(file);
     let said = complaint(child);
     assert!(said.contains("in.safetensors: was changed while it was read"), "{said}");
+}
+
+fn a_change_whose_time_is_put_back_is_an_error() {
+    let place = place();
+    let source = place.path().join("in.safetensors");
+    model(&source);
+    let child = stalled(place.path());
+    let file = File::options().write(true).open(&source).unwrap();
+    let before = file.metadata().unwrap().modified().unwrap();
+    file.write_all_at(&[7; 4], (23 << 20) + 4096).unwrap();
+    file.set_modified(before).unwrap();
+    drop(file);
+    let said = complaint(child);
+    assert!(said.contains("in.safetensors: was changed while it was read"), "{said}");
+}
+
+/// A GGUF file of metadata alone: a long text, then numbers.
+fn metadata(path: &Path) {
+    let text = |file: &mut Vec<u8>, text: &str| {
+        file.extend((text.len() as u64).to_le_bytes());
+        file.extend(text.as_bytes());
+    };
+    let mut file = b"GGUF".to_vec();
+    file.extend(3u32.to_le_bytes());
+    file.extend([0u64, 2].map(u64::to_le_bytes).concat());
+    text(&mut file, "a.text");
+    file.extend(8u32.to_le_bytes());
+    text(&mut file, &"x".repeat(1 << 20));
+    text(&mut file, "b.numbers");
+    file.extend([9u32, 4].map(u32::to_le_bytes).concat());
+    file.extend((100_000u64).to_le_bytes());
+    file.resize(file.len() + 400_000, 0);
+    fs::write(path, file).unwrap();
+}
+
+fn a_file_that_becomes_shorter_does_not_end_inspect() {
+    let place = place();
+    let source = place.path().join("in.gguf");
+    metadata(&source);
+    let mut child = weigh(place.path(), &["inspect", "--full-metadata", "in.gguf"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It waits until the long text is read.
+    child.stdout.as_mut().unwrap().read_exact(&mut [0; 1024]).unwrap();
+    File::options().write(true).open(&source).unwrap().set_len(1 << 20).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{:?}", output.status);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("the file became shorter while it was read"), "{}", &said[1 << 20..]);
+}
+
+fn more_shards_than_open_files_are_read() {
+    let place = place();
+    fs::create_dir(place.path().join("split")).unwrap();
+    for shard in 1..=150 {
+        let header =
+            format!(r#"{{"t{shard}":{{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}}}"#);
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend(header.as_bytes());
+        file.extend(1f32.to_le_bytes());
+        let name = format!("split/model-{shard:05}-of-00150.safetensors");
+        fs::write(place.path().join(name), file).unwrap();
+    }
+    let weigh = env!("CARGO_BIN_EXE_weigh");
+    for command in ["inspect split", "convert split -o whole.safetensors --verify"] {
+        let limited = format!("ulimit -n 128 && {weigh} {command} -q");
+        let output =
+            Command::new("sh").args(["-c", &limited]).current_dir(place.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 fn being_interrupted_leaves_nothing() {

@@ -22,6 +22,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::RaiseLimit(limit) => {
             return Some(format!("raise --{} if this file is trusted", limit.replace('_', "-")));
         }
+        Remedy::FollowLinks => "--follow-links copies the files that links lead to",
         Remedy::Exclude => "--exclude RE leaves out the weights whose names match",
         Remedy::SelectOne => "--include '^NAME$' selects one",
         Remedy::ListNames => "`weigh inspect --tensors` lists the names",

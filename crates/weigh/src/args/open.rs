@@ -22,11 +22,11 @@ pub(crate) struct Open {
     #[arg(long, value_name = "RE=SCHEME/VARIANT", value_parser = parse_scheme)]
     scheme: Vec<(Regex, String)>,
 
-    /// Map files into memory, as `inspect` does
+    /// Map files into memory; a file that another program shortens meanwhile ends the process
     #[arg(long, overrides_with = "no_mmap")]
     mmap: bool,
 
-    /// Read files by position, as all other commands do
+    /// Read files by position, which is the default
     #[arg(long, overrides_with = "mmap")]
     no_mmap: bool,
 
@@ -35,13 +35,10 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// The options as the library takes them; without a flag, files are read by `default`.
-    pub(crate) fn options(&self, default: FileAccess) -> OpenOptions {
-        let access = match (self.mmap, self.no_mmap) {
-            (true, _) => FileAccess::Map,
-            (_, true) => FileAccess::Read,
-            _ => default,
-        };
+    /// The options as the library takes them. Files are read by position: one that is cut short
+    /// meanwhile is an error then, and not a signal.
+    pub(crate) fn options(&self) -> OpenOptions {
+        let access = if self.mmap { FileAccess::Map } else { FileAccess::Read };
         let mut options = OpenOptions::new()
             .access(access)
             .limits(self.limits.limits())

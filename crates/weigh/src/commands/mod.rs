@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Write a model's weights as plain numbers into a new file or directory
     Convert(Box<convert::Convert>),
     /// Turn a quantized model into plain numbers, a directory with all its files
-    Dequantize(Box<convert::Convert>),
+    Dequantize(Box<convert::Dequantize>),
     /// Compare two models by structure, metadata and values, across formats and precisions
     Diff(Box<diff::Diff>),
     /// Recompute every weight of a model, and compare an output with it bit for bit
@@ -58,12 +58,17 @@ pub(crate) fn run(command: Command) -> u8 {
     }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
-        Command::Convert(args) => {
-            convert::run(&args, Verb { plan: Conversion::plan, verify: ops::verify })
-        }
-        Command::Dequantize(args) => convert::run(
+        Command::Convert(args) => convert::run(
             &args,
-            Verb { plan: Conversion::plan_dequantized, verify: ops::verify_dequantized },
+            Verb { plan: Conversion::plan, verify: ops::verify, follow_links: false },
+        ),
+        Command::Dequantize(args) => convert::run(
+            &args.convert,
+            Verb {
+                plan: Conversion::plan_dequantized,
+                verify: ops::verify_dequantized,
+                follow_links: args.follow_links,
+            },
         ),
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),

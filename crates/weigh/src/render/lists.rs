@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr as _;
 use weighbridge::internals::text::escaped;
-use weighbridge::ops::Dropped;
+use weighbridge::ops::{Dropped, LeftBehind};
 
 use super::units::grouped;
 use super::wrap::wrapped;
 use super::{LABEL, Page};
+use crate::remedy;
 
 /// Lines of a label and its value.
 pub(crate) fn labelled(
@@ -40,13 +41,34 @@ pub(crate) fn remarks(out: &mut dyn Write, page: &Page, notes: &[String]) -> io:
 
 /// Stored tensors that no weight needs.
 pub(crate) fn dropped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
+    let all: Vec<_> = all.iter().map(|tensor| (&*tensor.name, &*tensor.reason)).collect();
+    with_reasons(out, page, "no weight needs", &all)
+}
+
+/// Files that are not copied, and what would take them along.
+pub(crate) fn left_behind(out: &mut dyn Write, page: &Page, all: &[LeftBehind]) -> io::Result<()> {
+    let named: Vec<_> = all.iter().map(|file| (&*file.name, &*file.reason)).collect();
+    with_reasons(out, page, "left behind", &named)?;
+    match all.iter().find_map(|file| remedy::words(file.remedy?)) {
+        Some(words) => writeln!(out, "    {words}"),
+        None => Ok(()),
+    }
+}
+
+/// Names with their reasons, below a label.
+fn with_reasons(
+    out: &mut dyn Write,
+    page: &Page,
+    label: &str,
+    all: &[(&str, &str)],
+) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n  {LABEL}no weight needs{LABEL:#}")?;
+    writeln!(out, "\n  {LABEL}{label}{LABEL:#}")?;
     let shown = page.shown(all.len());
-    for tensor in &all[..shown] {
-        let text = format!("{}: {}", escaped(&tensor.name), escaped(&tensor.reason));
+    for (name, reason) in &all[..shown] {
+        let text = format!("{}: {}", escaped(name), escaped(reason));
         write!(out, "    ")?;
         wrapped(out, page.width, 6, 4, &text)?;
     }

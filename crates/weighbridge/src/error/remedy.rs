@@ -17,6 +17,8 @@ pub enum Remedy {
     /// Raise this limit; its name is that of the method of [`Limits`](crate::Limits), or of the
     /// options of the operation.
     RaiseLimit(&'static str),
+    /// Copy files that links lead to, wherever these are.
+    FollowLinks,
     /// Leave out the weights that the message names.
     Exclude,
     /// Select a single weight.

@@ -4,11 +4,11 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use super::ReadAt;
 use super::map::MappedFile;
 use super::memory::Memory;
-use super::{ReadAt, ReadPattern};
+use super::positioned::PositionedFile;
 use crate::error::{Error, Remedy};
 use crate::sys;
 
@@ -55,7 +55,7 @@ pub(super) fn of_file(
             Arc::new(map.map_err(|error| io::Error::other(Error::io(error, "cannot map")))?)
         }
         FileAccess::Map => Arc::new(Memory(read_whole(&file, metadata.len())?)),
-        FileAccess::Read => Arc::new(PositionedFile::new(file, metadata)),
+        FileAccess::Read => Arc::new(PositionedFile::new(file, metadata, path)),
     };
     Ok(source)
 }
@@ -65,37 +65,4 @@ fn read_whole(mut file: &File, len: u64) -> io::Result<Vec<u8>> {
     file.read_exact(&mut bytes)
         .map_err(|error| io::Error::other(Error::io(error, "cannot read")))?;
     Ok(bytes)
-}
-
-/// A file that is read by position, by several threads at once.
-struct PositionedFile {
-    file: File,
-    len: u64,
-    modified: Option<SystemTime>,
-}
-
-impl PositionedFile {
-    fn new(file: File, metadata: &Metadata) -> Self {
-        sys::advise_file(&file, ReadPattern::Random);
-        Self { file, len: metadata.len(), modified: metadata.modified().ok() }
-    }
-}
-
-impl ReadAt for PositionedFile {
-    fn len(&self) -> Option<u64> {
-        Some(self.len)
-    }
-
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        sys::read_file_at(&self.file, out, offset)
-    }
-
-    fn will_read(&self, pattern: ReadPattern) {
-        sys::advise_file(&self.file, pattern);
-    }
-
-    fn is_unchanged(&self) -> io::Result<bool> {
-        let now = self.file.metadata()?;
-        Ok(now.len() == self.len && now.modified().ok() == self.modified)
-    }
 }

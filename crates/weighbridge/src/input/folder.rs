@@ -25,6 +25,12 @@ pub trait Folder: Send + Sync {
     /// Opens a file. A path that does not exist is `NotFound`, a folder is `IsADirectory`.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
 
+    /// Where a link leads, with all links on the way followed; `None` for what is no link, or one
+    /// that leads nowhere.
+    fn link_target(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
+
     /// Where `path` is on disk, if this folder is a directory of the file system. Files are then
     /// copied by the system, with their permissions.
     fn local_path(&self, _path: &Path) -> Option<PathBuf> {

@@ -50,6 +50,12 @@ impl Folder for LocalFolder {
         })
     }
 
+    fn link_target(&self, path: &Path) -> Option<PathBuf> {
+        let path = self.root.join(path);
+        let is_link = std::fs::symlink_metadata(&path).is_ok_and(|own| own.is_symlink());
+        is_link.then(|| path.canonicalize().ok()).flatten()
+    }
+
     fn local_path(&self, path: &Path) -> Option<PathBuf> {
         Some(self.root.join(path))
     }

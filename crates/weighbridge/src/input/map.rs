@@ -5,19 +5,18 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use memmap2::Mmap;
 
 use super::memory::copy_range;
-use super::{ReadAt, ReadPattern};
+use super::{FileState, ReadAt, ReadPattern};
 use crate::sys;
 
 /// A mapped file. The file itself is closed: a model may have thousands of shards.
 pub(super) struct MappedFile {
     map: Mmap,
     path: PathBuf,
-    modified: Option<SystemTime>,
+    state: FileState,
 }
 
 impl MappedFile {
@@ -28,7 +27,7 @@ impl MappedFile {
         let map = unsafe { Mmap::map(file) }?;
         // A page fault should read its own page and not the pages around it.
         sys::advise_map(&map, ReadPattern::Random);
-        Ok(Self { map, path: path.to_owned(), modified: metadata.modified().ok() })
+        Ok(Self { map, path: path.to_owned(), state: FileState::of(metadata) })
     }
 }
 
@@ -60,7 +59,6 @@ impl ReadAt for MappedFile {
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {
-        let now = self.path.metadata()?;
-        Ok(now.len() == self.map.len() as u64 && now.modified().ok() == self.modified)
+        Ok(FileState::of(&self.path.metadata()?) == self.state)
     }
 }

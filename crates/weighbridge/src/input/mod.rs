@@ -5,11 +5,13 @@
 //! with a name, whose bytes are lent where they are in memory and copied otherwise.
 
 mod file;
+mod file_state;
 mod folder;
 mod local_folder;
 mod map;
 mod memory;
 mod memory_folder;
+mod positioned;
 mod ranges;
 mod read_at;
 mod reader;
@@ -17,6 +19,7 @@ mod stream;
 mod window;
 
 pub use file::FileAccess;
+pub(crate) use file_state::FileState;
 pub use folder::{EntryKind, Folder, FolderEntry};
 pub use local_folder::LocalFolder;
 pub use memory_folder::MemoryFolder;

@@ -61,7 +61,7 @@ pub struct Conversion {
     pub(super) plan: Plan,
     /// Files that go into a directory beside the weights.
     pub(super) extra: Vec<ExtraFile>,
-    report: ConvertReport,
+    pub(super) report: ConvertReport,
     start: Instant,
 }
 

@@ -36,6 +36,7 @@ pub struct ConvertOptions {
     pub(super) force: bool,
     pub(super) dry_run: bool,
     pub(super) resume: bool,
+    pub(super) follow_links: bool,
     pub(super) only_decoded: bool,
     pub(super) same_format: bool,
     pub(super) max_shard_size: u64,
@@ -62,6 +63,7 @@ impl ConvertOptions {
             force: false,
             dry_run: false,
             resume: false,
+            follow_links: false,
             only_decoded: false,
             same_format: false,
             max_shard_size: MAX_SHARD_SIZE,
@@ -150,6 +152,14 @@ impl ConvertOptions {
     #[must_use]
     pub fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
+        self
+    }
+
+    /// Of a repository that is dequantized, also copy files outside of it that links in it lead to.
+    /// Links to folders outside of it are never followed.
+    #[must_use]
+    pub fn follow_links(mut self, follow_links: bool) -> Self {
+        self.follow_links = follow_links;
         self
     }
 

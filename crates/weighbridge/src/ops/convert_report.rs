@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Dropped;
+use crate::error::Remedy;
 use crate::model::Model;
 use crate::pipeline::{Job, Plan, Target};
 
@@ -16,6 +17,7 @@ pub struct ConvertReport {
     pub dropped: Vec<Dropped>,
     pub tied: Vec<Tied>,
     pub metadata_left_out: Vec<String>,
+    pub left_behind: Vec<LeftBehind>,
     pub notes: Vec<String>,
     pub read_bytes: u64,
     pub write_bytes: u64,
@@ -59,6 +61,18 @@ pub struct Tied {
     pub to: String,
 }
 
+/// A file beside the weights that is not copied.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct LeftBehind {
+    pub name: String,
+    pub reason: String,
+    /// What would take it along, if anything does.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
+}
+
 /// The report that can be given before anything is written.
 pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertReport {
     let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
@@ -96,6 +110,7 @@ pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertRe
             .map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() })
             .collect(),
         metadata_left_out: Vec::new(),
+        left_behind: Vec::new(),
         notes,
         read_bytes: plan.jobs().map(Job::stored_bytes).fold(0, u64::saturating_add),
         write_bytes: plan.bytes(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::convert::Conversion;
 use super::convert_options::ConvertOptions;
 use super::convert_report::ConvertReport;
-use super::repository::Repository;
+use super::repository::{Repository, Rules, SideFiles};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::Model;
@@ -33,23 +33,24 @@ impl Conversion {
         let mut conversion = Self::plan(model, &options.clone().dequantizing())?;
         if let Some(repository) = Repository::of(model).filter(|_| conversion.is_folder()) {
             let output = options.target().canonicalize().ok();
-            conversion.extra = extra_files(&repository, output.as_deref(), &conversion.plan)?;
+            let reach = repository.reach(model, options.follow_links);
+            let rules = Rules { output: output.as_deref(), reach: &reach, configs: &CONFIGS };
+            let files = side_files(&repository, &rules, &conversion.plan)?;
+            (conversion.extra, conversion.report.left_behind) = (files.copied, files.left_behind);
         }
         Ok(conversion)
     }
 }
 
 /// The files that a repository has beside its weights, with its configs brought up to date.
-fn extra_files(
-    repository: &Repository,
-    output: Option<&Path>,
-    plan: &Plan,
-) -> Result<Vec<ExtraFile>> {
+fn side_files(repository: &Repository, rules: &Rules<'_>, plan: &Plan) -> Result<SideFiles> {
     let (traces, additions) = (traces(plan), additions(plan.jobs()));
-    let mut extra = repository.side_files(output)?;
+    let mut files = repository.side_files(rules)?;
+    files.left_behind.retain(|left| !is_sidecar(Path::new(&left.name), &traces));
+    let extra = &mut files.copied;
     extra.retain(|extra| !is_sidecar(&extra.name, &traces));
     let change = Change { traces: &traces, additions: &additions, dtype: decoded_type(plan) };
-    for extra in &mut extra {
+    for extra in extra.iter_mut() {
         if let Some(text) = change.rewritten(repository, &extra.name)? {
             extra.contents = Contents::Bytes(text.into_bytes());
         }
@@ -59,7 +60,7 @@ fn extra_files(
         let contents = Contents::Bytes(bytes.clone());
         extra.push(ExtraFile { name: name.into(), contents });
     }
-    Ok(extra)
+    Ok(files)
 }
 
 /// What mentions the schemes that are decoded.

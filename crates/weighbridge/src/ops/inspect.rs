@@ -184,6 +184,7 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
         }
     }
     add_totals(&weights, &mut report);
+    model.refuse_changed()?;
     Ok(report)
 }
 

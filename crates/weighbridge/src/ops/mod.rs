@@ -8,6 +8,7 @@ mod dequantize;
 mod diff;
 mod identity;
 mod inspect;
+mod reach;
 mod refusals;
 mod repository;
 mod verify;
@@ -16,7 +17,7 @@ mod work;
 pub use crate::pipeline::OutputType;
 pub use convert::{Conversion, convert, convert_to};
 pub use convert_options::{ConvertOptions, Rename};
-pub use convert_report::{ConversionReport, ConvertReport, Tied, WrittenFile};
+pub use convert_report::{ConversionReport, ConvertReport, LeftBehind, Tied, WrittenFile};
 pub use dequantize::dequantize;
 pub use diff::{
     Changed, DiffMetadata, DiffOptions, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained,

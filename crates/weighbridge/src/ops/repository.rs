@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::convert_report::LeftBehind;
+use super::reach::Reach;
 use crate::containers;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::input::{EntryKind, Folder, error_of};
 use crate::model::Model;
 use crate::pipeline::{Contents, ExtraFile};
@@ -25,6 +27,30 @@ pub(super) struct Repository {
     path: PathBuf,
 }
 
+/// What is copied of a repository.
+pub(super) struct Rules<'a> {
+    /// The output, which may lie inside the repository.
+    pub(super) output: Option<&'a Path>,
+    /// Where links may lead.
+    pub(super) reach: &'a Reach,
+    /// Files that describe the weights: links of these names may lead anywhere.
+    pub(super) configs: &'a [&'a str],
+}
+
+/// The files of a repository beside its weights.
+#[derive(Default)]
+pub(super) struct SideFiles {
+    pub(super) copied: Vec<ExtraFile>,
+    pub(super) left_behind: Vec<LeftBehind>,
+}
+
+impl SideFiles {
+    fn leave(&mut self, name: &Path, reason: &str, remedy: Option<Remedy>) {
+        let name = name.to_string_lossy().into_owned();
+        self.left_behind.push(LeftBehind { name, reason: reason.to_owned(), remedy });
+    }
+}
+
 impl Repository {
     /// The repository of a model that was opened as a directory, or by the index of one.
     pub(super) fn of(model: &Model) -> Option<Self> {
@@ -41,19 +67,24 @@ impl Repository {
         Some(Self { folder: folder.clone(), path: path.to_owned() })
     }
 
+    /// Where links of this repository may lead.
+    pub(super) fn reach(&self, model: &Model, follow_links: bool) -> Reach {
+        Reach::new(self.folder.local_path(&self.path), model, follow_links)
+    }
+
     /// Every file but weights, hidden files and the `output` of a conversion, sorted by name.
-    pub(super) fn side_files(&self, output: Option<&Path>) -> Result<Vec<ExtraFile>> {
-        let mut found = Vec::new();
-        self.collect(Path::new(""), output, 0, &mut found)?;
+    pub(super) fn side_files(&self, rules: &Rules<'_>) -> Result<SideFiles> {
+        let mut found = SideFiles::default();
+        self.collect(Path::new(""), rules, 0, &mut found)?;
         Ok(found)
     }
 
     fn collect(
         &self,
         under: &Path,
-        output: Option<&Path>,
+        rules: &Rules<'_>,
         depth: usize,
-        found: &mut Vec<ExtraFile>,
+        found: &mut SideFiles,
     ) -> Result<()> {
         let folder = self.path_of(under);
         let failed = |e| error_of(e, "cannot read").in_file(&folder);
@@ -64,23 +95,51 @@ impl Repository {
             if name.starts_with('.') || name.ends_with(".weigh-partial") {
                 continue;
             }
-            if output.is_some_and(|output| self.is_on_disk_at(&path, output)) {
+            if rules.output.is_some_and(|output| self.is_on_disk_at(&path, output)) {
                 continue;
             }
             let inside = under.join(&*name);
-            match entry.kind {
-                EntryKind::Folder if depth < MAX_DEPTH => {
-                    self.collect(&inside, output, depth + 1, found)?;
-                }
-                EntryKind::Folder | EntryKind::BrokenLink => {}
-                _ if is_side_file(&name) => {
+            if entry.kind != EntryKind::Folder && !is_side_file(&name) {
+                continue;
+            }
+            match self.obstacle(&path, &inside, entry.kind, rules) {
+                Some((reason, remedy)) => found.leave(&inside, reason, remedy),
+                None if entry.kind != EntryKind::Folder => {
                     let contents = Contents::Of(self.folder.clone(), path);
-                    found.push(ExtraFile { name: inside, contents });
+                    found.copied.push(ExtraFile { name: inside, contents });
                 }
-                _ => {}
+                None if depth < MAX_DEPTH => self.collect(&inside, rules, depth + 1, found)?,
+                None => found.leave(&inside, "lies too deep in folders", None),
             }
         }
         Ok(())
+    }
+
+    /// Why something is not copied, and what would change that. Only files and folders are ever
+    /// opened: a pipe would wait for somebody to write to it.
+    fn obstacle(
+        &self,
+        path: &Path,
+        inside: &Path,
+        kind: EntryKind,
+        rules: &Rules<'_>,
+    ) -> Option<(&'static str, Option<Remedy>)> {
+        let target = || self.folder.link_target(path);
+        match kind {
+            EntryKind::File(_) => {
+                let is_config = rules.configs.iter().any(|config| inside == Path::new(config));
+                let outside = target().filter(|to| !is_config && !rules.reach.takes_file(to));
+                let reason = "is a link to a file outside the model";
+                outside.map(|_| (reason, Some(Remedy::FollowLinks)))
+            }
+            EntryKind::Folder => {
+                let within = path.parent().and_then(|folder| self.folder.local_path(folder));
+                let reason = rules.reach.refuses_folder(&target()?, &within.unwrap_or_default())?;
+                Some((reason, None))
+            }
+            EntryKind::BrokenLink => Some(("is a link to something that is not there", None)),
+            EntryKind::Other => Some(("is not a regular file", None)),
+        }
     }
 
     /// The bytes of a file.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{AtPlace, Checksummed, Checksums, InTurn, Plan, PlannedFile, Pool, Sink, run};
 use crate::error::{Error, Result};
-use crate::input::{EntryKind, Folder, error_of};
+use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
 use crate::output::{Destination, OutputFile, WriteOrder, write_whole};
 
@@ -154,12 +154,14 @@ impl Writing<'_> {
             .iter()
             .map(|source| {
                 let path = source.input().name();
-                let time = path.metadata().ok().and_then(|metadata| metadata.modified().ok());
-                let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                let state = path.metadata().ok().map(|metadata| FileState::of(&metadata));
+                let modified = state.as_ref().and_then(|state| state.modified);
+                let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 json!({
                     "path": path.to_string_lossy(),
                     "bytes": source.file_bytes(),
-                    "modified": time.map(|time| time.as_nanos().to_string()),
+                    "modified": modified.map(|time| time.as_nanos().to_string()),
+                    "changed": state.and_then(|state| state.changed).map(|time| time.to_string()),
                 })
             })
             .collect();

@@ -23,6 +23,9 @@ pub enum Rule {
         /// Elements that share a scale: their order is kept whatever the scale is.
         block: u64,
     },
+    /// The same as [`Bounded`](Self::Bounded), unless codes were chosen together, which nothing
+    /// says: then many rows have originals outside, and rows are looked at instead.
+    BoundedOrByRows(RowRule),
     /// There are no bounds for single numbers. Signs and rows are looked at.
     ByRows(RowRule),
 }

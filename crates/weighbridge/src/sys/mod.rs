@@ -20,7 +20,7 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -71,6 +71,11 @@ pub(crate) fn map_will_need(map: &Mmap, start: usize, len: usize) {
 /// Whether two paths lead to one file, through links of any kind.
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     system::is_same_file(a, b)
+}
+
+/// When the system last saw a file change, in nanoseconds: programs cannot set this time.
+pub(crate) fn change_time(metadata: &Metadata) -> Option<i128> {
+    system::change_time(metadata)
 }
 
 /// Makes the names in the folder of `target` as durable as the files. Systems that cannot are no

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
@@ -44,6 +44,10 @@ pub(super) fn map_will_need(map: &Mmap, start: usize, len: usize) {
 pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
     identity(a).is_some_and(|a| identity(b) == Some(a))
+}
+
+pub(super) fn change_time(metadata: &Metadata) -> Option<i128> {
+    Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
 }
 
 pub(super) fn sync_folder(folder: &Path) {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::windows::ffi::OsStrExt as _;
 use std::os::windows::fs::FileExt as _;
@@ -61,6 +61,11 @@ pub(super) fn map_will_need(_map: &Mmap, _start: usize, _len: usize) {}
 /// By their full paths: hard links count as two files.
 pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// The standard library does not tell this time.
+pub(super) fn change_time(_metadata: &Metadata) -> Option<i128> {
+    None
 }
 
 /// A folder cannot be synced here; the file system keeps a journal of names.

@@ -44,6 +44,17 @@ pub(crate) struct Convert {
     pub(crate) output_args: OutputArgs,
 }
 
+#[derive(ClapArgs)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Dequantize {
+    #[command(flatten)]
+    pub(crate) convert: Convert,
+
+    /// Also copy files outside the model that links in it lead to
+    #[arg(long)]
+    pub(crate) follow_links: bool,
+}
+
 // The flags that `convert` and `verify` share. No doc comment: clap would take it for the help
 // of the whole command.
 #[derive(ClapArgs)]

@@ -15,7 +15,7 @@ use crate::{sys, terminal};
 mod args;
 mod render;
 
-pub(crate) use args::{Convert, OutputArgs};
+pub(crate) use args::{Convert, Dequantize, OutputArgs};
 pub(super) use render::plan_line;
 
 /// A verb that writes: how it is planned, and how its output is verified.
@@ -23,6 +23,7 @@ pub(super) use render::plan_line;
 pub(super) struct Verb {
     pub(super) plan: fn(&Model, &ConvertOptions) -> Result<Conversion, Error>,
     pub(super) verify: fn(&Model, &Model, &ConvertOptions) -> Result<VerifyReport, Error>,
+    pub(super) follow_links: bool,
 }
 
 /// What was written, and the result of verifying it. The field names are the JSON contract.
@@ -54,8 +55,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
     if is_stream(args) && !args.dry_run {
         check_standard_output()?;
     }
-    // Read by position: a file that is cut short meanwhile is an error and not a signal.
-    let opener = args.output_args.open.options(FileAccess::Read);
+    let opener = args.output_args.open.options();
     let model = match args.model.as_os_str() == "-" {
         true => {
             refuse_own_input(&args.output)?;
@@ -70,6 +70,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         .force(args.force)
         .dry_run(args.dry_run)
         .resume(args.resume)
+        .follow_links(verb.follow_links)
         .cancel(stop.asked.clone());
     let mut conversion = (verb.plan)(&model, &options)?;
     let bar = match args.output_args.report.quiet || args.dry_run {

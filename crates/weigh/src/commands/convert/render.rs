@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{ConversionReport, ConvertReport};
 
-use crate::render::lists::{dropped, labelled, remarks};
+use crate::render::lists::{dropped, labelled, left_behind, remarks};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, grouped, plural};
 use crate::render::{ALARM, Page, TITLE};
@@ -28,7 +28,8 @@ pub(super) fn write(
     writeln!(out)?;
     table(out, page, &report.conversions)?;
     remarks(out, page, &report.notes)?;
-    dropped(out, page, &report.dropped)
+    dropped(out, page, &report.dropped)?;
+    left_behind(out, page, &report.left_behind)
 }
 
 /// The plan in one line.

@@ -4,7 +4,7 @@ use std::io;
 
 use weighbridge::Source;
 use weighbridge::ops::{self, DiffReport};
-use weighbridge::{Error, FileAccess, Model};
+use weighbridge::{Error, Model};
 
 use super::stop::Stop;
 use super::{Outcome, after_write, progress};
@@ -48,8 +48,7 @@ fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
             .hint("write it to a file first"));
         }
     }
-    // Read by position: a file that is cut short meanwhile is an error and not a signal.
-    let opener = args.open.options(FileAccess::Read);
+    let opener = args.open.options();
     let (a, b) = (opener.open(&args.a)?, opener.open(&args.b)?);
     stop.begin();
     let bytes = |model: &Model| model.sources().iter().map(Source::file_bytes).sum::<u64>();

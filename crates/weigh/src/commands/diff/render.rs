@@ -80,7 +80,10 @@ fn weights(
     let count = all.len();
     table(out, page, &all[..all.len().min(lines.limit)])?;
     lines.rest(out, all.len(), "")?;
-    let said: Vec<&DiffTensor> = all.into_iter().filter(|tensor| has_more(tensor)).collect();
+    let mut said: Vec<&DiffTensor> = all.into_iter().filter(|tensor| has_more(tensor)).collect();
+    if is_told {
+        said.retain(|tensor| is_special(tensor));
+    }
     for tensor in said.iter().take(lines.limit) {
         match tensor.status {
             Status::Changed => changes::write(out, tensor, places)?,
@@ -226,6 +229,15 @@ fn small(value: f64) -> String {
 /// Whether there is more to say than figures tell.
 fn has_more(tensor: &DiffTensor) -> bool {
     matches!(tensor.status, Status::Changed | Status::Shape) || tensor.message.is_some()
+}
+
+/// Whether there is more to say than that most of a weight changed, as training does.
+fn is_special(tensor: &DiffTensor) -> bool {
+    let is_little = tensor.outside.is_some_and(|outside| outside < tensor.elements / 2);
+    tensor.status != Status::Changed
+        || is_little
+        || tensor.change.is_some()
+        || tensor.message.is_some()
 }
 
 /// `q_proj.weight (in B attn_q.weight)`.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{InspectOptions, Report};
-use weighbridge::{Error, FileAccess, Model, OpenOptions, ops};
+use weighbridge::{Error, Model, OpenOptions, ops};
 
 use super::{Outcome, after_write, stdin};
 use crate::render::{self, Page, TITLE};
@@ -65,7 +65,7 @@ fn each_model(
     outcome: &mut Outcome,
     mut show: impl FnMut(&Model, Report) -> io::Result<()>,
 ) -> io::Result<()> {
-    let opener = args.open.options(FileAccess::Map);
+    let opener = args.open.options();
     for name in &args.models {
         let models = open(&opener, name).unwrap_or_else(|error| {
             terminal::report(&error);

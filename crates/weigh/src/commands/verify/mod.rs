@@ -28,7 +28,7 @@ pub(super) fn run(args: &Verify) -> Outcome {
 }
 
 fn verify(args: &Verify, stop: &Stop) -> Result<VerifyReport, Error> {
-    let opener = args.output_args.open.options(FileAccess::Read);
+    let opener = args.output_args.open.options();
     let model = opener.open(&args.against)?;
     // `--scheme` and the like are for the model, not for the output.
     let output = weighbridge::OpenOptions::new().access(FileAccess::Read).open(&args.output)?;

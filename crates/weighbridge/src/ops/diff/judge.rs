@@ -90,8 +90,12 @@ impl Judge {
 
     fn of_two(a: Option<Rule>, b: Option<Rule>) -> Self {
         match (a, b) {
-            (Some(Rule::ByRows(rule)), Some(_)) => Self::Rows { stored: 0, rule: by_far(rule) },
-            (Some(_), Some(Rule::ByRows(rule))) => Self::Rows { stored: 1, rule: by_far(rule) },
+            (Some(Rule::ByRows(rule) | Rule::BoundedOrByRows(rule)), Some(_)) => {
+                Self::Rows { stored: 0, rule: by_far(rule) }
+            }
+            (Some(_), Some(Rule::ByRows(rule) | Rule::BoundedOrByRows(rule))) => {
+                Self::Rows { stored: 1, rule: by_far(rule) }
+            }
             (Some(a), Some(b)) => {
                 let refitted = [a, b].into_iter().find_map(|rule| match rule {
                     Rule::Refitted { loose, by_importance, .. } => Some((loose, by_importance)),
@@ -153,6 +157,12 @@ impl Judge {
     }
 }
 
+/// Whether so many rows have something outside that it is the way of the storage.
+#[allow(clippy::cast_precision_loss)] // A share of rows.
+fn are_many(outside: &Outside, rows: u64) -> bool {
+    outside.rows.len() as f64 >= MANY_ROWS * rows as f64
+}
+
 /// Whether what lies outside is no more than fitting scales again moves.
 #[allow(clippy::cast_precision_loss)] // A share of rows.
 fn is_refitted(
@@ -165,7 +175,7 @@ fn is_refitted(
         return is_refitted(moved, rows, (tight, loose, by_importance), gain);
     }
     let farthest = outside.worst.and_then(|worst| worst.times).unwrap_or(0.0);
-    let many = outside.rows.len() as f64 >= MANY_ROWS * rows as f64;
+    let many = are_many(outside, rows);
     let limit = if by_importance || many { loose } else { tight };
     let is_kept_in_size = (gain - 1.0).abs() <= REFITTED_GAIN || !(by_importance || many);
     outside.elements == 0
@@ -213,6 +223,9 @@ impl Piece<'_> {
                     self.look_at_order(bounded, rule, &mut found);
                 }
                 self.look_for_zeros(&mut found);
+                if let Rule::BoundedOrByRows(_) = rule {
+                    self.add_row_sums(&mut found);
+                }
             }
             Judge::Overlap { .. } => {
                 if count_apart(simd::level(), self.bounds[0], self.bounds[1]) > 0 {
@@ -364,6 +377,13 @@ impl Piece<'_> {
         }
     }
 
+    fn add_row_sums(&self, found: &mut Outside) {
+        for (row, elements) in self.rows() {
+            let [a, b] = self.values.map(|values| &values[elements.clone()]);
+            found.add_sums(RowSums::of(row, a, b));
+        }
+    }
+
     fn look_at_rows(&self, stored: usize, rule: &RowRule, found: &mut Outside) {
         for (row, elements) in self.rows() {
             let [a, b] = self.values.map(|values| &values[elements.clone()]);
@@ -420,10 +440,21 @@ fn is_sparse(numbers: &[f32]) -> bool {
     numbers.iter().filter(|x| **x == 0.0).count() * 2 > numbers.len()
 }
 
-/// Adds the rows that are not like their originals.
-pub(super) fn settle_rows(judge: &Judge, found: &mut Outside) {
+/// Adds the rows that are not like their originals, of `rows`.
+pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64) {
     found.settle();
-    let Judge::Rows { stored, rule } = judge else { return };
+    let (stored, rule) = match judge {
+        Judge::Rows { stored, rule } => (stored, rule),
+        // Codes were chosen together: single numbers say nothing.
+        Judge::Original { bounded, rule: Rule::BoundedOrByRows(rule), .. }
+            if are_many(found, rows) =>
+        {
+            let row_sums = std::mem::take(&mut found.row_sums);
+            *found = Outside { row_sums, ..Outside::default() };
+            (bounded, rule)
+        }
+        _ => return,
+    };
     let is_wrong = |sums: &&RowSums| {
         let zero = [sums.squares_a == 0.0, sums.squares_b == 0.0];
         let gain = sums.gain(1 - stored);

@@ -160,9 +160,10 @@ impl<'m> Values<'m> {
         for (rounded, rounding) in stats.rounded.iter_mut().zip(self.precision.roundings) {
             *rounded &= rounding.is_some();
         }
-        settle_rows(&self.judge, &mut outside);
+        let rows = self.elements.div_ceil(self.row);
+        settle_rows(&self.judge, &mut outside, rows);
         let (precision, judge) = (self.precision, self.judge);
-        Ok(Outcome { stats, outside, precision, judge, rows: self.elements.div_ceil(self.row) })
+        Ok(Outcome { stats, outside, precision, judge, rows })
     }
 
     fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Found> {

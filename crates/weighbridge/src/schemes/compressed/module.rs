@@ -299,15 +299,17 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
 }
 
 /// How codes were chosen. Integers may have been chosen together; nothing but an order of columns
-/// says so.
+/// says so, and most are without one.
 fn choice(layout: &Layout, calibrated: bool) -> Choice {
     let has_zeros = layout.zero != ZeroKind::None;
+    // Codes are rounded as the scale puts the largest number half a code beyond the last; a zero
+    // point is rounded, too.
+    let beyond = if has_zeros { 1.3 } else { 0.7 };
     Choice::Nearest(match layout.codes {
         Kind::Packed(..) | Kind::Byte if calibrated => return Choice::Together(CALIBRATED),
-        // Codes are rounded as the scale puts the largest number half a code beyond the last; a
-        // zero point is rounded, too.
-        Kind::Packed(..) | Kind::Byte if has_zeros => Loss::rounded_to(layout.scale).beyond(1.3),
-        Kind::Packed(..) | Kind::Byte => Loss::rounded_to(layout.scale).beyond(0.7),
+        Kind::Packed(..) | Kind::Byte => {
+            return Choice::Either(Loss::rounded_to(layout.scale).beyond(beyond), CALIBRATED);
+        }
         Kind::Float(DType::F8_E4M3) if layout.scale == DType::F8_E8M0 => Loss::of_powers(448.0),
         Kind::Float(dtype) => {
             let highest = if dtype == DType::F8_E4M3 { 448.0 } else { 57344.0 };

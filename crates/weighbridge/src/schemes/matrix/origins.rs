@@ -19,6 +19,8 @@ pub(crate) enum Choice {
     Nearest(Loss),
     /// Together, with an eye on what a layer makes of its inputs.
     Together(RowRule),
+    /// One way or the other: nothing says which.
+    Either(Loss, RowRule),
 }
 
 /// What else is lost where codes are the nearest. Scales are counted as they are stored.
@@ -204,6 +206,7 @@ impl Origins for Matrix {
         match self.choice {
             Choice::Nearest(_) => Rule::Bounded,
             Choice::Together(rule) => Rule::ByRows(rule),
+            Choice::Either(_, rule) => Rule::BoundedOrByRows(rule),
         }
     }
 
@@ -214,7 +217,8 @@ impl Origins for Matrix {
         values: &[f32],
         out: &mut [Bounds],
     ) -> Result<()> {
-        let (Some((_, staged)), Choice::Nearest(loss)) = (staged.split_first(), &self.choice)
+        let (Some((_, staged)), Choice::Nearest(loss) | Choice::Either(loss, _)) =
+            (staged.split_first(), &self.choice)
         else {
             return Err(Error::usage("a matrix needs its codes, which must be the nearest"));
         };

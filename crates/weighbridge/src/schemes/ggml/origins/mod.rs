@@ -121,11 +121,11 @@ impl Nearest {
             Numbers::Signs => Gaps::Even(2.0 * scale.abs()),
             Numbers::Table { numbers, .. } => Gaps::Table { scale, numbers },
         };
+        let slack = Slack::default();
         let (lowest, highest) = (first.min(last), first.max(last));
         // No minimum is above zero, so that nothing is lost below the levels.
         let to_zero = if self.loses_zeros { (-highest).max(0.0) } else { 0.0 };
-        let (beyond, slack) = (beyond + to_zero, Slack::default());
-        Levels { gaps, zero, lowest, highest, beyond, slack }
+        Levels { gaps, zero, lowest, highest, beyond: beyond + to_zero, slack }
     }
 
     /// What the rounding of scales adds, where codes are chosen before it.

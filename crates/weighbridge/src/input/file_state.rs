@@ -1,0 +1,25 @@
+//! Whether a file is still what it was.
+
+use std::fs::Metadata;
+use std::time::SystemTime;
+
+use crate::sys;
+
+/// What tells that a file was written to: its length, the time of its last change as anybody may
+/// set it, and the system's own, which nobody can put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileState {
+    pub(crate) len: u64,
+    pub(crate) modified: Option<SystemTime>,
+    pub(crate) changed: Option<i128>,
+}
+
+impl FileState {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+            changed: sys::change_time(metadata),
+        }
+    }
+}
