@@ -1,5 +1,7 @@
 //! Changes that are planted into a matrix.
 
+use weighbridge::Weight;
+
 use super::matrices::Matrix;
 
 /// A kind of change.
@@ -45,14 +47,18 @@ impl Places {
 
 impl Change {
     /// Changes a matrix of which `stored` was made, in a type of that name.
-    pub fn apply(&self, matrix: &mut Matrix, kind: &str, stored: &[f32], trial: u64) -> Rows {
+    pub fn apply(&self, matrix: &mut Matrix, kind: &str, stored: &Weight, trial: u64) -> Rows {
         let mut places = Places(trial * 7919 + 17);
         places.below(2);
-        // The element whose step is asked for is the first place of those that need one.
+        if !self.name.ends_with("steps") {
+            return (self.plant)(matrix, &mut places, 0.0);
+        }
+        // The step is that of the element which is changed then.
         let mut same = Places(places.0);
         let row = same.below(matrix.rows);
         let at = row * matrix.columns + same.below(matrix.columns);
-        let step = super::rates::step(kind, matrix.columns, stored, at);
+        let stored: Vec<f32> = stored.decode_to_vec().unwrap();
+        let step = super::steps::step(kind, matrix.columns, &stored, at);
         (self.plant)(matrix, &mut places, step)
     }
 }
