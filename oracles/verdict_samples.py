@@ -8,8 +8,7 @@
   mlx-*, bnb-*, fp8-*   folders with a model each, as `MATRIX.weight`, where the library is there
 
 Usage: verdict_samples.py LIBGGML [folder]; ggml_build.sh makes the library.
-With requirements-ggml.txt alone the first four files are written. mlx and torch with
-bitsandbytes, each pinned in its own requirements file, add the folders.
+With requirements-verdict.txt; without mlx, torch and bitsandbytes their folders are left out.
 """
 
 import json

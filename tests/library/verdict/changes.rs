@@ -1,5 +1,7 @@
 //! Changes that are planted into a matrix.
 
+use weighbridge::Weight;
+
 use super::matrices::Matrix;
 
 /// A kind of change.
@@ -45,14 +47,18 @@ impl Places {
 
 impl Change {
     /// Changes a matrix of which `stored` was made, in a type of that name.
-    pub fn apply(&self, matrix: &mut Matrix, kind: &str, stored: &[f32], trial: u64) -> Rows {
+    pub fn apply(&self, matrix: &mut Matrix, kind: &str, stored: &Weight, trial: u64) -> Rows {
         let mut places = Places(trial * 7919 + 17);
         places.below(2);
-        // The element whose step is asked for is the first place of those that need one.
+        if !self.name.ends_with("steps") {
+            return (self.plant)(matrix, &mut places, 0.0);
+        }
+        // The step is that of the element which is changed then.
         let mut same = Places(places.0);
         let row = same.below(matrix.rows);
         let at = row * matrix.columns + same.below(matrix.columns);
-        let step = super::rates::step(kind, matrix.columns, stored, at);
+        let stored: Vec<f32> = stored.decode_to_vec().unwrap();
+        let step = super::steps::step(kind, matrix.columns, &stored, at);
         (self.plant)(matrix, &mut places, step)
     }
 }
@@ -125,11 +131,11 @@ fn exchange(matrix: &mut Matrix, places: &mut Places, _: f32) -> Rows {
 /// What converters do to queries and keys: the halves of a head's rows alternate.
 fn permute_heads(matrix: &mut Matrix, _: &mut Places, _: f32) -> Rows {
     const HEAD: usize = 16;
-    let before = matrix.clone();
+    let (before, columns) = (matrix.values.clone(), matrix.columns);
     for row in 0..matrix.rows {
         let (head, at) = (row / HEAD * HEAD, row % HEAD);
         let from = head + at % 2 * (HEAD / 2) + at / 2;
-        matrix.row(row).copy_from_slice(before.clone().row(from));
+        matrix.row(row).copy_from_slice(&before[from * columns..(from + 1) * columns]);
     }
     Rows::All
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json, json};
-use weighbridge::{DType, Model, OpenOptions, Stores, bf16, f16};
+use weighbridge::{DType, Model, OpenOptions, Stores, Weight, bf16, f16};
 
 use crate::common::root;
 
@@ -61,12 +61,12 @@ pub fn model_of(stored: &Model, originals: &BTreeMap<String, Matrix>, dtype: DTy
 }
 
 /// A model in memory with a matrix for each of a model's weights that were made of some originals;
-/// `make` is given the name of the weight and its decoded numbers.
+/// `make` is given the name of the weight and the weight.
 pub fn changed_model(
     stored: &Model,
     of: &[&str],
     dtype: DType,
-    mut make: impl FnMut(&str, &[f32]) -> Matrix,
+    mut make: impl FnMut(&str, &Weight) -> Matrix,
 ) -> Model {
     let (mut header, mut data) = (Map::new(), Vec::<u8>::new());
     for weight in stored.weights() {
@@ -74,7 +74,7 @@ pub fn changed_model(
         if !of.contains(&name.split_once('.').map_or(name, |(matrix, _)| matrix)) {
             continue;
         }
-        let Matrix { rows, columns, values } = make(name, &weight.decode_to_vec::<f32>().unwrap());
+        let Matrix { rows, columns, values } = make(name, &weight);
         let start = data.len();
         match dtype {
             DType::BF16 => {

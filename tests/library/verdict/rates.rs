@@ -2,52 +2,48 @@
 
 use super::changes::CHANGES;
 
-/// In the order of [`CHANGES`].
-pub type Percent = [u32; CHANGES.len()];
+/// Changes that are found in every type: a row negated, zeroed, exchanged or shifted, rows of heads
+/// permuted.
+const ALWAYS: usize = 5;
 
-pub struct Rates {
-    pub plain: Percent,
-    pub weighed: Percent,
-}
+/// How often the others are, in the order of [`CHANGES`]: an element moved to 6 sigma and by 3
+/// steps, 256 and 32 elements times 1.5, everything and a row times 1.04.
+type Percent = [u32; CHANGES.len() - ALWAYS];
 
-pub fn rates_of(kind: &str) -> Option<Rates> {
-    (!["IQ1_S", "IQ1_M"].contains(&kind)).then_some(Rates { plain: [100; 11], weighed: [100; 11] })
-}
+const ALL: Percent = [100; 6];
+const NONE: Percent = [0; 6];
 
-/// About how far the levels are apart around an element: the range of the elements that share its
-/// scale, by the number of widest gaps in it.
-pub fn step(kind: &str, columns: usize, stored: &[f32], at: usize) -> f32 {
-    if kind == "plain" {
-        return stored[at].abs() / 128.0;
+/// Types of which less than everything is found, without an importance matrix and with one. What
+/// moves no number past the middle between two levels cannot be found.
+const RATES: &[(&str, Percent, Percent)] = &[
+    ("Q4_0", [100, 100, 100, 100, 100, 25], [100, 100, 0, 0, 100, 0]),
+    ("Q4_1", [100, 100, 100, 100, 100, 33], [100, 100, 100, 25, 100, 0]),
+    ("Q5_0", ALL, [100, 100, 100, 91, 100, 0]),
+    ("Q5_1", ALL, [100, 100, 100, 83, 100, 0]),
+    ("Q2_K", [91, 75, 100, 100, 100, 100], [91, 66, 100, 91, 100, 100]),
+    ("TQ1_0", [100, 100, 91, 75, 100, 91], NONE),
+    ("TQ2_0", [100, 100, 91, 75, 100, 91], NONE),
+    // Nothing but signs.
+    ("Q1_0", [100, 58, 0, 0, 0, 0], NONE),
+    ("Q2_0", [100, 100, 100, 75, 100, 100], NONE),
+    ("IQ3_S", [100, 33, 100, 0, 0, 0], [100, 33, 0, 0, 0, 0]),
+    ("IQ3_XXS", [33, 0, 100, 0, 0, 0], NONE),
+    ("IQ2_S", [100, 58, 100, 0, 0, 0], [100, 50, 0, 0, 0, 0]),
+    ("IQ2_XS", NONE, NONE),
+    ("IQ2_XXS", NONE, NONE),
+    ("mlx-affine2", [100, 100, 100, 100, 100, 91], NONE),
+];
+
+/// Types without a verdict.
+const UNJUDGED: [&str; 2] = ["IQ1_S", "IQ1_M"];
+
+/// How often a change must be found, by its place in [`CHANGES`]; none where there is no verdict.
+pub fn least_percent(kind: &str, by_importance: bool, change: usize) -> Option<u32> {
+    if UNJUDGED.contains(&kind) {
+        return None;
     }
-    let (group, gaps) = match kind {
-        "Q4_0" | "Q4_1" => (32, 15.0),
-        "Q5_0" | "Q5_1" => (32, 31.0),
-        "Q8_0" => (32, 254.0),
-        "Q2_K" => (16, 3.0),
-        "Q3_K" => (16, 7.0),
-        "Q4_K" => (32, 15.0),
-        "Q5_K" => (32, 31.0),
-        "Q6_K" => (16, 63.0),
-        "IQ4_NL" | "IQ4_XS" => (32, 10.0),
-        "TQ1_0" | "TQ2_0" => (256, 2.0),
-        "Q1_0" => (128, 1.0),
-        "Q2_0" => (64, 2.0),
-        "MXFP4" => (32, 6.0),
-        "NVFP4" => (16, 6.0),
-        "IQ3_S" | "IQ3_XXS" => (32, 14.0),
-        "IQ2_S" | "IQ2_XS" | "IQ2_XXS" => (16, 5.0),
-        "bnb-nf4" | "bnb-nf4-nested" => (64, 6.5),
-        "bnb-fp4" => (64, 6.0),
-        "bnb-int8" => (columns, 254.0),
-        "mlx-affine2" => (32, 3.0),
-        "mlx-affine4" => (64, 15.0),
-        "mlx-affine8-f32" => (64, 255.0),
-        "mlx-mxfp4" => (32, 6.0),
-        "mlx-nvfp4" => (16, 6.0),
-        _ => (32, 28.0),
-    };
-    let group = &stored[at / group * group..at / group * group + group];
-    let ends = group.iter().fold([0.0f32; 2], |[least, most], x| [least.min(*x), most.max(*x)]);
-    (ends[1] - ends[0]) / gaps
+    let row = RATES.iter().find(|(name, ..)| *name == kind);
+    let rates =
+        row.map_or(ALL, |(_, plain, weighed)| if by_importance { *weighed } else { *plain });
+    Some(change.checked_sub(ALWAYS).map_or(100, |column| rates[column]))
 }

@@ -33,7 +33,8 @@ pub enum Rule {
 /// What holds for rows of a weight whose codes were chosen together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowRule {
-    /// Of each aligned eight, how many signs may be the other; none where signs say nothing.
+    /// Of each aligned eight, how many signs may be the other; none where signs say nothing. If it
+    /// is one, there is no bit for the sign of the smallest.
     pub wrong_signs: Option<u32>,
     /// The least correlation of a row with its original.
     pub correlation: f64,

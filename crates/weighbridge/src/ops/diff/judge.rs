@@ -24,6 +24,9 @@ const REFITTED_GAIN: f64 = 0.02;
 /// too small for half precision become zero.
 const NEARLY_ZERO: f32 = 1e-4;
 
+/// Numbers below this are equally small: their fourth powers are zero in single precision.
+const UNTOLD: f32 = 1e-9;
+
 /// Fewer elements than this are no row that can be zero by mistake.
 const SHORT_ROW: usize = 32;
 
@@ -88,10 +91,10 @@ impl Judge {
     fn of_two(a: Option<Rule>, b: Option<Rule>) -> Self {
         match (a, b) {
             (Some(Rule::ByRows(rule) | Rule::BoundedOrByRows(rule)), Some(_)) => {
-                Self::Rows { stored: 0, rule }
+                Self::Rows { stored: 0, rule: by_far(rule) }
             }
             (Some(_), Some(Rule::ByRows(rule) | Rule::BoundedOrByRows(rule))) => {
-                Self::Rows { stored: 1, rule }
+                Self::Rows { stored: 1, rule: by_far(rule) }
             }
             (Some(a), Some(b)) => {
                 let refitted = [a, b].into_iter().find_map(|rule| match rule {
@@ -177,6 +180,13 @@ fn is_refitted(
     let is_kept_in_size = (gain - 1.0).abs() <= REFITTED_GAIN || !(by_importance || many);
     outside.elements == 0
         || outside.disordered == 0 && farthest <= f64::from(limit) && is_kept_in_size
+}
+
+/// What is left of a rule where the other side is no original but was stored with loss as well:
+/// its small numbers may have any sign.
+fn by_far(rule: RowRule) -> RowRule {
+    let correlation = rule.correlation / 2.0;
+    RowRule { wrong_signs: None, gain: None, row_gain: None, correlation, ..rule }
 }
 
 /// Whether neither of two floating-point types holds the other.
@@ -410,12 +420,15 @@ impl Piece<'_> {
         if is_sparse(&self.values[1 - stored][block.clone()]) {
             return;
         }
-        let [a, b] = self.values;
+        let ([a, b], original) = (self.values, self.values[1 - stored]);
         for start in block.step_by(8) {
+            let eight = start..a.len().min(start + 8);
             let is_wrong = |at: &usize| a[*at] * b[*at] < 0.0;
-            let mut wrong = (start..a.len().min(start + 8)).filter(is_wrong);
+            let mut wrong = eight.clone().filter(is_wrong);
             let Some(first) = wrong.next() else { continue };
-            if wrong.count() + 1 > allowed as usize {
+            let smallest = original[eight].iter().fold(f32::INFINITY, |x, y| x.min(y.abs()));
+            let is_other = allowed == 1 && original[first].abs() > smallest.max(UNTOLD);
+            if is_other || wrong.count() + 1 > allowed as usize {
                 found.add(self.place(first, None), row);
             }
         }
