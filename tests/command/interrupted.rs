@@ -130,9 +130,11 @@ fn a_killed_conversion_to_a_file_leaves_no_half_file() {
                 fs::remove_file(&target).unwrap();
             }
         }
-        // What earlier ones have left is in nobody's way.
+        // What earlier ones have left is removed.
         assert!(weigh(place.path(), &args).status().unwrap().success());
         assert!(fs::read(&target).unwrap() == whole);
+        fs::remove_file(&target).unwrap();
+        assert_eq!(contents(place.path()).into_keys().collect::<Vec<_>>(), ["in.safetensors"]);
     }
 }
 

@@ -9,6 +9,7 @@ mod bids;
 mod convert;
 mod diff;
 mod directories;
+mod existing;
 mod foreign_source;
 mod ggml;
 mod limits;

@@ -71,7 +71,7 @@ impl Conversion {
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
         Self::planned(model, options, |target| {
             target.check(model, options.force)?;
-            Ok(target.place == Place::Stream)
+            Ok(target.is_streamed())
         })
     }
 
@@ -122,6 +122,12 @@ impl Conversion {
         matches!(self.target.place, Place::Folder(_))
     }
 
+    /// Whether the output is written front to back, so that it cannot be read again.
+    #[must_use]
+    pub fn is_streamed(&self) -> bool {
+        self.target.is_streamed()
+    }
+
     /// What is called with the progress, instead of what the options name.
     #[must_use]
     pub fn progress(mut self, progress: OnProgress) -> Self {
@@ -146,6 +152,7 @@ impl Conversion {
                 let output = standard_output().map_err(failed)?;
                 self.run_into(&Stream::new(output).named("standard output"))
             }
+            Place::Special(path) => self.run_into(&Stream::to_special_file(&path)?),
             Place::File(path) => self.run_into(&LocalFile::new(&path, force)),
             Place::Folder(path) => self.run_into(&LocalFolder::new(&path, leftover, force)),
         }
@@ -161,6 +168,7 @@ impl Conversion {
         let pool = work.pool(self.plan.memory.workers, &report_progress);
         let writing = Writing { model: &self.model, plan: &self.plan, pool, extra: &self.extra };
         self.report.overflowed = Some(writing.write(destination)?);
+        self.report.notes.extend(destination.notes());
         self.report.seconds = Some(self.start.elapsed().as_secs_f64());
         self.report.peak_memory = peak_memory();
         Ok(self.report)

@@ -133,8 +133,9 @@ impl ConvertOptions {
         self
     }
 
-    /// Replace an existing output, once the new one is complete. The model's own files are never
-    /// replaced, nor is a directory that holds no weights.
+    /// Replace an existing output, once the new one is complete: a regular file, or a directory that
+    /// is empty or holds nothing but what an earlier conversion wrote. The model's own files are
+    /// never replaced.
     #[must_use]
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;

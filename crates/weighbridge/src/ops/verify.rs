@@ -15,7 +15,7 @@ use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::pipeline::{self, Job, OutputTensor, Place, Plan, Pool, Target};
+use crate::pipeline::{self, Job, OutputTensor, Plan, Pool, Target};
 use crate::source::Source;
 
 /// The result of verifying an output. The field names are the JSON contract.
@@ -59,7 +59,7 @@ pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result
         ))
         .in_file(output.path()));
     }
-    let (plan, _) = planned(model, options, &target, target.place == Place::Stream)?;
+    let (plan, _) = planned(model, options, &target, target.is_streamed())?;
     model.will_need_all();
     output.will_need_all();
     let report = compare(output, &plan, options)?;

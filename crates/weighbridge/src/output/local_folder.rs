@@ -1,8 +1,9 @@
 //! A directory on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::marker::Files;
 use super::partial_file::PartialFile;
 use super::partial_folder::PartialFolder;
 use super::{Destination, OutputFile, refuse_full_disk};
@@ -26,6 +27,8 @@ pub struct LocalFolder {
     leftover: Leftover,
     replace: bool,
     partial: OnceLock<PartialFolder>,
+    /// What was written, for the marker.
+    files: Mutex<Files>,
 }
 
 impl LocalFolder {
@@ -33,11 +36,20 @@ impl LocalFolder {
     /// complete, if that is wanted.
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
-        Self { target: target.to_owned(), leftover, replace, partial: OnceLock::new() }
+        let (partial, files) = (OnceLock::new(), Mutex::default());
+        Self { target: target.to_owned(), leftover, replace, partial, files }
     }
 
     fn partial(&self) -> Result<&PartialFolder> {
         self.partial.get().ok_or_else(|| Error::usage("the directory was not started"))
+    }
+
+    /// Adds a file to what the marker lists.
+    fn list(&self, name: &str, len: u64) {
+        let parts: Vec<_> =
+            Path::new(name).iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(parts.join("/"), len);
     }
 
     /// Where a file is written, in a folder that exists.
@@ -59,7 +71,11 @@ impl Destination for LocalFolder {
     }
 
     fn has(&self, name: &str, len: u64) -> bool {
-        self.partial.get().is_some_and(|partial| partial.has(name, len))
+        let has = self.partial.get().is_some_and(|partial| partial.has(name, len));
+        if has {
+            self.list(name, len);
+        }
+        has
     }
 
     fn reserve(&self, bytes: u64) -> Result<()> {
@@ -67,19 +83,26 @@ impl Destination for LocalFolder {
     }
 
     fn create(&self, name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>> {
+        self.list(name, len);
         Ok(Box::new(PartialFile::create(&self.path_of(name)?, len)?))
     }
 
     /// Lets the system copy: it keeps the file's permissions and is fastest.
     fn copy(&self, name: &str, from: &Path) -> Result<()> {
         let to = self.path_of(name)?;
-        std::fs::copy(from, &to).map_err(|e| Error::io(e, "cannot copy").in_file(from))?;
+        let copied = std::fs::copy(from, &to);
+        self.list(name, copied.map_err(|e| Error::io(e, "cannot copy").in_file(from))?);
         let synced = std::fs::File::open(&to).and_then(|file| file.sync_all());
         synced.map_err(|e| Error::io(e, "cannot write").in_file(&to))
     }
 
     fn finish(&self) -> Result<()> {
-        self.partial()?.finish(self.replace)
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        self.partial()?.finish(self.replace, &files)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.partial.get().map(PartialFolder::notes).unwrap_or_default()
     }
 
     fn abort(&self) {

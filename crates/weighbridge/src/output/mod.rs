@@ -6,6 +6,8 @@
 
 mod local_file;
 mod local_folder;
+mod lock;
+mod marker;
 mod memory;
 mod partial_file;
 mod partial_folder;
@@ -13,12 +15,13 @@ mod stream;
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
 pub use local_file::LocalFile;
 pub use local_folder::{Leftover, LocalFolder};
+pub(crate) use marker::refuse_foreign;
 pub use memory::Memory;
 pub use partial_file::discard_unfinished;
 pub(crate) use partial_file::refuse_existing;
@@ -70,6 +73,11 @@ pub trait Destination: Sync {
     /// All files are complete; they get their final names.
     fn finish(&self) -> Result<()>;
 
+    /// What it did besides writing, such as removing what an earlier run had left.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The work has ended early. What may be resumed is kept, everything else is deleted.
     fn abort(&self);
 }
@@ -81,6 +89,13 @@ pub trait OutputFile: Send + Sync {
 
     /// The file is complete.
     fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// `path` with more at the end of its name.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
 }
 
 /// Bytes that are copied at once.

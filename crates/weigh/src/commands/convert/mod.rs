@@ -48,10 +48,6 @@ pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
 }
 
 fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
-    if args.verify && is_stream(args) {
-        return Err(Error::usage("what goes to standard output cannot be read again to verify it")
-            .hint("write to a file, or run `weigh verify` on the result"));
-    }
     if is_stream(args) && !args.dry_run {
         check_standard_output()?;
     }
@@ -73,6 +69,10 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         .follow_links(verb.follow_links)
         .cancel(stop.asked.clone());
     let mut conversion = (verb.plan)(&model, &options)?;
+    if args.verify && conversion.is_streamed() {
+        return Err(Error::usage("what goes into a stream cannot be read again to verify it")
+            .hint("write to a file, or run `weigh verify` on the result"));
+    }
     let bar = match args.output_args.report.quiet || args.dry_run {
         true => None,
         false => progress::bar(&conversion),
