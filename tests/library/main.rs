@@ -19,4 +19,5 @@ mod names;
 mod plain;
 mod pth;
 mod stores;
+mod unfinished;
 mod walk;

@@ -21,6 +21,7 @@ pub mod catalog;
 mod compare;
 mod config;
 mod containers;
+mod crc;
 mod cursor;
 mod dtype;
 mod error;

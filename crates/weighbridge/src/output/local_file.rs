@@ -48,6 +48,10 @@ impl Destination for LocalFile {
         Ok(Box::new(Unnamed { file, of: self }))
     }
 
+    fn unnamed(&self) -> Option<PathBuf> {
+        self.complete().as_ref().map(|file| file.path().to_owned())
+    }
+
     fn finish(&self) -> Result<()> {
         let file = self.complete().take();
         file.map_or(Ok(()), |file| file.finish(self.replace))

@@ -6,7 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::marker::Files;
 use super::partial_file::PartialFile;
 use super::partial_folder::PartialFolder;
-use super::{Destination, OutputFile, refuse_full_disk};
+use super::{Destination, FoundFile, Kept, OutputFile, refuse_full_disk};
+use crate::crc::FileChecksum;
 use crate::error::{Error, Result};
 
 /// What to do with what an interrupted run has left.
@@ -70,12 +71,13 @@ impl Destination for LocalFolder {
         begun.map_err(|_| Error::usage("the directory was started already"))
     }
 
-    fn has(&self, name: &str, len: u64) -> bool {
-        let has = self.partial.get().is_some_and(|partial| partial.has(name, len));
-        if has {
+    fn found(&self, name: &str, len: u64) -> FoundFile {
+        let Some(partial) = self.partial.get() else { return FoundFile::Nothing };
+        let found = partial.found(name, len);
+        if found == FoundFile::Complete {
             self.list(name, len);
         }
-        has
+        found
     }
 
     fn reserve(&self, bytes: u64) -> Result<()> {
@@ -84,7 +86,9 @@ impl Destination for LocalFolder {
 
     fn create(&self, name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>> {
         self.list(name, len);
-        Ok(Box::new(PartialFile::create(&self.path_of(name)?, len)?))
+        let file = PartialFile::create(&self.path_of(name)?, len)?;
+        let (partial, checksum) = (self.partial()?, FileChecksum::new(len));
+        Ok(Box::new(SummedFile { file, checksum, name: name.to_owned(), len, of: partial }))
     }
 
     /// Lets the system copy: it keeps the file's permissions and is fastest.
@@ -96,6 +100,10 @@ impl Destination for LocalFolder {
         synced.map_err(|e| Error::io(e, "cannot write").in_file(&to))
     }
 
+    fn unnamed(&self) -> Option<PathBuf> {
+        self.partial.get().map(|partial| partial.path().to_owned())
+    }
+
     fn finish(&self) -> Result<()> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         self.partial()?.finish(self.replace, &files)
@@ -105,6 +113,17 @@ impl Destination for LocalFolder {
         self.partial.get().map(PartialFolder::notes).unwrap_or_default()
     }
 
+    fn discard(&self) {
+        if let Some(partial) = self.partial.get() {
+            partial.discard();
+        }
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let partial = self.partial.get()?;
+        Some(Kept { path: partial.path().to_owned(), names: partial.finished.names() })
+    }
+
     fn abort(&self) {
         if let Some(partial) = self.partial.get() {
             partial.remove_if_empty();
@@ -112,13 +131,24 @@ impl Destination for LocalFolder {
     }
 }
 
+/// A file of the directory, with the checksum by which another run will know it.
+struct SummedFile<'a> {
+    file: PartialFile,
+    checksum: FileChecksum,
+    name: String,
+    len: u64,
+    of: &'a PartialFolder,
+}
+
 /// Inside the partial directory a name is free, or that of a file that was not finished.
-impl OutputFile for PartialFile {
+impl OutputFile for SummedFile<'_> {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        Self::write_at(self, offset, bytes)
+        self.checksum.add(offset, bytes);
+        self.file.write_at(offset, bytes)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        Self::finish(*self, true)
+        self.file.finish(true)?;
+        self.of.finished.note(&self.name, self.len, self.checksum.value())
     }
 }

@@ -4,6 +4,7 @@
 //! written by several threads at once. Nothing has its final name before
 //! [`Destination::finish`]: an output that could not be completed leaves nothing there.
 
+mod finished;
 mod local_file;
 mod local_folder;
 mod lock;
@@ -36,10 +37,31 @@ pub enum WriteOrder {
     FrontToBack,
 }
 
+/// What an interrupted run has left of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundFile {
+    /// Nothing: it was not finished.
+    Nothing,
+    /// All of it.
+    Complete,
+    /// It was finished, but is no longer what was written.
+    Damaged,
+}
+
+/// What is kept of an output that was not completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The files that are complete.
+    pub names: Vec<String>,
+}
+
 /// Where the files of an output go. Names may have folders in them, with `/` between.
 ///
-/// The calls come in this order: `begin`, `has` and `reserve`, then for each file `create`, its
-/// writes, and its `finish`; at the end `finish` or, after an error, `abort`.
+/// The calls come in this order: `begin`, `found` and `reserve`, then for each file `create`, its
+/// writes, and its `finish`; at the end `finish`, or `discard` if what was written is wrong, or,
+/// after an error, `abort`.
 pub trait Destination: Sync {
     /// In which order it takes the bytes of a file.
     fn order(&self) -> WriteOrder {
@@ -52,9 +74,9 @@ pub trait Destination: Sync {
         Ok(())
     }
 
-    /// Whether an interrupted run has finished this file.
-    fn has(&self, _name: &str, _len: u64) -> bool {
-        false
+    /// What an interrupted run has left of this file.
+    fn found(&self, _name: &str, _len: u64) -> FoundFile {
+        FoundFile::Nothing
     }
 
     /// An error if there is not enough space for so many bytes.
@@ -70,12 +92,27 @@ pub trait Destination: Sync {
         copy_in_pieces(self, name, from)
     }
 
+    /// Where the output lies on disk when all files are complete, before it has its final name.
+    fn unnamed(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// All files are complete; they get their final names.
     fn finish(&self) -> Result<()>;
 
     /// What it did besides writing, such as removing what an earlier run had left.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What was written is wrong: all of it is deleted.
+    fn discard(&self) {
+        self.abort();
+    }
+
+    /// What another run could go on with, if the work ended now.
+    fn kept(&self) -> Option<Kept> {
+        None
     }
 
     /// The work has ended early. What may be resumed is kept, everything else is deleted.

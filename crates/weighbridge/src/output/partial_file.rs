@@ -68,6 +68,11 @@ impl PartialFile {
         Ok(file)
     }
 
+    /// Where it lies as long as it is not finished.
+    pub fn path(&self) -> &Path {
+        &self.partial
+    }
+
     /// Writes bytes at their place. Any thread may, at any time.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         sys::write_file_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))

@@ -2,8 +2,8 @@
 //! under the final name together, when all of them are complete.
 //!
 //! What is finished stays there when the work is interrupted. A stamp (`plan.json`) says what the
-//! files were made for: only the same work may go on with them. The stamp goes as soon as the name
-//! is given. A directory without it is not ours, and is left alone.
+//! files were made for, and which of them are complete: only the same work may go on with them. The
+//! stamp goes as soon as the name is given. A directory without it is not ours, and is left alone.
 //!
 //! A directory that is replaced is first called `OUT.PID.weigh-old`, and is removed when the new one
 //! has its name. A process that dies between these steps leaves it under that name; the next run
@@ -14,11 +14,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::finished::Finished;
 use super::local_folder::Leftover;
 use super::lock::Lock;
 use super::marker::{self, Files};
 use super::partial_file::{PARTIAL, refuse_existing};
-use super::{beside, refuse_foreign};
+use super::{FoundFile, beside, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
 use crate::sys::sync_folder_of;
 use crate::text::escaped;
@@ -33,6 +34,8 @@ const REPLACED: &str = ".weigh-old";
 pub(super) struct PartialFolder {
     partial: PathBuf,
     target: PathBuf,
+    /// Its files that are complete.
+    pub(super) finished: Finished,
     /// Directories that earlier runs had replaced and left, and that were removed.
     removed: Mutex<Vec<PathBuf>>,
     /// Given back last.
@@ -51,6 +54,7 @@ impl PartialFolder {
     pub fn create(target: &Path, stamp: &str, leftover: Leftover) -> Result<Self> {
         let lock = Lock::take(target)?;
         let (partial, removed) = (beside(target, PARTIAL), Mutex::default());
+        let finished = Finished::new(partial.join(STAMP));
         match (Found::at(&partial), leftover) {
             (Found::Nothing, _) => start(&partial, stamp)?,
             (Found::Empty, _) => write_stamp(&partial, stamp)?,
@@ -59,12 +63,18 @@ impl PartialFolder {
                 fs::remove_dir_all(&partial).map_err(failed)?;
                 start(&partial, stamp)?;
             }
-            (Found::Ours(found), Leftover::Resume) if found == stamp => {
+            (Found::Ours(found), Leftover::Resume) if found.starts_with(stamp) => {
+                finished.read(&found[stamp.len()..]);
                 remove_unfinished(&partial)?;
             }
             (found, _) => return Err(refused(&found, leftover, target, &partial)),
         }
-        Ok(Self { partial, target: target.to_owned(), removed, lock })
+        Ok(Self { partial, target: target.to_owned(), finished, removed, lock })
+    }
+
+    /// Where it lies as long as it is not finished.
+    pub fn path(&self) -> &Path {
+        &self.partial
     }
 
     /// Where a file of that name is written.
@@ -73,10 +83,15 @@ impl PartialFolder {
         self.partial.join(name)
     }
 
-    /// Whether a file was finished before.
+    /// What an earlier run has left of a file.
     #[must_use]
-    pub fn has(&self, name: &str, len: u64) -> bool {
-        self.path_of(name).metadata().is_ok_and(|about| about.is_file() && about.len() == len)
+    pub fn found(&self, name: &str, len: u64) -> FoundFile {
+        self.finished.check(name, &self.path_of(name), len)
+    }
+
+    /// Deletes all of it.
+    pub fn discard(&self) {
+        let _ = fs::remove_dir_all(&self.partial);
     }
 
     /// What is finished is kept for another run. With nothing finished there is nothing to keep.
@@ -248,6 +263,15 @@ fn remove_unfinished(partial: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crc::FileChecksum;
+
+    /// Writes a file, and notes it as complete.
+    fn complete(folder: &PartialFolder, name: &str, text: &str) {
+        fs::write(folder.path_of(name), text).unwrap();
+        let checksum = FileChecksum::new(text.len() as u64);
+        checksum.add(0, text.as_bytes());
+        folder.finished.note(name, text.len() as u64, checksum.value()).unwrap();
+    }
 
     /// Files of four bytes.
     fn files(names: &[&str]) -> Files {
@@ -260,14 +284,16 @@ mod tests {
         let target = place.path().join("out");
         let create = |stamp, leftover| PartialFolder::create(&target, stamp, leftover);
         let folder = create("one", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("a"), "done").unwrap();
+        complete(&folder, "a", "done");
         fs::write(folder.path_of("b.7.weigh-partial"), "half").unwrap();
         drop(folder);
         let error = create("one", Leftover::Refuse).err().unwrap();
         assert_eq!(error.remedies(), [Remedy::Resume, Remedy::DiscardUnfinished], "{error}");
         assert!(create("two", Leftover::Resume).is_err());
         let folder = create("one", Leftover::Resume).unwrap();
-        assert!(folder.has("a", 4) && !folder.has("a", 5) && !folder.has("b", 4));
+        assert_eq!(folder.found("b", 4), FoundFile::Nothing);
+        assert_eq!(folder.found("a", 4), FoundFile::Complete);
+        assert_eq!(folder.found("a", 5), FoundFile::Damaged);
         assert!(!folder.path_of("b.7.weigh-partial").exists());
         folder.finish(false, &files(&["a"])).unwrap();
         drop(folder);
@@ -288,10 +314,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
         let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("a"), "done").unwrap();
+        complete(&folder, "a", "done");
         drop(folder);
         let folder = PartialFolder::create(&target, "two", Leftover::Discard).unwrap();
-        assert!(!folder.has("a", 4));
+        assert_eq!(folder.found("a", 4), FoundFile::Nothing);
     }
 
     #[test]
@@ -383,12 +409,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
         let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("a"), "done").unwrap();
+        complete(&folder, "a", "done");
         fs::create_dir(&target).unwrap();
         assert!(folder.finish(false, &files(&["a"])).is_err());
         drop(folder);
         fs::remove_dir(&target).unwrap();
         let folder = PartialFolder::create(&target, "one", Leftover::Resume).unwrap();
-        assert!(folder.has("a", 4));
+        assert_eq!(folder.found("a", 4), FoundFile::Complete);
     }
 }
