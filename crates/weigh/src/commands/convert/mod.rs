@@ -91,8 +91,9 @@ fn is_right(written: &ConvertReport) -> bool {
     written.verified.as_ref().is_none_or(|verified| verified.ok)
 }
 
+/// Whether standard output is the model, by its own sign or as `/dev/stdout`.
 fn is_stream(args: &Convert) -> bool {
-    args.output.as_os_str() == "-"
+    args.output.as_os_str() == "-" || sys::is_piped_to(&args.output)
 }
 
 /// An error if standard output is nothing that a model can be written to.
