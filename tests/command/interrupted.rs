@@ -24,6 +24,7 @@ pub fn trials() -> Vec<Trial> {
         a_file_that_becomes_shorter_does_not_end_inspect,
         more_shards_than_open_files_are_read,
         being_interrupted_leaves_nothing,
+        being_interrupted_says_what_is_kept,
         the_exit_code_says_which_signal_it_was,
         a_place_that_takes_nothing_is_an_error,
     ]
@@ -130,9 +131,11 @@ fn a_killed_conversion_to_a_file_leaves_no_half_file() {
                 fs::remove_file(&target).unwrap();
             }
         }
-        // What earlier ones have left is in nobody's way.
+        // What earlier ones have left is removed.
         assert!(weigh(place.path(), &args).status().unwrap().success());
         assert!(fs::read(&target).unwrap() == whole);
+        fs::remove_file(&target).unwrap();
+        assert_eq!(contents(place.path()).into_keys().collect::<Vec<_>>(), ["in.safetensors"]);
     }
 }
 
@@ -296,6 +299,36 @@ fn the_exit_code_says_which_signal_it_was() {
         assert_eq!(output.status.code(), Some(code), "{name}: {said}");
         assert!(said.contains("stopped"), "{name}: {said}");
     }
+}
+
+fn being_interrupted_says_what_is_kept() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    let args = ["convert", "in.safetensors", "--dtype", "bf16", "--max-shard-size", "500KB"];
+    let args = [&args[..], &["-j", "1", "-q", "-o", "out"]].concat();
+    // A run may be complete before it hears of it.
+    for _ in 0..50 {
+        let mut child = weigh(place.path(), &args).stderr(Stdio::piped()).spawn().unwrap();
+        let first = place.path().join("out.weigh-partial/model-00002-of-00024.safetensors");
+        while !first.exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        let process = child.id().to_string();
+        let _ = Command::new("kill").args(["-INT", &process]).stderr(Stdio::null()).status();
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            fs::remove_dir_all(place.path().join("out")).unwrap();
+            continue;
+        }
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        let kept = "of 24 files are kept in out.weigh-partial\nhint: --resume continues it\n";
+        assert!(said.ends_with(kept) && said.contains("error: stopped: "), "{said}");
+        let go_on = [&args[..], &["--resume"]].concat();
+        assert!(weigh(place.path(), &go_on).status().unwrap().success());
+        return;
+    }
+    panic!("no run was interrupted");
 }
 
 fn a_place_that_takes_nothing_is_an_error() {

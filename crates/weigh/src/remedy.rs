@@ -18,6 +18,8 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::Overwrite => "--force replaces it, once the new output is complete",
         Remedy::Resume => "--resume continues it",
         Remedy::DiscardUnfinished => "--force deletes it at once and starts over",
+        Remedy::AnotherTarget => "choose another name for the output",
+        Remedy::WaitForOther => "wait until it has ended",
         Remedy::RaiseLimit("max_memory") => "raise --max-memory",
         Remedy::RaiseLimit(limit) => {
             return Some(format!("raise --{} if this file is trusted", limit.replace('_', "-")));

@@ -22,6 +22,7 @@ pub mod catalog;
 mod compare;
 mod config;
 mod containers;
+mod crc;
 mod cursor;
 mod dtype;
 mod error;

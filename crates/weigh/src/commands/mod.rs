@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Subcommand;
 use convert::Verb;
-use weighbridge::ops::{self, Conversion};
+use weighbridge::ops::Conversion;
 
 use crate::terminal;
 
@@ -58,17 +58,12 @@ pub(crate) fn run(command: Command) -> u8 {
     }
     let outcome = match command {
         Command::Inspect(args) => inspect::run(&args),
-        Command::Convert(args) => convert::run(
-            &args,
-            Verb { plan: Conversion::plan, verify: ops::verify, follow_links: false },
-        ),
+        Command::Convert(args) => {
+            convert::run(&args, Verb { plan: Conversion::plan, follow_links: false })
+        }
         Command::Dequantize(args) => convert::run(
             &args.convert,
-            Verb {
-                plan: Conversion::plan_dequantized,
-                verify: ops::verify_dequantized,
-                follow_links: args.follow_links,
-            },
+            Verb { plan: Conversion::plan_dequantized, follow_links: args.follow_links },
         ),
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),

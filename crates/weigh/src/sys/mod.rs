@@ -25,6 +25,11 @@ pub(crate) fn standard_output_was_closed() -> bool {
     system::standard_output_was_closed()
 }
 
+/// Whether standard output is a pipe that has this path too, such as `/dev/stdout`.
+pub(crate) fn is_piped_to(path: &Path) -> bool {
+    system::is_piped_to(path)
+}
+
 /// Calls `stop` whenever the process is asked to end, by Ctrl-C or from outside, with the exit code
 /// that says by what.
 pub(crate) fn on_request_to_end(stop: impl FnMut(u8) + Send + 'static) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, IntoRawFd as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -17,6 +17,14 @@ pub(super) fn standard_input() -> io::Result<File> {
 pub(super) fn is_file_at(file: &File, path: &Path) -> bool {
     let both = (file.metadata(), path.metadata());
     matches!(both, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
+}
+
+pub(super) fn is_piped_to(path: &Path) -> bool {
+    let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    output.is_ok_and(|output| {
+        let is_pipe = output.metadata().is_ok_and(|about| about.file_type().is_fifo());
+        is_pipe && is_file_at(&output, path)
+    })
 }
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);

@@ -19,6 +19,11 @@ pub(super) fn standard_output_was_closed() -> bool {
     false
 }
 
+/// Standard output has no path.
+pub(super) fn is_piped_to(_path: &Path) -> bool {
+    false
+}
+
 /// The code of Ctrl-C on every other system; this one does not tell what ended it.
 const INTERRUPTED: u8 = 130;
 

@@ -14,6 +14,10 @@ pub enum Remedy {
     /// Delete what an earlier run left unfinished, and start over. It is gone at once, before the
     /// new output is complete.
     DiscardUnfinished,
+    /// Choose another name for the output.
+    AnotherTarget,
+    /// Wait until another run has written this output.
+    WaitForOther,
     /// Raise this limit; its name is that of the method of [`Limits`](crate::Limits), or of the
     /// options of the operation.
     RaiseLimit(&'static str),

@@ -1,12 +1,16 @@
 //! Writes a model's weights into a new file or directory.
 
 use std::io::Write;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::OnProgress;
 use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
 use super::refusals::{self, refusal, refuse_problems};
+use super::verify::verify_planned;
+use super::{OnProgress, Progress};
 use crate::containers::writing::Holds;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
@@ -71,7 +75,7 @@ impl Conversion {
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
         Self::planned(model, options, |target| {
             target.check(model, options.force)?;
-            Ok(target.place == Place::Stream)
+            Ok(target.is_streamed())
         })
     }
 
@@ -122,6 +126,12 @@ impl Conversion {
         matches!(self.target.place, Place::Folder(_))
     }
 
+    /// Whether the output is written front to back, so that it cannot be read again.
+    #[must_use]
+    pub fn is_streamed(&self) -> bool {
+        self.target.is_streamed()
+    }
+
     /// What is called with the progress, instead of what the options name.
     #[must_use]
     pub fn progress(mut self, progress: OnProgress) -> Self {
@@ -146,6 +156,7 @@ impl Conversion {
                 let output = standard_output().map_err(failed)?;
                 self.run_into(&Stream::new(output).named("standard output"))
             }
+            Place::Special(path) => self.run_into(&Stream::to_special_file(&path)?),
             Place::File(path) => self.run_into(&LocalFile::new(&path, force)),
             Place::Folder(path) => self.run_into(&LocalFolder::new(&path, leftover, force)),
         }
@@ -156,12 +167,33 @@ impl Conversion {
         if self.options.dry_run {
             return Ok(self.report);
         }
-        let (work, total) = (&self.options.work, self.plan.data_bytes());
-        let report_progress = work.reporter(total);
-        let pool = work.pool(self.plan.memory.workers, &report_progress);
-        let writing = Writing { model: &self.model, plan: &self.plan, pool, extra: &self.extra };
-        self.report.overflowed = Some(writing.write(destination)?);
-        self.report.seconds = Some(self.start.elapsed().as_secs_f64());
+        let (work, total) = (&self.options.work, AtomicU64::new(self.plan.data_bytes()));
+        let report_progress = |done| {
+            if let Some(progress) = &work.progress {
+                progress(Progress { done, total: total.load(Ordering::Relaxed) });
+            }
+        };
+        let (verified, seconds) = (OnceLock::new(), OnceLock::new());
+        let check = |output: &Path| {
+            seconds.get_or_init(|| self.start.elapsed().as_secs_f64());
+            let report = verify_planned(output, &self.plan, &self.options)?;
+            Ok(verified.get_or_init(|| report).ok)
+        };
+        let writing = Writing {
+            model: &self.model,
+            plan: &self.plan,
+            pool: work.pool(self.plan.memory.workers, &report_progress),
+            extra: &self.extra,
+            total: &total,
+            check: self.options.verify.then_some(&check),
+        };
+        let written = writing.write(destination)?;
+        self.report.overflowed = Some(written.overflowed);
+        self.report.count_own_work(&self.plan, &written.found);
+        self.report.notes.extend(destination.notes());
+        self.report.verified = verified.into_inner();
+        let elapsed = || self.start.elapsed().as_secs_f64();
+        self.report.seconds = Some(seconds.into_inner().unwrap_or_else(elapsed));
         self.report.peak_memory = peak_memory();
         Ok(self.report)
     }

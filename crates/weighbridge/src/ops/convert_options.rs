@@ -37,6 +37,7 @@ pub struct ConvertOptions {
     pub(super) dry_run: bool,
     pub(super) resume: bool,
     pub(super) follow_links: bool,
+    pub(super) verify: bool,
     pub(super) only_decoded: bool,
     pub(super) same_format: bool,
     pub(super) max_shard_size: u64,
@@ -64,6 +65,7 @@ impl ConvertOptions {
             dry_run: false,
             resume: false,
             follow_links: false,
+            verify: false,
             only_decoded: false,
             same_format: false,
             max_shard_size: MAX_SHARD_SIZE,
@@ -133,8 +135,9 @@ impl ConvertOptions {
         self
     }
 
-    /// Replace an existing output, once the new one is complete. The model's own files are never
-    /// replaced, nor is a directory that holds no weights.
+    /// Replace an existing output, once the new one is complete: a regular file, or a directory that
+    /// is empty or holds nothing but what an earlier conversion wrote. The model's own files are
+    /// never replaced.
     #[must_use]
     pub fn force(mut self, force: bool) -> Self {
         self.force = force;
@@ -152,6 +155,16 @@ impl ConvertOptions {
     #[must_use]
     pub fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
+        self
+    }
+
+    /// Read the output again when it is complete, and compare it with the model, before it has its
+    /// name. One that is wrong is deleted, and [`ConvertReport::verified`] says what differs.
+    ///
+    /// [`ConvertReport::verified`]: super::ConvertReport::verified
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
         self
     }
 

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::Dropped;
+use super::{Dropped, VerifyReport};
 use crate::error::Remedy;
 use crate::model::Model;
+use crate::output::FoundFile;
 use crate::pipeline::{Job, Plan, Target};
 
 /// What was written, or would be. The field names are the JSON contract.
@@ -26,6 +27,30 @@ pub struct ConvertReport {
     pub seconds: Option<f64>,
     pub peak_memory: Option<u64>,
     pub overflowed: Option<u64>,
+    /// With [`ConvertOptions::verify`](super::ConvertOptions::verify): whether the output is right.
+    /// If not, there is no output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<VerifyReport>,
+}
+
+impl ConvertReport {
+    /// Takes out of the totals what an earlier run has done.
+    pub(super) fn count_own_work(&mut self, plan: &Plan, found: &[FoundFile]) {
+        for ((report, file), found) in self.files.iter_mut().zip(&plan.files).zip(found) {
+            report.kept = *found == FoundFile::Complete;
+            if report.kept {
+                let read: u64 = file.jobs.iter().map(Job::stored_bytes).sum();
+                self.read_bytes = self.read_bytes.saturating_sub(read);
+                self.write_bytes = self.write_bytes.saturating_sub(file.layout.len);
+            }
+            if *found == FoundFile::Damaged {
+                self.notes.push(format!(
+                    "{} of the interrupted run is not what that run wrote; it was written again",
+                    file.name
+                ));
+            }
+        }
+    }
 }
 
 /// One file that was written.
@@ -36,6 +61,7 @@ pub struct WrittenFile {
     pub path: String,
     pub bytes: u64,
     pub tensors: u64,
+    pub kept: bool,
 }
 
 /// All weights of one scheme and variant that were written in one type.
@@ -95,6 +121,7 @@ pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertRe
                 path: target.path_of(&file.name),
                 bytes: file.layout.len,
                 tensors: file.jobs.iter().map(|job| job.outputs.len() as u64).sum(),
+                kept: false,
             })
             .collect(),
         conversions: conversions(plan.jobs()),
@@ -119,6 +146,7 @@ pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertRe
         seconds: None,
         peak_memory: None,
         overflowed: None,
+        verified: None,
     }
 }
 

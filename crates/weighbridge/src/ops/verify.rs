@@ -5,6 +5,7 @@
 //! payload depend on the machine.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -14,8 +15,9 @@ use super::convert_options::ConvertOptions;
 use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::pipeline::{self, Job, OutputTensor, Place, Plan, Pool, Target};
+use crate::input::FileAccess;
+use crate::model::{Model, OpenOptions};
+use crate::pipeline::{self, Job, OutputTensor, Plan, Pool, Target};
 use crate::source::Source;
 
 /// The result of verifying an output. The field names are the JSON contract.
@@ -59,7 +61,7 @@ pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result
         ))
         .in_file(output.path()));
     }
-    let (plan, _) = planned(model, options, &target, target.place == Place::Stream)?;
+    let (plan, _) = planned(model, options, &target, target.is_streamed())?;
     model.will_need_all();
     output.will_need_all();
     let report = compare(output, &plan, options)?;
@@ -75,6 +77,22 @@ pub fn verify_dequantized(
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
     verify(output, model, &options.clone().dequantizing())
+}
+
+/// Compares what a conversion has written, and not yet named, with its plan.
+pub(super) fn verify_planned(
+    output: &Path,
+    plan: &Plan,
+    options: &ConvertOptions,
+) -> Result<VerifyReport> {
+    let output = OpenOptions::new().access(FileAccess::Read).open(output)?;
+    output.will_need_all();
+    // Progress was that of writing, and is at its end.
+    let mut options = options.clone();
+    options.work.progress = None;
+    let report = compare(&output, plan, &options)?;
+    output.refuse_changed()?;
+    Ok(report)
 }
 
 type Stored<'m> = (&'m Source, &'m TensorInfo);

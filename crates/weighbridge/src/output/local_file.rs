@@ -1,11 +1,12 @@
 //! One file on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::lock::Lock;
 use super::partial_file::PartialFile;
 use super::{Destination, OutputFile, refuse_full_disk};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// One file on disk, which has its name only when it is complete.
 pub struct LocalFile {
@@ -13,6 +14,8 @@ pub struct LocalFile {
     replace: bool,
     /// The file, complete but for its name.
     complete: Mutex<Option<PartialFile>>,
+    /// Given back last.
+    lock: OnceLock<Lock>,
 }
 
 impl LocalFile {
@@ -20,7 +23,8 @@ impl LocalFile {
     /// replaced once the new one is complete, if that is wanted.
     #[must_use]
     pub fn new(target: &Path, replace: bool) -> Self {
-        Self { target: target.to_owned(), replace, complete: Mutex::default() }
+        let (complete, lock) = (Mutex::default(), OnceLock::new());
+        Self { target: target.to_owned(), replace, complete, lock }
     }
 
     fn complete(&self) -> MutexGuard<'_, Option<PartialFile>> {
@@ -29,18 +33,32 @@ impl LocalFile {
 }
 
 impl Destination for LocalFile {
+    fn begin(&self, _stamp: &dyn Fn() -> String) -> Result<()> {
+        let begun = self.lock.set(Lock::take(&self.target)?);
+        begun.map_err(|_| Error::usage("the file was started already"))
+    }
+
     fn reserve(&self, bytes: u64) -> Result<()> {
         refuse_full_disk(&self.target, bytes)
     }
 
     fn create(&self, _name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>> {
-        let file = PartialFile::create(&self.target, len)?;
+        let note = |partial: &Path| self.lock.get().map_or(Ok(()), |lock| lock.note(partial));
+        let file = PartialFile::create_noted(&self.target, len, &note)?;
         Ok(Box::new(Unnamed { file, of: self }))
+    }
+
+    fn unnamed(&self) -> Option<PathBuf> {
+        self.complete().as_ref().map(|file| file.path().to_owned())
     }
 
     fn finish(&self) -> Result<()> {
         let file = self.complete().take();
         file.map_or(Ok(()), |file| file.finish(self.replace))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.lock.get().map(Lock::notes).unwrap_or_default()
     }
 
     fn abort(&self) {

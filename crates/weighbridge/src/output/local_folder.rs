@@ -1,11 +1,13 @@
 //! A directory on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::marker::Files;
 use super::partial_file::PartialFile;
 use super::partial_folder::PartialFolder;
-use super::{Destination, OutputFile, refuse_full_disk};
+use super::{Destination, FoundFile, Kept, OutputFile, refuse_full_disk};
+use crate::crc::FileChecksum;
 use crate::error::{Error, Result};
 
 /// What to do with what an interrupted run has left.
@@ -26,6 +28,8 @@ pub struct LocalFolder {
     leftover: Leftover,
     replace: bool,
     partial: OnceLock<PartialFolder>,
+    /// What was written, for the marker.
+    files: Mutex<Files>,
 }
 
 impl LocalFolder {
@@ -33,11 +37,20 @@ impl LocalFolder {
     /// complete, if that is wanted.
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
-        Self { target: target.to_owned(), leftover, replace, partial: OnceLock::new() }
+        let (partial, files) = (OnceLock::new(), Mutex::default());
+        Self { target: target.to_owned(), leftover, replace, partial, files }
     }
 
     fn partial(&self) -> Result<&PartialFolder> {
         self.partial.get().ok_or_else(|| Error::usage("the directory was not started"))
+    }
+
+    /// Adds a file to what the marker lists.
+    fn list(&self, name: &str, len: u64) {
+        let parts: Vec<_> =
+            Path::new(name).iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(parts.join("/"), len);
     }
 
     /// Where a file is written, in a folder that exists.
@@ -58,8 +71,13 @@ impl Destination for LocalFolder {
         begun.map_err(|_| Error::usage("the directory was started already"))
     }
 
-    fn has(&self, name: &str, len: u64) -> bool {
-        self.partial.get().is_some_and(|partial| partial.has(name, len))
+    fn found(&self, name: &str, len: u64) -> FoundFile {
+        let Some(partial) = self.partial.get() else { return FoundFile::Nothing };
+        let found = partial.found(name, len);
+        if found == FoundFile::Complete {
+            self.list(name, len);
+        }
+        found
     }
 
     fn reserve(&self, bytes: u64) -> Result<()> {
@@ -67,19 +85,43 @@ impl Destination for LocalFolder {
     }
 
     fn create(&self, name: &str, len: u64) -> Result<Box<dyn OutputFile + '_>> {
-        Ok(Box::new(PartialFile::create(&self.path_of(name)?, len)?))
+        self.list(name, len);
+        let file = PartialFile::create(&self.path_of(name)?, len)?;
+        let (partial, checksum) = (self.partial()?, FileChecksum::new(len));
+        Ok(Box::new(SummedFile { file, checksum, name: name.to_owned(), len, of: partial }))
     }
 
     /// Lets the system copy: it keeps the file's permissions and is fastest.
     fn copy(&self, name: &str, from: &Path) -> Result<()> {
         let to = self.path_of(name)?;
-        std::fs::copy(from, &to).map_err(|e| Error::io(e, "cannot copy").in_file(from))?;
+        let copied = std::fs::copy(from, &to);
+        self.list(name, copied.map_err(|e| Error::io(e, "cannot copy").in_file(from))?);
         let synced = std::fs::File::open(&to).and_then(|file| file.sync_all());
         synced.map_err(|e| Error::io(e, "cannot write").in_file(&to))
     }
 
+    fn unnamed(&self) -> Option<PathBuf> {
+        self.partial.get().map(|partial| partial.path().to_owned())
+    }
+
     fn finish(&self) -> Result<()> {
-        self.partial()?.finish(self.replace)
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        self.partial()?.finish(self.replace, &files)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.partial.get().map(PartialFolder::notes).unwrap_or_default()
+    }
+
+    fn discard(&self) {
+        if let Some(partial) = self.partial.get() {
+            partial.discard();
+        }
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let partial = self.partial.get()?;
+        Some(Kept { path: partial.path().to_owned(), names: partial.finished.names() })
     }
 
     fn abort(&self) {
@@ -89,13 +131,24 @@ impl Destination for LocalFolder {
     }
 }
 
+/// A file of the directory, with the checksum by which another run will know it.
+struct SummedFile<'a> {
+    file: PartialFile,
+    checksum: FileChecksum,
+    name: String,
+    len: u64,
+    of: &'a PartialFolder,
+}
+
 /// Inside the partial directory a name is free, or that of a file that was not finished.
-impl OutputFile for PartialFile {
+impl OutputFile for SummedFile<'_> {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        Self::write_at(self, offset, bytes)
+        self.checksum.add(offset, bytes);
+        self.file.write_at(offset, bytes)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        Self::finish(*self, true)
+        self.file.finish(true)?;
+        self.of.finished.note(&self.name, self.len, self.checksum.value())
     }
 }

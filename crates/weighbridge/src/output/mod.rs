@@ -4,8 +4,11 @@
 //! written by several threads at once. Nothing has its final name before
 //! [`Destination::finish`]: an output that could not be completed leaves nothing there.
 
+mod finished;
 mod local_file;
 mod local_folder;
+mod lock;
+mod marker;
 mod memory;
 mod partial_file;
 mod partial_folder;
@@ -13,12 +16,13 @@ mod stream;
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
 pub use local_file::LocalFile;
 pub use local_folder::{Leftover, LocalFolder};
+pub(crate) use marker::refuse_foreign;
 pub use memory::Memory;
 pub use partial_file::discard_unfinished;
 pub(crate) use partial_file::refuse_existing;
@@ -33,10 +37,31 @@ pub enum WriteOrder {
     FrontToBack,
 }
 
+/// What an interrupted run has left of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundFile {
+    /// Nothing: it was not finished.
+    Nothing,
+    /// All of it.
+    Complete,
+    /// It was finished, but is no longer what was written.
+    Damaged,
+}
+
+/// What is kept of an output that was not completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The files that are complete.
+    pub names: Vec<String>,
+}
+
 /// Where the files of an output go. Names may have folders in them, with `/` between.
 ///
-/// The calls come in this order: `begin`, `has` and `reserve`, then for each file `create`, its
-/// writes, and its `finish`; at the end `finish` or, after an error, `abort`.
+/// The calls come in this order: `begin`, `found` and `reserve`, then for each file `create`, its
+/// writes, and its `finish`; at the end `finish`, or `discard` if what was written is wrong, or,
+/// after an error, `abort`.
 pub trait Destination: Sync {
     /// In which order it takes the bytes of a file.
     fn order(&self) -> WriteOrder {
@@ -49,9 +74,9 @@ pub trait Destination: Sync {
         Ok(())
     }
 
-    /// Whether an interrupted run has finished this file.
-    fn has(&self, _name: &str, _len: u64) -> bool {
-        false
+    /// What an interrupted run has left of this file.
+    fn found(&self, _name: &str, _len: u64) -> FoundFile {
+        FoundFile::Nothing
     }
 
     /// An error if there is not enough space for so many bytes.
@@ -67,8 +92,28 @@ pub trait Destination: Sync {
         copy_in_pieces(self, name, from)
     }
 
+    /// Where the output lies on disk when all files are complete, before it has its final name.
+    fn unnamed(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// All files are complete; they get their final names.
     fn finish(&self) -> Result<()>;
+
+    /// What it did besides writing, such as removing what an earlier run had left.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What was written is wrong: all of it is deleted.
+    fn discard(&self) {
+        self.abort();
+    }
+
+    /// What another run could go on with, if the work ended now.
+    fn kept(&self) -> Option<Kept> {
+        None
+    }
 
     /// The work has ended early. What may be resumed is kept, everything else is deleted.
     fn abort(&self);
@@ -81,6 +126,13 @@ pub trait OutputFile: Send + Sync {
 
     /// The file is complete.
     fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// `path` with more at the end of its name.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
 }
 
 /// Bytes that are copied at once.

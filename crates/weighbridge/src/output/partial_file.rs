@@ -15,11 +15,24 @@ use crate::sys;
 /// How many names are tried for the partial file: processes before this one may have had its number.
 const MOST_NAMES: u32 = 1000;
 
-/// The partial files of this process.
+/// The ending of the name of what is unfinished.
+pub(super) const PARTIAL: &str = ".weigh-partial";
+
+/// The partial files of this process, and its locks.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a file removed by [`discard_unfinished`].
+pub(super) fn remember(path: &Path) {
+    unfinished().push(path.to_owned());
+}
+
+/// The opposite of [`remember`].
+pub(super) fn forget(path: &Path) {
+    unfinished().retain(|unfinished| unfinished != path);
 }
 
 /// Removes every file of this process that is still being written. For a process that is about to
@@ -40,10 +53,24 @@ pub(crate) struct PartialFile {
 impl PartialFile {
     /// Starts a file of `len` bytes that will be called `target`.
     pub fn create(target: &Path, len: u64) -> Result<Self> {
-        let (file, partial) = create_partial(target)?;
+        Self::create_noted(target, len, &|_| Ok(()))
+    }
+
+    /// The same; `note` is told its name just before it is there.
+    pub fn create_noted(
+        target: &Path,
+        len: u64,
+        note: &dyn Fn(&Path) -> Result<()>,
+    ) -> Result<Self> {
+        let (file, partial) = create_partial(target, note)?;
         let file = Self { file, partial, target: target.to_owned() };
         file.file.set_len(len).map_err(|e| file.failed(e))?;
         Ok(file)
+    }
+
+    /// Where it lies as long as it is not finished.
+    pub fn path(&self) -> &Path {
+        &self.partial
     }
 
     /// Writes bytes at their place. Any thread may, at any time.
@@ -64,6 +91,7 @@ impl PartialFile {
     }
 
     fn rename(&self) -> Result<()> {
+        refuse_special(&self.target)?;
         let failed = |e| Error::io(e, "cannot give the file its name").in_file(&self.target);
         std::fs::rename(&self.partial, &self.target).map_err(failed)
     }
@@ -87,22 +115,27 @@ impl Drop for PartialFile {
     fn drop(&mut self) {
         // After a rename the partial name is gone already.
         let _ = std::fs::remove_file(&self.partial);
-        unfinished().retain(|partial| *partial != self.partial);
+        forget(&self.partial);
     }
 }
 
 /// A new file beside the target, under a name that is free.
-fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
+fn create_partial(target: &Path, note: &dyn Fn(&Path) -> Result<()>) -> Result<(File, PathBuf)> {
     let name = target.file_name().ok_or_else(|| Error::usage("the output needs a file name"))?;
     let process = std::process::id();
     let mut attempt = 0;
     loop {
         let mut partial = name.to_owned();
         match attempt {
-            0 => partial.push(format!(".{process}.weigh-partial")),
-            n => partial.push(format!(".{process}.{n}.weigh-partial")),
+            0 => partial.push(format!(".{process}{PARTIAL}")),
+            n => partial.push(format!(".{process}.{n}{PARTIAL}")),
         }
         let partial = target.with_file_name(partial);
+        if partial.symlink_metadata().is_ok() && attempt < MOST_NAMES {
+            attempt += 1;
+            continue;
+        }
+        note(&partial)?;
         // Locked until the file exists, so that `discard_unfinished` misses none.
         let mut unfinished = unfinished();
         match OpenOptions::new().write(true).create_new(true).open(&partial) {
@@ -113,6 +146,16 @@ fn create_partial(target: &Path) -> Result<(File, PathBuf)> {
             Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < MOST_NAMES => attempt += 1,
             Err(e) => return Err(Error::io(e, "cannot create").in_file(&partial)),
         }
+    }
+}
+
+/// An error if the name is that of a pipe, a device or a socket: none is ever replaced.
+fn refuse_special(target: &Path) -> Result<()> {
+    match target.symlink_metadata().is_ok_and(|about| sys::special_file(&about).is_some()) {
+        false => Ok(()),
+        true => Err(Error::usage("is not a regular file, and never replaced")
+            .in_file(target)
+            .remedy(Remedy::AnotherTarget)),
     }
 }
 

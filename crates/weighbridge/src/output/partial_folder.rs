@@ -2,24 +2,30 @@
 //! under the final name together, when all of them are complete.
 //!
 //! What is finished stays there when the work is interrupted. A stamp (`plan.json`) says what the
-//! files were made for: only the same work may go on with them. The stamp goes when all files are
-//! there, just before the name is given.
+//! files were made for, and which of them are complete: only the same work may go on with them. The
+//! stamp goes as soon as the name is given. A directory without it is not ours, and is left alone.
 //!
 //! A directory that is replaced is first called `OUT.PID.weigh-old`, and is removed when the new one
 //! has its name. A process that dies between these steps leaves it under that name; the next run
-//! that finds the partial directory says so.
+//! that gives the name removes it.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::finished::Finished;
 use super::local_folder::Leftover;
-use super::partial_file::refuse_existing;
+use super::lock::Lock;
+use super::marker::{self, Files};
+use super::partial_file::{PARTIAL, refuse_existing};
+use super::{FoundFile, beside, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
 use crate::sys::sync_folder_of;
+use crate::text::escaped;
 
 /// The file that says what a partial directory is for.
-const STAMP: &str = "plan.json";
+pub(super) const STAMP: &str = "plan.json";
 
 /// The ending of the name that a replaced directory has until the new one is in its place.
 const REPLACED: &str = ".weigh-old";
@@ -28,6 +34,12 @@ const REPLACED: &str = ".weigh-old";
 pub(super) struct PartialFolder {
     partial: PathBuf,
     target: PathBuf,
+    /// Its files that are complete.
+    pub(super) finished: Finished,
+    /// Directories that earlier runs had replaced and left, and that were removed.
+    removed: Mutex<Vec<PathBuf>>,
+    /// Given back last.
+    lock: Lock,
 }
 
 impl Drop for PartialFolder {
@@ -40,87 +52,29 @@ impl PartialFolder {
     /// Starts a directory that will be called `target`, or goes on with one that was started with
     /// the same `stamp`.
     pub fn create(target: &Path, stamp: &str, leftover: Leftover) -> Result<Self> {
-        target.file_name().ok_or_else(|| Error::usage("the output needs a name"))?;
-        let folder = Self { partial: beside(target, ".weigh-partial"), target: target.to_owned() };
-        if leftover == Leftover::Discard {
-            remove(&folder.partial)?;
-        }
-        match fs::create_dir(&folder.partial) {
-            Ok(()) => folder.stamp(stamp)?,
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => folder.resume(stamp, leftover)?,
-            Err(e) => return Err(Error::io(e, "cannot create").in_file(&folder.partial)),
-        }
-        Ok(folder)
-    }
-
-    fn stamp(&self, stamp: &str) -> Result<()> {
-        let path = self.path_of(STAMP);
-        fs::write(&path, stamp).map_err(|e| Error::io(e, "cannot write").in_file(&path))
-    }
-
-    /// Continues what another run left, if that is wanted and it was the same work.
-    fn resume(&self, stamp: &str, leftover: Leftover) -> Result<()> {
-        let found = fs::read_to_string(self.path_of(STAMP)).ok();
-        let (error, hint, remedies): (_, Option<&str>, &[Remedy]) = match (
-            leftover,
-            found.as_deref() == Some(stamp),
-        ) {
-            (Leftover::Resume, true) => return self.remove_unfinished(),
-            _ if found.is_none() => (
-                "has no plan.json, so it cannot be resumed: a run ended just before it renamed this directory, or this is not the output of a run",
-                Some("rename it if its files are complete"),
-                &[Remedy::DiscardUnfinished],
-            ),
-            (Leftover::Resume, false) => (
-                "was started for another conversion: with other options, other sources, or another version",
-                None,
-                &[Remedy::DiscardUnfinished],
-            ),
-            _ => (
-                "was left by an unfinished conversion",
-                None,
-                &[Remedy::Resume, Remedy::DiscardUnfinished],
-            ),
-        };
-        let mut hints: Vec<String> = hint.map(str::to_owned).into_iter().collect();
-        let old = self.replaced();
-        hints.extend(
-            old.iter().map(|old| {
-                format!("the directory that was to be replaced is now {}", old.display())
-            }),
-        );
-        let error = remedies.iter().fold(Error::usage(error), |error, &one| error.remedy(one));
-        let error = error.in_file(&self.partial);
-        Err(if hints.is_empty() { error } else { error.hint(hints.join("; ")) })
-    }
-
-    /// Old copies of the target, from runs that died while replacing it.
-    fn replaced(&self) -> Vec<PathBuf> {
-        let (Some(place), Some(name)) = (self.partial.parent(), self.target.file_name()) else {
-            return Vec::new();
-        };
-        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-        let starts = [name.as_encoded_bytes(), b"."].concat();
-        let is_ours = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-            let middle =
-                name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(REPLACED.as_bytes()));
-            middle.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
-        };
-        let entries = fs::read_dir(place).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(is_ours).collect()
-    }
-
-    /// Removes files that were not finished.
-    fn remove_unfinished(&self) -> Result<()> {
-        let failed = |e| Error::io(e, "cannot read").in_file(&self.partial);
-        for entry in fs::read_dir(&self.partial).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|extension| extension == "weigh-partial") {
-                fs::remove_file(&path).map_err(|e| Error::io(e, "cannot remove").in_file(&path))?;
+        let lock = Lock::take(target)?;
+        let (partial, removed) = (beside(target, PARTIAL), Mutex::default());
+        let finished = Finished::new(partial.join(STAMP));
+        match (Found::at(&partial), leftover) {
+            (Found::Nothing, _) => start(&partial, stamp)?,
+            (Found::Empty, _) => write_stamp(&partial, stamp)?,
+            (Found::Ours(_), Leftover::Discard) => {
+                let failed = |e| Error::io(e, "cannot remove").in_file(&partial);
+                fs::remove_dir_all(&partial).map_err(failed)?;
+                start(&partial, stamp)?;
             }
+            (Found::Ours(found), Leftover::Resume) if found.starts_with(stamp) => {
+                finished.read(&found[stamp.len()..]);
+                remove_unfinished(&partial)?;
+            }
+            (found, _) => return Err(refused(&found, leftover, target, &partial)),
         }
-        Ok(())
+        Ok(Self { partial, target: target.to_owned(), finished, removed, lock })
+    }
+
+    /// Where it lies as long as it is not finished.
+    pub fn path(&self) -> &Path {
+        &self.partial
     }
 
     /// Where a file of that name is written.
@@ -129,64 +83,200 @@ impl PartialFolder {
         self.partial.join(name)
     }
 
-    /// Whether a file was finished before.
+    /// What an earlier run has left of a file.
     #[must_use]
-    pub fn has(&self, name: &str, len: u64) -> bool {
-        self.path_of(name).metadata().is_ok_and(|about| about.is_file() && about.len() == len)
+    pub fn found(&self, name: &str, len: u64) -> FoundFile {
+        self.finished.check(name, &self.path_of(name), len)
+    }
+
+    /// Deletes all of it.
+    pub fn discard(&self) {
+        let _ = fs::remove_dir_all(&self.partial);
     }
 
     /// What is finished is kept for another run. With nothing finished there is nothing to keep.
     pub fn remove_if_empty(&self) {
         let Ok(mut entries) = fs::read_dir(&self.partial) else { return };
         if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == STAMP)) {
-            let _ = fs::remove_dir_all(&self.partial);
+            let _ = fs::remove_file(self.path_of(STAMP));
+            let _ = fs::remove_dir(&self.partial);
         }
     }
 
-    /// Gives the directory its name. What has this name already is replaced, if that is wanted.
-    pub fn finish(&self, replace: bool) -> Result<()> {
-        if !replace {
-            refuse_existing(&self.target)?;
+    /// Marks the directory as ours, with these files, and gives it its name. What has this name
+    /// already is replaced, if that is wanted and it is ours.
+    pub fn finish(&self, replace: bool, files: &Files) -> Result<()> {
+        match replace {
+            true => refuse_foreign(&self.target)?,
+            false => refuse_existing(&self.target)?,
         }
-        let stamp = self.path_of(STAMP);
-        fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
-        sync_folder_of(&stamp);
+        marker::write(&self.partial, files)?;
+        sync_folder_of(&self.path_of(STAMP));
         let old = beside(&self.target, &format!(".{}{REPLACED}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
         fs::rename(&self.partial, &self.target).map_err(|e| {
             let error = Error::io(e, "cannot give the directory its name").in_file(&self.target);
             let is_lost = replaced && fs::rename(&old, &self.target).is_err();
-            let hint = || format!("the directory that was to be replaced is now {}", old.display());
-            if is_lost { error.hint(hint()) } else { error }
+            if is_lost { error.hint(set_aside(&old)) } else { error }
         })?;
+        let stamp = self.target.join(STAMP);
+        fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
+        sync_folder_of(&stamp);
         sync_folder_of(&self.target);
-        if replaced {
-            remove(&old)?;
+        self.remove_replaced(&old)
+    }
+
+    /// Removes the directory that was replaced, and those that earlier runs have left so.
+    fn remove_replaced(&self, own: &Path) -> Result<()> {
+        for old in replaced(&self.target) {
+            let is_link = old.symlink_metadata().is_ok_and(|about| about.is_symlink());
+            // Of a link, what it leads to is not ours to remove.
+            let removed =
+                if is_link { fs::remove_file(&old).is_ok() } else { marker::remove(&old) };
+            match (removed, old == own) {
+                (true, true) => {}
+                (true, false) => self.removed().push(old),
+                (false, true) => {
+                    let message = "is complete, but what it replaced could not be removed";
+                    return Err(Error::usage(message).in_file(&self.target).hint(set_aside(&old)));
+                }
+                (false, false) => {}
+            }
         }
         Ok(())
     }
+
+    fn removed(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What earlier runs left and this one has removed.
+    pub fn notes(&self) -> Vec<String> {
+        let note = |path: &PathBuf| {
+            let path = path.to_string_lossy();
+            format!("removed {}, which an earlier run had replaced", escaped(&path))
+        };
+        self.lock.notes().into_iter().chain(self.removed().iter().map(note)).collect()
+    }
 }
 
-/// `path` with more at the end of its name.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
+/// What has the name of a partial directory.
+enum Found {
+    Nothing,
+    /// A directory that a run had no time to stamp, or anybody's: nothing is lost with it.
+    Empty,
+    /// What a run has left, with its stamp.
+    Ours(String),
+    /// Anything else.
+    Foreign,
 }
 
-/// Removes a file or a directory, if it is there.
-fn remove(path: &Path) -> Result<()> {
-    let removed = match path.symlink_metadata() {
-        Ok(about) if about.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(_) => Ok(()),
+impl Found {
+    fn at(partial: &Path) -> Self {
+        let is_folder = match partial.symlink_metadata() {
+            Ok(about) => about.is_dir(),
+            Err(_) => return Self::Nothing,
+        };
+        let stamp = partial.join(STAMP);
+        let is_stamped = || stamp.symlink_metadata().is_ok_and(|about| about.is_file());
+        match is_folder {
+            true if is_stamped() => Self::Ours(fs::read_to_string(&stamp).unwrap_or_default()),
+            true if fs::read_dir(partial).is_ok_and(|mut all| all.next().is_none()) => Self::Empty,
+            _ => Self::Foreign,
+        }
+    }
+}
+
+fn start(partial: &Path, stamp: &str) -> Result<()> {
+    fs::create_dir(partial).map_err(|e| Error::io(e, "cannot create").in_file(partial))?;
+    write_stamp(partial, stamp)
+}
+
+fn write_stamp(partial: &Path, stamp: &str) -> Result<()> {
+    let path = partial.join(STAMP);
+    fs::write(&path, stamp).map_err(|e| Error::io(e, "cannot write").in_file(&path))
+}
+
+/// Why nothing goes on with what was found.
+fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> Error {
+    let (problem, hint, remedies): (_, Option<&str>, &[Remedy]) = match (found, leftover) {
+        (Found::Ours(_), Leftover::Resume) => (
+            "was started for another conversion: with other options, other sources, or another version",
+            None,
+            &[Remedy::DiscardUnfinished],
+        ),
+        (Found::Ours(_), _) => (
+            "was left by an unfinished conversion",
+            None,
+            &[Remedy::Resume, Remedy::DiscardUnfinished],
+        ),
+        _ => (
+            "has no plan.json, so it is not what a run has left, and is never removed",
+            Some("rename it, or remove it yourself"),
+            &[Remedy::AnotherTarget],
+        ),
     };
-    removed.map_err(|e| Error::io(e, "cannot remove").in_file(path))
+    let hints: Vec<String> = hint
+        .map(str::to_owned)
+        .into_iter()
+        .chain(replaced(target).iter().map(|old| set_aside(old)))
+        .collect();
+    let error = remedies.iter().fold(Error::usage(problem), |error, &one| error.remedy(one));
+    let error = error.in_file(partial);
+    if hints.is_empty() { error } else { error.hint(hints.join("; ")) }
+}
+
+fn set_aside(old: &Path) -> String {
+    format!("the directory that was to be replaced is now {}", old.display())
+}
+
+/// Old copies of the target, from runs that died while replacing it.
+fn replaced(target: &Path) -> Vec<PathBuf> {
+    let (Some(place), Some(name)) = (target.parent(), target.file_name()) else {
+        return Vec::new();
+    };
+    let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+    let starts = [name.as_encoded_bytes(), b"."].concat();
+    let is_ours = |name: &OsStr| {
+        let name = name.as_encoded_bytes();
+        let middle =
+            name.strip_prefix(&starts[..]).and_then(|n| n.strip_suffix(REPLACED.as_bytes()));
+        middle.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
+    };
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name()).filter(|name| is_ours(name));
+    names.map(|name| target.with_file_name(name)).collect()
+}
+
+/// Removes files that were not finished.
+fn remove_unfinished(partial: &Path) -> Result<()> {
+    let failed = |e| Error::io(e, "cannot read").in_file(partial);
+    for entry in fs::read_dir(partial).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "weigh-partial") {
+            fs::remove_file(&path).map_err(|e| Error::io(e, "cannot remove").in_file(&path))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crc::FileChecksum;
+
+    /// Writes a file, and notes it as complete.
+    fn complete(folder: &PartialFolder, name: &str, text: &str) {
+        fs::write(folder.path_of(name), text).unwrap();
+        let checksum = FileChecksum::new(text.len() as u64);
+        checksum.add(0, text.as_bytes());
+        folder.finished.note(name, text.len() as u64, checksum.value()).unwrap();
+    }
+
+    /// Files of four bytes.
+    fn files(names: &[&str]) -> Files {
+        names.iter().map(|name| ((*name).to_owned(), 4)).collect()
+    }
 
     #[test]
     fn only_the_same_work_goes_on() {
@@ -194,22 +284,27 @@ mod tests {
         let target = place.path().join("out");
         let create = |stamp, leftover| PartialFolder::create(&target, stamp, leftover);
         let folder = create("one", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("a"), "done").unwrap();
+        complete(&folder, "a", "done");
         fs::write(folder.path_of("b.7.weigh-partial"), "half").unwrap();
         drop(folder);
         let error = create("one", Leftover::Refuse).err().unwrap();
         assert_eq!(error.remedies(), [Remedy::Resume, Remedy::DiscardUnfinished], "{error}");
         assert!(create("two", Leftover::Resume).is_err());
         let folder = create("one", Leftover::Resume).unwrap();
-        assert!(folder.has("a", 4) && !folder.has("a", 5) && !folder.has("b", 4));
+        assert_eq!(folder.found("b", 4), FoundFile::Nothing);
+        assert_eq!(folder.found("a", 4), FoundFile::Complete);
+        assert_eq!(folder.found("a", 5), FoundFile::Damaged);
         assert!(!folder.path_of("b.7.weigh-partial").exists());
-        folder.finish(false).unwrap();
-        let names: Vec<_> =
+        folder.finish(false, &files(&["a"])).unwrap();
+        drop(folder);
+        let mut names: Vec<_> =
             fs::read_dir(&target).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names, ["a"]);
+        names.sort();
+        assert_eq!(names, [".weigh.json", "a"]);
         let folder = create("three", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("c"), "new").unwrap();
-        folder.finish(true).unwrap();
+        fs::write(folder.path_of("c"), "newer").unwrap();
+        folder.finish(true, &files(&["c"])).unwrap();
+        drop(folder);
         assert!(target.join("c").exists() && !target.join("a").exists());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
     }
@@ -219,23 +314,73 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
         let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("a"), "done").unwrap();
+        complete(&folder, "a", "done");
+        drop(folder);
         let folder = PartialFolder::create(&target, "two", Leftover::Discard).unwrap();
-        assert!(!folder.has("a", 4));
+        assert_eq!(folder.found("a", 4), FoundFile::Nothing);
     }
+
+    #[test]
+    fn a_run_that_is_refused_touches_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        for leftover in [Leftover::Refuse, Leftover::Resume, Leftover::Discard] {
+            let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
+            assert!(error.to_string().contains("written by another run"), "{error}");
+        }
+        assert!(folder.path_of(STAMP).exists());
+    }
+
+    #[test]
+    fn nothing_is_removed_without_a_stamp() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let partial = place.path().join("out.weigh-partial");
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join("a"), "mine").unwrap();
+        for leftover in [Leftover::Refuse, Leftover::Resume, Leftover::Discard] {
+            let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
+            assert_eq!(error.remedies(), [Remedy::AnotherTarget], "{error}");
+        }
+        assert_eq!(fs::read(partial.join("a")).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn what_a_run_left_in_its_last_steps_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let at = |name: &str| place.path().join(name);
+        for (name, is_ours) in [("out.77.weigh-old", true), ("out.78.weigh-old", false)] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("a"), "four").unwrap();
+            if is_ours {
+                marker::write(&at(name), &files(&["a"])).unwrap();
+            }
+        }
+        let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
+        fs::write(folder.path_of("c"), "four").unwrap();
+        folder.finish(false, &files(&["c"])).unwrap();
+        assert!(!at("out.77.weigh-old").exists() && at("out.78.weigh-old/a").exists());
+        let notes = folder.notes();
+        assert!(notes.len() == 1 && notes[0].contains("out.77.weigh-old"), "{notes:?}");
+    }
+
     #[test]
     fn a_name_with_a_point_keeps_all_of_it_when_replaced() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("Llama-3.1");
         let old = place.path().join(format!("Llama-3.{}.weigh-old", std::process::id()));
         fs::create_dir(&target).unwrap();
-        fs::write(target.join("a"), "old").unwrap();
+        fs::write(target.join("a"), "four").unwrap();
+        marker::write(&target, &files(&["a"])).unwrap();
         // Another model's directory, which must not be taken for this one's.
         fs::create_dir(&old).unwrap();
         fs::write(old.join("b"), "another").unwrap();
         let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
         fs::write(folder.path_of("c"), "new").unwrap();
-        folder.finish(true).unwrap();
+        folder.finish(true, &files(&["c"])).unwrap();
+        drop(folder);
         assert!(target.join("c").exists() && !target.join("a").exists());
         assert!(old.join("b").exists(), "another model's directory was removed");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
@@ -248,14 +393,14 @@ mod tests {
         // As a process leaves it that dies between the two renames.
         fs::create_dir(place.path().join("Llama-3.1.77.weigh-old")).unwrap();
         fs::create_dir(place.path().join("Llama-3.1.more.weigh-old")).unwrap();
-        fs::create_dir(place.path().join("Llama-3.1.weigh-partial")).unwrap();
+        let partial = place.path().join("Llama-3.1.weigh-partial");
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join(STAMP), "two").unwrap();
         for leftover in [Leftover::Refuse, Leftover::Resume] {
             let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
             let hint = error.hint_text().unwrap();
-            assert!(error.to_string().contains("no plan.json"), "{error}");
             assert!(hint.contains("Llama-3.1.77.weigh-old"), "{hint}");
             assert!(!hint.contains("more"), "{hint}");
-            fs::create_dir_all(place.path().join("Llama-3.1.weigh-partial")).unwrap();
         }
     }
 
@@ -264,11 +409,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("out");
         let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
-        fs::write(folder.path_of("a"), "done").unwrap();
+        complete(&folder, "a", "done");
         fs::create_dir(&target).unwrap();
-        assert!(folder.finish(false).is_err());
+        assert!(folder.finish(false, &files(&["a"])).is_err());
+        drop(folder);
         fs::remove_dir(&target).unwrap();
         let folder = PartialFolder::create(&target, "one", Leftover::Resume).unwrap();
-        assert!(folder.has("a", 4));
+        assert_eq!(folder.found("a", 4), FoundFile::Complete);
     }
 }

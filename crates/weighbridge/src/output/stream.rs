@@ -1,11 +1,13 @@
 //! Anything that is written front to back: a pipe, a socket, a `Vec<u8>`.
 
-use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{ErrorKind, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Destination, OutputFile, WriteOrder};
 use crate::error::{Error, Result};
+use crate::sys;
 
 /// A writer that takes one file from front to back.
 pub struct Stream<W> {
@@ -39,6 +41,24 @@ impl<W: Write + Send> Stream<W> {
     /// Messages call it by this name.
     pub(crate) fn named(self, name: impl Into<PathBuf>) -> Self {
         Self { name: Some(name.into()), ..self }
+    }
+}
+
+impl Stream<File> {
+    /// Writes to a pipe or a device that is there already. Of a pipe, this waits until somebody
+    /// reads from it.
+    pub(crate) fn to_special_file(path: &Path) -> Result<Self> {
+        let failed = |e| Error::io(e, "cannot open").in_file(path);
+        let file = File::options().write(true).open(path).map_err(failed)?;
+        let refused = |problem| Err(Error::usage(problem).in_file(path));
+        // What was a pipe when the work was planned may be something else now.
+        if sys::special_file(&file.metadata().map_err(failed)?).is_none() {
+            return refused("is no longer a pipe or a device");
+        }
+        match file.is_terminal() {
+            true => refused("is a terminal, and a model is not written to one"),
+            false => Ok(Self::new(file).named(path)),
+        }
     }
 }
 

@@ -1,15 +1,10 @@
 //! CRC-32 checksums of tensors whose tiles are seen in any order.
-//!
-//! The CRC of two ranges is that of the first, shifted by the length of the second, XOR that of the
-//! second. So each tile's CRC, shifted by the bytes that follow it in its tensor, can be added at any
-//! time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crc32fast::Hasher;
-
 use super::sink::{Sink, Tile};
 use crate::containers::writing::{Fixed, Layout};
+use crate::crc::shifted;
 use crate::error::Result;
 
 /// The checksums of a file's tensors, as far as their tiles have been seen.
@@ -49,13 +44,6 @@ impl Checksums {
         }
         bytes
     }
-}
-
-/// A CRC shifted by `by` bytes.
-fn shifted(crc: u32, by: u64) -> u32 {
-    let mut hasher = Hasher::new_with_initial_len(crc, 0);
-    hasher.combine(&Hasher::new_with_initial_len(0, by));
-    hasher.finalize()
 }
 
 /// Passes tiles on to another sink, and adds them to the checksums.

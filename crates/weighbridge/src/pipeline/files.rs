@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::{AtPlace, Checksummed, Checksums, InTurn, Plan, PlannedFile, Pool, Sink, run};
-use crate::error::{Error, Result};
+use super::{AtPlace, Checksummed, Checksums, InTurn, Job, Plan, PlannedFile, Pool, Sink, run};
+use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
-use crate::output::{Destination, OutputFile, WriteOrder, write_whole};
+use crate::output::{Destination, FoundFile, OutputFile, WriteOrder, write_whole};
 
 /// A file that goes into a directory beside the weights.
 pub(crate) struct ExtraFile {
@@ -44,30 +45,49 @@ pub(crate) struct Writing<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) pool: Pool<'a>,
     pub(crate) extra: &'a [ExtraFile],
+    /// The bytes of data that progress counts: fewer if an earlier run has written some.
+    pub(crate) total: &'a AtomicU64,
+    /// Says of the complete output, which has no name yet, whether it is right.
+    pub(crate) check: Option<&'a (dyn Fn(&Path) -> Result<bool> + Sync)>,
+}
+
+/// What was written.
+pub(crate) struct Written {
+    /// Finite values that became infinite.
+    pub(crate) overflowed: u64,
+    /// What there was of each planned file.
+    pub(crate) found: Vec<FoundFile>,
 }
 
 impl Writing<'_> {
-    /// Writes everything, and gives the number of finite values that became infinite.
-    pub(crate) fn write(&self, to: &dyn Destination) -> Result<u64> {
+    /// Writes everything. What turns out to be wrong is deleted.
+    pub(crate) fn write(&self, to: &dyn Destination) -> Result<Written> {
         self.model.will_need_all();
-        let written = self.write_all(to);
-        if written.is_err() {
-            to.abort();
+        let written = self.write_all(to).map_err(|error| self.with_kept(error, to));
+        match written.is_err() {
+            true if self.can_be_resumed() => to.abort(),
+            true => to.discard(),
+            false => {}
         }
         written
     }
 
-    fn write_all(&self, to: &dyn Destination) -> Result<u64> {
+    fn write_all(&self, to: &dyn Destination) -> Result<Written> {
         to.begin(&|| self.stamp())?;
-        let missing = |file: &&PlannedFile| !to.has(&file.name, file.layout.len);
-        let files = self.plan.files.iter().filter(missing).map(|file| file.layout.len);
+        let found = self.found(to)?;
+        let files = self.plan.files.iter().zip(&found);
+        let missing = || files.clone().filter(|(_, found)| **found != FoundFile::Complete);
+        let data = missing().flat_map(|(file, _)| &file.jobs).map(Job::bytes).sum();
+        self.total.store(data, Ordering::Relaxed);
         let extra = self.extra.iter().map(|extra| extra.contents.len());
+        let files = missing().map(|(file, _)| file.layout.len);
         to.reserve(files.chain(extra).fold(0, u64::saturating_add))?;
-        let overflowed = self.files(to)?;
+        let overflowed = self.files(to, &found)?;
         if let Some((name, text)) = &self.plan.index {
             write_whole(to, name, text.as_bytes())?;
         }
         for extra in self.extra {
+            self.pool.refuse_cancelled()?;
             let name = extra.name.to_string_lossy();
             match &extra.contents {
                 Contents::Bytes(bytes) => write_whole(to, &name, bytes)?,
@@ -75,24 +95,69 @@ impl Writing<'_> {
             }
         }
         self.model.refuse_changed()?;
-        to.finish()?;
-        Ok(overflowed)
+        match self.is_right(to)? {
+            true => to.finish()?,
+            false => to.discard(),
+        }
+        Ok(Written { overflowed, found })
+    }
+
+    /// What an interrupted run has left of each file.
+    fn found(&self, to: &dyn Destination) -> Result<Vec<FoundFile>> {
+        let left_of = |file: &PlannedFile| {
+            self.pool.refuse_cancelled()?;
+            Ok(to.found(&file.name, file.layout.len))
+        };
+        self.plan.files.iter().map(left_of).collect()
+    }
+
+    fn is_right(&self, to: &dyn Destination) -> Result<bool> {
+        let Some(check) = self.check else { return Ok(true) };
+        let cannot = || Error::usage("what is written there cannot be read again to verify it");
+        let checked = check(&to.unnamed().ok_or_else(cannot)?);
+        // What cannot be opened is wrong; after other errors it may be right.
+        if checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Malformed) {
+            to.discard();
+        }
+        checked
+    }
+
+    /// The error of work that ended early, with what is kept of it.
+    fn with_kept(&self, error: Error, to: &dyn Destination) -> Error {
+        let is_cancelled = error.kind() == ErrorKind::Cancelled;
+        if !is_cancelled && error.kind() != ErrorKind::Io {
+            return error;
+        }
+        let files = &self.plan.files;
+        let kept = to.kept().filter(|_| self.can_be_resumed()).and_then(|kept| {
+            let count = files.iter().filter(|file| kept.names.contains(&file.name)).count();
+            let (all, path) = (files.len(), kept.path.display());
+            (count > 0).then(|| format!("{count} of {all} files are kept in {path}"))
+        });
+        match kept {
+            Some(kept) if is_cancelled => Error::cancelled(&kept).remedy(Remedy::Resume),
+            Some(kept) => error.hint(kept).remedy(Remedy::Resume),
+            None if is_cancelled => Error::cancelled("nothing is kept"),
+            None => error,
+        }
     }
 
     /// Every file that is not there yet. While one is made durable, the next is begun.
-    fn files(&self, to: &dyn Destination) -> Result<u64> {
+    fn files(&self, to: &dyn Destination, found: &[FoundFile]) -> Result<u64> {
         std::thread::scope(|scope| {
             let (mut before, mut overflowed, mut closing) = (0, 0, None);
-            for (left, file) in (0..self.plan.files.len()).rev().zip(&self.plan.files) {
-                if !to.has(&file.name, file.layout.len) {
-                    let (output, more) = self.file(to, file, before)?;
-                    overflowed += more;
-                    match left {
-                        0 => output.finish()?,
-                        _ => closed(closing.replace(scope.spawn(move || output.finish())))?,
-                    }
+            let files = self.plan.files.iter().zip(found);
+            for (left, (file, found)) in (0..self.plan.files.len()).rev().zip(files) {
+                if *found == FoundFile::Complete {
+                    continue;
                 }
-                before += file.jobs.iter().map(super::Job::bytes).sum::<u64>();
+                let (output, more) = self.file(to, file, before)?;
+                overflowed += more;
+                match left {
+                    0 => output.finish()?,
+                    _ => closed(closing.replace(scope.spawn(move || output.finish())))?,
+                }
+                before += file.jobs.iter().map(Job::bytes).sum::<u64>();
             }
             closed(closing)?;
             Ok(overflowed)
@@ -166,7 +231,18 @@ impl Writing<'_> {
             })
             .collect();
         let version = env!("CARGO_PKG_VERSION");
-        format!("{:#}\n", json!({ "version": version, "files": files, "sources": sources }))
+        // A stream cannot be told from another one: its work is not the same as any other.
+        let once = (!self.can_be_resumed()).then(|| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            format!("{} {}", std::process::id(), now.as_nanos())
+        });
+        let stamp = json!({ "version": version, "files": files, "sources": sources, "once": once });
+        format!("{stamp:#}\n")
+    }
+
+    /// Whether a later run can tell that it reads the same sources: those that are files.
+    fn can_be_resumed(&self) -> bool {
+        self.model.sources().iter().all(|source| source.input().name().is_file())
     }
 }
 

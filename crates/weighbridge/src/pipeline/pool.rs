@@ -53,6 +53,14 @@ pub struct Pool<'a> {
 }
 
 impl Pool<'_> {
+    /// An error if the work is cancelled.
+    pub fn refuse_cancelled(&self) -> Result<()> {
+        match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            true => Err(Error::cancelled("the work is not complete")),
+            false => Ok(()),
+        }
+    }
+
     /// Does every tile of every item. The first error ends the work; cancelling counts as one.
     pub fn run<T: Tiled>(&self, items: &[T]) -> Result<()> {
         let (sequential, parallel) =
@@ -140,9 +148,7 @@ impl Shared<'_> {
     }
 
     fn tile<T: Tiled>(&self, item: &T, buffers: &mut T::Buffers, tile: u64) -> Result<()> {
-        if self.pool.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            return Err(Error::cancelled("the work is not complete"));
-        }
+        self.pool.refuse_cancelled()?;
         let bytes = item.tile(buffers, tile)?;
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if let Some(progress) = self.pool.progress {

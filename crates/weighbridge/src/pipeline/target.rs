@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::containers::writing::{WRITERS, Writer, usual_writer, writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::output::refuse_existing;
-use crate::sys::is_same_file;
+use crate::output::{refuse_existing, refuse_foreign};
+use crate::sys::{self, SpecialFile, is_same_file};
 
 /// A hint that lists the names an output can have.
 fn writes() -> String {
@@ -37,6 +37,8 @@ pub(crate) enum Place {
     File(PathBuf),
     /// A directory of its own.
     Folder(PathBuf),
+    /// A pipe or a device that is there already, front to back. It is never replaced.
+    Special(PathBuf),
 }
 
 impl Target {
@@ -56,7 +58,13 @@ impl Target {
             return Err(Error::unsupported("the output needs a name").in_file(path).hint(writes()));
         }
         // Versions are no extensions: `Llama-3.1`.
-        match extension.filter(|extension| is_extension(extension)) {
+        let extension = extension.filter(|extension| is_extension(extension));
+        if special_file(path).is_some() {
+            let named = asked.or_else(|| writer(&extension?));
+            let place = Place::Special(path.to_owned());
+            return Ok(Self { place, writer: named.unwrap_or_else(usual) });
+        }
+        match extension {
             None => {
                 let place = Place::Folder(path.to_owned());
                 Ok(Self { place, writer: asked.unwrap_or_else(usual) })
@@ -76,9 +84,14 @@ impl Target {
     pub(crate) fn path_of(&self, name: &str) -> String {
         match &self.place {
             Place::Stream => "-".to_owned(),
-            Place::File(path) => path.to_string_lossy().into_owned(),
+            Place::File(path) | Place::Special(path) => path.to_string_lossy().into_owned(),
             Place::Folder(path) => path.join(name).to_string_lossy().into_owned(),
         }
+    }
+
+    /// Whether it is written front to back, and cannot be read again.
+    pub(crate) fn is_streamed(&self) -> bool {
+        matches!(self.place, Place::Stream | Place::Special(_))
     }
 
     /// What the files of a directory are called: as those of the model, if it is a directory of
@@ -101,6 +114,7 @@ impl Target {
     pub(crate) fn check(&self, model: &Model, force: bool) -> Result<()> {
         let path = match &self.place {
             Place::Stream => return Ok(()),
+            Place::Special(path) => return refuse_unwritable(path),
             Place::File(path) | Place::Folder(path) => path,
         };
         self.refuse_input(model)?;
@@ -113,6 +127,7 @@ impl Target {
         }
         check_folder(path)?;
         refuse_cache(path)?;
+        self.refuse_inside(model)?;
         match force {
             true if is_folder => refuse_foreign(path),
             true => Ok(()),
@@ -125,8 +140,15 @@ impl Target {
             Err(Error::usage(problem).in_file(path).hint("choose another name for the output"))
         };
         let inputs = || model.sources().iter().map(|source| source.input().name());
+        let is_config = |path: &Path, input: &Path| {
+            let configs = model.configs().iter();
+            let mut configs = configs.map(|config| input.with_file_name(&config.name));
+            configs.any(|config| is_same_file(&config, path))
+        };
         match &self.place {
-            Place::File(path) if inputs().any(|input| is_same_file(input, path)) => {
+            Place::File(path)
+                if inputs().any(|input| is_same_file(input, path) || is_config(path, input)) =>
+            {
                 own(path, "is a file of the model itself, and never overwritten")
             }
             Place::Folder(path) => {
@@ -139,6 +161,70 @@ impl Target {
             _ => Ok(()),
         }
     }
+
+    /// An error if it would become a part of the directory that the model was opened from, or would
+    /// replace a file there that is no other model.
+    fn refuse_inside(&self, model: &Model) -> Result<()> {
+        let Some(source) = folder_of(model).and_then(|folder| folder.canonicalize().ok()) else {
+            return Ok(());
+        };
+        let refused = |path: &Path, problem: &str| {
+            Err(Error::usage(problem).in_file(path).remedy(Remedy::AnotherTarget))
+        };
+        match &self.place {
+            Place::Folder(path) if real_folder(path).starts_with(&source) => {
+                refused(path, "would lie inside the directory of the model")
+            }
+            Place::File(path) if path.exists() && real_folder(path).starts_with(&source) => {
+                let is_weights = path.extension().is_some_and(|extension| {
+                    writer(&extension.to_string_lossy().to_lowercase()).is_some()
+                });
+                match is_weights {
+                    true => Ok(()),
+                    false => refused(path, "is a file of the model itself, and never overwritten"),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The directory that a model was opened from, by its own name or by that of its index.
+fn folder_of(model: &Model) -> Option<PathBuf> {
+    let path = model.folder().local_path(model.path())?;
+    match path.is_dir() {
+        true => Some(path),
+        false if path.to_string_lossy().ends_with(".index.json") => {
+            Some(containing(&path).to_owned())
+        }
+        false => None,
+    }
+}
+
+/// Where a file or directory of this path lies.
+fn containing(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The same, with all links followed.
+fn real_folder(path: &Path) -> PathBuf {
+    containing(path).canonicalize().unwrap_or_default()
+}
+
+/// The kind of an existing pipe, device or socket.
+fn special_file(path: &Path) -> Option<SpecialFile> {
+    path.metadata().ok().and_then(|about| sys::special_file(&about))
+}
+
+/// An error for special files that no model can be written to.
+fn refuse_unwritable(path: &Path) -> Result<()> {
+    let problem = match special_file(path) {
+        Some(SpecialFile::Socket) => "is a socket, which nothing can be written to by its name",
+        Some(SpecialFile::BlockDevice) => "is a whole disk or a part of one, and never overwritten",
+        _ => return Ok(()),
+    };
+    Err(Error::usage(problem).in_file(path).remedy(Remedy::AnotherTarget))
 }
 
 fn by_name(name: &str) -> Result<&'static dyn Writer> {
@@ -158,25 +244,9 @@ fn stem_of(path: &Path) -> Option<String> {
     Some(base.map_or(stem, |(base, _)| base).to_owned())
 }
 
-/// A directory that is to be replaced must hold weights: a typing error must not delete other
-/// files.
-fn refuse_foreign(path: &Path) -> Result<()> {
-    let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
-    let names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    let extension = |path: &PathBuf| path.extension()?.to_str().map(str::to_lowercase);
-    let is_weights = |path| extension(path).is_some_and(|extension| writer(&extension).is_some());
-    match names.is_empty() || names.iter().any(is_weights) {
-        true => Ok(()),
-        false => Err(Error::usage("is a directory without weights in it, and never replaced")
-            .in_file(path)
-            .hint("choose another name, or remove it yourself")),
-    }
-}
-
 /// The cache of the Hugging Face hub belongs to its own tools.
 fn refuse_cache(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let real = folder.unwrap_or(Path::new(".")).canonicalize().unwrap_or_default();
+    let real = real_folder(path);
     let is_cache = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with("models--");
     match real.iter().any(is_cache) {
         false => Ok(()),

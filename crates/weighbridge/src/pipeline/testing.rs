@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::*;
 use crate::containers::writing::writer;
@@ -58,7 +59,8 @@ impl Run<'_> {
         let plan = plan(jobs, Vec::new(), &plan_options).unwrap();
         let workers = plan.memory.workers;
         let pool = Pool { workers, cancel: None, progress: None, done_before: 0 };
-        Writing { model, plan: &plan, pool, extra: &[] }.write(to).unwrap();
+        let total = &AtomicU64::new(0);
+        Writing { model, plan: &plan, pool, extra: &[], total, check: None }.write(to).unwrap();
     }
 
     /// The same, as the one file that it gives.

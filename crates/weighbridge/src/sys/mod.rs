@@ -95,6 +95,40 @@ pub(crate) fn standard_output() -> io::Result<File> {
     system::standard_output()
 }
 
+/// A lock on a file, or what stands in its way.
+pub(crate) enum Locked {
+    /// Nobody else has it while this file is open.
+    Held(File),
+    /// Somebody else has it.
+    Busy,
+    /// The file system knows no locks.
+    Unsupported(File),
+}
+
+/// Opens a file that is a lock, and creates it if it is not there; links are not followed.
+pub(crate) fn open_locked(path: &Path) -> io::Result<Locked> {
+    system::open_locked(path)
+}
+
+/// Gives a lock back, and removes its file.
+pub(crate) fn remove_locked(file: File, path: &Path) {
+    system::remove_locked(file, path);
+}
+
+/// What is neither a file nor a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpecialFile {
+    Pipe,
+    CharacterDevice,
+    BlockDevice,
+    Socket,
+}
+
+/// Which special file this is; `None` for a file or a folder.
+pub(crate) fn special_file(about: &Metadata) -> Option<SpecialFile> {
+    system::special_file(about)
+}
+
 /// The most memory this process ever had, in bytes.
 pub(crate) fn peak_memory() -> Option<u64> {
     system::peak_memory()

@@ -5,14 +5,14 @@ use std::ffi::CString;
 use std::fs::{File, Metadata};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use memmap2::Mmap;
 
-use super::ReadPattern;
+use super::{Locked, ReadPattern, SpecialFile};
 
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
@@ -73,4 +73,43 @@ fn widened(number: impl Into<u64>) -> u64 {
 
 pub(super) fn standard_output() -> io::Result<File> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+pub(super) fn open_locked(path: &Path) -> io::Result<Locked> {
+    loop {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+        // SAFETY: the descriptor is open for the duration of the call, which changes no memory.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            match io::Error::last_os_error().kind() {
+                io::ErrorKind::WouldBlock => return Ok(Locked::Busy),
+                io::ErrorKind::Interrupted => continue,
+                _ => return Ok(Locked::Unsupported(file)),
+            }
+        }
+        // Whoever had the lock before may have removed its file since it was opened here.
+        let identity = |about: Metadata| (about.dev(), about.ino());
+        let here = path.symlink_metadata().map(identity);
+        if here.is_ok_and(|here| file.metadata().map(identity).is_ok_and(|own| own == here)) {
+            return Ok(Locked::Held(file));
+        }
+    }
+}
+
+/// Removed first: once the lock is given back, the file may be somebody else's.
+pub(super) fn remove_locked(file: File, path: &Path) {
+    let _ = std::fs::remove_file(path);
+    drop(file);
+}
+
+pub(super) fn special_file(about: &Metadata) -> Option<SpecialFile> {
+    let kind = about.file_type();
+    match () {
+        () if kind.is_fifo() => Some(SpecialFile::Pipe),
+        () if kind.is_char_device() => Some(SpecialFile::CharacterDevice),
+        () if kind.is_block_device() => Some(SpecialFile::BlockDevice),
+        () if kind.is_socket() => Some(SpecialFile::Socket),
+        () => None,
+    }
 }

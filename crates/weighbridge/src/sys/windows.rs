@@ -5,14 +5,14 @@ use std::ffi::c_void;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::windows::ffi::OsStrExt as _;
-use std::os::windows::fs::FileExt as _;
+use std::os::windows::fs::{FileExt as _, OpenOptionsExt as _};
 use std::os::windows::io::AsHandle as _;
 use std::path::Path;
 use std::ptr::null_mut;
 
 use memmap2::Mmap;
 
-use super::ReadPattern;
+use super::{Locked, ReadPattern, SpecialFile};
 
 /// Named pipes have paths of their own and are not opened by accident.
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
@@ -92,6 +92,31 @@ pub(super) fn peak_memory() -> Option<u64> {
     let done =
         unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut counters, counters.size) };
     (done != 0).then_some(counters.peak_working_set as u64)
+}
+
+/// `ERROR_SHARING_VIOLATION`: somebody else has opened the file.
+const SHARING_VIOLATION: i32 = 32;
+
+/// A file that is shared with nobody is a lock.
+pub(super) fn open_locked(path: &Path) -> io::Result<Locked> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false).share_mode(0);
+    match options.open(path) {
+        Ok(file) => Ok(Locked::Held(file)),
+        Err(error) if error.raw_os_error() == Some(SHARING_VIOLATION) => Ok(Locked::Busy),
+        Err(error) => Err(error),
+    }
+}
+
+/// An open file cannot be removed, and neither can one that somebody has opened since.
+pub(super) fn remove_locked(file: File, path: &Path) {
+    drop(file);
+    let _ = std::fs::remove_file(path);
+}
+
+/// Pipes and devices have paths of their own here.
+pub(super) fn special_file(_about: &Metadata) -> Option<SpecialFile> {
+    None
 }
 
 /// `PROCESS_MEMORY_COUNTERS`.

@@ -36,7 +36,7 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Read the output again when it is complete, and compare it with the model bit for bit
+    /// Read the output again before it gets its name, and compare it with the model bit for bit
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) verify: bool,
 

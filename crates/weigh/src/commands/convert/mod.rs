@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
-use serde::Serialize;
-use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport, VerifyReport};
-use weighbridge::{Error, FileAccess, Model, OpenOptions};
+use weighbridge::internals::text::escaped;
+use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport};
+use weighbridge::{Error, Model};
 
 use super::stop::Stop;
 use super::{Outcome, after_write, progress, stdin};
@@ -18,40 +18,35 @@ mod render;
 pub(crate) use args::{Convert, Dequantize, OutputArgs};
 pub(super) use render::plan_line;
 
-/// A verb that writes: how it is planned, and how its output is verified.
+/// A verb that writes: how it is planned, and which links it follows.
 #[derive(Clone, Copy)]
 pub(super) struct Verb {
     pub(super) plan: fn(&Model, &ConvertOptions) -> Result<Conversion, Error>,
-    pub(super) verify: fn(&Model, &Model, &ConvertOptions) -> Result<VerifyReport, Error>,
     pub(super) follow_links: bool,
-}
-
-/// What was written, and the result of verifying it. The field names are the JSON contract.
-#[derive(Serialize)]
-struct Done {
-    #[serde(flatten)]
-    written: ConvertReport,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verified: Option<VerifyReport>,
 }
 
 pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
     let stop = Stop::on_interrupt();
     match convert(args, verb, &stop) {
         Ok(done) => {
-            let is_right = done.verified.as_ref().is_none_or(|verified| verified.ok);
-            let outcome = if is_right { Outcome::Done } else { Outcome::Found };
-            after_show(args, show(args, &done), outcome)
+            let shown = show(args, &done);
+            match is_right(&done) {
+                true => after_show(args, shown),
+                false => {
+                    let output = args.output.display().to_string();
+                    terminal::note(&format!(
+                        "{}: what was written is wrong and deleted",
+                        escaped(&output)
+                    ));
+                    after_write(shown, Outcome::Found)
+                }
+            }
         }
         Err(error) => stop.failed(&error),
     }
 }
 
-fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
-    if args.verify && is_stream(args) {
-        return Err(Error::usage("what goes to standard output cannot be read again to verify it")
-            .hint("write to a file, or run `weigh verify` on the result"));
-    }
+fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Error> {
     if is_stream(args) && !args.dry_run {
         check_standard_output()?;
     }
@@ -71,8 +66,13 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
         .dry_run(args.dry_run)
         .resume(args.resume)
         .follow_links(verb.follow_links)
+        .verify(args.verify)
         .cancel(stop.asked.clone());
     let mut conversion = (verb.plan)(&model, &options)?;
+    if args.verify && conversion.is_streamed() {
+        return Err(Error::usage("what goes into a stream cannot be read again to verify it")
+            .hint("write to a file, or run `weigh verify` on the result"));
+    }
     let bar = match args.output_args.report.quiet || args.dry_run {
         true => None,
         false => progress::bar(&conversion),
@@ -80,32 +80,20 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<Done, Error> {
     if let Some(bar) = &bar {
         conversion = conversion.progress(progress::shown_on(bar));
     }
-    let verified = conversion.run().and_then(|written| {
-        let verified = match args.verify {
-            true => Some(verify_output(args, verb, &model, &options)?),
-            false => None,
-        };
-        Ok(Done { written, verified })
-    });
+    let written = conversion.run();
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    verified
+    written
 }
 
-/// Reads what was written, and compares it with what it was made from.
-fn verify_output(
-    args: &Convert,
-    verb: Verb,
-    model: &Model,
-    options: &ConvertOptions,
-) -> Result<VerifyReport, Error> {
-    let written = OpenOptions::new().access(FileAccess::Read).open(&args.output)?;
-    (verb.verify)(&written, model, options)
+fn is_right(written: &ConvertReport) -> bool {
+    written.verified.as_ref().is_none_or(|verified| verified.ok)
 }
 
+/// Whether standard output is the model, by its own sign or as `/dev/stdout`.
 fn is_stream(args: &Convert) -> bool {
-    args.output.as_os_str() == "-"
+    args.output.as_os_str() == "-" || sys::is_piped_to(&args.output)
 }
 
 /// An error if standard output is nothing that a model can be written to.
@@ -133,7 +121,7 @@ fn refuse_own_input(output: &Path) -> Result<(), Error> {
 }
 
 /// The output exists even if the report could not be printed.
-fn after_show(args: &Convert, shown: io::Result<()>, outcome: Outcome) -> Outcome {
+fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
     match shown {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !args.dry_run => {
             let what = format!(
@@ -143,11 +131,11 @@ fn after_show(args: &Convert, shown: io::Result<()>, outcome: Outcome) -> Outcom
             terminal::report(&Error::io(error, &what));
             Outcome::Failed
         }
-        shown => after_write(shown, outcome),
+        shown => after_write(shown, Outcome::Done),
     }
 }
 
-fn show(args: &Convert, done: &Done) -> io::Result<()> {
+fn show(args: &Convert, done: &ConvertReport) -> io::Result<()> {
     if args.output_args.report.quiet {
         return Ok(());
     }
@@ -163,14 +151,16 @@ fn show(args: &Convert, done: &Done) -> io::Result<()> {
 fn write(
     out: &mut dyn io::Write,
     args: &Convert,
-    done: &Done,
+    done: &ConvertReport,
     width: Option<usize>,
 ) -> io::Result<()> {
     if args.output_args.report.json {
         return pages::json(out, done);
     }
     let page = Page { width, verbose: args.output_args.report.verbose };
-    render::write(out, &page, &done.written, args.dry_run)?;
+    if is_right(done) {
+        render::write(out, &page, done, args.dry_run)?;
+    }
     match &done.verified {
         Some(verified) => super::verify::write(out, &page, verified),
         None => Ok(()),

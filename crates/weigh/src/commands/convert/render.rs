@@ -44,7 +44,8 @@ pub(in crate::commands) fn plan_line(report: &ConvertReport) -> String {
 }
 
 fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static str, String)> {
-    let tensors = report.files.iter().map(|file| file.tensors).sum();
+    let (kept, own): (Vec<_>, Vec<_>) = report.files.iter().partition(|file| file.kept);
+    let tensors = own.iter().map(|file| file.tensors).sum();
     let (written, read) = match dry_run {
         true => ("would write", "would read"),
         false => ("written", "read"),
@@ -53,6 +54,10 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
         (written, format!("{}, {}", plural(tensors, "tensor"), bytes_exactly(report.write_bytes))),
         (read, bytes_exactly(report.read_bytes)),
     ];
+    if !kept.is_empty() {
+        let (files, kept) = (plural(kept.len() as u64, "file"), kept.iter().map(|file| file.bytes));
+        facts.push(("kept", format!("{files}, {}, of an earlier run", bytes_exactly(kept.sum()))));
+    }
     match report.seconds {
         Some(seconds) => {
             let speed = gigabytes_a_second(report.read_bytes + report.write_bytes, seconds);

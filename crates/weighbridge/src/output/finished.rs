@@ -1,0 +1,132 @@
+//! The files of a partial directory that are complete, with their checksums.
+//!
+//! They are noted below the stamp, one line a file. What an earlier run has noted is taken over only
+//! if the file still has its length and its checksum. A line that was cut off counts as none.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::FoundFile;
+use crate::crc::FileChecksum;
+use crate::error::{Error, Result};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 1 << 20;
+
+/// The files that are complete, by name.
+pub(super) struct Finished {
+    /// Where they are noted.
+    path: PathBuf,
+    files: Mutex<BTreeMap<String, Noted>>,
+}
+
+/// What is noted of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Noted {
+    len: u64,
+    checksum: u32,
+}
+
+impl Finished {
+    /// None yet; they will be noted at the end of the file at `path`.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, files: Mutex::default() }
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Noted>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what an earlier run has noted.
+    pub(super) fn read(&self, lines: &str) {
+        self.files().extend(lines.lines().filter_map(parsed));
+    }
+
+    /// Notes that a file is complete.
+    pub(super) fn note(&self, name: &str, len: u64, checksum: u32) -> Result<()> {
+        let mut files = self.files();
+        let line = format!("{}\n", json!({ "name": name, "bytes": len, "checksum": checksum }));
+        let file = OpenOptions::new().append(true).open(&self.path);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.map_err(|e| Error::io(e, "cannot write").in_file(&self.path))?;
+        files.insert(name.to_owned(), Noted { len, checksum });
+        Ok(())
+    }
+
+    /// What there is of a file of `len` bytes at `path`. One that is not what was written is no
+    /// longer counted.
+    pub(super) fn check(&self, name: &str, path: &Path, len: u64) -> FoundFile {
+        let Some(noted) = self.files().get(name).copied() else { return FoundFile::Nothing };
+        let is_right = noted.len == len
+            && path.metadata().is_ok_and(|about| about.is_file() && about.len() == len)
+            && checksum(path, len).is_ok_and(|checksum| checksum == noted.checksum);
+        if is_right {
+            return FoundFile::Complete;
+        }
+        self.files().remove(name);
+        FoundFile::Damaged
+    }
+
+    /// The names of the files that are complete.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.files().keys().cloned().collect()
+    }
+}
+
+fn parsed(line: &str) -> Option<(String, Noted)> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let checksum = u32::try_from(line.get("checksum")?.as_u64()?).ok()?;
+    let noted = Noted { len: line.get("bytes")?.as_u64()?, checksum };
+    Some((line.get("name")?.as_str()?.to_owned(), noted))
+}
+
+/// The checksum of a file on disk.
+fn checksum(path: &Path, len: u64) -> io::Result<u32> {
+    let (mut file, sum) = (File::open(path)?, FileChecksum::new(len));
+    let (mut buffer, mut at) = (vec![0; READ_BYTES], 0);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(sum.value()),
+            read => {
+                sum.add(at, &buffer[..read]);
+                at += read as u64;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_since_it_was_noted_is_damaged() {
+        let place = tempfile::tempdir().unwrap();
+        let [stamp, a] = ["stamp", "a"].map(|name| place.path().join(name));
+        std::fs::write(&stamp, "stamp\n").unwrap();
+        std::fs::write(&a, "done").unwrap();
+        let (finished, sum) = (Finished::new(stamp.clone()), FileChecksum::new(4));
+        sum.add(0, b"done");
+        finished.note("a", 4, sum.value()).unwrap();
+        let text = std::fs::read_to_string(&stamp).unwrap();
+        let lines = text.strip_prefix("stamp\n").unwrap();
+        let again = |lines: &str| {
+            let finished = Finished::new(stamp.clone());
+            finished.read(lines);
+            (finished.check("a", &a, 4), finished.names())
+        };
+        assert_eq!(again(lines), (FoundFile::Complete, vec!["a".to_owned()]));
+        assert_eq!(again(&lines[..lines.len() - 3]).0, FoundFile::Nothing);
+        for other in ["dome", "\0\0\0\0", "don"] {
+            std::fs::write(&a, other).unwrap();
+            assert_eq!(again(lines), (FoundFile::Damaged, Vec::new()));
+        }
+        std::fs::remove_file(&a).unwrap();
+        assert_eq!(again(lines).0, FoundFile::Damaged);
+    }
+}
