@@ -114,7 +114,7 @@ fn what_came_from_memory_is_not_kept() {
     let heard = {
         let (stop, done) = (stop.clone(), done.clone());
         Arc::new(move |_: Progress| {
-            stop.store(done.fetch_add(1, Ordering::Relaxed) > 1, Ordering::Relaxed)
+            stop.store(done.fetch_add(1, Ordering::Relaxed) > 1, Ordering::Relaxed);
         })
     };
     let options = options(&target).max_shard_size(1);

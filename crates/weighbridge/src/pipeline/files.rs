@@ -39,6 +39,9 @@ impl Contents {
     }
 }
 
+/// Says of an output whether it is right.
+type Check<'a> = &'a dyn Fn(&Path) -> Result<bool>;
+
 /// What is written, and the workers.
 pub(crate) struct Writing<'a> {
     pub(crate) model: &'a Model,
@@ -47,8 +50,8 @@ pub(crate) struct Writing<'a> {
     pub(crate) extra: &'a [ExtraFile],
     /// The bytes of data that progress counts: fewer if an earlier run has written some.
     pub(crate) total: &'a AtomicU64,
-    /// Says of the complete output, which has no name yet, whether it is right.
-    pub(crate) check: Option<&'a (dyn Fn(&Path) -> Result<bool> + Sync)>,
+    /// What is asked about the complete output before it has its name.
+    pub(crate) check: Option<Check<'a>>,
 }
 
 /// What was written.

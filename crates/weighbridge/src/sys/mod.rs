@@ -96,6 +96,7 @@ pub(crate) fn standard_output() -> io::Result<File> {
 }
 
 /// A lock on a file, or what stands in its way.
+#[allow(dead_code)] // Not every system has all of them.
 pub(crate) enum Locked {
     /// Nobody else has it while this file is open.
     Held(File),
@@ -117,6 +118,7 @@ pub(crate) fn remove_locked(file: File, path: &Path) {
 
 /// What is neither a file nor a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code)] // Not every system has all of them.
 pub(crate) enum SpecialFile {
     Pipe,
     CharacterDevice,
