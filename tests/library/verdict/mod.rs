@@ -7,12 +7,15 @@ mod rates;
 mod steps;
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use changes::{CHANGES, Change, Rows};
 use matrices::{Matrix, changed_model, folder, model_of, originals, stored};
 use rates::least_percent;
 use weighbridge::ops::{DiffOptions, DiffReport, DiffTensor, Status};
 use weighbridge::{DType, Model, ops};
+
+use crate::common::in_parallel;
 
 /// How many times a change of a single place is planted into each matrix.
 const TRIALS: u64 = 6;
@@ -112,27 +115,32 @@ fn is_placed(tensor: &DiffTensor, rows: &Rows) -> bool {
 
 #[test]
 fn changes_are_found_as_often_as_the_table_says() {
-    let mut wrong = Vec::new();
-    for (sample, stored) in stored() {
-        for (column, change) in CHANGES.iter().enumerate() {
-            for (kind, tally) in plant(&sample, &stored, change) {
-                let by_importance = sample == "importance";
-                let Some(least) = least_percent(&kind, by_importance, column) else { continue };
-                // The size of a whole weight gives a large block away, and has no place.
-                let is_by_size = by_importance && kind == "Q4_0" && change.name == "256 times 1.5";
-                if tally.percent() < least || tally.misplaced > 0 && !is_by_size {
-                    wrong.push(format!(
-                        "{sample} {kind}, {}: {} % of {}, not {least}; {} misplaced",
-                        change.name,
-                        tally.percent(),
-                        tally.planted,
-                        tally.misplaced
-                    ));
-                }
-            }
+    let (stored, wrong) = (stored(), Mutex::new(Vec::new()));
+    let columns: Vec<usize> = (0..CHANGES.len()).collect();
+    in_parallel(&columns, |&column| {
+        for (sample, stored) in &stored {
+            let found = missed(sample, stored, column);
+            wrong.lock().unwrap().extend(found);
         }
-    }
+    });
+    let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The types in which a change is found too rarely, or in the wrong row.
+fn missed(sample: &str, stored: &Model, column: usize) -> Vec<String> {
+    let (change, by_importance) = (&CHANGES[column], sample == "importance");
+    let is_wrong = |(kind, tally): (String, Tally)| {
+        let least = least_percent(&kind, by_importance, column)?;
+        // The size of a whole weight gives a large block away, and has no place.
+        let is_by_size = by_importance && kind == "Q4_0" && change.name == "256 times 1.5";
+        let is_misplaced = tally.misplaced > 0 && !is_by_size;
+        (tally.percent() < least || is_misplaced).then(|| {
+            let (name, percent, misplaced) = (change.name, tally.percent(), tally.misplaced);
+            format!("{sample} {kind}, {name}: {percent} %, not {least}; {misplaced} misplaced")
+        })
+    };
+    plant(sample, stored, change).into_iter().filter_map(is_wrong).collect()
 }
 
 /// The same precision on both sides hides nothing.
