@@ -130,9 +130,12 @@ impl PartialFolder {
     fn remove_replaced(&self, own: &Path) -> Result<()> {
         for old in replaced(&self.target) {
             let is_link = old.symlink_metadata().is_ok_and(|about| about.is_symlink());
-            // Of a link, what it leads to is not ours to remove.
-            let removed =
-                if is_link { fs::remove_file(&old).is_ok() } else { marker::remove(&old) };
+            // Of a link, what it leads to is not ours to remove; a link that this run did not
+            // replace may be anybody's.
+            let removed = match is_link {
+                true => old == own && fs::remove_file(&old).is_ok(),
+                false => marker::remove(&old),
+            };
             match (removed, old == own) {
                 (true, true) => {}
                 (true, false) => self.removed().push(old),
