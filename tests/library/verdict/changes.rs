@@ -80,6 +80,7 @@ pub const CHANGES: [Change; 11] = [
     whole("rows of heads permuted", permute_heads),
     local("element to 6 sigma", |matrix, places, _| {
         let squares: f64 = matrix.values.iter().map(|x| f64::from(*x).powi(2)).sum();
+        #[allow(clippy::cast_possible_truncation)] // A scale for what is planted.
         let sigma = (squares / matrix.values.len() as f64).sqrt() as f32;
         in_element(matrix, places, |x| *x = if *x < 0.0 { 6.0 * sigma } else { -6.0 * sigma })
     }),

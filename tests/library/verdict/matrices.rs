@@ -78,7 +78,7 @@ pub fn changed_model(
         let start = data.len();
         match dtype {
             DType::BF16 => {
-                data.extend(values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()))
+                data.extend(values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()));
             }
             DType::F16 => data.extend(values.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes())),
             _ => data.extend(values.iter().flat_map(|x| x.to_le_bytes())),

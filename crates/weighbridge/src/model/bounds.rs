@@ -6,13 +6,13 @@ use super::{Scratch, Weight};
 use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{Out, Rule};
+use crate::schemes::{Origins, Out, Rule};
 
 impl Weight {
     /// What must hold between it and its original; nothing where that is not known, or where
     /// it is stored as numbers of its own type.
     pub(crate) fn origin_rule(&self) -> Option<Rule> {
-        self.with_recipe(|recipe| Ok(recipe.origins().map(|origins| origins.rule()))).ok()?
+        self.with_recipe(|recipe| Ok(recipe.origins().map(Origins::rule))).ok()?
     }
 
     /// The bounds of some elements: of whole rows, where only those can be decoded. `values` is

@@ -13,6 +13,7 @@ use super::formats_for;
 use super::testing::{Run, decoded, encoded, matrix, stored};
 use crate::blocks::Block;
 use crate::catalog::Value;
+use crate::containers::writing::Writer;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Select};
@@ -238,9 +239,8 @@ fn two_tensors_after_a_pass_for_the_maxima() {
 
 #[test]
 fn formats_that_have_the_types_can_hold_them() {
-    let formats = |encoder: &dyn Encoder| -> Vec<_> {
-        formats_for(encoder).map(|writer| writer.format()).collect()
-    };
+    let formats =
+        |encoder: &dyn Encoder| -> Vec<_> { formats_for(encoder).map(Writer::format).collect() };
     assert_eq!(formats(&Q8), ["gguf"]);
     assert_eq!(formats(&RowFp8), ["safetensors"]);
 }

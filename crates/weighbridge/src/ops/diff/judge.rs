@@ -369,10 +369,9 @@ impl Piece<'_> {
                 })
             };
             let is_lost = |(at, x): (usize, &f32)| x.abs() > NEARLY_ZERO && !is_expected(at, *x);
-            if let Some(at) = other.iter().enumerate().position(is_lost) {
-                if found.rows.last() != Some(&row) {
-                    found.add(self.place(elements.start + at, Some(f64::INFINITY)), row);
-                }
+            let lost = other.iter().enumerate().position(is_lost);
+            if let Some(at) = lost.filter(|_| found.rows.last() != Some(&row)) {
+                found.add(self.place(elements.start + at, Some(f64::INFINITY)), row);
             }
         }
     }
