@@ -118,6 +118,16 @@ impl Judge {
         }
     }
 
+    /// Whether numbers that one side is, rounded to the other's type, need not be looked at. (Rows
+    /// that are judged as a whole need all of their numbers.)
+    pub(super) fn takes_roundings(&self) -> bool {
+        match self {
+            Self::Exact | Self::Overlap { .. } => true,
+            Self::Original { rule, .. } => !matches!(rule, Rule::BoundedOrByRows(_)),
+            Self::Rows { .. } | Self::Unknown => false,
+        }
+    }
+
     /// Whether the bounds of a side are needed.
     pub(super) fn needs_bounds(&self, side: usize) -> bool {
         match self {
@@ -208,13 +218,11 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Finds what lies outside. `same` says whether all of it is the same on both sides, rounded
-    /// or not.
-    pub(super) fn look(&self, judge: &Judge, precision: &Precision, same: bool) -> Outside {
+    /// Finds what lies outside.
+    pub(super) fn look(&self, judge: &Judge, precision: &Precision) -> Outside {
         let mut found = Outside::default();
         match *judge {
             Judge::Unknown => {}
-            Judge::Exact if same => {}
             Judge::Exact => self.look_at_all(precision, &mut found),
             Judge::Original { bounded, rule, rounded } => {
                 let (x, bounds) = (self.values[1 - bounded], self.bounds[bounded]);

@@ -196,27 +196,41 @@ impl<'m> Values<'m> {
             None => a,
             side => read(side, tile, area, buffers_b, kept_b)?,
         };
-        let [bounds_a, bounds_b] = bounds;
-        let bounds = [
-            self.read_bounds(0, tile, area, bounds_a, kept_a)?,
-            self.read_bounds(1, tile, area, bounds_b, kept_b)?,
-        ];
-        let (mut found, level) = (Found::default(), simd::level());
-        for (index, (a, b)) in (0..).zip(a.chunks(PIECE).zip(b.chunks(PIECE))) {
+        let level = simd::level();
+        let pieces =
+            || (0..).map(|index| index * PIECE as u64).zip(a.chunks(PIECE).zip(b.chunks(PIECE)));
+        let mut measured = Vec::with_capacity(a.len().div_ceil(PIECE));
+        for (_, (a, b)) in pieces() {
             let known = f64::from_bits(self.largest.load(Ordering::Relaxed));
             let (mut piece, apart) = measure(level, a, b, known);
             if let Some((value, _)) = piece.largest {
                 self.largest.fetch_max(value.to_bits(), Ordering::Relaxed);
             }
-            let before = index * PIECE as u64;
-            if piece.identical < piece.elements {
+            let is_same = piece.identical == piece.elements;
+            if !is_same {
                 self.look_at_steps(&mut piece, a, b, apart);
+            }
+            let mut rounded = piece.rounded.iter().zip(self.precision.roundings);
+            let is_rounded = rounded.any(|(same, known)| *same && known.is_some());
+            measured.push((piece, is_same || is_rounded && self.judge.takes_roundings()));
+        }
+        // What is the same, rounded or not, needs no bounds.
+        let needs_bounds = measured.iter().any(|(_, is_same)| !is_same);
+        let [bounds_a, bounds_b] = bounds;
+        let bounds = match needs_bounds {
+            true => [
+                self.read_bounds(0, tile, area, bounds_a, kept_a)?,
+                self.read_bounds(1, tile, area, bounds_b, kept_b)?,
+            ],
+            false => [&[][..]; 2],
+        };
+        let mut found = Found::default();
+        for ((before, (a, b)), (piece, is_same)) in pieces().zip(measured) {
+            if !is_same {
                 let place = |at: u64| area.index(before + at);
                 let here = bounds.map(|bounds| part(bounds, before, a.len()));
                 let looked = Piece { values: [a, b], bounds: here, row: self.row, index: &place };
-                let rounded = piece.rounded.iter().zip(self.precision.roundings);
-                let is_rounded = rounded.into_iter().any(|(same, known)| *same && known.is_some());
-                found.outside.plus(&looked.look(&self.judge, &self.precision, is_rounded));
+                found.outside.plus(&looked.look(&self.judge, &self.precision));
             }
             found.stats.plus(&placed(piece, area, before));
         }
