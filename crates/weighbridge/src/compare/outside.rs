@@ -116,6 +116,14 @@ impl Outside {
         self.moved.as_deref().filter(|_| self.elements == 0).unwrap_or(self)
     }
 
+    /// Takes elements of a row that lie outside, without their places.
+    pub(crate) fn add_counted(&mut self, row: u64, elements: u64) {
+        self.elements += elements;
+        if elements > 0 && self.rows.last() != Some(&row) {
+            self.rows.push(row);
+        }
+    }
+
     fn see_worst(&mut self, place: &Place) {
         let is_worse = |worst: &Place| place.times > worst.times;
         if place.times.is_some() && self.worst.as_ref().is_none_or(is_worse) {

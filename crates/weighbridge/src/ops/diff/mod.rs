@@ -20,6 +20,7 @@ mod judge;
 mod metadata;
 mod options;
 mod order;
+mod piece;
 mod precision;
 mod report;
 mod rules;

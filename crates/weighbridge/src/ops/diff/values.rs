@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use half::{bf16, f16};
 
 use super::figure::{Figure, Kept};
-use super::judge::{Judge, Piece, settle_rows};
+use super::judge::{Judge, settle_rows};
+use super::piece::Piece;
 use super::precision::{Precision, Rounding};
 use super::side::{SideBuffers, SideView};
 use crate::bounds::Bounds;
