@@ -1,4 +1,4 @@
-//! anamnesis, as child programs: as it is built by default, and for this machine.
+//! anamnesis as child programs: the default build and one for this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,21 +11,21 @@ use crate::{Setting, program};
 pub const ANAMNESIS: [&str; 4] =
     ["anamnesis", "anamnesis, warm", "anamnesis, native", "anamnesis, native, warm"];
 
-/// What makes malloc keep its pages: no maps of their own for large blocks, nothing given back.
+/// Makes malloc keep its pages: no separate maps for large blocks, nothing given back.
 pub const KEEP_PAGES: [(&str, &str); 3] = [
     ("MALLOC_MMAP_MAX_", "0"),
     ("MALLOC_TRIM_THRESHOLD_", "68719476736"),
     ("MALLOC_TOP_PAD_", "268435456"),
 ];
 
-/// Its child program, built twice.
+/// anamnesis' child program, built twice.
 pub struct Builds {
     pub default: PathBuf,
     pub native: PathBuf,
 }
 
 impl Builds {
-    /// Builds them; a note where that fails.
+    /// Builds both; adds a note if that fails.
     pub fn make(setting: &Setting, notes: &mut Vec<String>) -> Option<Self> {
         match [build(None), build(Some(&setting.data.join("native")))] {
             [Some(default), Some(native)] => Some(Self { default, native }),
@@ -36,7 +36,7 @@ impl Builds {
         }
     }
 
-    /// The four of them that can do what the arguments say.
+    /// Those of the four contestants that can do what the arguments say.
     pub fn contestants<'a>(&self, arguments: &[&str]) -> Vec<Contestant<'a>> {
         let mut four = Vec::new();
         for (build, names) in [&self.default, &self.native].into_iter().zip(ANAMNESIS.chunks(2)) {
@@ -48,7 +48,7 @@ impl Builds {
     }
 }
 
-/// Builds its program, like this one or, in a folder of its own, for this machine.
+/// Builds anamnesis' program: like this one or, in a folder of its own, for this machine.
 fn build(native: Option<&Path>) -> Option<PathBuf> {
     program::release("anamnesis-decode", native)
 }

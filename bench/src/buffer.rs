@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use weighbridge::Element;
 
-/// A cache line; its bytes are seen through the views only.
+/// A cache line; its bytes are accessed only through the views.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
 struct Line(#[allow(dead_code)] [u8; 64]);
@@ -23,8 +23,8 @@ impl Buffer {
     /// Its first `len` elements.
     pub fn view<T: Element>(&mut self, len: usize) -> &mut [T] {
         assert!(len * size_of::<T>() <= self.0.len() * 64);
-        // SAFETY: every bit pattern is an `f32`, `bf16` or `f16`, the only elements there are; the
-        // memory is initialised, long enough, aligned to 64 and borrowed for as long as the view.
+        // SAFETY: every bit pattern is an `f32`, `bf16` or `f16`, and there are no other elements;
+        // the memory is initialised, long enough, aligned to 64 and borrowed as long as the view.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), len) }
     }
 
@@ -37,10 +37,10 @@ impl Buffer {
 }
 
 /// New memory for `len` numbers, handed to `write` as it comes from the allocator: not zeroed, not
-/// touched. What is handed over may only be written, and all of it must be.
+/// touched. `write` must write all of it and read none of it.
 pub fn unzeroed<T: Copy>(len: usize, write: impl FnOnce(&mut [T])) -> Vec<T> {
-    // SAFETY: the layout that `taken` asks for is not empty. The numbers are plain bits, and who
-    // gets them writes each before anyone reads it.
+    // SAFETY: the layout that `taken` asks for is not empty. The numbers are plain bits, and
+    // `write` writes each before anyone reads it.
     let mut numbers = unsafe { taken(len, |layout| alloc(layout)) };
     write(&mut numbers);
     numbers
@@ -55,7 +55,8 @@ pub fn zeroed<T: Element>(len: usize) -> Vec<T> {
 /// A vector in memory that `take` takes from the global allocator.
 ///
 /// # Safety
-/// The memory must be the allocator's, of that layout, and hold numbers before they are read.
+/// The memory must come from the allocator, have that layout, and hold numbers before they are
+/// read.
 unsafe fn taken<T>(len: usize, take: impl FnOnce(Layout) -> *mut u8) -> Vec<T> {
     let layout = Layout::array::<T>(len).expect("it fits the address space");
     assert!(layout.size() > 0);
@@ -65,7 +66,7 @@ unsafe fn taken<T>(len: usize, take: impl FnOnce(Layout) -> *mut u8) -> Vec<T> {
     unsafe { Vec::from_raw_parts(memory, len, len) }
 }
 
-/// New memory that is asked for in pages of 2 MiB, zeroed by the system as it is touched.
+/// New memory, requested in pages of 2 MiB, which the system zeroes as they are touched.
 pub struct HugePages<T> {
     map: *mut libc::c_void,
     bytes: usize,
@@ -78,7 +79,7 @@ impl<T: Element> HugePages<T> {
 
     /// Room for `len` numbers.
     pub fn new(len: usize) -> Self {
-        // One page more, so that the numbers can begin at one.
+        // One page more, so that the numbers can begin on a page boundary.
         let bytes = (len * size_of::<T>()).next_multiple_of(Self::PAGE) + Self::PAGE;
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -93,7 +94,7 @@ impl<T: Element> HugePages<T> {
     /// Its numbers.
     pub fn numbers(&mut self) -> &mut [T] {
         let skipped = self.map.addr().next_multiple_of(Self::PAGE) - self.map.addr();
-        // SAFETY: so many numbers fit behind what is skipped; zero bits are a number of each type;
+        // SAFETY: `len` numbers fit after the skipped bytes; zero bits are a number of each type;
         // the memory is owned and borrowed for as long as the slice.
         unsafe { std::slice::from_raw_parts_mut(self.map.byte_add(skipped).cast(), self.len) }
     }

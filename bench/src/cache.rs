@@ -1,4 +1,4 @@
-//! What of a file is in memory, and getting it out of there.
+//! How much of a file is in the page cache, and dropping it from there.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Writes everything to disk and drops it from the page cache.
+/// Writes a file to disk and drops it from the page cache.
 pub fn drop_file(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     file.sync_all()?;

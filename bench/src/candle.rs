@@ -10,7 +10,7 @@ use crate::{Setting, program};
 /// Its name in the tables.
 pub const CANDLE: &str = "candle-core";
 
-/// Its program, built; a note where that fails, and nothing where a first impression is enough.
+/// Builds its program; adds a note if that fails. `None` for a quick run.
 pub fn build(setting: &Setting, notes: &mut Vec<String>) -> Option<PathBuf> {
     if setting.quick {
         return None;
@@ -19,14 +19,14 @@ pub fn build(setting: &Setting, notes: &mut Vec<String>) -> Option<PathBuf> {
     if built.is_none() {
         notes.push(
             "candle-core is missing: `cargo build --release --manifest-path \
-             bench/candle-peer/Cargo.toml` failed, which needs its crates from crates.io"
+             bench/candle-peer/Cargo.toml` failed (it needs crates from crates.io)"
                 .into(),
         );
     }
     built
 }
 
-/// The contestant that does what the arguments say; a note where it cannot.
+/// The contestant that does what the arguments say; adds a note if it cannot.
 pub fn contestant<'a>(
     program: Option<&Path>,
     what: &str,

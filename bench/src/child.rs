@@ -21,9 +21,9 @@ pub fn run(command: &mut Command) -> std::io::Result<Cost> {
     Ok(Cost { output, ..cost })
 }
 
-/// Runs a program to its end, its standard output thrown away, as the child of `measured_apart`,
-/// which is small: its peak is then its own, however much this program holds. The output is what it
-/// said on standard error; an exit code other than 0 is not well.
+/// Runs a program to its end as the child of `measured_apart`, which is small: the program's peak
+/// is then its own, however much this one holds. Its standard output is discarded; the reported
+/// output is its standard error. Any exit code other than 0 is a failure.
 pub fn run_apart(command: &Command) -> std::io::Result<Cost> {
     let mut parent = Command::new(program::helper("measured_apart"));
     parent.arg(command.get_program()).args(command.get_args());
@@ -32,7 +32,7 @@ pub fn run_apart(command: &Command) -> std::io::Result<Cost> {
     serde_json::from_str(&output).map_err(std::io::Error::other)
 }
 
-/// A child that does its job once for every line it is given, and answers with the seconds.
+/// A child that does its job once for every line it is given, and answers with the seconds it took.
 pub struct Worker {
     child: Child,
     orders: Option<ChildStdin>,
@@ -55,12 +55,12 @@ impl Worker {
         Some(Self { child, orders, answers })
     }
 
-    /// One turn: its seconds.
+    /// One turn; returns its seconds.
     pub fn turn(&mut self) -> Option<f64> {
         self.turn_on("").ok()
     }
 
-    /// One turn on what the line says: its seconds, or what it says instead.
+    /// One turn on what the line says; returns its seconds, or what the child said instead.
     pub fn turn_on(&mut self, line: &str) -> Result<f64, String> {
         let mut answer = String::new();
         let asked = self.orders.as_mut().map(|orders| writeln!(orders, "{line}"));
@@ -73,7 +73,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Its input ends, and so does it.
+        // The child ends when its input does.
         drop(self.orders.take());
         let _ = self.child.wait();
     }
@@ -92,12 +92,13 @@ pub fn variable(module: &str) -> String {
     format!("BENCH_PYTHON_{}", first.to_uppercase().replace('.', "_"))
 }
 
-/// A Python that has `module`, or all of `first,second`: the (first) library's own variable, `$BENCH_PYTHON`, or the one on the path.
+/// A Python that has `module`, or all of `first,second`: named by the (first) library's own
+/// variable, by `$BENCH_PYTHON`, or the one on the path.
 pub fn python_with(module: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable(module)).or_else(|| std::env::var_os("BENCH_PYTHON"));
     let python = set.map_or_else(|| "python3".into(), PathBuf::from);
     let mut probe = Command::new(&python);
-    // Without importing it, which takes some libraries many seconds.
+    // Does not import the library: for some that takes many seconds.
     let code = format!(
         "from importlib.util import find_spec as f; exit(0 if all(map(f, '{module}'.split(','))) else 2)"
     );
@@ -131,7 +132,7 @@ mod tests {
         let script = format!("dd if={} of={} bs=65536 status=none", path.display(), copy.display());
         let cost = run(Command::new("sh").args(["-c", &script])).unwrap();
         assert!(cost.ok && cost.wall > 0.0 && cost.peak > 0);
-        // What a shell's own child moved counts, too: it was waited for.
+        // The bytes that the shell's own child moved count too: the shell waited for it.
         let moved = cost.moved.unwrap();
         assert!((3 << 20..4 << 20).contains(&moved.read), "{moved:?}");
         assert!((3 << 20..4 << 20).contains(&moved.written), "{moved:?}");

@@ -1,6 +1,6 @@
 //! The least that converting a file must do: read every byte of the input and write as many bytes
-//! as the output has, with as many threads. A program of its own, so that it is measured as the
-//! others are.
+//! as the output has, with as many threads. It is a separate program, so that it is measured like
+//! the others.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What this program is called with to be it.
+/// The argument that makes this program the copy loop.
 pub const COPY_LOOP: &str = "copy-loop";
 
 /// Bytes of the output that are written at once.
@@ -26,7 +26,7 @@ pub struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// The child that does it.
+    /// The child program that copies.
     pub fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
         command.arg(COPY_LOOP).arg(self.input).arg(self.output);
@@ -69,7 +69,7 @@ struct Task {
 impl Task {
     fn work(&self) -> std::io::Result<()> {
         let pieces = self.bytes.div_ceil(PIECE);
-        // Where a piece of either begins; a u128 since both are large.
+        // Where a piece of the input or output begins; in u128, since both factors are large.
         let share = |len: u64, piece: u64| {
             (u128::from(len) * u128::from(piece) / u128::from(pieces)) as u64
         };

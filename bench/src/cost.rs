@@ -1,4 +1,4 @@
-//! What a child cost, asked of the system when it has ended.
+//! What a child cost, according to the system once it has ended.
 #![allow(unsafe_code)]
 
 use std::process::Child;
@@ -13,15 +13,15 @@ pub struct Cost {
     pub wall: f64,
     /// User and system time in seconds.
     pub cpu: f64,
-    /// Largest resident set in bytes, as the system counts it: that of the program that started the
-    /// child included, as it was then.
+    /// Largest resident set in bytes. The system counts from the fork: it is never below what the
+    /// parent held then.
     pub peak: u64,
-    /// Bytes it read and wrote by system calls, wherever they came from or went to: what it mapped
-    /// is not among them. `None` where the system does not say.
+    /// Bytes it read and wrote by system calls, wherever they came from or went to; mapped bytes
+    /// do not count. `None` where the system does not say.
     pub moved: Option<Moved>,
     /// What it printed.
     pub output: String,
-    /// Whether it ended well.
+    /// Whether it succeeded.
     pub ok: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Of a process that has ended but is not reaped yet: its account goes with it.
+    /// The bytes of a process that has ended but is not reaped yet: reaping removes its account.
     fn of(child: &Child) -> Option<Self> {
         let text = std::fs::read_to_string(format!("/proc/{}/io", child.id())).ok()?;
         let field =
@@ -44,7 +44,7 @@ impl Moved {
     }
 }
 
-/// Waits until a child has ended and leaves it unreaped; whether that went well.
+/// Waits until a child has ended and leaves it unreaped; `false` if waiting failed.
 fn ended(child: &Child) -> bool {
     // SAFETY: an all-zero siginfo is a valid value of that plain C struct.
     let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -53,7 +53,7 @@ fn ended(child: &Child) -> bool {
     unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut about, options) == 0 }
 }
 
-/// Waits for a child and asks what it cost; exit codes up to `well` are a good end.
+/// Waits for a child and asks what it cost; exit codes up to `well` count as success.
 pub fn reap(child: &Child, start: Instant, well: i32) -> Cost {
     let ended = ended(child);
     let wall = start.elapsed().as_secs_f64();

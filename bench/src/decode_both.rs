@@ -1,4 +1,4 @@
-//! The limit of a comparison: both sides read and decoded on all workers, and nothing done with
+//! The limit of a comparison: reads and decodes both sides on all workers and does nothing with
 //! the numbers.
 
 use std::path::Path;
@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weighbridge::{FileAccess, Model, OpenOptions, Scratch};
 
-/// What this program is called with to be it.
+/// The argument that makes this program decode both.
 pub const DECODE_BOTH: &str = "decode-both";
 
 /// Numbers that are decoded at once.
 const TILE: u64 = 64 << 10;
 
-/// This program, decoding two models with so many threads.
+/// This program, decoding two models with `threads` threads.
 pub fn command(a: &Path, b: &Path, threads: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.arg(DECODE_BOTH).arg(a).arg(b).arg(threads.to_string());
     command
 }
 
-/// Decodes them: the paths of two models and the number of threads.
+/// The child. Its arguments are the paths of two models and the number of threads.
 pub fn child(arguments: &[String]) -> std::io::Result<()> {
     let [a, b, threads] = arguments else { return Err(std::io::ErrorKind::InvalidInput.into()) };
     let open = |path: &String| OpenOptions::new().access(FileAccess::Read).open(path);

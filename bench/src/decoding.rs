@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
         ]
     }
 
-    /// Ours: the whole tensor, through the public door.
+    /// Ours: the whole tensor, through the public interface.
     pub fn ours<T: Element + 'a>(&self, name: &str, buffer: &'a RefCell<Buffer>) -> Contestant<'a> {
         let mut scratch = Scratch::default();
         let weight = self.weight.clone();
@@ -72,8 +72,8 @@ pub fn over_limit(rows: &[Row], (ours, limit): (&str, &str)) -> Option<(f64, f64
     Some((ours.median / limit.median, ours.best / limit.best))
 }
 
-/// For each output type the limit (once for 16 bits), ours, and how many times the limit that is,
-/// bold where it passes its bound.
+/// For each output type the limit (once for 16 bits), ours, and ours as a multiple of the limit,
+/// bold where that exceeds its bound.
 pub fn limit_cells(rows: &[Row], bounds: Option<[f64; 3]>) -> Vec<String> {
     let time = |name: &str| {
         find(rows, name)

@@ -1,8 +1,8 @@
 //! `bench ggml-exact`: our decoding against ggml's own C, bit for bit, on random raw blocks.
 //!
 //! Every bit pattern is a legal block. f32 must have ggml's bits, bf16 and f16 those of ggml's
-//! f32 rounded to nearest even; any NaN matches any NaN. Each level of the CPU is compared. This
-//! is the wide search; the samples under `tests/files` are the narrow one that everybody can run.
+//! f32 rounded to nearest even; any NaN matches any NaN. Every level of the CPU is compared. This
+//! is the wide search; the samples under `tests/files` are the narrow one that anyone can run.
 
 use weighbridge::Element;
 use weighbridge::internals::blocks::{BLOCKS, Block, Standing};
@@ -16,7 +16,7 @@ use crate::{Setting, ggml};
 const ROWS: u64 = 16;
 const COLUMNS: u64 = 16384;
 
-/// Compares every type; the exit code.
+/// Compares every type; returns the exit code.
 pub fn run(setting: &Setting) -> i32 {
     let library = match ggml::Library::open() {
         Ok(library) => library,
@@ -36,8 +36,8 @@ pub fn run(setting: &Setting) -> i32 {
     1
 }
 
-/// Compares one type and says how it went: whether all is the same. A type that we cannot decode
-/// is not; one that ggml cannot decode has nothing to differ from.
+/// Compares one type and prints the result; returns whether all elements are the same. A type that
+/// we cannot decode fails; one that ggml cannot decode passes, as there is nothing to compare.
 fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) -> bool {
     let Some(decoder) = library.decoder(block) else {
         println!("{:8} ggml has no decoder for it", block.name);
@@ -72,7 +72,7 @@ fn compare(setting: &Setting, library: &ggml::Library, block: &'static Block) ->
     levels.iter().all(|(_, tally)| tally.sum() == 0)
 }
 
-/// Whether two floats of one type are the same number, or both none.
+/// Whether two floats of one type have the same bits, or are both NaN.
 macro_rules! same {
     () => {
         |a, b| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
@@ -96,7 +96,7 @@ impl Theirs {
         self.round_off();
     }
 
-    /// Makes bf16 and f16 of the f32.
+    /// Rounds the f32 to bf16 and f16.
     fn round_off(&mut self) {
         for (index, value) in self.single.iter().enumerate() {
             self.brain[index] = bf16::from_f32(*value);
@@ -108,7 +108,7 @@ impl Theirs {
 /// What one level got wrong.
 #[derive(Default)]
 struct Tally {
-    /// Elements at f32, bf16 and f16.
+    /// Elements that differ at f32, bf16 and f16.
     differing: [u64; 3],
     /// The first of them.
     first: Option<String>,
@@ -144,7 +144,7 @@ impl Tally {
     }
 }
 
-/// The block of an element that differs, to repeat it with.
+/// Describes an element that differs, with its block, so that it can be reproduced.
 fn difference<T: std::fmt::Debug>(file: &BlockFile, at: usize, ours: T, theirs: T) -> String {
     let (elements, bytes) = (file.block.elements as usize, file.block.bytes as usize);
     let block = &file.blocks()[at / elements * bytes..][..bytes];

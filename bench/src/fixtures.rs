@@ -23,7 +23,7 @@ pub fn once(
     path
 }
 
-/// Lets a script of ours build a file; `None` when its library is missing.
+/// Lets one of our scripts build a file; `None` when its library is missing.
 pub fn by_python(
     setting: &Setting,
     name: &str,
@@ -41,8 +41,8 @@ pub fn by_python(
     (cost.ok && path.exists()).then_some(path)
 }
 
-/// Lets a script of ours (its library, its name, what it makes the file of) build a file. Where the
-/// library is missing, the file is built here, under another name and with a note.
+/// Lets one of our scripts (its library, its name, what it makes the file of) build a file. If the
+/// library is missing, builds the file here, under another name and with a note.
 pub fn by_python_or(
     setting: &Setting,
     name: &str,
@@ -51,7 +51,7 @@ pub fn by_python_or(
     build: impl FnOnce(&Path) -> std::io::Result<()>,
 ) -> PathBuf {
     by_python(setting, name, module, script, &[&of]).unwrap_or_else(|| {
-        notes.push(format!("{module} is missing, which writes {name}: ours is in the same layout"));
+        notes.push(format!("{module}, which writes {name}, is missing: ours has the same layout"));
         once(setting, &format!("ours-{name}"), build)
     })
 }
@@ -68,7 +68,7 @@ pub fn fill(out: &mut impl Write, mut len: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A safetensors file of `count` F16 matrices named as a language model's, `bytes` each.
+/// A safetensors file of `count` F16 matrices, `bytes` each, with names as in a language model.
 pub fn safetensors(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
     let tensors: Vec<_> = (0..count)
         .map(|i| (layer_name(i), weighbridge::DType::F16, vec![bytes / 128, 64]))
@@ -109,7 +109,7 @@ pub fn safetensors_layout(
     Safetensors.lay_out(&planned, &about).map_err(std::io::Error::other)
 }
 
-/// A tensor's name as a language model's.
+/// A tensor's name as in a language model.
 pub fn layer_name(i: u64) -> String {
     let parts = [
         "self_attn.q_proj",
@@ -251,7 +251,8 @@ pub fn stored_npz(path: &Path, count: u64, bytes: u64) -> std::io::Result<()> {
     let (mut directory, mut at) = (Vec::new(), 0u32);
     for i in 0..count {
         let name = format!("layer_{i}.npy");
-        // What both headers of a member hold: version, flags, method, time, sum, sizes, lengths.
+        // The fields common to both headers of a member: version, flags, method, time, sum, sizes,
+        // lengths.
         let mut about = vec![20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
         about.extend_from_slice(&sum.to_le_bytes());
         (0..2).for_each(|_| about.extend_from_slice(&(array.len() as u32).to_le_bytes()));

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use weighbridge::internals::blocks::Block;
 
-/// What to do when there is none.
+/// What to do when the library is missing.
 const HOW: &str = "build ggml's base library with `oracles/ggml_build.sh` and set BENCH_GGML to \
                    the path of its libggml-base.so";
 
@@ -28,9 +28,9 @@ impl Library {
         let path =
             std::env::var("BENCH_GGML").map_err(|_| format!("ggml's C is missing: {HOW}"))?;
         let name = CString::new(path.clone()).map_err(|e| e.to_string())?;
-        // SAFETY: the name is a C string; ggml's initialisers have no demands on their caller.
+        // SAFETY: the name is a C string; ggml's initialisers ask nothing of their caller.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        // A library without the oldest decoder is another one: nothing would be compared.
+        // A library without the oldest decoder is not ggml's: nothing would be compared.
         let library = NonNull::new(handle).map(Self);
         library
             .filter(|library| library.symbol("dequantize_row_q4_0").is_some())
@@ -43,7 +43,7 @@ impl Library {
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
     }
 
-    /// Its version, where it says one.
+    /// Its version, if it reports one.
     pub fn version(&self) -> String {
         let Some(symbol) = self.symbol("ggml_version") else { return "of unknown version".into() };
         // SAFETY: `const char * ggml_version(void)`, a string that lives as long as the library.
@@ -71,8 +71,8 @@ impl Decoder {
         let count = blocks.len() / self.block.bytes as usize;
         assert!(count * self.block.elements as usize == out.len(), "blocks fill the output");
         let len = i64::try_from(out.len()).expect("a length fits");
-        // SAFETY: the function reads `count` blocks and writes `len` floats, which are there; x86
-        // needs no alignment of the blocks' words.
+        // SAFETY: the function reads `count` blocks and writes `len` floats, which the slices hold;
+        // x86 does not need the blocks' words to be aligned.
         unsafe { (self.function)(blocks.as_ptr().cast(), out.as_mut_ptr(), len) };
     }
 }

@@ -1,15 +1,15 @@
 //! Contests: the same job done by several contestants, in turns, many times.
 //!
-//! Turns alternate, and the order rotates and reverses, so that a slow minute of the machine affects
-//! all contestants, and none always follows the same other.
-//! Reported are the best, the median and the spread (tenth to ninetieth percentile), and each
-//! contestant's ratio to the first one, by best and by median.
+//! Turns alternate, and the order rotates and reverses, so that a slow minute of the machine
+//! affects all contestants, and none always follows the same one. The report gives the best, the
+//! median and the spread (tenth to ninetieth percentile), and each contestant's ratio to the first
+//! one, by best and by median.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// Does the job and gives the seconds it took.
+/// Does the job and returns the seconds it took.
 pub struct Contestant<'a> {
     name: String,
     run: Box<dyn FnMut() -> f64 + 'a>,
@@ -21,7 +21,7 @@ pub struct Contestant<'a> {
 const PATIENCE: f64 = 10.0;
 
 impl<'a> Contestant<'a> {
-    /// One whose call is timed here.
+    /// A contestant whose call is timed here.
     pub fn timed<T>(name: &str, mut job: impl FnMut() -> T + 'a) -> Self {
         let run = move || {
             let start = Instant::now();
@@ -33,17 +33,17 @@ impl<'a> Contestant<'a> {
         Self { name: name.into(), run: Box::new(run), turns: usize::MAX }
     }
 
-    /// One that times itself: a child process, for example.
+    /// A contestant that times itself: a child process, for example.
     pub fn reporting(name: &str, run: impl FnMut() -> f64 + 'a) -> Self {
         Self { name: name.into(), run: Box::new(run), turns: usize::MAX }
     }
 
-    /// The same with no more than so many turns, the warming ones included.
+    /// The same with at most this many turns, warm-up included.
     pub fn turns(self, turns: usize) -> Self {
         Self { turns, ..self }
     }
 
-    /// The same, each turn inside something else, which is not timed.
+    /// The same with each turn run inside `turn`, which is not timed itself.
     pub fn around(self, turn: impl Fn(&mut dyn FnMut() -> f64) -> f64 + 'a) -> Self {
         let mut run = self.run;
         Self { run: Box::new(move || turn(&mut *run)), ..self }
@@ -53,7 +53,7 @@ impl<'a> Contestant<'a> {
 /// How often to repeat.
 #[derive(Clone, Copy)]
 pub struct Rounds {
-    /// Untimed turns first.
+    /// Untimed turns, which come first.
     pub warm_up: usize,
     /// Timed turns.
     pub timed: usize,
@@ -62,7 +62,6 @@ pub struct Rounds {
 /// What one contestant achieved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// Who.
     pub contestant: String,
     /// Seconds.
     pub best: f64,

@@ -1,8 +1,8 @@
 //! Models of gigabytes in the real layouts, for whole conversions.
 //!
 //! A model is one layer many times: the random bytes of a layer are made once and written for
-//! every layer under its own name. With [`Payload::Zeros`] only what steers the decoding is
-//! written (shapes, quantization states, orders of groups) and the rest of the file is a hole,
+//! every layer under its own name. With [`Payload::Zeros`] only the data that controls decoding
+//! is written (shapes, quantization states, orders of groups); the rest of the file is a hole,
 //! which takes no room and reads as zeros.
 
 use std::fs::{self, File};
@@ -45,12 +45,12 @@ pub enum Layout {
     OneTensor,
     /// Blocks in a GGUF file.
     Gguf(&'static str),
-    /// What a script of ours writes with the format's own library: the module, what kind of
-    /// file, its ending.
+    /// Written by one of our scripts with the format's own library: the module, the kind of
+    /// file, its extension.
     Python(&'static str, &'static str, &'static str),
 }
 
-/// A model in a folder of its own; the folder goes when this is dropped.
+/// A model in a folder of its own, which is removed when this is dropped.
 pub struct Large {
     folder: PathBuf,
     /// What to open.
@@ -137,7 +137,7 @@ impl Drop for Large {
     }
 }
 
-/// The tensors of a layer for every layer; those without a layer's number once.
+/// The tensors of a layer, repeated for every layer; those without a layer number appear once.
 fn layered(layer: &[Stored], layers: u64) -> Vec<Stored> {
     let mut all = Vec::new();
     for index in 0..layers {
@@ -174,7 +174,7 @@ fn safetensors(
     let file = File::create(path)?;
     file.set_len(layout.len)?;
     file.write_all_at(&layout.fixed[0].bytes, 0)?;
-    // Layers are alike: what was made for the first serves all.
+    // Layers are alike: the first layer's bytes serve all.
     let mut made: Vec<(&Stored, Vec<u8>)> = Vec::new();
     for (tensor, &at) in tensors.iter().zip(&layout.places) {
         let len = tensor.dtype.bytes_for(tensor.shape.iter().product()).unwrap_or(0);

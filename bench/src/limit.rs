@@ -1,22 +1,22 @@
 //! The least that decoding must do: read every byte of the input and write every byte of the
 //! output, with ordinary stores.
 //!
-//! Neither a copy nor a fill of the standard library, which switch to stores that bypass the
-//! cache on large buffers: what is written here depends on what was read, so the loop stays a
+//! It does not use the standard library's copy or fill, which switch to stores that bypass the
+//! cache on large buffers. What is written here depends on what was read, so the loop stays a
 //! loop of vector stores.
 #![allow(unsafe_code)]
 
 /// Elements that are read and written in one step: every block type's count divides it.
 const STEP: usize = 256;
 
-/// Reads what a tensor is made of and writes `SIZE` bytes an element: one part after the other,
-/// each with as much of the output as it has of the input. A part that is too short for a step is
-/// left out.
+/// Reads the parts of a tensor, one after the other, and writes `SIZE` bytes per element. Each part
+/// gets the same share of the output as it has of the input. A part too short for a step is left
+/// out.
 pub fn pass_parts<const SIZE: usize>(parts: &[&[u8]], mut output: &mut [u8]) {
     let mut bytes: usize = parts.iter().map(|part| part.len()).sum();
     for part in parts {
         let steps = output.len() / (STEP * SIZE);
-        // To the nearest step; a u128 since both are large.
+        // To the nearest step; in u128, since both factors are large.
         let (twice, whole) = (2 * steps as u128 * part.len() as u128, bytes.max(1) as u128);
         let share = ((twice + whole) / (2 * whole)) as usize;
         let (now, later) = output.split_at_mut(share * STEP * SIZE);
@@ -28,8 +28,8 @@ pub fn pass_parts<const SIZE: usize>(parts: &[&[u8]], mut output: &mut [u8]) {
     assert!(output.is_empty(), "the last part takes what is left");
 }
 
-/// Where each of `steps` equal stretches of `len` bytes begins, and how long they are. Where they
-/// are not equal in whole bytes, some overlap by one.
+/// How long `steps` equal stretches of `len` bytes are, and where each begins. If `len` does not
+/// divide evenly, some overlap by one byte.
 fn stretches(len: usize, steps: usize) -> (usize, impl Iterator<Item = usize>) {
     let unit = len.div_ceil(steps);
     let (whole, rest) = (len / steps, len % steps);
@@ -46,21 +46,21 @@ fn stretches(len: usize, steps: usize) -> (usize, impl Iterator<Item = usize>) {
     (unit, starts)
 }
 
-/// Reads `input` and writes `SIZE` bytes an element, 256 elements at a time.
+/// Reads `input` and writes `SIZE` bytes per element, 256 elements at a time.
 fn pass<const SIZE: usize>(input: &[u8], output: &mut [u8]) {
     let steps = output.len() / (STEP * SIZE);
     assert!(steps > 0 && input.len() / steps >= 32 && steps * STEP * SIZE == output.len());
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the CPU has the instructions that the function is compiled for.
         return unsafe { pass_avx2::<SIZE>(input, output) };
     }
     pass_words::<SIZE>(input, output);
 }
 
-/// With the widest vectors that are common. Every 32 elements: what they take is read, then what
-/// they give is written; longer bursts of either were slower. Intrinsics, since the compiler
-/// would rearrange the reading into something slower.
+/// With the widest vectors that are common. For every 32 elements, their input is read, then their
+/// output written; longer bursts of either were slower. Uses intrinsics, since the compiler would
+/// rearrange the reads into something slower.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn pass_avx2<const SIZE: usize>(input: &[u8], output: &mut [u8]) {
@@ -93,7 +93,7 @@ unsafe fn pass_avx2<const SIZE: usize>(input: &[u8], output: &mut [u8]) {
     }
 }
 
-/// With what every processor has.
+/// With instructions that every CPU has.
 fn pass_words<const SIZE: usize>(input: &[u8], output: &mut [u8]) {
     let (unit, starts) = stretches(input.len(), output.len() / (STEP * SIZE));
     let mut seen = [0u64; 2];

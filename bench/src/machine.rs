@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// The processor's name as the system gives it.
+/// The CPU's name as the system gives it.
 pub fn cpu() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -16,7 +16,7 @@ pub fn cpu() -> String {
     }
 }
 
-/// The same, fit for a folder's name.
+/// The CPU's name in a form fit for a folder.
 pub fn cpu_folder() -> String {
     let name: String = cpu()
         .to_lowercase()
@@ -26,13 +26,13 @@ pub fn cpu_folder() -> String {
     name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Today, as the system's `date` says.
+/// Today's date, from the system's `date`.
 pub fn today() -> String {
     let date = Command::new("date").arg("+%Y-%m-%d").output();
     date.map(|d| String::from_utf8_lossy(&d.stdout).trim().to_owned()).unwrap_or_default()
 }
 
-/// The lines on top of a record.
+/// The lines at the top of a record.
 pub fn heading() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

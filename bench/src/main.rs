@@ -9,8 +9,8 @@
 //! `--only Q4_K,IQ2_S` and `--quick` (no peers, fewer rounds) are for the tables with a line for
 //! each block type or scheme. `.. -- make-source LINE DIR` leaves the source of a line of `convert`
 //! in a folder, for a profiler. `.. -- ggml-exact [--blocks N]` compares instead of measuring.
-//! `.. -- guard [--bless] [PART-OF-A-NAME..]` counts instructions and compares them with those
-//! that are stored. `.. -- peers` lists the tools that are compared with, and how to get them.
+//! `.. -- guard [--bless] [PART-OF-A-NAME..]` counts instructions and compares the counts with
+//! stored ones. `.. -- peers` lists the tools we compare with, and how to get them.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::cast_precision_loss)]
 #![allow(clippy::cast_possible_truncation, missing_docs)]
 
@@ -52,7 +52,7 @@ pub struct Setting {
     pub data: PathBuf,
     /// Where inputs and outputs of whole conversions lie: on a memory file system.
     pub memory_data: PathBuf,
-    /// The lines to look at, by name; all if empty.
+    /// The lines to measure, by name; all if empty.
     pub only: Vec<String>,
     /// Whether fewer rounds without peers are enough.
     pub quick: bool,
@@ -163,7 +163,8 @@ fn main() {
     }
 }
 
-/// Measures and prints the tables, and keeps them if that is asked for; the names of those that failed.
+/// Measures and prints the tables, and records them if asked to; returns the names of those that
+/// failed.
 fn measure_each(
     chosen: &[&Choice],
     setting: &Setting,
@@ -174,7 +175,7 @@ fn measure_each(
     let (mut tables, mut failed) = (Vec::new(), Vec::new());
     for (name, measure, _) in chosen {
         eprintln!("measuring {name} ..");
-        // One that fails has said why; the others can still be had.
+        // A table that fails has said why; the others can still be measured.
         let Ok(table) = std::panic::catch_unwind(|| measure(setting)) else {
             failed.push(*name);
             continue;
@@ -198,7 +199,7 @@ const MEMORY: &str = "/dev/shm";
 
 const MAKE_SOURCE: &str = "make-source";
 
-/// What this program does when it is started by itself, or for a closer look.
+/// What this program does as its own child, or when one source is wanted for a closer look.
 fn child_program(arguments: &[String]) -> Option<std::io::Result<()>> {
     let (what, rest) = arguments.split_first()?;
     match what.as_str() {
@@ -238,7 +239,7 @@ fn usage() -> ! {
     std::process::exit(2);
 }
 
-/// Replaces the section of today's record that was measured, and keeps the others.
+/// Replaces the measured section of today's record and keeps the others.
 fn write_record(heading: &str, measured: &Table) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("record").join(machine::cpu_folder());
     let path = folder.join(format!("{}.md", machine::today()));

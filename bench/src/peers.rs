@@ -1,4 +1,5 @@
-//! `bench peers`: every other tool that the tables know, whether it is there, and how to get it.
+//! `bench peers`: every other tool that the tables know, whether it is installed, and how to get
+//! it.
 
 use std::process::{Command, Stdio};
 
@@ -8,11 +9,11 @@ use crate::{child, ggml};
 enum Found {
     /// Compiled into this program.
     Library(&'static str),
-    /// Compiled by a table that asks for it.
+    /// Compiled when a table needs it.
     OnDemand(&'static str),
     /// A program: the variable that names it, its usual name.
     Program(&'static str, &'static str),
-    /// A module of Python, and the package that it comes in.
+    /// A Python module, and the package that it comes in.
     Python(&'static str, &'static str),
     /// ggml's shared library.
     Ggml,
@@ -101,7 +102,7 @@ pub fn versions() -> Vec<String> {
     let named = |(name, found, _): &(&str, Found, &str)| {
         let version = version(found)?;
         let number = version.split([' ', ',']).find(|word| word.starts_with(char::is_numeric));
-        // `anamnesis, library` among others in a list.
+        // Names such as `anamnesis, library` go into a list with commas.
         Some(format!("{} {}", name.replace(',', ""), number?))
     };
     PEERS.iter().filter_map(named).collect()

@@ -30,8 +30,8 @@ pub fn release(package: &str, native: Option<&Path>) -> Option<PathBuf> {
     built.then(|| folder.join("release").join(package))
 }
 
-/// A small program of this package, beside this one. `cargo run` builds this one alone, so that
-/// they are built when the first is asked for.
+/// A small program of this package, beside this one. `cargo run` builds only this one, so the
+/// small ones are built when the first of them is needed.
 pub fn helper(name: &str) -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -43,7 +43,7 @@ pub fn helper(name: &str) -> PathBuf {
         command.args(["--bin", "open_cost", "--bin", "measured_apart", "--manifest-path"]);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
         command.arg("--target-dir").arg(folder.parent().unwrap_or(&folder));
-        // Without cargo, those that are there will do.
+        // Without cargo, use those that are already built.
         let _ = command.status();
         folder
     });

@@ -1,6 +1,6 @@
-//! A PyTorch file written by hand, so that its size does not need torch: an archive of stored
-//! members, `archive/data.pkl` with a state dict and `archive/data/N` with the storage of each
-//! tensor, as `torch.save` lays them out.
+//! A PyTorch file written by hand, so that a file of any size can be made without torch: an
+//! archive of stored members, `archive/data.pkl` with a state dict and `archive/data/N` with the
+//! storage of each tensor, as `torch.save` lays them out.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -56,7 +56,7 @@ fn int(pickle: &mut Vec<u8>, number: u32) {
     pickle.extend_from_slice(&number.to_le_bytes());
 }
 
-/// An archive of stored members with a 64-bit end, which any number of them fits.
+/// An archive of stored members with a 64-bit end record, which has room for any number of them.
 struct Archive<W> {
     out: W,
     at: u64,

@@ -16,7 +16,7 @@ pub enum Scales {
     Sane,
 }
 
-/// A byte of a block: where it is, which of its bits are random and what the others are.
+/// A byte of a block: its offset, which of its bits are random, and the other bits.
 type ScaleByte = (usize, u8, u8);
 
 /// Scales that the table of block types does not list as multi-byte numbers.
@@ -25,7 +25,7 @@ const BYTE_SCALES: &[(&str, &[ScaleByte])] = &[
     ("MXFP4", &[(0, 0x03, 0x78)]),
     // Four small floats of 4 exponent and 3 mantissa bits.
     ("NVFP4", &[(0, 0x0f, 0x20), (1, 0x0f, 0x20), (2, 0x0f, 0x20), (3, 0x0f, 0x20)]),
-    // A half float, a digit in the top of each of the last four words, from the lowest up.
+    // A half float, one hex digit at the top of each of the last four words, lowest first.
     ("IQ1_M", &[(53, 0x7f, 0x40), (55, 0x0f, 0x10)]),
 ];
 
@@ -105,7 +105,7 @@ impl BlockFile {
     }
 }
 
-/// Makes small positive numbers of a block's scales: half floats from 2^-10 to 2^-7, and the one
+/// Turns a block's scales into small positive numbers: half floats from 2^-10 to 2^-7, and the
 /// single float at the front of a block.
 fn tame(block: &Block, bytes: &mut [u8], random: &mut Random) {
     let bits = random.next();

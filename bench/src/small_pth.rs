@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::{Setting, fixtures, pth_file};
 
-/// How many.
+/// How many files.
 pub const COUNT: usize = 5000;
 
-/// The folder that they are in: saved by torch, or where that is missing written by hand.
+/// The folder of the files: saved by torch or, if torch is missing, written by hand.
 pub fn folder(setting: &Setting, notes: &mut Vec<String>) -> PathBuf {
     let script = ("torch", "small_pth.py", COUNT.to_string());
     fixtures::by_python_or(setting, "small-pth", script, notes, |folder| {

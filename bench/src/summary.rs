@@ -1,5 +1,5 @@
-//! `bench summary`: the latest record in a short table, for the README: of every table the demand
-//! that is closest to its bound, and all that were missed.
+//! `bench summary`: the latest record as a short table for the README: every missed demand, and
+//! from each table without one, the demand closest to its bound.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ struct Demand<'a> {
     met: bool,
 }
 
-/// Prints the summary; an error says what is missing.
+/// The summary's text; an error says what is missing.
 pub fn run(record: &Path) -> Result<String, String> {
     let path = latest(record).ok_or("there is no record yet: run tables with --record")?;
     let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
@@ -61,7 +61,7 @@ fn demands(text: &str) -> Vec<Demand<'_>> {
     all
 }
 
-/// All that were missed, and of each table without any the one that is closest.
+/// All missed demands, and from each table without any, the one closest to its bound.
 fn worst<'a, 'd>(all: &'d [Demand<'a>]) -> Vec<&'d Demand<'a>> {
     let mut chosen = Vec::new();
     let mut at = 0;
@@ -79,8 +79,8 @@ fn worst<'a, 'd>(all: &'d [Demand<'a>]) -> Vec<&'d Demand<'a>> {
     chosen
 }
 
-/// How far the measured figure is from the last number in the demand that could be its bound, as
-/// a ratio.
+/// The distance, as a ratio, of the measured figure from the last number in the demand that could
+/// be its bound.
 fn room(demand: &Demand<'_>) -> f64 {
     let numbers = demand.what.split(|c: char| !c.is_ascii_digit() && c != '.');
     let bounds = numbers.filter_map(|number| number.trim_end_matches('.').parse::<f64>().ok());

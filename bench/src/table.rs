@@ -15,7 +15,7 @@ pub struct Table {
     pub title: String,
     /// Timed rows.
     pub rows: Vec<Row>,
-    /// Many contests side by side, where one list of rows would not do.
+    /// Many contests side by side, where one list of rows is not enough.
     pub matrix: Matrix,
     /// Measured figures that are not times.
     pub figures: Vec<Figure>,
@@ -55,7 +55,7 @@ pub struct Figure {
 /// A demand on the figures.
 #[derive(Debug, Serialize)]
 pub struct Target {
-    /// In words.
+    /// The demand in words.
     pub what: String,
     /// What was measured.
     pub measured: f64,

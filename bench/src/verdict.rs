@@ -1,4 +1,4 @@
-//! Verdicts over many lines: the worst of them, the least, the mean.
+//! Verdicts over many lines: the largest ratio, the least, the mean.
 
 use crate::table::Table;
 
@@ -13,7 +13,7 @@ pub fn mean(table: &mut Table, what: String, ratios: &Ratios, bound: f64) {
     }
 }
 
-/// The worst of the ratios must not pass the bound; those that do are named.
+/// The largest ratio must not exceed the bound; lines that exceed it are named.
 pub fn at_most(table: &mut Table, what: String, ratios: &Ratios, bound: f64) {
     if let Some(worst) = ratios.iter().map(|(_, ratio)| *ratio).max_by(f64::total_cmp) {
         let what = what + &missed(ratios, |ratio| ratio > bound);
@@ -21,7 +21,7 @@ pub fn at_most(table: &mut Table, what: String, ratios: &Ratios, bound: f64) {
     }
 }
 
-/// The least of the ratios must reach the bound; those that do not are named.
+/// The least ratio must reach the bound; lines that do not reach it are named.
 pub fn at_least(table: &mut Table, what: String, ratios: &Ratios, bound: f64) {
     if let Some(least) = ratios.iter().map(|(_, ratio)| *ratio).min_by(f64::total_cmp) {
         let what = what + &missed(ratios, |ratio| ratio < bound);

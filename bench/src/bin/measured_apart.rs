@@ -1,6 +1,6 @@
-//! Runs the program that its arguments say to its end, its standard output thrown away, and prints
-//! what it cost. A program's peak is at least what the one that starts it holds; this one holds
-//! next to nothing.
+//! Runs the program that its arguments name to its end, discards its standard output, and prints
+//! what it cost. A program's peak is at least what its parent holds; this parent holds next to
+//! nothing.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! Opens and inspects one file and says what that took: a child of the `header-cost` table.
+//! Opens and inspects one file and reports what that cost: a child of the `header-cost` table.
 #![allow(unsafe_code, clippy::print_stdout, clippy::cast_possible_truncation, missing_docs)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

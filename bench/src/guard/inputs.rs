@@ -1,4 +1,4 @@
-//! The files that the jobs read: made here, at full speed, before anything is counted.
+//! The files that the jobs read, made here at full speed before anything is counted.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -29,7 +29,8 @@ pub const SCHEMES: [&str; 11] = [
     "awq",
 ];
 
-/// What is opened and inspected, each in a folder of its own: what lies beside a file is looked at.
+/// What is opened and inspected, each in a folder of its own, since opening also looks at the files
+/// beside it.
 pub const CONTAINERS: [&str; 7] = [
     "model.safetensors",
     "vocabulary.gguf",
@@ -48,10 +49,10 @@ pub const BLOCKS: &str = "blocks-q4_k.gguf";
 const TENSORS: u64 = 300;
 const SEED: u64 = 20_261_116;
 
-/// The folder of files; it goes when this is dropped.
+/// The folder of files; it is removed when this is dropped.
 pub struct Inputs {
     folder: PathBuf,
-    /// They remove themselves, so they are held.
+    /// Kept alive: a checkpoint removes its files when it is dropped.
     _checkpoints: Vec<Checkpoint>,
 }
 

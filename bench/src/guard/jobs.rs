@@ -1,4 +1,4 @@
-//! What is counted, and the child that does one of them.
+//! The jobs that are counted, and the child that does one of them.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -14,16 +14,16 @@ use weighbridge::{Model, Scratch, Weight, bf16, f16};
 use super::inputs::{BLOCKS, CONTAINERS, PLAIN, ROUNDED, SCHEMES, container};
 use crate::random_blocks::{BlockFile, Scales};
 
-/// What this program is called with to be the child.
+/// The argument that makes this program the child.
 pub const JOB: &str = "guard-job";
-/// The job that says which level the kernels run at.
+/// The job that prints which level the kernels run at.
 pub const LEVEL: &str = "level";
-/// The function between whose entry and exit instructions count.
+/// The function whose instructions are counted, from entry to exit.
 pub const MEASURED: &str = "bench::guard::jobs::measured";
 
 /// The block types that are decoded.
 const BLOCK_TYPES: [&str; 7] = ["Q4_0", "Q8_0", "Q4_K", "Q6_K", "IQ2_XS", "IQ4_XS", "MXFP4"];
-/// Those that are decoded by the scalar definition, too.
+/// Those that are also decoded by the scalar definition.
 const BASELINE: [&str; 3] = ["Q8_0", "Q4_K", "fp8-block"];
 /// The tensor of blocks.
 const ROWS: u64 = 64;
@@ -31,10 +31,11 @@ const COLUMNS: u64 = 4096;
 /// Elements of a checkpoint's weight that are decoded, in whole rows.
 const SCHEME_ELEMENTS: u64 = 128 * crate::decoding::COLUMNS;
 
-/// How often a container is opened: hash maps have new seeds each time, which evens out.
+/// How often a container is opened: hash maps get new seeds each time, and their effect averages
+/// out.
 const OPENINGS: usize = 16;
 
-/// One of them.
+/// A job.
 pub struct Job {
     /// What it is called.
     pub name: String,
@@ -114,12 +115,12 @@ pub fn child(arguments: &[String]) -> std::io::Result<()> {
     with_level(job.level.unwrap_or_else(level), run)
 }
 
-/// The work that counts. One function that nothing is inlined into or out of, since valgrind
-/// starts and stops counting by its name.
+/// The counted work. It must stay a function of its own, since valgrind starts and stops counting
+/// by its name.
 #[inline(never)]
 fn measured(job: &mut dyn FnMut()) {
     job();
-    // Work after the call: without it the call is a jump, and this function never returns.
+    // Work after the call: without it the call becomes a jump, and this function never returns.
     std::hint::black_box(());
 }
 
@@ -159,7 +160,7 @@ impl What {
             }
             Self::Convert(from, to) => {
                 let model = Model::open(folder.join(from))?;
-                // NPZ knows no bf16.
+                // NPZ has no bf16.
                 let dtype = if to == "npz" { OutputType::F16 } else { OutputType::Bf16 };
                 let options = ConvertOptions::new("-").to(to).dtype(dtype).threads(one);
                 let mut out = Vec::new();

@@ -1,13 +1,14 @@
 //! `bench guard`: a guard against regressions that a noisy machine can run.
 //!
 //! Every job runs in a child of its own under valgrind's callgrind, which counts the instructions
-//! between entry and exit of one function: neither start-up nor the making of the input counts, nor
-//! what the job does only once in a process (each runs once before it is counted). The counts are
+//! between entry and exit of one function. Start-up, making the input, and what a job does only
+//! once in a process do not count (each job runs once before it is counted). The counts are
 //! compared with those stored in `bench/guard/<architecture>-<level>.json`.
 //!
-//! Counts of two runs of one build are the same for kernels, and differ by well under one in a
-//! hundred where hash maps (with seeds of their own) or paths of other lengths take part. They are
-//! instructions, not time: a change that keeps the count and ruins the cache is not seen here.
+//! Two runs of one build give the same counts for kernels; where hash maps (which have random
+//! seeds) or paths of different lengths take part, counts differ by well under one in a hundred.
+//! Counts are instructions, not time: a change that keeps the count but ruins cache use goes
+//! unnoticed.
 
 mod inputs;
 mod jobs;
@@ -24,7 +25,7 @@ use stored::{Counts, Verdict};
 
 pub use jobs::{JOB, child};
 
-/// Runs the guard on the jobs whose names hold one of `parts`, or on all; the exit code.
+/// Runs the guard on the jobs whose names contain one of `parts`, or on all; returns the exit code.
 pub fn run(parts: &[String], bless: bool, memory_data: &Path) -> i32 {
     match try_run(parts, bless, memory_data) {
         Ok(code) => code,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts may differ by so many in a hundred: what is more is a change of the code.
+/// The percentage by which counts may differ; anything more is a change in the code.
 const TOLERANCE: u64 = 3;
 
 /// The instructions of each job, and what they were counted with.
@@ -14,7 +14,7 @@ const TOLERANCE: u64 = 3;
 pub struct Counts {
     /// The compiler that built the program.
     pub rustc: String,
-    /// What counted.
+    /// The valgrind that counted.
     pub valgrind: String,
     /// The level of the kernels, where a job does not choose one.
     pub level: String,
@@ -44,7 +44,7 @@ impl Counts {
         Ok(Some(Self { rustc, valgrind, level, counts: instructions.into_iter().collect() }))
     }
 
-    /// Stores them.
+    /// Stores the counts.
     pub fn write(self, path: &Path) -> Result<(), String> {
         let Self { rustc, valgrind, level, counts } = self;
         let file = File { rustc, valgrind, level, instructions: counts.into_iter().collect() };
@@ -54,7 +54,7 @@ impl Counts {
             .map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// These over older ones, which stay where there is nothing new.
+    /// These counts merged over older ones: a job that was not counted now keeps its old count.
     pub fn over(mut self, older: Option<Self>) -> Self {
         let mut counts: BTreeMap<_, _> =
             older.map_or_else(Vec::new, |o| o.counts).into_iter().collect();
@@ -68,7 +68,7 @@ impl Counts {
     }
 }
 
-/// What became of the counts.
+/// How the counts have changed.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Other circumstances that may explain a difference.
@@ -84,7 +84,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Compares; `whole` says that every job was counted.
+    /// Compares the counts; `whole` says that every job was counted.
     pub fn new(before: &Counts, now: &Counts, whole: bool) -> Self {
         let mut verdict = Self::default();
         for (what, before, now) in

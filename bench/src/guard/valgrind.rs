@@ -18,7 +18,7 @@ pub fn version() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
-/// The level of the kernels there: valgrind may know fewer instructions than the processor.
+/// The level of the kernels under valgrind, which may know fewer instructions than the CPU.
 pub fn level(folder: &Path) -> Result<String, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=none", "-q"]);
@@ -39,7 +39,7 @@ pub fn count(job: &str, folder: &Path) -> Result<u64, String> {
 fn child(mut command: Command, job: &str, folder: &Path) -> Result<std::process::Output, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     command.arg(program).arg(JOB).arg(job).arg(folder).stdin(Stdio::null());
-    // What a user has set must not change what is counted.
+    // The user's environment must not change what is counted.
     command.env_remove("WEIGHBRIDGE_SIMD").env("RUST_BACKTRACE", "0");
     let said = command.output().map_err(|error| error.to_string())?;
     match said.status.success() {
@@ -55,7 +55,7 @@ fn own_words(stderr: &[u8]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The number behind `Collected :`; none of zero, which means that the function was never entered.
+/// The number after `Collected :`; `None` for zero, which means the function was never entered.
 fn collected(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("Collected :"))?;
     line.rsplit(' ').next()?.parse().ok().filter(|count| *count > 0)

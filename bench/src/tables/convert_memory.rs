@@ -1,8 +1,8 @@
-//! The memory that a conversion takes, against the size of its source.
+//! The memory that a conversion takes, compared with the size of its source.
 //!
 //! Every scheme and container at 1 and 4 GB, and sources of 16 GB, are converted to the standard
-//! output, which is thrown away. Where zeros are as good as other numbers the source is a file
-//! with a hole: it takes no room, whatever it says about its size.
+//! output, which is discarded. Where zeros are as good as other numbers, the source is a file with
+//! a hole, which takes no room whatever its size.
 
 use std::process::Command;
 
@@ -16,8 +16,8 @@ use crate::{Setting, child, program};
 const MIB: f64 = (1 << 20) as f64;
 /// MiB that a conversion may take beyond its headers.
 const BOUND: f64 = 64.0;
-/// MiB that may lie between the peaks of a small and a large source: two, and the four of tiles that
-/// a stream puts aside when they come before their turn, which they do in one run and not in another.
+/// MiB by which the peaks of a small and a large source may differ: two, plus four for the tiles
+/// that a stream sets aside when they arrive early, which happens in some runs only.
 const GROWTH: f64 = 6.0;
 
 /// The lines that are not schemes: how they are stored, and the flags of the conversion.
@@ -33,7 +33,7 @@ const OTHERS: &[(&str, Layout, &[&str])] = &[
     ("npy-fortran", Layout::Python("numpy", "npy-fortran", "npy"), &[]),
 ];
 
-/// The lines that are measured with 16 GB, too.
+/// The lines that are also measured at 16 GB.
 const LARGEST: [&str; 4] = ["safetensors-f32", "safetensors-bf16", "gguf-q4_k", "fp8-block"];
 
 /// What `--only` may name.
@@ -57,7 +57,7 @@ pub fn measure(setting: &Setting) -> Table {
     for (name, layout, flags) in lines().filter(|(name, ..)| setting.wants(name)) {
         let mut measured = Vec::new();
         for gigabytes in [1, 4, 16] {
-            // A first impression is that of the smallest.
+            // A quick run measures only the smallest.
             let asked = match gigabytes {
                 1 => true,
                 4 => !setting.quick,
@@ -98,7 +98,7 @@ fn peak(
     gigabytes: u64,
 ) -> Result<f64, String> {
     let numbers = gigabytes * 1_000_000_000 * 100 / hundredths_of_a_byte(layout);
-    // On the memory file system: a hole is none there, and others are not written to a disk.
+    // On the memory file system: a hole takes no memory, and other sources stay off the disk.
     let source = Large::make(&setting.memory_data, layout, numbers, Payload::Zeros)?;
     let mut command = Command::new(weigh);
     command.arg("convert").arg(&source.model).args(["-o", "-", "-q", "--no-mmap", "-j", "2"]);
@@ -106,7 +106,7 @@ fn peak(
     if cost.ok { Ok(cost.peak as f64 / MIB) } else { Err(cost.output) }
 }
 
-/// About how much of a source each number takes.
+/// Roughly how much of a source each number takes.
 fn hundredths_of_a_byte(layout: Layout) -> u64 {
     match layout {
         Layout::Plain(DType::F32) | Layout::Python("numpy", ..) => 400,

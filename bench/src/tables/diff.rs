@@ -1,8 +1,8 @@
 //! Whole comparisons: against reading and decoding both sides, against `cmp`, and against other
 //! tools.
 //!
-//! Both sides lie on a memory file system. Everyone is a child program. Weights of unlike models
-//! are all different, which is the most work: equal pieces need fewer sums.
+//! Both sides lie on a memory file system. Every contestant is a child program. The weights of
+//! different models all differ, which is the most work: equal pieces need fewer sums.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::{Setting, child, decode_both, program, verdict};
 
 /// Numbers on each side: 2.2 GB at 16 bits.
 const NUMBERS: u64 = 1_080_000_000;
-/// Numbers of the pair that everybody can read: what aprender's program takes half a minute for.
+/// Numbers of the pair that everyone can read: aprender's program takes half a minute for it.
 const FEWER: u64 = 226_000_000;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -40,7 +40,7 @@ struct Case {
     numbers: u64,
     /// What Python needs to read them.
     python: &'static str,
-    /// Who sets the limit, and how many times it may be taken.
+    /// Who sets the limit, and how many times the limit ours may take.
     limit: (&'static str, f64),
     /// Whether aprender's program reads both.
     apr: bool,
@@ -155,7 +155,7 @@ pub fn measure(setting: &Setting) -> Table {
 fn ours(weigh: &Path, [a, b]: [&Large; 2], threads: usize) -> Command {
     let mut command = Command::new(weigh);
     command.arg("diff").arg(&a.model).arg(&b.model);
-    // Nothing is below such a bound: an exit code of 1 would look like a failure.
+    // No cosine is below this bound: an exit code of 1 would look like a failure.
     command.args(["--fail-over", "cosine<-2", "-q", "--no-mmap", "-j", &threads.to_string()]);
     command
 }

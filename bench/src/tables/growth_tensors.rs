@@ -1,7 +1,7 @@
 //! What one more tensor costs: models of 10 to 100,000 tiny tensors.
 //!
-//! Opening and inspecting in every container, converting and comparing. Whoever looks something
-//! up in a list for each tensor shows here: the time of one tensor must stay what it is.
+//! Opening and inspecting in every container, converting and comparing. A linear search for each
+//! tensor would show here: the time per tensor must not grow with their number.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,10 +16,10 @@ use crate::{Setting, child, fixtures, program, pth_file};
 
 /// How many tensors, and how often each is measured.
 const COUNTS: [(u64, usize); 5] = [(10, 200), (100, 100), (1_000, 40), (10_000, 15), (100_000, 5)];
-/// The two whose times of one tensor are compared.
+/// The counts whose times per tensor are compared.
 const FEW: u64 = 1_000;
 const MANY: u64 = 100_000;
-/// The time of one tensor may grow by this.
+/// The time per tensor may grow by this factor.
 const BOUND: f64 = 2.0;
 /// Bytes of each tensor.
 const BYTES: u64 = 128;
@@ -92,7 +92,7 @@ fn micros(median: f64, best: f64, count: u64) -> String {
     format!("{:.2} ({:.2})", each(median), each(best))
 }
 
-/// The files of one measurement; they go when this is dropped.
+/// The files of one measurement; they are removed when this is dropped.
 struct Files {
     folder: PathBuf,
     /// What is opened or converted.
@@ -147,7 +147,7 @@ impl Files {
         }
     }
 
-    /// The most memory that a child of its own held at once.
+    /// The most memory that a separate child held at once.
     fn peak(&self, job: &str, weigh: Option<&Path>) -> Option<u64> {
         let mut command = match job {
             "convert" | "diff" => Command::new(weigh?),
@@ -164,7 +164,7 @@ impl Files {
             }
             _ => command.args(["diff", "-q"]).arg(&self.other),
         };
-        // A difference is a finding of diff, not a failure.
+        // For diff, a difference is a result, not a failure.
         let cost = child::run_apart(command.arg(&self.source)).ok()?;
         Some(cost.peak)
     }

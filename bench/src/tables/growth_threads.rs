@@ -1,4 +1,4 @@
-//! What more threads give: decoding, converting and comparing with one thread and with more,
+//! What more threads gain: decoding, converting and comparing with one thread and with more,
 //! beside what the same threads gain where every byte is only read and written.
 
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::{Setting, child, limit, program};
 
 /// Numbers of the model that is converted.
 const NUMBERS: u64 = 540_000_000;
-/// Of what the limit gains, ours must gain this share.
+/// Ours must gain this share of what the limit gains.
 const SHARE: f64 = 0.9;
 
 const JOBS: [&str; 4] = ["decode-q4_k", "decode-fp8", "convert-fp8", "diff-fp8"];
@@ -65,7 +65,7 @@ fn thread_counts() -> Vec<usize> {
     counts
 }
 
-/// For each count of threads the limit and ours, in that order.
+/// The limit and ours, in that order, for each thread count.
 fn rows(setting: &Setting, job: &str) -> Result<Vec<Row>, String> {
     let timed = if setting.quick { 5 } else { 15 };
     let rounds = Rounds { warm_up: 1, timed };
@@ -98,7 +98,7 @@ fn decoding(subject: &Subject<'_>, rounds: Rounds) -> Vec<Row> {
     contest(all, rounds)
 }
 
-/// Rows are dealt out evenly, in stretches that whole tiles of scales fit.
+/// Deals out rows evenly, in stretches that hold whole tiles of scales.
 fn decode(weight: &Weight, out: &mut [bf16], threads: usize) {
     let (rows, columns) = weight.rows_and_columns();
     let step = rows.div_ceil(threads as u64).next_multiple_of(128);
@@ -184,7 +184,7 @@ fn run(command: &Command) -> Result<f64, String> {
     if cost.ok { Ok(cost.wall) } else { Err(cost.output) }
 }
 
-/// A file that goes when this is dropped.
+/// A file that is removed when this is dropped.
 struct Output(std::path::PathBuf);
 
 impl Drop for Output {
@@ -193,8 +193,8 @@ impl Drop for Output {
     }
 }
 
-/// Writes the lines of a job; the share of the limit's gain with all threads, if there are more
-/// than one.
+/// Writes the lines of a job; returns the share of the limit's gain with all threads, if there is
+/// more than one.
 fn lines(table: &mut Table, job: &str, rows: &[Row]) -> Option<f64> {
     let mut last = None;
     for (threads, pair) in thread_counts().into_iter().zip(rows.chunks_exact(2)) {

@@ -1,4 +1,4 @@
-//! What looking at a file of 2000 MiB brings into memory.
+//! How much memory it takes to inspect a file of 2000 MiB.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,11 +8,11 @@ use crate::{Setting, cache, child, fixtures, program, pth_file};
 
 const MIB: u64 = 1 << 20;
 
-/// Writes so many arrays of so many bytes each.
+/// Writes a number of arrays of a number of bytes each.
 type Write = fn(&Path, u64, u64) -> std::io::Result<()>;
 
 pub fn measure(setting: &Setting) -> Table {
-    // A first impression is that of a tenth.
+    // A quick run uses a tenth.
     let count: u64 = if setting.quick { 200 } else { 2000 };
     let title = format!(
         "inspect a file of {count} MiB that is not in the page cache: what is resident afterwards"

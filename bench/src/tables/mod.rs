@@ -1,4 +1,4 @@
-//! One file a table.
+//! One file per table.
 
 pub mod convert;
 pub mod convert_memory;

@@ -47,7 +47,7 @@ pub fn measure(setting: &Setting) -> Table {
                 let cost = child::run(command.arg(child::script("torch_load.py")).arg(&folder));
                 cost.expect("torch runs").output.trim().parse().expect("it prints seconds")
             };
-            // Seconds, where the others take a tenth of one.
+            // Takes seconds where the others take a tenth of one.
             let torch = Contestant::reporting("torch.load(weights_only=True)", load);
             contestants.push(torch.turns(6));
         }

@@ -10,13 +10,13 @@ pub struct Case {
     pub name: &'static str,
     /// How the source is stored.
     pub layout: Layout,
-    /// What is written: a file, a folder if it has no ending, or the standard output.
+    /// What is written: a file, a folder if it has no extension, or the standard output.
     pub output: &'static str,
-    /// What `weigh` is told beyond that.
+    /// Further flags for `weigh`.
     pub flags: &'static [&'static str],
     /// How many times the limit it may take.
     pub bound: f64,
-    /// What anamnesis' program is told before the file; empty where it cannot do it.
+    /// Arguments of anamnesis' program before the file; empty if it cannot do it.
     pub amn: &'static [&'static str],
     /// What `bench/python/convert.py` calls it, and the libraries it needs.
     pub python: Option<(&'static str, &'static str)>,

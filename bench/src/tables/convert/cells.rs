@@ -35,7 +35,7 @@ pub fn line(case: &Case, outcome: &Outcome, index: usize) -> Vec<String> {
         case.name.to_owned(),
         row.contestant.clone(),
         format!("{:.3} ({:.3})", row.median, row.best),
-        // A copy of the source moves other bytes than the rest.
+        // `cp` moves a different number of bytes than the rest.
         match row.contestant.as_str() {
             CP => "-".into(),
             _ => format!("{:.2}", outcome.bytes as f64 / row.median / 1e9),

@@ -13,11 +13,11 @@ use crate::cost::{Cost, Moved};
 use crate::harness::{Contestant, Rounds, Row, contest, summary};
 use crate::large::Large;
 
-/// The contestants that are always there, and how many threads each has.
+/// The contestants that always take part, and how many threads each has.
 pub const LIMITS: [(&str, usize); 2] = [("limit, 2 threads", 2), ("limit, 1 thread", 1)];
 pub const OURS: [(&str, usize); 2] = [("weigh -j 2", 2), ("weigh -j 1", 1)];
 
-/// The system's own copying of the source, which is often smaller than the output.
+/// The system's own copy of the source, which is often smaller than the output.
 pub const CP: &str = "cp of the source";
 
 /// Ours, comparing its output with the source.
@@ -27,11 +27,11 @@ pub const VERIFY: &str = "weigh verify";
 pub struct Outcome {
     /// Times.
     pub rows: Vec<Row>,
-    /// What else it cost them: of each row all its turns.
+    /// The cost of every turn, for each row.
     pub costs: Vec<Vec<Cost>>,
     /// Bytes that are read and written.
     pub bytes: u64,
-    /// Who could not do it, and what was said.
+    /// Contestants that failed, and what they said.
     pub failed: Vec<String>,
 }
 
@@ -49,13 +49,13 @@ impl Entry {
         Self { name: name.into(), command, turns, costs: RefCell::default() }
     }
 
-    /// One turn, into a place that is empty. Forever where it fails.
+    /// One turn, into an empty place; returns its seconds, infinity if it fails.
     fn turn(&self, output: &Path) -> f64 {
         remove(output);
         let cost = child::run_apart(&self.command).expect("the child can be measured");
         let wall = if cost.ok { cost.wall } else { f64::INFINITY };
         self.costs.borrow_mut().push(cost);
-        // One output at a time.
+        // Keep only one output at a time.
         remove(output);
         wall
     }
@@ -67,7 +67,7 @@ fn last_line(output: &str) -> &str {
     lines.next_back().unwrap_or("it says nothing")
 }
 
-/// Runs ours to a good end, or says why that fails.
+/// Runs ours; an error says why it failed.
 fn run(command: &Command) -> Result<Cost, String> {
     let cost = child::run_apart(command).map_err(|error| error.to_string())?;
     if cost.ok { Ok(cost) } else { Err(cost.output) }
@@ -81,7 +81,7 @@ fn remove(output: &Path) {
     let _ = fs::remove_dir_all(output);
 }
 
-/// Lets everyone convert `source`; the reason where ours cannot.
+/// Lets everyone convert `source`; an error says why ours cannot.
 pub fn run_all(
     case: &Case,
     source: &Large,
@@ -169,7 +169,7 @@ impl Outcome {
         moved.map_or("-".into(), |moved| format!("{:.3}", which(moved) as f64 / 1e9))
     }
 
-    /// Processor time of the turn in the middle.
+    /// CPU time of the median turn.
     pub fn cpu(&self, index: usize) -> f64 {
         let mut costs: Vec<f64> = self.costs[index].iter().map(|cost| cost.cpu).collect();
         costs.sort_by(f64::total_cmp);

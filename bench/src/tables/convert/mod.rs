@@ -1,8 +1,8 @@
 //! Whole conversions, file to file: against a loop that copies as many bytes, and against other
 //! tools.
 //!
-//! Sources and outputs lie on a memory file system, so that the disk is not what is measured; one
-//! line is on disk, with its sync. Everyone is a child program.
+//! Sources and outputs lie on a memory file system, so that the disk is not measured; one line is
+//! on disk and includes the sync. Every contestant is a child program.
 
 mod cases;
 mod cells;

@@ -12,7 +12,7 @@ pub const AMN: &str = "amn";
 /// The scripts in the table.
 pub const PYTHON: &str = "Python";
 
-/// Those that are there.
+/// The programs that were found.
 pub struct Peers {
     weigh: PathBuf,
     amn: Option<PathBuf>,
@@ -20,8 +20,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Builds ours and looks for the others; who is missing, and how to change that, goes to the
-    /// notes.
+    /// Builds ours and looks for the others; the notes say which are missing and how to get them.
     pub fn find(setting: &Setting, notes: &mut Vec<String>) -> Self {
         let weigh = program::release("weigh", None).expect("weigh can be built");
         let named = std::env::var_os("BENCH_AMN").map_or_else(|| "amn".into(), PathBuf::from);

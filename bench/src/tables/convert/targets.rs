@@ -1,4 +1,4 @@
-//! What is asked of the figures, by median.
+//! The targets, judged by median.
 
 use super::cases::{Case, Place};
 use super::contest::{LIMITS, OURS, Outcome};
@@ -8,11 +8,11 @@ use crate::harness::Row;
 use crate::table::Table;
 use crate::verdict::{Ratios, at_least, at_most};
 
-/// Lines that say how two workers do against one.
+/// The lines that compare two workers with one.
 const ONE_TENSOR: &str = "fp8-one-tensor";
 const TO_STDOUT: &str = "fp8-one-tensor-stdout";
 
-/// How many times the second takes as long as the first.
+/// The second's time as a multiple of the first's.
 fn times(rows: &[Row], first: &str, second: &str) -> Option<f64> {
     Some(find(rows, second)?.median / find(rows, first)?.median)
 }
@@ -26,7 +26,7 @@ pub fn judge(table: &mut Table, all: &[(&Case, Outcome)]) {
         };
     for bound in [1.3, 1.5] {
         for ((ours, _), (limit, _)) in OURS.into_iter().zip(LIMITS) {
-            // To the bit: both were written in the same place. Nothing is written to stdout's end.
+            // Equal to the bit: each bound is written as one of these. Standard output is left out.
             let keep =
                 |case: &Case| case.bound.to_bits() == f64::to_bits(bound) && case.output != "-";
             let found = ratios(&keep, &|outcome| times(&outcome.rows, limit, ours));

@@ -1,8 +1,8 @@
-//! Every block type of GGUF, decoded: against the speed of memory, and against other tools.
+//! Decodes every block type of GGUF: against the speed of memory, and against other tools.
 //!
-//! One thread, 4096 x 11008 elements, one output buffer that is reused. For each type two
-//! contests: ours and the limit (see [`crate::limit`]), then ours and the peers. Beside them
-//! ours on a tile that stays in the cache, which is how the pipeline uses it.
+//! One thread, 4096 x 11008 elements, one reused output buffer. Each type has two contests: ours
+//! and the limit (see [`crate::limit`]), then ours and the peers. In addition, ours decodes a
+//! tile that stays in the cache, as in the pipeline.
 
 mod cells;
 mod peers;
@@ -37,7 +37,7 @@ struct Measured {
     own: Vec<Row>,
     /// Ours on the tile, in seconds per element.
     tile: Vec<Row>,
-    /// Ours without any instruction beyond the architecture's baseline.
+    /// Ours with the architecture's baseline instructions only.
     baseline: Vec<Row>,
     /// Ours and the peers.
     peers: Vec<Row>,
@@ -115,7 +115,7 @@ fn measure_one(
     measured
 }
 
-/// A contestant of ours, held to the baseline.
+/// One of our contestants, held to the baseline.
 fn at_baseline(contestant: Contestant<'_>) -> Contestant<'_> {
     contestant.around(|run| with_level(Level::BASELINE, run))
 }

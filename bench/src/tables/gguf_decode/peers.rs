@@ -1,5 +1,5 @@
-//! The other tools: anamnesis as child programs, ggml's C as a library, gguf-py in Python, candle as a
-//! child program.
+//! The other tools: anamnesis as child programs, ggml's C as a library, gguf-py in Python, candle
+//! as a child program.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ pub const GGML: &str = "ggml's C";
 /// gguf-py, to f32.
 pub const GGUF_PY: &str = "gguf-py";
 
-/// gguf-py decodes this many rows, and its time is multiplied up to all of them.
+/// gguf-py decodes this many rows, and its time is scaled up to all of them.
 const PYTHON_ROWS: u64 = 256;
 
-/// Those that are there.
+/// The tools that were found.
 #[derive(Default)]
 pub struct Peers {
     anamnesis: Option<Builds>,
@@ -31,12 +31,12 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Nobody.
+    /// No peers.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Looks for everyone; who is missing, and how to change that, goes to the notes.
+    /// Looks for every tool; the notes say which are missing and how to get them.
     pub fn find(setting: &Setting, notes: &mut Vec<String>) -> Self {
         let anamnesis = Builds::make(setting, notes);
         let ggml = ggml::Library::open().map_err(|missing| notes.push(missing)).ok();
@@ -54,8 +54,8 @@ impl Peers {
         Self { anamnesis, ggml, python, candle }
     }
 
-    /// Adds those who can decode this file to a contest. What is returned is the file they read,
-    /// which goes when it is dropped.
+    /// Adds the peers that can decode this file to a contest. Returns the file they read, which is
+    /// removed when it is dropped.
     pub fn join<'a>(
         &self,
         setting: &Setting,
@@ -81,7 +81,7 @@ impl Peers {
             command.args([&numbers[0], file.block.name, &numbers[1], &numbers[2]]);
             contest.extend(worker(GGUF_PY, &mut command, ROWS as f64 / PYTHON_ROWS as f64));
         }
-        // An empty cell says it where candle cannot decode a type.
+        // No note where candle cannot decode a type: an empty cell says so.
         let unable = &mut Vec::new();
         contest.extend(candle::contestant(self.candle.as_deref(), "decode", &path, unable));
         debug_assert_eq!(file.columns, COLUMNS);

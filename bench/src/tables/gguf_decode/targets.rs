@@ -1,4 +1,4 @@
-//! What is asked of the figures, by median.
+//! The targets, judged by median.
 
 use super::Measured;
 use super::peers::{GGML, GGUF_PY};
@@ -7,7 +7,7 @@ use crate::decoding::{OURS, find, over_limit};
 use crate::table::Table;
 use crate::verdict::{self, Ratios, at_least, at_most};
 
-/// How near to the limit a type must come.
+/// How close to the limit a type must come.
 pub struct Class {
     /// What it is called.
     name: &'static str,

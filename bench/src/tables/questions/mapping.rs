@@ -1,8 +1,8 @@
-//! What does mapping give instead of reading, on a file of more than 8 GB on a disk?
+//! What does mapping gain over reading, on a file of more than 8 GB on a disk?
 //!
-//! Three jobs (look at it, take one tensor out of it, go through all of it), each by several ways,
-//! each turn in a process of its own that says what it took. Cold means dropped from the page
-//! cache before the turn, warm that all of it is there.
+//! Three jobs (inspect it, take one tensor out of it, go through all of it), each done in several
+//! ways, each turn in a process of its own that reports what it took. Cold means that the file is
+//! dropped from the page cache before the turn, warm that all of it is in there.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -27,10 +27,10 @@ const TENSORS: u64 = 256;
 const QUICK_TENSORS: u64 = 32;
 const SHAPE: [u64; 2] = [4096, 4096];
 const TENSOR_BYTES: usize = 32 << 20;
-/// What is decoded at a time when all of it is: 1 MiB.
+/// Rows decoded at a time when going through all of it: 1 MiB.
 const TILE_ROWS: u64 = 128;
 
-/// What this program is called with to do one job.
+/// The argument that makes this program do one job.
 pub const CHILD: &str = "question-mapping-job";
 
 /// The jobs, and the ways in which each is done; the first is the machine's own limit.
@@ -73,11 +73,11 @@ struct Took {
     seconds: f64,
     /// The largest resident set, mapped pages included.
     peak: u64,
-    /// What of it was not a file's, at the end.
+    /// The part of it that no file backs, at the end.
     anonymous: u64,
     /// Bytes that came from the disk.
     from_disk: u64,
-    /// What the result comes to; nothing for a limit.
+    /// The sum over the result; `None` for a limit.
     sum: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ pub fn measure(setting: &Setting) -> Table {
     table.matrix.head = ["", "cold", "x", "from disk", "warm", "x", "peak", "anonymous"]
         .map(str::to_owned)
         .to_vec();
-    // Cold ones first, so that filling the cache for the warm ones happens once.
+    // Cold turns first, so that the cache is filled only once, for the warm ones.
     let cold: Vec<_> = JOBS.iter().map(|job| run_job(&path, job, true, setting.quick)).collect();
     limit_all(&path).expect("it reads");
     let share = |path: &Path| cache::resident(path).unwrap_or(0) as f64 / bytes as f64;
@@ -110,7 +110,7 @@ pub fn measure(setting: &Setting) -> Table {
     table.notes.push(
         "Times: median (tenth to ninetieth percentile, number of turns), x: times the first line of the \
          job. Peak: the largest resident set of the process, pages of the mapped file included (most of both); anonymous: \
-         what of it is not a file's, at the end."
+         the part of it that no file backs, at the end."
             .into(),
     );
     table
@@ -140,7 +140,7 @@ fn run_job(
             took.borrow_mut().push(one.clone());
             one.seconds
         };
-        // Those that go through all of it take long.
+        // Going through all of it takes long.
         let long = way.starts_with("whole") || job.starts_with("all");
         let turns = if long { 3 } else { 15 };
         Contestant::reporting(name, turn).turns(turns)
@@ -182,7 +182,7 @@ fn line(name: &str, cold: &Measured, warm: &Measured) -> Line {
     Line { cells, rows: vec![cold.0.clone(), warm.0.clone()] }
 }
 
-/// Random bytes that no disk can store more cleverly than others.
+/// Writes random bytes, which no disk can compress.
 fn write(path: &Path, tensors: u64) -> io::Result<()> {
     let name = |i| format!("model.layers.{i}.mlp.up_proj.weight");
     let planned: Vec<_> = (0..tensors).map(|i| (name(i), DType::F16, SHAPE.to_vec())).collect();
@@ -201,7 +201,7 @@ fn write(path: &Path, tensors: u64) -> io::Result<()> {
 pub fn child(arguments: &[String]) -> io::Result<()> {
     let [job, way, path] = arguments else { return Err(io::ErrorKind::InvalidInput.into()) };
     let path = Path::new(path);
-    // Memory that is there before the clock starts.
+    // Memory whose pages are in place before the clock starts.
     let there = match way.as_str() {
         "whole-reused" => vec![1u8; fs::metadata(path)?.len() as usize],
         _ => Vec::new(),

@@ -1,12 +1,11 @@
 //! The questions that this project began with, a table each: what others found, asked of our own
 //! code on this machine.
 //!
-//! In each of them every contestant makes the same thing: what comes out of its first turn is
-//! summed up outside the clock, and whoever comes to another sum ends the program. Memory that a
-//! contestant takes anew in each turn is given back outside the clock. Where that matters, a
-//! contest has a process to itself, since what malloc gives depends on what it was given back
-//! before, and is held twice: with malloc as it is, and with malloc taking large blocks from the
-//! system each time.
+//! In each table every contestant makes the same thing: the result of its first turn is summed up
+//! outside the clock, and a different sum ends the program. Memory that a contestant takes anew in
+//! each turn is given back outside the clock. Where it matters, a contest has a process to itself,
+//! since what malloc returns depends on what was freed before; and it is held twice: with malloc
+//! as it is, and with malloc taking large blocks from the system each time.
 
 pub mod mapping;
 pub mod one_buffer;
@@ -29,10 +28,10 @@ use crate::harness::{Contestant, Row};
 use crate::table::{Line, Matrix, seconds};
 use crate::{Setting, child};
 
-/// What this program is called with to hold one contest.
+/// The argument that makes this program hold one contest.
 pub const CHILD: &str = "question-contest";
 
-/// Holds the contest of a name.
+/// Holds the contest of that name.
 type Compare = fn(&Setting, &str) -> Vec<Row>;
 
 /// Contests that have a process to themselves.
@@ -86,15 +85,15 @@ pub fn child(arguments: &[String]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What all contestants of a contest must come to.
+/// The sum that all contestants of a contest must agree on.
 #[derive(Default)]
 pub struct Agreed(Cell<Option<u64>>);
 
 impl Agreed {
-    /// Ends the program unless everyone before came to the same.
+    /// Ends the program if the sum differs from that of earlier contestants.
     pub fn check(&self, who: &str, sum: u64) {
         let expected = self.0.get().unwrap_or(sum);
-        assert_eq!(sum, expected, "{who} made something else than those before it");
+        assert_eq!(sum, expected, "{who} got another sum than those before it");
         self.0.set(Some(sum));
     }
 }
@@ -142,7 +141,7 @@ pub fn in_buffer<'a>(
     Contestant::reporting(name, move || {
         let mut buffer = buffer.borrow_mut();
         if first {
-            // What others left there does not count.
+            // Overwrite what others left there.
             buffer.bytes(bytes).fill(1);
         }
         let start = Instant::now();
@@ -155,14 +154,14 @@ pub fn in_buffer<'a>(
     })
 }
 
-/// What bytes come to; their order counts.
+/// A sum over bytes that depends on their order.
 pub fn sum_bytes(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_le_bytes(*word));
     words.chain(rest.iter().map(|byte| u64::from(*byte))).fold(0, mixed)
 }
 
-/// What numbers come to; their order counts.
+/// A sum over numbers that depends on their order.
 pub fn sum_numbers<T: Element + Into<f32>>(numbers: &[T]) -> u64 {
     numbers.iter().map(|number| u64::from((*number).into().to_bits())).fold(0, mixed)
 }
@@ -172,7 +171,7 @@ fn mixed(sum: u64, word: u64) -> u64 {
 }
 
 /// Adds contests side by side: a line for each contestant, a column for each contest. A cell is
-/// the median with its spread, and how many times the first contestant's that is.
+/// the median with its spread, and as a multiple of the first contestant's.
 pub fn side_by_side(matrix: &mut Matrix, title: &str, contests: &[(String, Vec<Row>)]) {
     if matrix.head.is_empty() {
         let columns = contests.iter().map(|(name, _)| name.clone());

@@ -1,8 +1,8 @@
-//! What does one buffer give when a GGUF header is read through a reader?
+//! What does a buffer gain when a GGUF header is read through a reader?
 //!
-//! Our own reading always has its window, so the header is also walked by a small program of this
-//! table's own, which reads four or eight bytes at a time and every string in two reads, from
-//! whatever it is given: the file itself, buffers of two sizes, bytes in memory.
+//! Our own code always reads through its window. So this table has a small walk of its own, which
+//! reads four or eight bytes at a time and every string in two reads, from whatever it is given:
+//! the file itself, buffers of two sizes, bytes in memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -104,7 +104,7 @@ struct Walked {
     sum: u64,
 }
 
-/// A header on its way through a reader, a field at a time.
+/// Reads a header through a reader, one field at a time.
 struct Walk<R> {
     reader: R,
     seen: Walked,

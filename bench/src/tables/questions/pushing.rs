@@ -1,7 +1,7 @@
 //! Does pushing blocks into reserved capacity beat writing them into a zeroed buffer?
 //!
-//! Asked twice: of a plain loop over blocks, as it would be written first (and was, where the
-//! question comes from), and of our own decoding, which fills rows and never pushes.
+//! Asked twice: of a plain loop over blocks, as one would first write it (and as it was written
+//! where the question comes from), and of our own decoding, which fills rows and never pushes.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use crate::table::Table;
 use crate::{Setting, limit};
 
 const SEED: u64 = 20_261_116;
-/// Rows, and the megabytes they give as f32.
+/// Rows, and their size as f32.
 const SIZES: [(u64, &str); 4] = [(45, "2 MB"), (363, "16 MB"), (2044, "90 MB"), (4542, "200 MB")];
 
 type Numbers = [f32; 32];
@@ -123,7 +123,7 @@ fn plain_loops<'a, const BYTES: usize>(
     ]
 }
 
-/// Ours, through the public door.
+/// Ours, through the public interface.
 fn ours<'a>(
     file: &'a BlockFile,
     agreed: &'a Agreed,

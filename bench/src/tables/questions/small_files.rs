@@ -14,11 +14,11 @@ use crate::table::{Line, Table, seconds};
 use crate::tables::{ours, ours_by_reader};
 use crate::{Setting, child};
 
-/// Files that one contestant looks at before the next does: few, so that a slow moment of the
+/// Files that one contestant inspects before the next does: few, so that a slow moment of the
 /// machine hits everyone.
 const CHUNK: usize = 100;
 
-/// Looks at one file and says how many tensors it has.
+/// Inspects one file and returns how many tensors it has.
 type Look<'a> = Box<dyn FnMut(&Path) -> usize + 'a>;
 
 pub fn measure(setting: &Setting) -> Table {
@@ -92,7 +92,7 @@ pub fn measure(setting: &Setting) -> Table {
     table
 }
 
-/// What no one can do without.
+/// The system calls that nobody can do without.
 fn touch(path: &Path, buffer: &mut [u8]) -> usize {
     let mut file = File::open(path).expect("it opens");
     let len = file.metadata().expect("it can be asked").len();
@@ -113,7 +113,7 @@ fn one_by_one(files: &[PathBuf], look: &mut Look<'_>) -> (Vec<f64>, usize) {
     (each, tensors)
 }
 
-/// The same by torch.
+/// The same with torch.
 fn by_torch(python: &Path, folder: &Path) -> (Vec<f64>, usize) {
     let mut command = Command::new(python);
     let cost = child::run(command.arg(child::script("torch_load_each.py")).arg(folder));

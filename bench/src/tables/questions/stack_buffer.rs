@@ -15,14 +15,14 @@ use crate::tables::scheme_decode::cases::CASES;
 use crate::tables::scheme_decode::checkpoint::Checkpoint;
 use crate::{Setting, limit};
 
-/// What fits on the stack, in bytes.
+/// Sizes of the buffer on the stack, in bytes.
 const CHUNKS: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
 /// Elements of the largest of them at two bytes each.
 const MOST: usize = 32 << 10;
 
 pub const NAME: &str = "question-stack-buffer";
 
-/// The lines of `scheme-decode` that are looked at, and the output types.
+/// The lines of `scheme-decode` that are measured, and the output types.
 const CONTESTS: [&str; 4] =
     ["fp8-tensor bf16", "fp8-tensor f32", "fp8-block bf16", "fp8-block f32"];
 
@@ -100,8 +100,8 @@ fn straight<T: Element>(weight: &Weight) -> impl FnMut(&mut [T]) {
     move |out| weight.decode_rows_with(0..rows, out, &mut scratch).expect("it decodes")
 }
 
-/// Zeros as `vec!` makes them: of f32 by asking for zeroed memory, of bf16, which `vec!` does not
-/// know, by writing them.
+/// Zeros as `vec!` makes them: it asks for zeroed memory for f32, but writes zeros for bf16, which
+/// it does not know.
 fn by_vec<T: Element>(weight: &Weight) -> impl FnMut() -> Vec<T> {
     let mut decode = straight(weight);
     move || {
@@ -125,7 +125,7 @@ fn new_reserved<T: Element>(weight: &Weight) -> impl FnMut() -> Vec<T> {
     move || unzeroed(weight.len(), &mut decode)
 }
 
-/// In pages of 2 MiB, where the system has them.
+/// Into new pages of 2 MiB, where the system has them.
 fn new_huge<T: Element>(weight: &Weight) -> impl FnMut() -> RefCell<HugePages<T>> {
     let mut decode = straight(weight);
     move || {
@@ -135,7 +135,7 @@ fn new_huge<T: Element>(weight: &Weight) -> impl FnMut() -> RefCell<HugePages<T>
     }
 }
 
-/// Some elements a call, where they belong.
+/// Some elements per call, straight to their place.
 fn pieces<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut(&mut [T]) {
     let mut piece = piece_of(weight);
     move |out| {
@@ -145,7 +145,7 @@ fn pieces<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut(&mut [T]) {
     }
 }
 
-/// Some elements a call into a buffer on the stack, from there to where they belong.
+/// Some elements per call into a buffer on the stack, from there to their place.
 fn copied<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut(&mut [T]) {
     let mut piece = piece_of(weight);
     move |out| {
@@ -158,7 +158,7 @@ fn copied<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut(&mut [T]) {
     }
 }
 
-/// Some elements a call into a buffer on the stack, from there to the end of a vector.
+/// Some elements per call into a buffer on the stack, from there to the end of a vector.
 fn appended<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut() -> Vec<T> {
     let mut piece = piece_of(weight);
     move || {
@@ -174,7 +174,7 @@ fn appended<T: Element>(weight: &Weight, chunk: usize) -> impl FnMut() -> Vec<T>
     }
 }
 
-/// Decodes the elements from one on.
+/// Decodes elements from a given one on.
 fn piece_of<T: Element>(weight: &Weight) -> impl FnMut(usize, &mut [T]) {
     let mut scratch = Scratch::default();
     move |start, out| {

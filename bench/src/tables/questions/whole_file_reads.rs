@@ -23,8 +23,8 @@ use crate::{Setting, child, fixtures};
 const TENSORS: usize = 340;
 const SHAPE: [u64; 2] = [1536, 1024];
 const LEN: usize = (SHAPE[0] * SHAPE[1]) as usize;
-/// Tensors that are compared by reading both files whole for each: the time of all is reckoned
-/// from them.
+/// Tensors that are compared by reading both files whole for each; the time of all tensors is
+/// estimated from them.
 const SAMPLE: usize = 2;
 
 pub fn measure(setting: &Setting) -> Table {
@@ -80,7 +80,7 @@ pub fn measure(setting: &Setting) -> Table {
     }
     table.notes.push(format!(
         "Those that read both files whole for each tensor compare the first {SAMPLE}, and the time of all is \
-         reckoned from that. Opening is timed. apr starts as a program of its own."
+         estimated from that. Opening is timed. apr starts as a program of its own."
     ));
     table
 }
@@ -88,7 +88,7 @@ pub fn measure(setting: &Setting) -> Table {
 const WHOLE: &str = "plain loop, both read whole for each tensor";
 const WHOLE_REUSED: &str = "plain loop, both read whole for each tensor, into a reused buffer";
 
-/// Reckons the times of all tensors from those of the few that were compared.
+/// Estimates the times of all tensors from those of the few that were compared.
 fn reckon(rows: &mut [Row]) {
     let factor = TENSORS as f64 / SAMPLE as f64;
     for row in rows.iter_mut().filter(|row| [WHOLE, WHOLE_REUSED].contains(&&*row.contestant)) {
@@ -99,12 +99,12 @@ fn reckon(rows: &mut [Row]) {
     }
 }
 
-/// What was found, and by whom.
+/// The lowest cosine that each contestant found.
 type Lowest = RefCell<Vec<(String, f64)>>;
 /// Where a tensor of each side is decoded to.
 type Buffers = RefCell<[Vec<f32>; 2]>;
 
-/// Two files that differ in the last bit of a third of their numbers; they go when this is dropped.
+/// Two files that differ in the last bit of a third of their numbers; removed when this is dropped.
 struct Pair {
     folder: PathBuf,
     paths: [PathBuf; 2],
@@ -228,7 +228,7 @@ impl Pair {
         buffers: &'a Buffers,
         mut load: impl FnMut(&Path, usize, &mut [f32]) + 'a,
     ) -> Contestant<'a> {
-        // The lowest of a few is not the lowest of all: only compared with itself.
+        // The lowest of a few is not the lowest of all: it is compared only with itself.
         let expected =
             least((0..SAMPLE).map(|index| compare(&self.open(FileAccess::Map), index, buffers)));
         Contestant::reporting(name, move || {

@@ -56,7 +56,7 @@ fn pieces(model: &Model) -> Vec<Piece> {
     model.weights().map(piece).collect()
 }
 
-/// How often each form asks for bytes.
+/// How often each form calls `read`.
 fn count_reads(table: &mut Table, path: &Path) {
     let piece = pieces(&Model::open(path).expect("it opens"))[0];
     let (file, reads) = (File::open(path).expect("it opens"), Cell::new(0));
@@ -164,7 +164,7 @@ impl Seek for Counted<'_> {
     }
 }
 
-/// One that fills the shared buffer with the arrays, one after the other.
+/// A contestant that fills the shared buffer with the arrays, one after the other.
 fn filled<'a>(
     name: &str,
     agreed: &'a Agreed,
@@ -192,7 +192,7 @@ fn ours_reused<'a>(
     in_buffer(name, agreed, (buffer, TOTAL), job, sum_buffer)
 }
 
-/// Ours into vectors of each turn's own.
+/// Ours into new vectors in each turn.
 fn ours_fresh<'a>(name: &str, agreed: &'a Agreed, model: &'a Model) -> Contestant<'a> {
     let mut scratch = Scratch::default();
     let mut one = move |weight: Weight| {
@@ -218,7 +218,7 @@ fn sum_arrays(sums: impl Iterator<Item = u64>) -> u64 {
     sums.fold(0, u64::wrapping_add)
 }
 
-/// What [`sum_bytes`] makes of the same numbers as bytes.
+/// The same sum that [`sum_bytes`] gives for the numbers' bytes.
 fn sum_singles(numbers: &[f32]) -> u64 {
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     sum_bytes(&bytes)

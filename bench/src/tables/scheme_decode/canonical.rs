@@ -1,4 +1,4 @@
-//! The library that owns each scheme, in Python: one process each, which is kept.
+//! The library that owns each scheme, in Python: one process per library, kept running.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::child::{self, Worker};
 use crate::decoding::Subject;
 use crate::harness::{Contestant, Rounds, Row, contest};
 
-/// What its contestant is called.
+/// Its name in a contest.
 pub const CANONICAL: &str = "Python";
 
 /// The library of a scheme, by its module.
@@ -33,7 +33,7 @@ pub fn library(kind: &str) -> &'static str {
     }
 }
 
-/// What was measured of a library.
+/// What was measured with a library.
 #[derive(Default)]
 pub struct Canonical {
     /// Ours and the library's, at its own type.
@@ -42,7 +42,7 @@ pub struct Canonical {
     pub checked: Option<String>,
 }
 
-/// The processes that run; none where a library is missing.
+/// The running processes; `None` where a library is missing.
 #[derive(Default)]
 pub struct Libraries(RefCell<HashMap<&'static str, Option<Worker>>>);
 
@@ -83,7 +83,7 @@ impl Libraries {
     }
 }
 
-/// What ours is called in this contest.
+/// The name of ours in this contest.
 pub const NATIVE: &str = "ours, its type";
 
 fn native<'a>(subject: &Subject<'a>, buffer: &'a RefCell<Buffer>) -> Contestant<'a> {

@@ -15,9 +15,9 @@ pub struct Case {
     pub name: &'static str,
     /// What it must be recognised as, as `scheme/variant`.
     pub kind: &'static str,
-    /// How near to the limit it must come.
+    /// How close to the limit it must come.
     pub class: &'static Class,
-    /// What lies beside it: the JSON of `config.json`, or of the file that is named.
+    /// The JSON files beside it: names and contents.
     pub config: fn() -> Vec<(&'static str, Value)>,
     /// What it is made of.
     pub tensors: fn() -> Vec<Stored>,

@@ -12,8 +12,8 @@ use crate::harness::Row;
 pub const LEGEND: &str = "Times are in ms, median with the best in brackets; `x` is times the limit \
      (bold over its target), by median with the best in brackets. The limit reads the same bytes, \
      scales included, and writes the same number of bytes with ordinary stores. \
-     anamnesis decodes to bf16, its times are followed by what they are times ours in the same \
-     contest; warm is with malloc keeping its pages. Its functions for GPTQ and AWQ leave the \
+     anamnesis decodes to bf16; each of its times is followed by its multiple of ours in the \
+     same contest; warm is with malloc keeping its pages. Its functions for GPTQ and AWQ leave the \
      result as [in, out], ours gives [out, in]. \
      Python is the library that owns the scheme, in one thread, to its own type and against ours \
      at that type, the transposition included.";
@@ -37,7 +37,7 @@ pub fn line(one: &Measured) -> Vec<String> {
     cells
 }
 
-/// A peer's time, and how many times ours that is.
+/// A peer's time, also as a multiple of ours.
 fn against(rows: &[Row], peer: &str, ours: &str) -> String {
     find(rows, peer)
         .zip(peer_over_ours(rows, peer, ours))
@@ -46,8 +46,8 @@ fn against(rows: &[Row], peer: &str, ours: &str) -> String {
         })
 }
 
-/// What the others make of each file, and how long anamnesis' whole way takes where its function
-/// is not all of it.
+/// What the others make of each file, and how long anamnesis takes in all where its function does
+/// only part of the work.
 pub fn notes(all: &[Measured]) -> Vec<String> {
     let mut notes = Vec::new();
     results(&mut notes, "anamnesis, given the file", all, |one| one.checked.as_deref());
@@ -61,7 +61,7 @@ pub fn notes(all: &[Measured]) -> Vec<String> {
     notes
 }
 
-/// Whose results are ours, bit by bit, and what the others are.
+/// Which results equal ours bit for bit, and how the others differ.
 fn results(
     notes: &mut Vec<String>,
     who: &str,

@@ -1,4 +1,4 @@
-//! A case as a checkpoint on disk, opened through the front door.
+//! A case as a checkpoint on disk, opened through the public interface.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -12,14 +12,14 @@ use crate::random_blocks::Random;
 
 const SEED: u64 = 20_260_808;
 
-/// A folder with one quantized weight; it goes when this is dropped.
+/// A folder with one quantized weight; it is removed when this is dropped.
 pub struct Checkpoint {
     folder: PathBuf,
     model: Model,
 }
 
 impl Checkpoint {
-    /// Writes a case and opens it. What is not recognised as it must be ends the program.
+    /// Writes a case and opens it. Ends the program if it is not recognised as it must be.
     pub fn new(data: &Path, case: &Case) -> Self {
         let folder = data.join(format!("scheme-{}", case.name));
         let _ = fs::remove_dir_all(&folder);
@@ -107,6 +107,6 @@ fn write(folder: &Path, case: &Case) -> std::io::Result<()> {
     }
     let mut out = BufWriter::new(File::create(folder.join("model.safetensors"))?);
     out.write_all(&bytes)?;
-    // So that the disk is quiet while the clock runs.
+    // Sync now, so that the disk is quiet while the clock runs.
     out.into_inner()?.sync_all()
 }

@@ -6,13 +6,13 @@ use weighbridge::DType::{F8_E4M3, F8_E8M0, F32, I8, U8};
 use super::stored::{Fill, Stored, stored};
 use crate::decoding::{COLUMNS, ROWS};
 
-/// Experts of the transposed case, and the sides of each: as many elements as the other lines.
+/// Experts of the transposed case, and the sides of each: as many elements as in the other lines.
 pub const EXPERTS: [u64; 3] = [32, 1376, 1024];
 
 const WEIGHT: &str = "model.layers.0.mlp.up_proj.weight";
 const BLOCKS: u64 = ROWS * COLUMNS / 64;
 
-/// bitsandbytes' tables, which files carry and nobody reads.
+/// bitsandbytes' tables, which files carry but nobody reads.
 const NF4: [f32; 16] = [
     -1.0,
     -0.696_192_8,

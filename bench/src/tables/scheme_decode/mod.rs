@@ -1,9 +1,8 @@
-//! Every quantization scheme of safetensors files, decoded: against the speed of memory, and
+//! Decodes every quantization scheme of safetensors files: against the speed of memory, and
 //! against other tools.
 //!
-//! One thread, 4096 x 11008 elements, one output buffer that is reused. Each input is a checkpoint
-//! with the config that belongs to it, opened as any other; its file is mapped and its pages are
-//! in memory.
+//! One thread, 4096 x 11008 elements, one reused output buffer. Each input is a checkpoint with
+//! its config, opened like any other; its file is mapped and its pages are in memory.
 
 mod canonical;
 pub mod cases;

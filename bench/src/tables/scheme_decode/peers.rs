@@ -18,22 +18,22 @@ use crate::harness::{Rounds, Row, contest};
 /// anamnesis' native build and warm memory, with the transposition that its function leaves out.
 pub const WHOLE: &str = "anamnesis, native, warm, [out, in]";
 
-/// What is said of a result that is ours, bit by bit.
+/// What is said of a result that equals ours bit for bit.
 pub const SAME: &str = "the same";
 
-/// Those that are there.
+/// The tools that were found.
 #[derive(Default)]
 pub struct Peers {
     anamnesis: Option<Builds>,
 }
 
 impl Peers {
-    /// Nobody.
+    /// No peers.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Looks for everyone; who is missing, and how to change that, goes to the notes.
+    /// Looks for every tool; the notes say which are missing and how to get them.
     pub fn find(setting: &Setting, notes: &mut Vec<String>) -> Self {
         Self { anamnesis: Builds::make(setting, notes) }
     }
@@ -58,7 +58,7 @@ impl Peers {
         if all.len() < 2 { vec![] } else { contest(all, Rounds { warm_up: 1, timed: 5 }) }
     }
 
-    /// Whether anamnesis, given the file, makes the same bf16 of it as ours.
+    /// Whether anamnesis, given the file, decodes it to the same bf16 as ours.
     pub fn check(&self, checkpoint: &Checkpoint, buffer: &RefCell<Buffer>) -> Option<String> {
         let builds = self.anamnesis.as_ref()?;
         let out = checkpoint.file().with_extension("out");
@@ -74,12 +74,12 @@ impl Peers {
     }
 }
 
-/// How many elements are not the same bits.
+/// How many elements have different bits.
 pub fn differing(count: usize, of: usize) -> String {
     format!("{count} of {of} elements differ")
 }
 
-/// What is different in a file that anamnesis wrote.
+/// What differs in a file that anamnesis wrote.
 fn compare(theirs: &Path, checkpoint: &Checkpoint, buffer: &mut Buffer) -> String {
     let weight = checkpoint.subject().weight;
     let bytes = std::fs::read(theirs).expect("it was just written");

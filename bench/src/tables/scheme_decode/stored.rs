@@ -18,7 +18,7 @@ pub struct Stored {
 pub enum Fill {
     /// Any bytes.
     Codes,
-    /// Any 8-bit floats but NaN and infinity.
+    /// Any 8-bit floats except NaN and infinity.
     Floats,
     /// Small positive numbers, as scales of real weights are.
     Scales,
@@ -51,7 +51,7 @@ impl Fill {
 }
 
 impl Stored {
-    /// Whether the bytes of one serve for the other.
+    /// Whether the bytes of one can be used for the other.
     pub fn is_filled_as(&self, other: &Self) -> bool {
         (self.dtype, &self.shape, &self.fill) == (other.dtype, &other.shape, &other.fill)
     }

@@ -1,4 +1,4 @@
-//! What is asked of the figures, by median.
+//! The targets, judged by median.
 
 use super::Measured;
 use super::canonical::{CANONICAL, NATIVE};
@@ -9,7 +9,7 @@ use crate::harness::Row;
 use crate::table::Table;
 use crate::verdict::{Ratios, at_least, at_most, mean};
 
-/// How near to the limit a scheme must come.
+/// How close to the limit a scheme must come.
 pub struct Class {
     name: &'static str,
     /// Times the limit at f32, bf16 and f16.
@@ -17,7 +17,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// Whether it is the same one.
+    /// Whether both are the same class.
     pub fn is(&self, other: &Self) -> bool {
         self.name == other.name
     }
@@ -25,7 +25,7 @@ impl Class {
 
 /// Stored in the order of the result.
 pub static ROWS_CLASS: Class = Class { name: "stored by rows", factors: [1.5, 1.7, 1.5] };
-/// Stored by columns of the result: the transposition is a part of decoding.
+/// Stored by columns of the result: transposing is part of decoding.
 pub static COLUMNS_CLASS: Class = Class { name: "GPTQ and AWQ", factors: [2.2, 2.2, 2.2] };
 
 /// A peer as a multiple of ours in the same contest, by median and by best.

@@ -1,9 +1,9 @@
 //! The sums of a comparison, in four lanes that are added up one after the other.
 //!
 //! Each instruction set states what its registers hold: left alone, compilers pack different sums
-//! into one register and lose time shuffling them. Counting steps between bits takes other units
-//! of the CPU than adding does, so it shares the loop. The product of two f32 is exact in f64, so
-//! a fused multiply-add rounds as the definition does.
+//! into one register and lose time shuffling them. Counting the steps between two numbers uses
+//! other CPU units than adding does, so both share one loop. The product of two f32 is exact in
+//! f64, so a fused multiply-add rounds as the definition does.
 
 pub(crate) const LANES: usize = 4;
 
@@ -37,7 +37,7 @@ pub(crate) struct TwoSides {
     pub(crate) largest: [f64; LANES],
     /// Elements that are the same to the bit.
     pub(crate) identical: u32,
-    /// The most steps between two numbers; one too many where their signs differ.
+    /// The largest distance between two numbers, in f32 steps; one too many where signs differ.
     pub(crate) apart: u32,
 }
 

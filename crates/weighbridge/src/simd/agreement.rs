@@ -1,9 +1,9 @@
-//! The test runner that holds every level against the scalar definition.
+//! The test runner that compares every level with the scalar definition.
 //!
-//! A kernel is given as a function of level, input bytes and output. It is driven over every
-//! level this CPU has, every output type, every count of blocks up to a few, inputs at every
-//! misalignment and outputs at every position of a vector, with a guard around the output that
-//! must stay untouched. The 16-bit outputs must be the baseline's f32, rounded once.
+//! A kernel is given as a function of level, input bytes and output. It runs at every level this
+//! CPU has, for every output type and a few block counts, with inputs at every misalignment and
+//! outputs at every position of a vector. Guards around the output must stay untouched. The
+//! 16-bit outputs must be the baseline's f32, rounded once.
 
 use half::{bf16, f16};
 
@@ -12,9 +12,9 @@ use crate::number::{Element, Out};
 
 /// A kernel under test.
 pub(crate) struct Subject<'a> {
-    /// Its name in failures.
+    /// Its name in failure messages.
     pub name: &'a str,
-    /// Elements and bytes of a block.
+    /// Elements of a block.
     pub elements: usize,
     /// Bytes of a block.
     pub bytes: usize,
@@ -29,7 +29,7 @@ const MISALIGNMENTS: usize = 32;
 /// Elements around the output that must not change.
 const GUARD: usize = 16;
 
-/// Drives `subject` over `inputs`, a list of whole blocks each; panics where anything differs.
+/// Runs `subject` on `inputs`, each a list of whole blocks; panics where anything differs.
 pub(crate) fn check(subject: &Subject<'_>, inputs: &[Vec<u8>]) {
     for input in inputs {
         let count = input.len() / subject.bytes;
@@ -97,7 +97,7 @@ fn same<T: Number + Bits>(subject: &Subject<'_>, level: Level, out: &[T], expect
     }
 }
 
-/// The bits of a number, and the correctly rounded ones by another implementation.
+/// The bits of a number, and the bits that another implementation rounds to.
 trait Bits: Element {
     fn bits(&self) -> u32;
     fn is_nan(&self) -> bool;

@@ -1,9 +1,9 @@
-//! The blocks of packed numbers that a set of instructions may have forms of its own for.
+//! The kinds of packed blocks for which an instruction set may have its own forms.
 
 use super::Number;
 
-/// Declares a form for each kind of block: its bytes, its elements, and what it is given beside
-/// them. The default is the definition, which the caller brings along.
+/// Declares a form for each kind of block: its bytes, its elements, and its other arguments. The
+/// default is the definition, which the caller passes in.
 macro_rules! block_forms {
     ($($(#[$doc:meta])* $name:ident($bytes:literal => $elements:literal $(, $argument:ident: $type:ty)*);)*) => {
         /// Kinds of blocks, named as ggml names them. Each form fills `out` with a block's numbers.
@@ -35,7 +35,7 @@ block_forms! {
     q5_1(24 => 32);
     /// One scale, signed bytes.
     q8_0(34 => 32);
-    /// One scale, a sum that is not looked at, signed bytes.
+    /// One scale, an unused sum, signed bytes.
     q8_1(36 => 32);
     /// One scale, nibbles around 8; each byte holds two neighbours.
     apr_q4(18 => 32);
@@ -59,7 +59,7 @@ block_forms! {
     q6_k(210 => 256);
     /// One `scale`, signed bytes.
     q8_k(292 => 256, scale: f32);
-    /// One scale, five digits of base 3 a byte.
+    /// One scale, five base-3 digits per byte.
     tq1_0(54 => 256);
     /// One scale, two bits from -1 to 1.
     tq2_0(66 => 256);
@@ -68,11 +68,11 @@ block_forms! {
     mxfp4(17 => 32, numbers: &[i8; 16], scale: f32, finished: &[u8; 32]);
     /// As [`mxfp4`](Self::mxfp4), with four scales.
     nvfp4(36 => 64, numbers: &[i8; 16], scales: [f32; 4], finished: [&[u8; 32]; 4]);
-    /// As [`nvfp4`](Self::nvfp4), each number times `factor` after that. A NaN is the plain one.
+    /// As [`nvfp4`](Self::nvfp4), then each number times `factor`. A NaN is the plain one.
     nvfp4_times(36 => 64, numbers: &[i8; 16], scales: [f32; 4], factor: f32);
     /// Digits of `grid` stand for -1, 0 and 1; moved by 1/8, with eight scales.
     iq1_s(50 => 256, grid: &'static [[u8; 8]; 2048]);
-    /// As [`iq1_s`](Self::iq1_s), with sixteen scales and the `scale` of them all.
+    /// As [`iq1_s`](Self::iq1_s), with sixteen scales and one `scale` over all of them.
     iq1_m(56 => 256, grid: &'static [[u8; 8]; 2048], scale: f32);
     /// Digits of `grid` stand for 8, 25 and 43; seven signs of eight, eight scales.
     iq2_xxs(66 => 256, grid: &'static [[u8; 8]; 256]);

@@ -9,10 +9,10 @@ pub(crate) const EIGHT: usize = 8;
 /// first.
 #[derive(Clone, Copy)]
 pub(crate) struct EightColumns<'a, R, const STRIDE: usize> {
-    /// Bits of a code, which divide 32.
+    /// Bits of a code; a divisor of 32.
     pub bits: u32,
-    /// The words of all eight columns (or of as many as there are), a row of words at a time,
-    /// from the first on.
+    /// The words of all eight columns (fewer at the edge), one row of words at a time, starting
+    /// with the first.
     pub words: R,
     /// The group of each row of codes.
     pub groups: &'a [[u8; 4]],
@@ -21,7 +21,7 @@ pub(crate) struct EightColumns<'a, R, const STRIDE: usize> {
 }
 
 impl<'a, R: Fn(usize) -> &'a [u8], const STRIDE: usize> EightColumns<'a, R, STRIDE> {
-    /// A row of words at a time: the words, the groups of its rows of codes, and their numbers.
+    /// One row of words at a time: its words, the groups of its rows of codes, and their output.
     #[inline(always)]
     pub(super) fn rows<'o, T>(
         &self,
@@ -70,7 +70,7 @@ pub(crate) fn decode_eight_columns<'a, T: Number, const STRIDE: usize>(
 
 /// The task of [`decode_eight_columns`].
 struct Decode<'t, 'a, R, T, const STRIDE: usize> {
-    // By value: what is written cannot lie there, so that it stays in registers.
+    // By value: the output cannot alias it, so it stays in registers.
     codes: EightColumns<'a, R, STRIDE>,
     out: &'t mut [T],
 }

@@ -1,11 +1,11 @@
-//! The seam between kernels and sets of instructions.
+//! The seam between kernels and instruction sets.
 //!
-//! A kernel is a [`Task`]: one function, compiled once for each set of instructions. Within it,
-//! an [`Isa`] stands for the set, and offers the operations that a set may have a form of its own
-//! for. Each of them is a plain function of slices and has a default, the scalar definition: a
-//! set overrides what is measurably faster. To add a set: its folder with an `Isa`, a line in the
-//! table of levels and in [`run`].
-#![allow(unsafe_code)] // The one call that needs the CPU to have a set of instructions.
+//! A kernel is a [`Task`]: one function, compiled once for each instruction set. Within it, an
+//! [`Isa`] stands for the set and offers the operations for which a set may have its own form.
+//! Each of them is a plain function of slices whose default is the scalar definition; a set
+//! overrides those where it is measurably faster. To add a set, add a folder with an `Isa`, a
+//! line in the table of levels and a line in [`run`].
+#![allow(unsafe_code)] // The one call that needs the CPU to have an instruction set.
 
 use std::ops::Range;
 
@@ -18,21 +18,21 @@ use super::columns::EightColumns;
 use super::level::{Level, Set};
 use super::{Number, Sides};
 
-/// Work that is compiled for each set of instructions.
+/// Work that is compiled for each instruction set.
 pub(crate) trait Task {
     /// Its result.
     type Output;
 
-    /// Does the work. Must be `#[inline(always)]`, so that it is compiled with the set's instructions.
+    /// Does the work. Must be `#[inline(always)]`, to be compiled with the set's instructions.
     fn run<I: Isa>(self, isa: I) -> Self::Output;
 }
 
-/// Does a task at a level.
+/// Runs a task at a level.
 #[inline(always)]
 pub(crate) fn run<K: Task>(level: Level, task: K) -> K::Output {
     match level.set() {
         Set::Baseline => at_baseline(task),
-        // SAFETY: a level is only ever one that the CPU has.
+        // SAFETY: a `Level` exists only if the CPU has its instructions.
         #[cfg(target_arch = "x86_64")]
         Set::Avx2 => unsafe { avx2::run(task) },
     }
@@ -50,10 +50,10 @@ struct Baseline;
 impl BlockForms for Baseline {}
 impl Isa for Baseline {}
 
-/// A set of instructions, within a [`Task`].
+/// An instruction set, within a [`Task`].
 ///
-/// Operations that answer with a count do as much of their work as comes in whole vectors, from
-/// the front on; the caller's definition does the rest.
+/// Operations that return a count do as much of their work as fills whole vectors, from the
+/// front; the caller's definition does the rest.
 pub(crate) trait Isa: BlockForms {
     /// Rounds each of `values` to `out`'s type. NaN stays NaN.
     #[inline(always)]
@@ -61,19 +61,20 @@ pub(crate) trait Isa: BlockForms {
         out.iter_mut().zip(values).for_each(|(o, &value)| *o = T::narrow(value));
     }
 
-    /// Turns the whole squares of a matrix; gives the rows and columns of `from` that those are.
+    /// Transposes the whole squares of a matrix; returns how many rows and columns of `from` they
+    /// cover.
     #[inline(always)]
     fn transpose<T: Number>(self, _: Sides, _from: &[T], _to: &mut [T]) -> (usize, usize) {
         (0, 0)
     }
 
-    /// Signed bytes times a scale; gives how many.
+    /// Signed bytes times a scale; returns how many it did.
     #[inline(always)]
     fn scaled_bytes<T: Number>(self, _scale: f32, _: &[u8], _: &mut [T]) -> usize {
         0
     }
 
-    /// Codes of whole groups, from the front of a run; gives how many. `signs` are
+    /// Decodes the whole groups at the front of a run; returns how many codes. `signs` is
     /// [`Codes::mirror`].
     #[inline(always)]
     fn code_groups<T: Number>(
@@ -88,7 +89,7 @@ pub(crate) trait Isa: BlockForms {
         0
     }
 
-    /// Codes from the front of a segment; gives how many.
+    /// Decodes codes from the front of a segment; returns how many.
     #[inline(always)]
     fn code_segment<T: Number>(
         self,
@@ -100,8 +101,8 @@ pub(crate) trait Isa: BlockForms {
         0
     }
 
-    /// Turns a matrix of 32-bit words: `row(r)`, from byte `4 * columns.start` on, is a row, and
-    /// each of `streams` a column. Gives how many rows and columns are done.
+    /// Transposes a matrix of 32-bit words: `row(r)`, from byte `4 * columns.start` on, is a row,
+    /// and each of `streams` a column. Returns how many rows and columns are done.
     #[inline(always)]
     fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
         self,
@@ -113,9 +114,9 @@ pub(crate) trait Isa: BlockForms {
         (0, 0)
     }
 
-    /// Turns a matrix of nibbles whose words hold eight columns, `order[c % 8]` being the nibble
-    /// of column `c`: each of `streams` is a column, low nibbles first. Gives how many rows are
-    /// done. There are at most 64 columns.
+    /// Transposes a matrix of nibbles, at most 64 columns. Each word holds eight columns, column
+    /// `c` in nibble `order[c % 8]`; each of `streams` is a column, low nibbles first. Returns how
+    /// many rows are done.
     #[inline(always)]
     fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
         self,

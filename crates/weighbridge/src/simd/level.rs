@@ -9,13 +9,13 @@ use super::avx2;
 use crate::error::{Error, Result};
 use crate::text::escaped;
 
-/// A set of instructions that this CPU has.
+/// An instruction set that this CPU has.
 ///
-/// Only detection makes one, so that holding it proves that its instructions may be run.
+/// Only detection makes one, so holding it proves that its instructions may be run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(Set);
 
-/// The sets of instructions that kernels are compiled for, the slowest first.
+/// The instruction sets that kernels are compiled for, the slowest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Set {
     /// What every CPU of the architecture has; the scalar definitions.
@@ -25,7 +25,7 @@ pub(super) enum Set {
     Avx2,
 }
 
-/// What there is to know of a set: its name, and whether this CPU has it.
+/// A set, its name, and whether this CPU has it.
 struct Line {
     set: Set,
     name: &'static str,
@@ -78,7 +78,7 @@ impl fmt::Debug for Level {
 }
 
 /// The level that the environment variable `WEIGHBRIDGE_SIMD` asks for; an error if this CPU has
-/// none of that name.
+/// no level of that name.
 pub fn asked() -> Result<Option<Level>> {
     let Some(name) = std::env::var_os("WEIGHBRIDGE_SIMD").filter(|name| !name.is_empty()) else {
         return Ok(None);
@@ -106,10 +106,10 @@ pub fn level() -> Level {
 
 /// Runs `work` with all kernels of this thread at `level`.
 ///
-/// Threads that `work` starts begin at the usual level. Whoever starts them hands it on: takes
-/// [`level`] before, and calls `with_level` in each.
+/// Threads that `work` starts begin at the usual level. To hand `level` on, call [`level`] before
+/// starting them and `with_level` in each.
 pub fn with_level<R>(level: Level, work: impl FnOnce() -> R) -> R {
-    /// Chooses the level from before again, even if `work` panics.
+    /// Restores the previous level, even if `work` panics.
     struct Restore(Option<Level>);
     impl Drop for Restore {
         fn drop(&mut self) {

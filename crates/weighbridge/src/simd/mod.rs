@@ -1,14 +1,13 @@
-//! Room 3: what this CPU can do, and the seam behind which kernels use it.
+//! What this CPU can do, and the seam behind which kernels use it.
 //!
-//! A kernel's scalar function is its definition. It is compiled once for each [`Level`], and
-//! has forms written with intrinsics where a benchmark asks for them; which one runs is decided at run time,
-//! so a plain `cargo install` is as fast as a build for this very CPU. Multiply-add
-//! is fused only where the product is exact: elsewhere it would round once where the definition
-//! rounds twice.
+//! A kernel's scalar function is its definition. It is compiled once for each [`Level`], and has
+//! forms written with intrinsics where benchmarks call for them. The form is chosen at run time,
+//! so a plain `cargo install` is as fast as a build for this very CPU. Multiply-add is fused only
+//! where the product is exact: elsewhere it would round once where the definition rounds twice.
 //!
 //! **Not a number.** Where the definition gives NaN, every level and every output type gives NaN.
-//! Which NaN (its sign and its payload) is not part of the promise, as it is not in IEEE 754's
-//! arithmetic; everything else, the sign of zero included, is the same to the bit.
+//! Which NaN (its sign and its payload) is not promised, nor is it by IEEE 754's arithmetic;
+//! everything else, the sign of zero included, is the same to the bit.
 
 pub(crate) mod accumulate;
 #[cfg(test)]

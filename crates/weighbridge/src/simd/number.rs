@@ -26,14 +26,14 @@ pub(crate) trait Number: Element + Lanes {
 
 /// Half precision, given by its bits, widened exactly.
 ///
-/// Every NaN becomes the plain quiet one: what arithmetic makes of that can be narrowed without
-/// testing for NaN.
+/// Every NaN becomes the plain quiet one, so that the results of arithmetic on it can be narrowed
+/// without testing for NaN.
 #[inline(always)]
 pub(crate) fn half_to_f32(bits: u16) -> f32 {
     let magnitude = u32::from(bits & 0x7fff);
     let sign = u32::from(bits & 0x8000) << 16;
     // The fraction and exponent move to their places; the multiplication corrects the bias and
-    // normalizes what is subnormal, exactly.
+    // normalizes subnormal numbers, exactly.
     let finite = f32::from_bits(magnitude << 13) * f32::from_bits((254 - 15) << 23);
     let bounded = if magnitude < 0x7c00 { finite.to_bits() } else { f32::INFINITY.to_bits() };
     let value = if magnitude <= 0x7c00 { bounded } else { 0x7fc0_0000 };
@@ -50,7 +50,7 @@ fn bf16_bits(value: f32) -> u16 {
     ((if value.is_nan() { quiet } else { rounded }) >> 16) as u16
 }
 
-/// The bits of the nearest half-precision number, ties to even; too large is infinite.
+/// The bits of the nearest half-precision number, ties to even; numbers too large become infinite.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // Sixteen bits are left by then.
 fn f16_bits(value: f32) -> u16 {

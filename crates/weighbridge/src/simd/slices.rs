@@ -32,8 +32,8 @@ impl<const N: usize, F: Fn([u8; N]) -> f32> Task for Map<'_, N, F> {
     }
 }
 
-/// Asks for memory that will be written soon. Rows of an output lie pages apart: where a kernel
-/// goes from row to row, the CPU does not see it coming.
+/// Prefetches memory that will be written soon. Rows of an output lie pages apart, so the CPU
+/// cannot predict the next one where a kernel goes from row to row.
 #[inline(always)]
 pub(crate) fn prefetch<T>(level: Level, out: &[T]) {
     match level.set() {

@@ -40,7 +40,7 @@ pub(crate) fn e8m0(byte: u8) -> f32 {
 #[inline(always)]
 fn finite(byte: u8, fraction_bits: u32, bias: u32) -> f32 {
     // The bits move to their places in single precision; the multiplication corrects the bias
-    // and normalizes what is subnormal, exactly.
+    // and normalizes subnormal numbers, exactly.
     let moved = f32::from_bits(u32::from(byte & 0x7f) << (23 - fraction_bits));
     let magnitude = moved * f32::from_bits((127 + 127 - bias) << 23);
     f32::from_bits(magnitude.to_bits() | u32::from(byte & 0x80) << 24)

@@ -1,4 +1,4 @@
-//! Turning small matrices, so that what is stored by columns can be written by rows.
+//! Transposes small matrices, so that what is stored by columns can be written by rows.
 
 use super::{Isa, Level, Number, Task, run};
 

@@ -40,7 +40,7 @@ fn counted(register: __m256i) -> [u32; 2 * LANES] {
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
 fn places(eight: &Eight) -> (__m256i, __m256i) {
-    // SAFETY: it has eight numbers of 32 bits.
+    // SAFETY: `eight` has eight numbers of 32 bits.
     let bits = unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) };
     let magnitude = _mm256_srli_epi32::<1>(_mm256_srai_epi32::<31>(bits));
     (bits, _mm256_xor_si256(bits, magnitude))
@@ -81,10 +81,10 @@ pub(crate) fn two_sides(a: &[Eight], b: &[Eight]) -> TwoSides {
             squares_a = _mm256_fmadd_pd(a, a, squares_a);
             squares_b = _mm256_fmadd_pd(b, b, squares_b);
             products = _mm256_fmadd_pd(a, b, products);
-            // The square of a difference is not exact.
+            // Not fused: the square of a difference is not exact.
             squares = _mm256_add_pd(squares, _mm256_mul_pd(apart, apart));
             absolute = _mm256_add_pd(absolute, size);
-            // If either is NaN, the result is the second operand.
+            // If either is NaN, the result is the second operand: `largest` keeps its value.
             largest = _mm256_max_pd(size, largest);
         }
     }

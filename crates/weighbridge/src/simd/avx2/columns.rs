@@ -1,4 +1,4 @@
-//! Codes that are stored by columns: words turned in registers.
+//! Codes that are stored by columns: words transposed in registers.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -7,13 +7,13 @@ use std::ops::Range;
 use crate::simd::Number;
 use crate::simd::columns::{EIGHT, EightColumns};
 
-/// Four columns of eight rows of words: out of eight times sixteen bytes, each column as one
-/// register.
+/// Four columns of eight rows of words, each column in one register; reads sixteen bytes of each
+/// row.
 ///
-/// Rows four apart share a register from the start, so that no word ever crosses its halves.
+/// Rows four apart share a register from the start, so no word ever crosses its halves.
 #[inline(always)]
 unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
-    // SAFETY: the caller lets sixteen bytes be read from each row.
+    // SAFETY: the caller provides sixteen bytes of each row.
     unsafe {
         let half = |row: usize| _mm_loadu_si128(rows[row].cast());
         let pair = |row: usize| _mm256_set_m128i(half(row + 4), half(row));
@@ -29,7 +29,7 @@ unsafe fn four_columns(rows: [*const u8; 8]) -> [__m256i; 4] {
     }
 }
 
-/// Eight words to byte `at` of a stream.
+/// Writes eight words to byte `at` of a stream.
 #[inline(always)]
 unsafe fn store<const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
@@ -38,12 +38,12 @@ unsafe fn store<const BYTES: usize, const COLUMNS: usize>(
     words: __m256i,
 ) {
     let eight = &mut streams[column][at..at + 32];
-    // SAFETY: 32 bytes are there to be written.
+    // SAFETY: `eight` is 32 bytes long.
     unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), words) }
 }
 
-/// Transposes as many whole blocks of eight rows and four columns as there are, from the first
-/// on; gives how many rows and columns those were.
+/// Transposes all whole blocks of eight rows and four columns, starting with the first; returns
+/// how many rows and columns it transposed.
 #[inline(always)]
 pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
@@ -57,7 +57,7 @@ pub(super) unsafe fn turn_words<'a, const BYTES: usize, const COLUMNS: usize>(
             &row_of(rows.start + row + i)[4 * columns.start..4 * columns.end]
         });
         for column in (0..whole_columns).step_by(4) {
-            // SAFETY: each row has four words from there on; the CPU is the caller's business.
+            // SAFETY: each row has four words from there on; the caller vouches for the CPU.
             unsafe {
                 let four = four_columns(words.map(|words| words.as_ptr().add(4 * column)));
                 for (i, words) in four.into_iter().enumerate() {
@@ -78,7 +78,7 @@ unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
         let low_bytes = _mm256_set1_epi16(0x00ff);
         for [i, j] in [[0, 1], [2, 3], [4, 5], [6, 7]] {
             let (a, b) = (words[i], words[j]);
-            // Shifts of whole words: what they bring in from the next byte is masked away.
+            // The shifts move whole words: the mask removes what comes in from the next byte.
             let b_low = _mm256_slli_epi16::<4>(_mm256_and_si256(b, low_nibbles));
             let a_high = _mm256_and_si256(_mm256_srli_epi16::<4>(a), low_nibbles);
             words[i] = _mm256_or_si256(_mm256_and_si256(a, low_nibbles), b_low);
@@ -100,8 +100,8 @@ unsafe fn exchange_nibbles(mut words: [__m256i; 8]) -> [__m256i; 8] {
     }
 }
 
-/// Regroups whole blocks of 64 inputs of `columns`, from the first on; gives how many inputs
-/// those were. At most eight words of each row are looked at.
+/// Regroups all whole blocks of 64 inputs of `columns`, starting with the first; returns how many
+/// inputs it regrouped. Reads at most eight words of each row.
 #[inline(always)]
 pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
     streams: &mut [[u8; BYTES]; COLUMNS],
@@ -112,11 +112,11 @@ pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
 ) -> usize {
     let words = columns.start / 8..columns.end.div_ceil(8);
     let whole = inputs.len() / 64 * 64;
-    // The words of 64 inputs, an eighth of them a row: [inputs / 8][nibble][word].
+    // The words of 64 inputs, eight inputs in each row: [inputs / 8][nibble][word].
     let mut block = [[[0u32; 8]; 8]; 8];
     for first in (0..whole).step_by(64) {
         for (eighth, block) in block.iter_mut().enumerate() {
-            // SAFETY: the CPU is the caller's business.
+            // SAFETY: the caller vouches for the CPU.
             unsafe {
                 let rows = std::array::from_fn(|i| {
                     let row = row_of(inputs.start + first + 8 * eighth + i);
@@ -135,7 +135,7 @@ pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
                 // SAFETY: each row has four words from there on.
                 let four = unsafe { four_columns(rows) };
                 for (i, found) in four.into_iter().enumerate().take(words.len() - word) {
-                    // SAFETY: the CPU is the caller's business.
+                    // SAFETY: the caller vouches for the CPU.
                     unsafe { store(streams, 8 * (word + i) + output, first / 2, found) }
                 }
             }
@@ -147,7 +147,7 @@ pub(super) unsafe fn turn_nibbles<'a, const BYTES: usize, const COLUMNS: usize>(
 /// Up to eight words, the rest zero.
 #[inline(always)]
 unsafe fn load_words(bytes: &[u8]) -> __m256i {
-    // SAFETY: eight words are read where there are eight, otherwise only those that are there.
+    // SAFETY: eight words are read, from `bytes` if it is long enough, otherwise from `words`.
     unsafe {
         if bytes.len() >= 32 {
             return _mm256_loadu_si256(bytes.as_ptr().cast());
@@ -173,7 +173,7 @@ pub(super) unsafe fn eight_columns<'a, T: Number, const STRIDE: usize>(
     let per_word = 32 / bits as usize;
     let rows = groups.chunks(per_word).zip(out.chunks_mut(EIGHT * per_word));
     for (row, (groups, out)) in rows.enumerate() {
-        // SAFETY: eight words are read, or as many as there are.
+        // SAFETY: the slice is read within its bounds; the caller vouches for the CPU.
         let mut words = unsafe { load_words(words_of(row)) };
         for (group, out) in groups.iter().zip(out.as_chunks_mut::<EIGHT>().0) {
             let at = u32::from_le_bytes(*group) as usize * STRIDE;

@@ -2,8 +2,8 @@
 //!
 //! Everything here and in the files beside it is `#[inline(always)]` without `#[target_feature]`:
 //! it becomes part of the task that calls it and is compiled with that task's instructions.
-//! Calling it where the CPU does not have AVX2, F16C and FMA is undefined behaviour: that is what
-//! `unsafe` means on all of it.
+//! Calling it on a CPU without AVX2, F16C and FMA is undefined behaviour; that is why all of it
+//! is `unsafe`.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -12,16 +12,16 @@ use half::{bf16, f16};
 
 /// A number that eight lanes can be narrowed to.
 ///
-/// A NaN in the lanes must have a fraction of which only the highest bit is set, as arithmetic on
-/// the results of [`half_to_f32`](crate::simd::half_to_f32) gives: rounding cannot turn such a NaN
-/// into another number, and need not test for it. Other lanes go through
+/// A NaN in the lanes must have only the highest bit of its fraction set, as it does after
+/// arithmetic on the results of [`half_to_f32`](crate::simd::half_to_f32): rounding cannot turn
+/// such a NaN into anything else, and need not test for it. Other lanes go through
 /// [`any_nan`](Lanes::any_nan) first.
 pub(crate) trait Lanes: Sized {
     /// Whether a number has sixteen bits, so that a [`Table16`](super::Table16) of them pays.
     const IS_16_BIT: bool;
 
-    /// Rounds sixteen numbers to nearest even, as sixteen-bit words in order. Only for types of
-    /// sixteen bits.
+    /// Rounds sixteen numbers to nearest even and returns them as sixteen-bit words, in order. Only
+    /// for types of sixteen bits.
     unsafe fn round16(low: __m256, high: __m256) -> __m256i;
 
     /// The same numbers, with NaNs in a form that can be rounded.
@@ -46,8 +46,8 @@ pub(crate) trait Lanes: Sized {
     /// for a kernel that can have its lanes in either order.
     const WEAVES: bool;
 
-    /// Rounds sixteen numbers, of which `even` are the first, third, .., and writes them to
-    /// `at..at + 16`.
+    /// Rounds sixteen numbers, the first, third, .. in `even` and the others in `odd`, and writes
+    /// them to `at..at + 16`.
     unsafe fn store_woven16(at: *mut Self, even: __m256, odd: __m256);
 }
 
@@ -94,7 +94,7 @@ impl Lanes for bf16 {
     unsafe fn round16(low: __m256, high: __m256) -> __m256i {
         // SAFETY: registers only.
         unsafe {
-            // Packing works within 128-bit halves, the permutation puts them in order.
+            // Packing works within 128-bit halves; the permutation puts them in order.
             let words = _mm256_packus_epi32(bf16_words(low), bf16_words(high));
             _mm256_permute4x64_epi64::<0b11_01_10_00>(words)
         }
@@ -114,7 +114,7 @@ impl Lanes for bf16 {
         // SAFETY: registers only.
         unsafe {
             let mask = |bits: u32| _mm256_castsi256_ps(_mm256_set1_epi32(bits.cast_signed()));
-            // Quiet, and nothing in the half that is rounded away.
+            // Make it quiet, and clear the half that is rounded away.
             let upper = _mm256_and_ps(lanes, mask(0xffff_0000));
             let quiet = _mm256_or_ps(upper, mask(0x0040_0000));
             _mm256_blendv_ps(lanes, quiet, _mm256_cmp_ps::<_CMP_UNORD_Q>(lanes, lanes))
@@ -160,14 +160,14 @@ unsafe fn bf16_words(lanes: __m256) -> __m256i {
     unsafe { _mm256_srli_epi32::<16>(rounded_to_bf16(lanes)) }
 }
 
-/// Eight bfloat16 in the upper halves of 32-bit words; the lower halves are what is left over.
+/// Eight bfloat16 in the upper halves of 32-bit words; ignore the lower halves.
 #[inline(always)]
 unsafe fn rounded_to_bf16(lanes: __m256) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let bits = _mm256_castps_si256(lanes);
-        // Half of the last place, less one where the last place is even. (A comparison, for
-        // shifts share their unit with all the shuffles around this.)
+        // Half of the last place, less one where the last place is even. (A comparison, since
+        // shifts would compete with the shuffles around this for a unit.)
         let last = _mm256_and_si256(bits, _mm256_set1_epi32(0x1_0000));
         let even = _mm256_cmpeq_epi32(last, _mm256_setzero_si256());
         let bias = _mm256_add_epi32(even, _mm256_set1_epi32(0x8000));

@@ -1,7 +1,7 @@
 //! x86-64 with AVX2, F16C and FMA.
 //!
-//! Vectors do not leave this folder: what it offers to the rest are the functions of slices that
-//! an [`Isa`] has.
+//! Vectors do not leave this folder: the rest of the crate sees only the functions of an [`Isa`],
+//! which take slices.
 #![allow(unsafe_code)] // Intrinsics; an [`Avx2`] exists only where the CPU has them.
 
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub(super) fn is_available() -> bool {
         && std::is_x86_feature_detected!("fma")
 }
 
-/// Does a task with these instructions.
+/// Runs a task with these instructions.
 ///
 /// # Safety
 ///
@@ -46,7 +46,7 @@ pub(super) unsafe fn run<K: Task>(task: K) -> K::Output {
     task.run(Avx2(()))
 }
 
-/// The instructions, within a task that [`run`] does: nobody else makes one.
+/// Stands for the instructions within a task. Only [`run`] makes one.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
@@ -143,7 +143,7 @@ impl Isa for Avx2 {
     }
 }
 
-/// Each form of a block is a function of that name in a file of `blocks`.
+/// Each block form is the function of the same name in a file of `blocks`.
 macro_rules! block_forms {
     ($($file:ident::$name:ident($bytes:literal => $elements:literal $(, $argument:ident: $type:ty)*);)*) => {
         impl BlockForms for Avx2 {

@@ -1,4 +1,4 @@
-//! Integers in registers to numbers, and on to memory.
+//! Integers in registers, converted to numbers and written to memory.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -17,14 +17,14 @@ pub(in crate::simd::avx2) unsafe fn half(at: *const u8) -> f32 {
     }
 }
 
-/// Eight unsigned bytes, the lowest of `bytes`, as numbers.
+/// The lowest eight of `bytes`, unsigned, as numbers.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn unsigned8(bytes: __m128i) -> __m256 {
     // SAFETY: registers only.
     unsafe { _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)) }
 }
 
-/// Eight signed bytes, the lowest of `bytes`, as numbers.
+/// The lowest eight of `bytes`, signed, as numbers.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn signed8(bytes: __m128i) -> __m256 {
     // SAFETY: registers only.
@@ -33,8 +33,7 @@ pub(in crate::simd::avx2) unsafe fn signed8(bytes: __m128i) -> __m256 {
 
 /// The first, third, .. of sixteen signed words as numbers.
 ///
-/// The multiplication by one and zero extends the sign on a unit that shifts and shuffles leave
-/// free.
+/// Multiplying by one and zero extends the sign on a unit that shifts and shuffles leave free.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn even(words: __m256i) -> __m256 {
     // SAFETY: registers only.
@@ -48,21 +47,22 @@ pub(in crate::simd::avx2) unsafe fn odd(words: __m256i) -> __m256 {
     unsafe { _mm256_cvtepi32_ps(_mm256_srai_epi32::<16>(words)) }
 }
 
-/// Sixteen signed words times `scale`, to `at..at + 16`.
+/// Writes sixteen signed words times `scale` to `at..at + 16`.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn scaled_words16<T: Number>(
     at: *mut T,
     words: __m256i,
     scale: __m256,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         let (even, odd) = (even(words), odd(words));
         T::store_woven16(at, _mm256_mul_ps(even, scale), _mm256_mul_ps(odd, scale));
     }
 }
 
-/// Sixteen signed words times `scale` plus `minimum`, rounded after each step, to `at..at + 16`.
+/// Writes sixteen signed words times `scale` plus `minimum`, rounded after each step, to
+/// `at..at + 16`.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn scaled_words16_from<T: Number>(
     at: *mut T,
@@ -70,17 +70,17 @@ pub(in crate::simd::avx2) unsafe fn scaled_words16_from<T: Number>(
     scale: __m256,
     minimum: __m256,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         let value = |lanes| _mm256_add_ps(_mm256_mul_ps(lanes, scale), minimum);
         T::store_woven16(at, value(even(words)), value(odd(words)));
     }
 }
 
-/// Sixteen signed bytes, times `scale`, to `at..at + 16`.
+/// Writes sixteen signed bytes times `scale` to `at..at + 16`.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn scaled16<T: Number>(at: *mut T, bytes: __m128i, scale: __m256) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         let low = _mm256_mul_ps(signed8(bytes), scale);
         let high = _mm256_mul_ps(signed8(_mm_srli_si128::<8>(bytes)), scale);

@@ -19,7 +19,7 @@ pub(super) unsafe fn narrow<T: Number>(values: &[f32], out: &mut [T]) {
     rest_out.iter_mut().zip(rest).for_each(|(o, &value)| *o = T::narrow(value));
 }
 
-/// Whole sixteens of signed bytes times a scale; gives how many bytes that were.
+/// Signed bytes times a scale, sixteen at a time; returns how many bytes it took.
 #[inline(always)]
 pub(super) unsafe fn scaled_bytes<T: Number>(scale: f32, bytes: &[u8], out: &mut [T]) -> usize {
     let (bytes, out) = (bytes.as_chunks::<16>().0, out.as_chunks_mut::<16>().0);
@@ -33,11 +33,11 @@ pub(super) unsafe fn scaled_bytes<T: Number>(scale: f32, bytes: &[u8], out: &mut
     16 * bytes.len().min(out.len())
 }
 
-/// Asks for memory that will be written soon.
+/// Prefetches memory that will be written soon.
 #[inline(always)]
 pub(in crate::simd) fn prefetch<T>(out: &[T]) {
     for at in (0..size_of_val(out)).step_by(64) {
-        // SAFETY: inside the slice; and a prefetch, which every x86-64 has, reads nothing.
+        // SAFETY: inside the slice; a prefetch reads nothing, and every x86-64 has it.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(out.as_ptr().cast::<i8>().add(at)) }
     }
 }

@@ -7,8 +7,8 @@ use super::Lanes;
 
 /// Sixteen numbers of sixteen bits, to be looked up by codes of four bits.
 ///
-/// Rounding an element costs more than all else in a 4-bit block. But such a block has only
-/// sixteen different numbers: they are rounded once, and each element is two byte shuffles away.
+/// Rounding an element costs more than everything else in a 4-bit block. But such a block has only
+/// sixteen different numbers: they are rounded once, and two byte shuffles look up each element.
 #[derive(Clone, Copy)]
 pub(in crate::simd::avx2) struct Table16 {
     low_bytes: __m256i,
@@ -16,7 +16,7 @@ pub(in crate::simd::avx2) struct Table16 {
 }
 
 impl Table16 {
-    /// The table of sixteen numbers, rounded to `T`, which has sixteen bits.
+    /// The table of sixteen numbers, rounded to `T`, a type of sixteen bits.
     #[inline(always)]
     pub(in crate::simd::avx2) unsafe fn new<T: Lanes>(low: __m256, high: __m256) -> Self {
         // SAFETY: registers only.
@@ -43,7 +43,7 @@ impl Table16 {
         }
     }
 
-    /// The table of eight numbers, rounded to `T`, which has sixteen bits, and the same negated.
+    /// The table of eight numbers and their negatives, rounded to `T`, a type of sixteen bits.
     #[inline(always)]
     pub(in crate::simd::avx2) unsafe fn signed<T: Lanes>(numbers: __m256) -> Self {
         // SAFETY: registers only.
@@ -57,8 +57,8 @@ impl Table16 {
         }
     }
 
-    /// Two tables, one for each 128-bit half: eight numbers, rounded to `T`, which has sixteen
-    /// bits, and the same eight with `signs`, of which the last eight count, changed.
+    /// Two tables, one for each 128-bit half: eight numbers, rounded to `T`, a type of sixteen
+    /// bits, then the same eight with their signs flipped by the last eight of `signs`.
     #[inline(always)]
     pub(in crate::simd::avx2) unsafe fn mirrored<T: Lanes>(
         first: __m256,
@@ -76,8 +76,8 @@ impl Table16 {
         }
     }
 
-    /// Sixteen numbers twice: those of the lower and those of the upper eight codes of each
-    /// 128-bit half. Codes are bytes below 16.
+    /// The sixteen numbers of the lower eight codes of each 128-bit half, and the sixteen of the
+    /// upper eight. Codes are bytes below 16.
     #[inline(always)]
     pub(in crate::simd::avx2) unsafe fn look_up(self, codes: __m256i) -> [__m256i; 2] {
         // SAFETY: registers only.
@@ -104,8 +104,8 @@ impl Table16 {
     }
 }
 
-/// Puts the four quarters of 32 bytes into the order 0, 2, 1, 3: unpacking, which works within
-/// 128-bit halves, then gives elements in order.
+/// Puts the four quarters of 32 bytes into the order 0, 2, 1, 3, so that unpacking, which works
+/// within 128-bit halves, gives the elements in order.
 #[inline(always)]
 pub(in crate::simd::avx2) unsafe fn crossed(bytes: __m256i) -> __m256i {
     // SAFETY: registers only.

@@ -1,4 +1,4 @@
-//! Squares of a matrix, turned in registers.
+//! Squares of a matrix, transposed in registers.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use super::prefetch;
 use crate::simd::{Number, Sides};
 
-/// All whole squares of eight by eight; gives how many rows and columns those are.
+/// Transposes all whole squares of eight by eight; returns how many rows and columns they cover.
 #[inline(always)]
 pub(super) unsafe fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) -> (usize, usize) {
     let Sides { rows, columns, from: from_stride, to: to_stride } = sides;
@@ -39,7 +39,7 @@ pub(super) unsafe fn squares<T: Number>(sides: Sides, from: &[T], to: &mut [T]) 
 
 #[inline(always)]
 unsafe fn square_of_words(from: *const u16, from_stride: usize, to: *mut u16, to_stride: usize) {
-    // SAFETY: eight rows of eight are read, and written.
+    // SAFETY: eight rows of eight are read and written.
     unsafe {
         let row = |index: usize| _mm_loadu_si128(from.add(index * from_stride).cast());
         let pairs = |a: __m128i, b: __m128i| [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)];
@@ -64,9 +64,9 @@ unsafe fn square_of_words(from: *const u16, from_stride: usize, to: *mut u16, to
 
 #[inline(always)]
 unsafe fn square_of_singles(from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
-    // SAFETY: eight rows of eight are read, and written.
+    // SAFETY: eight rows of eight are read and written.
     unsafe {
-        // Halves of two rows that lie four apart, so that everything else stays within halves.
+        // Join halves of two rows four apart, so that everything else stays within halves.
         let half = |row: usize, half: usize| {
             let at = |row: usize| from.add(row * from_stride + 4 * half);
             _mm256_insertf128_ps::<1>(

@@ -1,4 +1,4 @@
-//! Every kind of codes, arithmetic and output type: levels against the definition.
+//! Compares every level with the definition, for every kind of codes, arithmetic and output type.
 
 use half::{bf16, f16};
 

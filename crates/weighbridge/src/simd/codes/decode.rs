@@ -1,8 +1,8 @@
 //! Codes and factors to numbers.
 //!
-//! The definition takes a code, looks its number up and combines it with its group's factors, a
-//! step at a time. The common kinds of codes have forms for AVX2 in `fast`, which do whole groups, and
-//! as much of a segment as comes in whole vectors; the definition does the rest.
+//! The definition takes a code, looks up its number and combines it with its group's factors, a
+//! step at a time. The common kinds of codes have forms for AVX2, which decode whole groups and
+//! as much of a segment as fills whole vectors; the definition decodes the rest.
 
 use super::{Codes, Kind};
 use crate::simd::{self, Isa, Level, Number, Task};
@@ -10,9 +10,9 @@ use crate::simd::{self, Isa, Level, Number, Task};
 /// The factors of one group of codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Factor {
-    /// What the number is multiplied with.
+    /// The number is multiplied by this.
     pub scale: f32,
-    /// A zero point, or what is added; see [`Arithmetic`].
+    /// A zero point or an addend; see [`Arithmetic`].
     pub offset: f32,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Run<'a> {
     pub factors: &'a [Factor],
     /// Codes in a group.
     pub group: usize,
-    /// Codes of the first group that come before the first one.
+    /// Codes of the first group that come before the run.
     pub into: usize,
 }
 
@@ -72,8 +72,8 @@ pub(crate) struct Segment<'a> {
     pub stepwise: bool,
 }
 
-/// Decodes a run. `native` says that the output is of the weight's native type, so that the
-/// roundings of [`Arithmetic::TimesPlus`] apply.
+/// Decodes a run. `native` says that the output has the weight's native type, so that
+/// [`Arithmetic::TimesPlus`] rounds its product too.
 pub(crate) fn decode<T: Number>(
     level: Level,
     codes: &Codes,
@@ -133,7 +133,7 @@ fn segments<T>(
     }
 }
 
-/// The definition: a code at a time.
+/// The definition: one code at a time.
 #[inline(always)]
 fn define<T: Number>(codes: &Codes, arithmetic: Arithmetic, segment: Segment<'_>, out: &mut [T]) {
     let Segment { bytes, start, factor, stepwise } = segment;

@@ -1,5 +1,5 @@
-//! Small codes and factors to numbers: each code stands for a number, which is combined with the
-//! factors of its group.
+//! Decodes small codes: each code stands for a number, which is combined with the factors of its
+//! group.
 
 #[cfg(test)]
 mod agreement;

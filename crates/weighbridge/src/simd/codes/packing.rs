@@ -30,7 +30,7 @@ impl Packing {
         }
     }
 
-    /// The smallest number of codes that fill whole bytes, and those bytes.
+    /// The smallest number of codes that fill whole bytes, and how many bytes.
     fn unit(self) -> (u64, u64) {
         match self {
             Self::Bytes => (1, 1),
@@ -40,7 +40,7 @@ impl Packing {
         }
     }
 
-    /// Bytes that a row of `codes` codes takes, without padding behind the last unit.
+    /// Bytes that a row of `codes` codes takes, without padding after the last unit.
     pub(crate) fn row_bytes(self, codes: u64) -> u64 {
         match self {
             Self::Stream(bits) => (codes * u64::from(bits)).div_ceil(8),
@@ -85,14 +85,14 @@ fn low_bits(value: u32, bits: u32) -> u8 {
 /// Codes and their meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Codes {
-    /// How they lie.
+    /// How they are packed.
     pub packing: Packing,
-    /// The number of each code; codes of fewer than eight bits use the front of it.
+    /// The number of each code; codes of fewer than eight bits use the front of the table.
     pub numbers: Box<[f32; 256]>,
     /// What kind of numbers they are.
     pub kind: Kind,
-    /// Of sixteen codes, where the upper eight have the magnitudes of the lower eight: the sign
-    /// bit to be changed for each, in the uppermost bit.
+    /// For sixteen codes whose upper eight have the magnitudes of the lower eight: in the highest
+    /// bit of each byte, whether the sign differs.
     pub mirror: Option<[u8; 16]>,
 }
 
@@ -133,7 +133,7 @@ impl Kind {
 }
 
 impl Codes {
-    /// Codes of that packing, each standing for `number(code)`.
+    /// Codes packed this way, each standing for `number(code)`.
     pub(crate) fn new(packing: Packing, number: impl Fn(u8) -> f32) -> Self {
         let mut numbers = Box::new([0.0; 256]);
         let last = low_bits(u32::MAX, packing.bits());
@@ -160,7 +160,7 @@ fn mirror(numbers: &[f32; 256]) -> Option<[u8; 16]> {
 mod tests {
     use super::*;
 
-    /// Every packing gives back what was put in, from any stretch.
+    /// Every packing gives back the packed codes, from any stretch.
     #[test]
     fn codes_come_back_from_every_stretch() {
         let all = [

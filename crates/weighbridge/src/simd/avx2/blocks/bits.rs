@@ -1,4 +1,4 @@
-//! One or two bits a weight, and one scale.
+//! One or two bits per weight, and one scale.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -33,7 +33,7 @@ pub(in crate::simd) unsafe fn q1_0<T: Number>(block: &[u8; 18], out: &mut [T; 12
                 let words = _mm256_blendv_epi8(clear, set, words_of_bits(bits));
                 _mm256_storeu_si256(out.cast(), words);
             } else {
-                // Each bit moves to where a sign is, which chooses.
+                // Each bit moves to the sign of its lane, by which the blend chooses.
                 let bits = _mm256_set1_epi32(bits.into());
                 let low = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
                 let high = _mm256_setr_epi32(23, 22, 21, 20, 19, 18, 17, 16);
@@ -58,7 +58,7 @@ unsafe fn pairs32(at: *const u8) -> __m256i {
             2, -1, -1, -1, 3, -1, -1, -1, 6, -1, -1, -1, 7, -1, -1, -1,
         );
         let lanes = _mm256_shuffle_epi8(bytes, one_a_lane);
-        // The second pair of bits comes to the second byte of its lane, and so on.
+        // The second pair of bits moves to the second byte of its lane, and so on.
         let two = _mm256_or_si256(lanes, _mm256_slli_epi32::<6>(lanes));
         let four = _mm256_or_si256(two, _mm256_slli_epi32::<12>(two));
         _mm256_and_si256(four, _mm256_set1_epi8(3))

@@ -17,7 +17,7 @@ unsafe fn scaled_steps<T: Number>(
     unsafe {
         let steps = _mm_loadu_si128(steps.as_ptr().cast());
         if T::IS_16_BIT {
-            // Sixteen values are fewer than 32: they are finished first.
+            // Only sixteen values for 32 elements: scale and round the values, then look them up.
             let low = _mm256_mul_ps(scale, avx2::signed8(steps));
             let high = _mm256_mul_ps(scale, avx2::signed8(_mm_srli_si128::<8>(steps)));
             let table = avx2::Table16::new::<T>(low, high);

@@ -1,4 +1,4 @@
-//! Elements that have at most four values: each value is computed once, and looked up.
+//! Elements with at most four values: each value is computed once, then looked up.
 #![allow(unsafe_code, clippy::missing_safety_doc)] // AVX2 forms; reached only where the CPU has it.
 
 use std::arch::x86_64::*;
@@ -9,9 +9,9 @@ use crate::simd::avx2::Table16;
 /// Four finished numbers of an output type.
 #[derive(Clone, Copy)]
 pub(super) enum Four {
-    /// Twice, in single precision.
+    /// In single precision, held twice.
     Lanes(__m256),
-    /// Four times, rounded to 16 bits.
+    /// Rounded to 16 bits, held four times.
     Table(Table16),
 }
 
@@ -36,7 +36,7 @@ impl Four {
         unsafe { Self::new::<T>([-1.0, 0.0, 1.0, 2.0].map(|value| value * scale)) }
     }
 
-    /// The numbers of 32 codes, bytes that are [`crossed`](crate::simd::avx2::crossed).
+    /// Writes the numbers of 32 codes, [`crossed`](crate::simd::avx2::crossed) bytes.
     #[inline(always)]
     pub(super) unsafe fn store_crossed32<T: Number>(self, at: *mut T, codes: __m256i) {
         // SAFETY: 32 are written.
@@ -54,7 +54,8 @@ impl Four {
     }
 }
 
-/// Of four numbers, which `lanes` holds twice, those that the lowest two bits of each lane name.
+/// Writes the numbers that the lowest two bits of each code pick from the four that `lanes` holds
+/// twice.
 #[inline(always)]
 pub(super) unsafe fn pick8<T: Number>(at: *mut T, lanes: __m256, codes: __m256i) {
     // SAFETY: eight are written.

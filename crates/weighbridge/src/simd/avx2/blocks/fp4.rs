@@ -61,7 +61,7 @@ pub(in crate::simd) unsafe fn nvfp4<T: Number>(
     }
 }
 
-/// The four groups of an NVFP4 block by way of single precision; `finish` sees each value last.
+/// The four groups of an NVFP4 block, computed in single precision; `finish` is applied last.
 #[inline(always)]
 unsafe fn by_lanes<T: Number>(
     block: &[u8; 36],
@@ -92,7 +92,7 @@ unsafe fn by_lanes<T: Number>(
         {
             let scale = _mm256_set1_ps(scales[group]);
             let (out, value) = (out.add(16 * group), |lanes| finish(_mm256_mul_ps(lanes, scale)));
-            // Weaving saves shuffles where rounding needs them too.
+            // Rounding to bf16 needs shuffles too: weaving saves some.
             if T::DTYPE == DType::BF16 {
                 let words = _mm256_cvtepi8_epi16(values);
                 T::store_woven16(out, value(avx2::even(words)), value(avx2::odd(words)));
@@ -113,7 +113,7 @@ pub(in crate::simd) unsafe fn nvfp4_times<T: Number>(
     factor: f32,
     out: &mut [T; 64],
 ) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         let factor = _mm256_set1_ps(factor);
         by_lanes(block, numbers, scales, out, |lanes| _mm256_mul_ps(lanes, factor));

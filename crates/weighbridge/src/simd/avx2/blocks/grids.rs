@@ -1,10 +1,10 @@
 //! What the kernels of IQ1, IQ2 and IQ3 share.
 //!
 //! Numbers are not converted and multiplied one by one. In single precision, each digit of an
-//! entry of eight picks one of four numbers that are scaled already; entries of four are kept as
-//! the numbers themselves, since their digits have eight values. In sixteen bits, where rounding
-//! costs most, the digits of 32 elements, with their signs or what else distinguishes them, are
-//! the codes of a [`Table16`](crate::simd::avx2::Table16).
+//! entry of eight picks one of four scaled numbers; entries of four are kept as the numbers
+//! themselves, since their digits have eight values. In sixteen bits, where rounding costs most,
+//! the digits of 32 elements, joined with their signs or whatever else tells them apart, are the
+//! codes of a [`Table16`](crate::simd::avx2::Table16).
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -63,13 +63,13 @@ pub(super) unsafe fn signed(numbers: __m256, signs: __m256i, eight: usize) -> __
     }
 }
 
-/// 32 signs a lane, from its lowest 28 bits: see [`even`].
+/// The 32 signs of each lane, from its lowest 28 bits: see [`even`].
 #[inline(always)]
 pub(super) unsafe fn even_signs(words: __m256i) -> __m256i {
     // SAFETY: registers only.
     unsafe {
         let bits = |mask: u32| _mm256_set1_epi32(mask.cast_signed());
-        // Fields of 7 bits move apart to bytes: first by pairs, then each.
+        // Spread the 7-bit fields to bytes: first in pairs, then one by one.
         let upper = _mm256_slli_epi32::<2>(_mm256_and_si256(words, bits(0x0fff_c000)));
         let pairs = _mm256_or_si256(upper, _mm256_and_si256(words, bits(0x3fff)));
         let upper = _mm256_slli_epi32::<1>(_mm256_and_si256(pairs, bits(0x3f80_3f80)));
@@ -78,12 +78,12 @@ pub(super) unsafe fn even_signs(words: __m256i) -> __m256i {
     }
 }
 
-/// Seven signs a byte, and the eighth, set where their number is odd.
+/// Seven signs per byte and the eighth, which is set where an odd number of them is.
 #[inline(always)]
 pub(super) unsafe fn even(sevens: __m256i) -> __m256i {
     // SAFETY: registers only.
     unsafe {
-        // Folded to four bits, which look up whether their number is odd.
+        // Folded to four bits, which look up their parity.
         let folded = _mm256_xor_si256(sevens, _mm256_srli_epi32::<4>(sevens));
         let odd = _mm256_setr_epi64x(
             0x8000_0080_0080_8000_u64.cast_signed(),
@@ -96,8 +96,8 @@ pub(super) unsafe fn even(sevens: __m256i) -> __m256i {
     }
 }
 
-/// A shuffle that puts bytes into sixteen lanes of two: those of `first`, and for every further
-/// `each` lanes the ones `step` further on. A byte 0xff of `first` stands for zero.
+/// A shuffle that puts bytes into sixteen lanes of two: the first `each` lanes take the bytes of
+/// `first`, the next `each` those `step` further on, and so on. A byte 0xff of `first` gives zero.
 pub(super) const fn spread(each: usize, first: u16, step: u16) -> [u16; 16] {
     let mut lanes = [first; 16];
     let mut lane = each;
@@ -108,8 +108,8 @@ pub(super) const fn spread(each: usize, first: u16, step: u16) -> [u16; 16] {
     lanes
 }
 
-/// The upper bits of sixteen indices: eight bytes, spread over lanes of two, times `times` in both
-/// halves; the bits of `mask` are wanted.
+/// The upper bits of sixteen indices: eight bytes, spread over lanes of two, multiplied by `times`
+/// in both halves; the bits of `mask` are kept.
 #[inline(always)]
 pub(super) unsafe fn upper16(
     bytes: i64,
@@ -126,7 +126,7 @@ pub(super) unsafe fn upper16(
     }
 }
 
-/// Sixteen lower bytes of indices with their upper bits, to `at`.
+/// Joins the lower bytes of sixteen indices with their upper bits and writes them to `at`.
 #[inline(always)]
 pub(super) unsafe fn join16(at: &mut [u16], lower: *const u8, upper: __m256i) {
     debug_assert!(at.len() >= 16);
@@ -137,7 +137,7 @@ pub(super) unsafe fn join16(at: &mut [u16], lower: *const u8, upper: __m256i) {
     }
 }
 
-/// Eight whole numbers `2 s + 1` times `scale`, to `at`.
+/// Writes `2 s + 1` times `scale` to `at`, for eight whole numbers `s`.
 #[inline(always)]
 pub(super) unsafe fn odd_scales8(at: &mut [f32], s: __m256i, scale: f32) {
     debug_assert!(at.len() >= 8);

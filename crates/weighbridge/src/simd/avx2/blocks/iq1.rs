@@ -9,7 +9,7 @@ use crate::simd::{Number, avx2};
 /// A shuffle that puts each of four u16 into four lanes.
 const WORDS: [u16; 16] = spread(4, 0x0100, 0x0202);
 
-/// What moves four fields of three bits, one a lane, to bits 9 to 11.
+/// Factors that move four fields of three bits, one per lane, to bits 9 to 11.
 const THREE_BITS: [u16; 8] = [512, 64, 8, 1, 512, 64, 8, 1];
 
 /// What the digits stand for, in both halves.
@@ -57,7 +57,7 @@ unsafe fn looked_up32_of_m<T: Number>(
     }
 }
 
-/// The grid's entry at a place of eleven bits.
+/// The grid's entry at an index of eleven bits.
 #[inline(always)]
 unsafe fn in_grid(grid: &'static [[u8; 8]; 2048], place: u16) -> &'static [u8; 8] {
     // SAFETY: the grid has 2048 entries.
@@ -65,7 +65,7 @@ unsafe fn in_grid(grid: &'static [[u8; 8]; 2048], place: u16) -> &'static [u8; 8
 }
 
 /// A block of single-precision numbers from its scales and its deltas, both spread evenly over the
-/// 32 eights; `entry` gives the digits of an eight.
+/// 32 runs of eight; `entry` gives the digits of a run.
 #[inline(always)]
 unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
     out: &mut [T; 256],
@@ -92,7 +92,7 @@ unsafe fn decode<T: Number, const SCALES: usize, const DELTAS: usize>(
     }
 }
 
-/// Eight times 1/8, negative where the highest bit of a lane is set, to `at`.
+/// Writes 1/8 eight times to `at`, negative where the highest bit of a lane is set.
 #[inline(always)]
 unsafe fn deltas8(at: &mut [f32], down: __m256i) {
     debug_assert!(at.len() >= 8);
@@ -153,7 +153,7 @@ pub(in crate::simd) unsafe fn iq1_m<T: Number>(
         let (mut entries, mut deltas) = ([0u16; 32], [0.0; 32]);
         for half in 0..2 {
             let bytes = at.add(32 + 8 * half).cast::<i64>().read_unaligned();
-            // Each byte for two lanes, of which either nibble moves to bits 8 to 11.
+            // Two lanes take each byte; one nibble in each moves to bits 8 to 11.
             const SPREAD: [u16; 16] = spread(2, 0xff00, 1);
             let times = [256, 16, 256, 16, 256, 16, 256, 16];
             let nibbles = upper16(bytes, &SPREAD, times, 0xf00);

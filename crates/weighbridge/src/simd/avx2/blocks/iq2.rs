@@ -9,7 +9,7 @@ use super::grids::{
 };
 use crate::simd::{Number, avx2};
 
-/// A block from its signs, 32 a group, and its scales; `entry` gives the digits of eight.
+/// A block from its signs, 32 per group, and its scales; `entry` gives the digits of eight.
 #[inline(always)]
 unsafe fn decode<T: Number, const SCALES: usize>(
     out: &mut [T; 256],
@@ -20,7 +20,7 @@ unsafe fn decode<T: Number, const SCALES: usize>(
     for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
         let entries = [0, 1, 2, 3].map(|eight| entry(4 * group + eight));
         let scales = [0, 1].map(|half| scales[(2 * group + half) * SCALES / 16]);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is passed on.
         unsafe {
             if T::IS_16_BIT {
                 looked_up32(out, entries, signs, scales);
@@ -80,7 +80,7 @@ unsafe fn looked_up32<T: Number>(
     }
 }
 
-/// What 16 nibbles at `at` make of `d`.
+/// The scales that the 16 nibbles at `at` and `d` give.
 #[inline(always)]
 unsafe fn scales16(at: *const u8, d: f32) -> [f32; 16] {
     let mut scales = [0.0; 16];
@@ -132,7 +132,7 @@ pub(in crate::simd) unsafe fn iq2_xs<T: Number>(
     unsafe {
         let at = block.as_ptr();
         let words = |at: *const u8| _mm256_srli_epi16::<9>(_mm256_loadu_si256(at.cast()));
-        // Packing works within 128-bit halves, the permutation puts them in order.
+        // Packing works within 128-bit halves; the permutation puts them in order.
         let sevens = _mm256_packus_epi16(words(at.add(2)), words(at.add(34)));
         let sevens = _mm256_permute4x64_epi64::<0b11_01_10_00>(sevens);
         let mut signs = [[0; 4]; 8];

@@ -6,7 +6,6 @@ use std::arch::x86_64::*;
 use super::grids::{crossed_bits, even_signs, join16, odd_scales8, signed, spread, upper16};
 use crate::simd::{Number, avx2};
 
-/// A grid.
 struct Grid<const N: usize> {
     /// What digits stand for.
     magnitudes: [f32; 8],
@@ -16,12 +15,12 @@ struct Grid<const N: usize> {
     numbers: &'static [[f32; 4]; N],
 }
 
-/// A block from its signs, 32 a group, and its scales; `entry` gives the place in the grid of
+/// A block from its signs, 32 per group, and its scales; `entry` gives the index in the grid of
 /// four elements.
 ///
 /// # Safety
 ///
-/// Every place lies in the grid.
+/// Every index lies in the grid.
 #[inline(always)]
 unsafe fn decode<T: Number, const N: usize>(
     out: &mut [T; 256],
@@ -32,7 +31,7 @@ unsafe fn decode<T: Number, const N: usize>(
 ) {
     for (group, (out, &signs)) in out.as_chunks_mut().0.iter_mut().zip(signs).enumerate() {
         let entries = [0, 1, 2, 3, 4, 5, 6, 7].map(|four| entry(8 * group + four));
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is passed on.
         unsafe {
             let scale = _mm256_set1_ps(scales[group]);
             if T::IS_16_BIT {

@@ -1,4 +1,5 @@
-//! K types whose values are counted up from a minimum: blocks of 256, cut into groups that have
+//! K types whose values count up from a minimum: blocks of 256, cut into groups that each have a
+//! scale and a minimum.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -7,7 +8,7 @@ use super::spread::{load32, unsigned32};
 use crate::simd::avx2::Table16;
 use crate::simd::{Number, avx2};
 
-/// Eight unsigned bytes, times `unit`, one for each lane.
+/// Eight unsigned bytes, each times its lane of `unit`.
 #[inline(always)]
 unsafe fn products(bytes: [u8; 8], unit: __m256) -> [f32; 8] {
     let mut products = [0.0; 8];
@@ -25,7 +26,7 @@ pub(in crate::simd) unsafe fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 25
     // SAFETY: everything read lies in the block, everything written in `out`.
     unsafe {
         let at = block.as_ptr();
-        // Two groups for each pair of bits, which stay at their place in the byte.
+        // Two groups for each pair of bits. The pairs stay in place: their scales make up for it.
         let down = _mm256_setr_ps(1.0, 1.0, 0.25, 0.25, 0.0625, 0.0625, 0.015_625, 0.015_625);
         let d = _mm256_mul_ps(_mm256_set1_ps(avx2::half(at.add(80))), down);
         let m = _mm256_set1_ps(avx2::half(at.add(82)));
@@ -49,7 +50,7 @@ pub(in crate::simd) unsafe fn q2_k<T: Number>(block: &[u8; 84], out: &mut [T; 25
     }
 }
 
-/// The sixteen numbers that a group of nibbles can be.
+/// The sixteen numbers that the nibbles of a group can stand for.
 #[inline(always)]
 unsafe fn sixteen<T: Number>(scale: &f32, minimum: &f32) -> Table16 {
     // SAFETY: registers only.
@@ -111,7 +112,7 @@ pub(in crate::simd) unsafe fn q5_k<T: Number>(
         let minimums = products(minimums, _mm256_set1_ps(avx2::half(at.add(2))));
         let (low, fifth) = (_mm256_set1_epi8(15), _mm256_set1_epi8(16));
         let mut fifths = load32::<T>(at.add(16));
-        // Two of the fifth bits come to their place, above the nibbles, with each turn.
+        // Each turn moves two of the fifth bits to their place above the nibbles.
         for pair in 0..4 {
             let bytes = load32::<T>(at.add(48 + 32 * pair));
             let even = _mm256_and_si256(_mm256_slli_epi16::<4>(fifths), fifth);

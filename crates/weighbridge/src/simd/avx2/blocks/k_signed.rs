@@ -1,4 +1,5 @@
-//! K types whose values lie around zero: blocks of 256, cut into groups of 16 that have a signed
+//! K types whose values lie around zero: blocks of 256. Q3_K and Q6_K cut them into groups of 16
+//! that each have a signed scale.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;
@@ -27,7 +28,7 @@ pub(in crate::simd) unsafe fn q3_k<T: Number>(
         let at = block.as_ptr();
         let scales = _mm_sub_epi8(_mm_loadu_si128(scales.as_ptr().cast()), _mm_set1_epi8(32));
         // A signed number of three bits at the top of a byte: its sign is the third bit,
-        // turned round, and it is too large by 32.
+        // inverted, and it is 32 times too large.
         let scales = products(scales, avx2::half(at.add(108)) * (SIGNED / 32.0));
         let (sign, rest) = (_mm256_set1_epi8(-128), _mm256_set1_epi8(0x60));
         let mut signs = _mm256_xor_si256(load32::<T>(at), _mm256_set1_epi8(-1));
@@ -60,7 +61,7 @@ pub(in crate::simd) unsafe fn q6_k<T: Number>(block: &[u8; 210], out: &mut [T; 2
     unsafe {
         let at = block.as_ptr();
         // A signed number of six bits at the top of a byte: its sign is the highest bit,
-        // turned round, and it is too large by 4.
+        // inverted, and it is 4 times too large.
         let scales = _mm_loadu_si128(at.add(192).cast());
         let scales = products(scales, avx2::half(at.add(208)) * (SIGNED / 4.0));
         let (top, rest) = (_mm256_set1_epi8(-64), _mm256_set1_epi8(0x3c));

@@ -1,4 +1,4 @@
-//! The first generation: blocks of 32 with one scale, and for some one minimum.
+//! The first generation: blocks of 32 with one scale and, in some types, one minimum.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 use std::arch::x86_64::*;

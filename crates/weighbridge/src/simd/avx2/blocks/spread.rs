@@ -1,23 +1,23 @@
 //! 32 bytes to 32 numbers with AVX2, for blocks that keep several elements in a byte.
 //!
-//! Widening bytes to lanes is shuffling, and shuffles across the two halves of a register are the
-//! slow ones. So the packed bytes change places once, when they are loaded ([`load32`]); whatever
+//! Widening bytes to lanes takes shuffles, and those across the two halves of a register are
+//! slow. So the packed bytes change places once, when they are loaded ([`load32`]). Whichever
 //! bits are then cut from them, four shuffles within the halves give the lanes, in the order that
-//! the output type is cheapest to write in.
+//! is cheapest to write as the output type.
 //!
-//! A lane's number may be too large by a power of two: bits that were not shifted down, a byte at
-//! the top of its lane so as to be signed. The group's scale, made too small by the same power,
-//! makes up for it. Both are exact, so the product is the definition's to the bit.
+//! A lane's number may be too large by a power of two: its bits were not shifted down, or its byte
+//! is at the top of the lane so that its sign counts. The group's scale, too small by the same
+//! power, makes up for it. Both are exact, so the product is the definition's to the bit.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use crate::simd::Number;
 
-/// One over what [`signed32`]'s scales must be too small by.
+/// The caller multiplies [`signed32`]'s scales by this: the lanes are too large by its inverse.
 pub(super) const SIGNED: f32 = 1.0 / 16_777_216.0;
 
-/// 32 bytes, in the order that [`unsigned32`] and [`signed32`] take for the same output type.
+/// 32 bytes, in the order that [`unsigned32`] and [`signed32`] expect for the same output type.
 #[inline(always)]
 pub(super) unsafe fn load32<T: Number>(at: *const u8) -> __m256i {
     // SAFETY: 32 bytes may be read.
@@ -33,7 +33,7 @@ pub(super) unsafe fn load32<T: Number>(at: *const u8) -> __m256i {
     }
 }
 
-/// Where vector `index` of four finds its bytes within each half of what [`load32`] gave.
+/// Where vector `index` of four finds its bytes within each half of what [`load32`] returns.
 const fn places<T: Number>(index: i32) -> [i32; 4] {
     if T::WEAVES {
         let first = index / 2 * 8 + index % 2;
@@ -44,7 +44,7 @@ const fn places<T: Number>(index: i32) -> [i32; 4] {
     }
 }
 
-/// Vector `INDEX` of four: bytes in the lowest place of their lanes, or the highest to be signed.
+/// Vector `INDEX` of four: each byte at the bottom of its lane or, if signed, at the top.
 #[inline(always)]
 unsafe fn lanes<T: Number, const INDEX: i32, const SIGN: bool>(bytes: __m256i) -> __m256 {
     // SAFETY: registers only.
@@ -60,14 +60,14 @@ unsafe fn lanes<T: Number, const INDEX: i32, const SIGN: bool>(bytes: __m256i) -
 /// Writes two vectors in the order of [`places`].
 #[inline(always)]
 unsafe fn store<T: Number>(at: *mut T, one: __m256, two: __m256) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe { if T::WEAVES { T::store_woven16(at, one, two) } else { T::store16(at, one, two) } }
 }
 
-/// 32 signed bytes times a scale, another one for the last sixteen, to `at..at + 32`.
+/// Writes 32 signed bytes times a scale, one for each sixteen, to `at..at + 32`.
 #[inline(always)]
 pub(super) unsafe fn signed32<T: Number>(at: *mut T, bytes: __m256i, scales: [&f32; 2]) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         let [first, last] = scales.map(|scale| _mm256_broadcast_ss(scale));
         let first = |lanes| _mm256_mul_ps(lanes, first);
@@ -77,8 +77,8 @@ pub(super) unsafe fn signed32<T: Number>(at: *mut T, bytes: __m256i, scales: [&f
     }
 }
 
-/// 32 unsigned bytes times a scale, less a minimum, to `at..at + 32`; another scale and minimum
-/// for the last sixteen.
+/// Writes 32 unsigned bytes times a scale, less a minimum, to `at..at + 32`: a scale and a minimum
+/// for each sixteen.
 #[inline(always)]
 pub(super) unsafe fn unsigned32<T: Number>(
     at: *mut T,
@@ -86,7 +86,7 @@ pub(super) unsafe fn unsigned32<T: Number>(
     scales: [&f32; 2],
     minimums: [&f32; 2],
 ) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         let value = |lanes, scale, minimum| {
             let [scale, minimum] = [scale, minimum].map(|one| _mm256_broadcast_ss(one));

@@ -6,38 +6,39 @@ use std::arch::x86_64::*;
 use super::four::Four;
 use crate::simd::{Number, avx2};
 
-/// Where the runs of a TQ1_0 block start: in the block, and among the elements.
+/// Where the second run of a TQ1_0 block starts in the block and among the elements; then where
+/// the third starts in the block.
 const SECOND: (usize, usize) = (32, 160);
 const THIRD: usize = 48;
 
-/// Bytes with their highest bits turned: of those a signed comparison tells the first digit, and
-/// three times them are the remaining digits with their highest bits turned.
+/// The first digits of bytes whose highest bits are inverted, so that signed comparisons find
+/// them. Three times such a byte is its remaining digits, with the highest bit inverted again.
 #[inline(always)]
 unsafe fn first_digit(turned: __m256i) -> __m256i {
     // SAFETY: registers only.
     unsafe {
-        // Three times a byte reaches 256 from 86 on, and 512 from 171 on.
+        // Three times a byte reaches 256 at 86, and 512 at 171.
         let one = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((85u8 ^ 128).cast_signed()));
         let two = _mm256_cmpgt_epi8(turned, _mm256_set1_epi8((170u8 ^ 128).cast_signed()));
         _mm256_abs_epi8(_mm256_add_epi8(one, two))
     }
 }
 
-/// What remains of bytes without their first digits.
+/// Bytes with their first digits removed.
 #[inline(always)]
 unsafe fn without_first(bytes: __m256i) -> __m256i {
     // SAFETY: registers only.
     unsafe { _mm256_add_epi8(bytes, _mm256_add_epi8(bytes, bytes)) }
 }
 
-/// The third run: four bytes, without none, one, two and three of their digits.
+/// The third run: four bytes with none, one, two and three of their digits removed.
 #[inline(always)]
 unsafe fn third_run(at: *const u8) -> __m256i {
     // SAFETY: four bytes may be read.
     unsafe {
         let bytes = _mm256_set1_epi32(at.cast::<i32>().read_unaligned());
         let words = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(bytes));
-        // Each four words times a power of three; then the lower bytes, at the places asked for.
+        // Multiply each four words by a power of three; then pack the lower bytes.
         let powers = _mm256_setr_epi64x(
             0x0001_0001_0001_0001,
             0x0003_0003_0003_0003,
@@ -63,7 +64,7 @@ pub(in crate::simd) unsafe fn tq1_0<T: Number>(block: &[u8; 54], out: &mut [T; 2
             values.store_crossed32(out.add(32 * digit), first_digit(rest));
             rest = without_first(rest);
         }
-        // Two digits of the second run at a time; its fifth with all of the third run.
+        // Two digits of the second run at a time; its fifth together with all of the third run.
         let second = _mm256_castsi128_si256(_mm_loadu_si128(at.add(SECOND.0).cast()));
         let second = _mm256_permute4x64_epi64::<0b01_01_00_00>(second);
         let second = _mm256_xor_si256(second, highest);

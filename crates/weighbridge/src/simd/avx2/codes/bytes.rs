@@ -1,4 +1,4 @@
-//! Codes of a byte: whole numbers and floats of eight bits.
+//! Codes of one byte: whole numbers and floats of eight bits.
 #![allow(unsafe_code)] // Intrinsics.
 
 use std::arch::x86_64::*;
@@ -11,16 +11,16 @@ use crate::simd::codes::{Arithmetic, Factor, Kind};
 /// How many times too small [`e4m3_apart`]'s numbers are.
 const POWER: f32 = 256.0;
 
-/// Whether [`POWER`] can be made part of every scale.
+/// Whether every scale stays finite when multiplied by [`POWER`].
 #[inline(always)]
 pub(super) fn have_room(factors: &[Factor]) -> bool {
     factors.iter().fold(true, |all, factor| all & (factor.scale * POWER).is_finite())
 }
 
-/// Decodes a group of E4M3 numbers, then tells whether none of them was NaN.
+/// Decodes a group of E4M3 numbers; `false` if one of them is NaN.
 #[inline(always)]
 pub(super) unsafe fn e4m3_group<T: Number>(scale: f32, at: *const u8, out: &mut [T]) -> bool {
-    // SAFETY: sixteen bytes are read for every sixteen elements, which the caller saw to.
+    // SAFETY: sixteen bytes are read for every sixteen elements; the caller provides them.
     unsafe {
         let scale = _mm256_set1_ps(scale * POWER);
         let (magnitude, mut nans) = (_mm_set1_epi8(0x7f), _mm_setzero_si128());
@@ -54,7 +54,7 @@ pub(super) unsafe fn bytes16<T: Number>(
         Kind::E4m3 => e4m3_factor(arithmetic, factor),
         _ => (None, factor),
     };
-    // SAFETY: as many bytes as elements are read, which the caller saw to.
+    // SAFETY: as many bytes as elements are read; the caller provides them.
     unsafe {
         while done + 16 <= out.len() {
             let bytes = _mm_loadu_si128(at.add(done).cast());
@@ -80,8 +80,8 @@ pub(super) unsafe fn bytes16<T: Number>(
     done
 }
 
-/// What is left to make of [`e4m3_apart`]'s numbers: a power of two, which is made part of the
-/// scale where that changes nothing.
+/// The power of two that [`e4m3_apart`]'s numbers still need: part of the scale where that
+/// changes no result, otherwise apart from it.
 #[inline(always)]
 fn e4m3_factor(arithmetic: Arithmetic, factor: Factor) -> (Option<f32>, Factor) {
     let scale = factor.scale * POWER;
@@ -98,7 +98,7 @@ unsafe fn words_apart(words: __m256i) -> [__m256; 2] {
     unsafe { [avx2::even(words), avx2::odd(words)] }
 }
 
-/// Whether any of sixteen bytes is a NaN of E4M3. The definition deals with those.
+/// Whether any of sixteen bytes is a NaN of E4M3, which is left to the definition.
 #[inline(always)]
 unsafe fn has_e4m3_nan(bytes: __m128i) -> bool {
     // SAFETY: registers only.
@@ -108,13 +108,13 @@ unsafe fn has_e4m3_nan(bytes: __m128i) -> bool {
     }
 }
 
-/// Sixteen bytes of E4M3 as even and odd numbers, 256 times smaller: half precision has an
-/// exponent of one bit more, and widens subnormal numbers as fast as others.
+/// Sixteen bytes of E4M3 as even and odd numbers, 256 times too small. They go through half
+/// precision, which has one more exponent bit and widens subnormal numbers as fast as others.
 #[inline(always)]
 unsafe fn e4m3_apart(bytes: __m128i) -> [__m256; 2] {
     // SAFETY: registers only.
     unsafe {
-        // The sign twice, of which the second goes; then exponent and fraction.
+        // The shift doubles the sign; the mask removes the copy and keeps exponent and fraction.
         let mask = _mm_set1_epi16(0xbf80_u16.cast_signed());
         let even = _mm_srai_epi16::<1>(_mm_slli_epi16::<8>(bytes));
         let odd = _mm_srai_epi16::<1>(bytes);

@@ -2,8 +2,8 @@
 //!
 //! Codes of four bits stand for sixteen numbers, which are combined with the factors once; then
 //! every element is a lookup (`nibbles`). Bytes are widened from memory and computed, sixteen at a
-//! time (`bytes`). There are many small groups: what they have in common is decided once, outside
-//! the loops.
+//! time (`bytes`). Groups are small and many: whatever is the same for all of them is decided
+//! once, outside the loops.
 #![allow(unsafe_code)] // Intrinsics.
 
 mod bytes;
@@ -18,7 +18,7 @@ use crate::simd::Number;
 use crate::simd::avx2::Table16;
 use crate::simd::codes::{Arithmetic, Codes, Factor, Kind, Packing, Run, Segment};
 
-/// Decodes the front of a segment and gives how many elements those were.
+/// Decodes the front of a segment and returns how many elements it decoded.
 ///
 /// # Safety
 ///
@@ -31,8 +31,8 @@ pub(super) unsafe fn segment<T: Number>(
     out: &mut [T],
 ) -> usize {
     let (bytes, count) = (segment.bytes, out.len());
-    // SAFETY: each form reads `count` codes from the start of the segment, which the bytes hold,
-    // and writes that many elements.
+    // SAFETY: the bytes hold `count` codes from the start of the segment; each form reads at most
+    // those, and writes that many elements.
     unsafe {
         match codes.kind {
             Kind::Sixteen if segment.start.is_multiple_of(2) && count >= 16 => {
@@ -54,7 +54,7 @@ pub(super) unsafe fn segment<T: Number>(
     }
 }
 
-/// Decodes the whole groups at the front of a run and gives how many elements those were.
+/// Decodes the whole groups at the front of a run and returns how many elements it decoded.
 ///
 /// # Safety
 ///
@@ -97,7 +97,7 @@ pub(super) unsafe fn groups<T: Number>(
     count
 }
 
-/// Whole groups that are to be decoded.
+/// Whole groups to decode.
 struct Groups<'a, T> {
     codes: &'a Codes,
     /// [`Codes::mirror`].
@@ -105,7 +105,7 @@ struct Groups<'a, T> {
     arithmetic: Arithmetic,
     stepwise: bool,
     run: &'a Run<'a>,
-    /// As many numbers as there are whole groups of them.
+    /// Room for the numbers of whole groups only.
     out: &'a mut [T],
 }
 
@@ -115,7 +115,7 @@ impl<T: Number> Groups<'_, T> {
         let Self { codes, signs, arithmetic, stepwise, run, out } = self;
         let mirror = signs.filter(|_| T::IS_16_BIT && arithmetic == Arithmetic::Times);
         let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
-        // SAFETY: half as many bytes as elements are read, which the caller saw to.
+        // SAFETY: half as many bytes as elements are read; the caller provides them.
         unsafe {
             match mirror {
                 Some(signs) if run.group == 16 => {
@@ -144,7 +144,7 @@ impl<T: Number> Groups<'_, T> {
     /// One loop for each kind.
     #[inline(always)]
     unsafe fn of_bytes(self, at: *const u8) -> usize {
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is passed on.
         unsafe {
             match self.codes.kind {
                 Kind::Signed => self.of_kind(Kind::Signed, at),
@@ -155,7 +155,7 @@ impl<T: Number> Groups<'_, T> {
         }
     }
 
-    /// Gives how many elements it did; it stops before a group that holds a NaN.
+    /// Returns how many elements it decoded; it stops before a group that holds a NaN.
     #[inline(always)]
     unsafe fn of_kind(self, kind: Kind, at: *const u8) -> usize {
         let Self { arithmetic, stepwise, run, out, .. } = self;
@@ -163,7 +163,7 @@ impl<T: Number> Groups<'_, T> {
         let groups = run.factors.iter().zip(out.chunks_exact_mut(run.group)).enumerate();
         if kind == Kind::E4m3 && arithmetic == Arithmetic::Times && have_room(run.factors) {
             for (index, (factor, out)) in groups {
-                // SAFETY: as many bytes as elements are read, which the caller saw to.
+                // SAFETY: as many bytes as elements are read; the caller provides them.
                 let is_done = unsafe { e4m3_group(factor.scale, at.add(index * run.group), out) };
                 if !is_done {
                     return index * run.group;

@@ -17,7 +17,7 @@ pub(super) unsafe fn small_groups<T: Number, const LOW_FIRST: bool>(
     at: *const u8,
     out: &mut [T],
 ) {
-    // SAFETY: eight bytes a group are read, sixteen numbers written.
+    // SAFETY: for each group, eight bytes are read and sixteen numbers written.
     unsafe {
         let numbers = _mm256_loadu_ps(codes.numbers.as_ptr());
         let values = |factor: &Factor| _mm256_mul_ps(numbers, _mm256_set1_ps(factor.scale));
@@ -65,7 +65,7 @@ pub(super) unsafe fn nibbles<T: Number, const LOW_FIRST: bool>(
     values: [__m256; 2],
     out: &mut [T],
 ) -> usize {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is passed on.
     unsafe {
         match T::IS_16_BIT {
             true => {
@@ -85,7 +85,7 @@ pub(super) unsafe fn nibbles_in_table<T: Number, const LOW_FIRST: bool>(
     out: &mut [T],
 ) -> usize {
     let mut done = 0;
-    // SAFETY: half as many bytes as elements are read, which the caller saw to.
+    // SAFETY: half as many bytes as elements are read; the caller provides them.
     unsafe {
         while done + 32 <= out.len() {
             let [first, second] = pairs::<LOW_FIRST>(_mm_loadu_si128(at.add(done / 2).cast()));
@@ -116,7 +116,7 @@ unsafe fn nibbles_in_lanes<T: Number, const LOW_FIRST: bool>(
     out: &mut [T],
 ) -> usize {
     let mut done = 0;
-    // SAFETY: half as many bytes as elements are read, which the caller saw to.
+    // SAFETY: half as many bytes as elements are read; the caller provides them.
     unsafe {
         while done + 16 <= out.len() {
             let [codes, _] = pairs::<LOW_FIRST>(_mm_loadl_epi64(at.add(done / 2).cast()));
@@ -127,7 +127,7 @@ unsafe fn nibbles_in_lanes<T: Number, const LOW_FIRST: bool>(
     done
 }
 
-/// The nibbles of sixteen bytes, two a byte, as 32 bytes in the order of the elements.
+/// The nibbles of sixteen bytes as 32 bytes, in the order of the elements.
 #[inline(always)]
 unsafe fn pairs<const LOW_FIRST: bool>(bytes: __m128i) -> [__m128i; 2] {
     // SAFETY: registers only.
@@ -140,7 +140,7 @@ unsafe fn pairs<const LOW_FIRST: bool>(bytes: __m128i) -> [__m128i; 2] {
     }
 }
 
-/// Sixteen of sixteen values, picked by codes.
+/// Writes the values that sixteen codes pick from a table of sixteen.
 #[inline(always)]
 unsafe fn store_picked<T: Number>(to: *mut T, values: [__m256; 2], codes: __m128i) {
     // SAFETY: sixteen may be written.
@@ -148,7 +148,7 @@ unsafe fn store_picked<T: Number>(to: *mut T, values: [__m256; 2], codes: __m128
         let pick = |codes: __m256i| {
             let low = _mm256_permutevar8x32_ps(values[0], codes);
             let high = _mm256_permutevar8x32_ps(values[1], codes);
-            // The fourth bit, moved to the sign, chooses.
+            // The fourth bit moves to the sign, by which the blend chooses.
             _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(codes)))
         };
         let first = pick(_mm256_cvtepu8_epi32(codes));
