@@ -47,7 +47,7 @@ fn compare(dtypes: [&str; 2], shape: &[usize], a: &[f32], b: &[f32]) -> DiffRepo
     report
 }
 
-/// The changed weight of a report that says so in all of its words.
+/// The changed weight of a report, after checking that every field says so.
 fn changed(report: &DiffReport) -> &DiffTensor {
     assert!(!report.ok, "{report:?}");
     let summary = &report.summary;

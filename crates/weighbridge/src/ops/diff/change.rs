@@ -1,7 +1,7 @@
 //! What kind of change it is, where that can be told: rows that are negated, zero, scaled, shifted
 //! or exchanged, a factor for everything, columns that are rescaled.
 //!
-//! Only changed weights are looked at, and only some rows of them, once more.
+//! Only changed weights are read again, and only some of their rows.
 
 use super::figure::Kept;
 use super::side::{SideBuffers, SideView};
@@ -9,19 +9,19 @@ use crate::compare::{Outside, Place, RowSums};
 use crate::error::Result;
 use crate::pipeline::Area;
 
-/// Rows that are read once more.
+/// How many rows are read again.
 const ROWS: usize = 64;
 
-/// Longer rows are not read once more.
+/// Longer rows are not read again.
 const LONGEST: u64 = 1 << 20;
 
 /// From this correlation on, two rows are the same but for noise and a factor.
 const ALIKE: f64 = 0.9;
 
-/// A factor that is nearer to 1 may be noise.
+/// A factor nearer to 1 than this may be noise.
 const FACTOR: f64 = 0.003;
 
-/// Rows of which a place is told.
+/// How many rows the report gives a place for.
 const PLACES: usize = 8;
 
 /// How many kinds are named before the rest is counted.
@@ -138,7 +138,7 @@ fn columns_rescaled(rows: &[Row]) -> bool {
         }
         let (gain, bb) = (if aa > 0.0 { ab / aa } else { 1.0 }, apart - aa + 2.0 * ab);
         before += apart;
-        // What is left when each value of A is multiplied with the column's factor.
+        // What is left when each value of A is multiplied by the column's factor.
         after += (bb - gain * ab).max(0.0);
     }
     after < before / 4.0

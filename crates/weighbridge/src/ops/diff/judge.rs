@@ -1,4 +1,4 @@
-//! What may lie between two weights that are the same, by how each side is stored.
+//! How far two copies of one weight may differ, by how each side is stored.
 
 use std::ops::Range;
 
@@ -14,20 +14,21 @@ use crate::model::Weight;
 use crate::schemes::{RowRule, Rule};
 use crate::simd;
 
-/// The share of rows with something outside from which scales were fitted again.
+/// From this share of rows with something outside, it is the quantizer's doing: it refitted the
+/// scales, or chose codes together.
 const MANY_ROWS: f64 = 0.1;
 
-/// How far the whole of a weight may have been scaled by fitting scales again.
+/// How far refitting its scales may scale a whole weight.
 const REFITTED_GAIN: f64 = 0.02;
 
 /// A row that is all zero on one side must not be larger than this on the other: scales that are
 /// too small for half precision become zero.
 const NEARLY_ZERO: f32 = 1e-4;
 
-/// Numbers below this are equally small: their fourth powers are zero in single precision.
+/// Numbers below this count as equally small: their fourth powers are zero in single precision.
 const UNTOLD: f32 = 1e-9;
 
-/// Fewer elements than this are no row that can be zero by mistake.
+/// Rows shorter than this are not checked for being zero on one side only.
 const SHORT_ROW: usize = 32;
 
 /// How a pair is judged.
@@ -39,14 +40,14 @@ pub(super) enum Judge {
     Original {
         /// The side with the bounds: 0 for A, 1 for B.
         bounded: usize,
-        /// What holds for it.
+        /// The rule that holds for it.
         rule: Rule,
         /// The share by which the other side may have been rounded itself.
         rounded: f32,
     },
     /// Both sides have bounds, which meet.
     Overlap {
-        /// What is said of the looser one.
+        /// Of the looser rule, `loose` and `by_importance`, where it allows for refitted scales.
         refitted: Option<(f32, bool)>,
     },
     /// Signs and rows are looked at.
@@ -127,12 +128,12 @@ impl Judge {
         }
     }
 
-    /// Whether what is finite on one side only is among what is found outside.
+    /// Whether elements that are finite on one side only are among those found outside.
     pub(super) fn counts_unlike(&self) -> bool {
         *self == Self::Exact
     }
 
-    /// What two weights are to each other that are not the same, rounded or not.
+    /// The status of two weights that are not the same, rounded or not.
     pub(super) fn status(&self, outside: &Outside, stats: &Statistics, rows: u64) -> Status {
         let is_within = match self {
             Self::Unknown => return Status::Unjudged,
@@ -157,13 +158,13 @@ impl Judge {
     }
 }
 
-/// Whether so many rows have something outside that it is the way of the storage.
+/// Whether so many rows have something outside that it is the quantizer's doing.
 #[allow(clippy::cast_precision_loss)] // A share of rows.
 fn are_many(outside: &Outside, rows: u64) -> bool {
     outside.rows.len() as f64 >= MANY_ROWS * rows as f64
 }
 
-/// Whether what lies outside is no more than fitting scales again moves.
+/// Whether what lies outside is no more than refitting the scales can move.
 #[allow(clippy::cast_precision_loss)] // A share of rows.
 fn is_refitted(
     outside: &Outside,
@@ -182,7 +183,7 @@ fn is_refitted(
         || outside.disordered == 0 && farthest <= f64::from(limit) && is_kept_in_size
 }
 
-/// What is left of a rule where the other side is no original but was stored with loss as well:
+/// What is left of a rule where the other side is not an original but stored with loss as well:
 /// its small numbers may have any sign.
 fn by_far(rule: RowRule) -> RowRule {
     let correlation = rule.correlation / 2.0;
@@ -203,7 +204,7 @@ pub(super) struct Piece<'a> {
     pub(super) bounds: [&'a [Bounds]; 2],
     /// Elements of a row.
     pub(super) row: u64,
-    /// Where an element of the piece is among all.
+    /// Gives the index among all elements for one in the piece.
     pub(super) index: &'a dyn Fn(u64) -> u64,
 }
 
@@ -248,7 +249,7 @@ impl Piece<'_> {
         found.add(place, place.index / self.row);
     }
 
-    /// Stretches of rows in the piece: row and elements.
+    /// The rows in the piece, each with the elements of it that are here.
     fn rows(&self) -> impl Iterator<Item = (u64, Range<usize>)> {
         let len = self.values[0].len();
         let mut at = 0usize;
@@ -327,7 +328,7 @@ impl Piece<'_> {
                 let (x, stored) = if bounded == 1 { (a, b) } else { (b, a) };
                 let disordered = count_disordered(x, stored);
                 found.disordered += disordered;
-                // The others are outside their bounds, and placed already.
+                // Without an importance matrix, what lies outside is placed already.
                 let farthest = elements.max_by(|i, j| apart(i).total_cmp(&apart(j)));
                 if let Some(at) = farthest.filter(|_| by_importance && disordered > 0) {
                     found.add(self.place(at, None), row);
@@ -362,7 +363,7 @@ impl Piece<'_> {
                 true => (sides[1], self.bounds[0]),
                 false => (sides[0], self.bounds[1]),
             };
-            // A type may say how much becomes zero; where it clips anything it says nothing.
+            // Bounds may say how much becomes zero; infinite ones say nothing.
             let is_expected = |at: usize, x: f32| {
                 stored.get(elements.start + at).is_some_and(|bounds| {
                     bounds.low.is_finite() && bounds.high.is_finite() && bounds.contains(x)
@@ -407,7 +408,7 @@ impl Piece<'_> {
         }
     }
 
-    /// Eights of a block in which too many signs are the other, unless most of it is zero.
+    /// Groups of eight in which too many signs differ, unless most of the block is zero.
     fn look_at_signs(
         &self,
         row: u64,
@@ -434,12 +435,12 @@ impl Piece<'_> {
     }
 }
 
-/// Whether most of some numbers are zero.
+/// Whether most of the numbers are zero.
 fn is_sparse(numbers: &[f32]) -> bool {
     numbers.iter().filter(|x| **x == 0.0).count() * 2 > numbers.len()
 }
 
-/// Adds the rows that are not like their originals, of `rows`.
+/// Adds the rows that are unlike their originals; the weight has `rows` of them in all.
 pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64) {
     found.settle();
     let (stored, rule) = match judge {
@@ -461,7 +462,7 @@ pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64) {
             .row_gain
             .zip(gain)
             .is_some_and(|([least, most], gain)| gain < least || gain > most);
-        // A grid has no level at zero, so that most of a sparse row is something else.
+        // A grid has no level at zero, so most of a sparse row is stored as other numbers.
         let is_sparse = sums.zeros[1 - stored] * 2 > sums.elements;
         let least = if is_sparse { rule.correlation / 2.0 } else { rule.correlation };
         let is_unlike = zero[0] != zero[1] || sums.correlation() < least || bent;
