@@ -4,7 +4,7 @@
     python3 apr_samples.py --dialects   writes the samples that no canonical program writes, first
 
 Standard library only. The reader follows the layout of the format, not any other reader; it
-believes sizes, and takes the meaning of a type's number from them where writers disagree.
+trusts sizes, and takes the meaning of a type's number from them where writers disagree.
 """
 
 import glob

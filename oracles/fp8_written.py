@@ -3,8 +3,8 @@
 hf-*         transformers: FineGrainedFP8Config while loading, `save_pretrained`; decoded by loading
              the saved folder with `dequantize=True` in the model's type and in f32
 fbgemm       transformers: FbgemmFp8Config while loading, `save_pretrained`. Its CUDA operator
-             `quantize_fp8_per_row` is the function of the same work in fbgemm-gpu-genai, which
-             falls back to torch on a CPU. Decoded by the library's own layers: what their forward
+             `quantize_fp8_per_row` is replaced by fbgemm-gpu-genai's function for the same work,
+             which falls back to torch on a CPU. Decoded by the library's own layers: what their forward
              pass hands to the product of rows, by torch's product of scaled 8-bit floats with the
              unit matrix
 modelopt-*   ModelOpt: `mtq.quantize`, `export_hf_checkpoint`; decoded by `from_quantized_weight`,

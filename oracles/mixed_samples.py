@@ -1,6 +1,6 @@
 """Writes tests/files/mixed: one model whose parts are quantized in different ways.
 
-modelopt   a tiny Llama, quantized and exported by nvidia-modelopt: attention in FP8 with a scale a
+modelopt   a tiny Llama, quantized and exported by nvidia-modelopt: attention in FP8 with one scale per
            tensor, the feed-forward part in NVFP4, norms and embeddings as they are. The export is
            then put into three shards, so that weights and their scales lie apart.
 """

@@ -5,7 +5,7 @@
 LLAMA_CPP is the source tree with convert_hf_to_gguf.py in it (`ggml_build.sh DIR` leaves it in
 DIR/src/vendor/llama.cpp). Every parameter is random, norms and biases too, so that no change of
 order or value goes unseen. The converter refuses tokenizers that it does not know; a vocabulary is
-no weight, so a list of tokens is written in its place.
+not a weight, so a list of tokens is written in its place.
 """
 
 import importlib.metadata

@@ -9,7 +9,7 @@ Expectations beyond the common rules:
 * numpy keeps no name for the types of ml_dtypes. Two opaque bytes (`V2`) are expected as BF16, one
   opaque byte (`V1`) as dtype "V1" with the raw bytes.
 * `shape` is null for a member whose NPY header cannot be reached.
-* `descr` is the type string in the header; `other_members` are archive members that are no arrays.
+* `descr` is the type string in the header; `other_members` are archive members that are not arrays.
 """
 
 import ast

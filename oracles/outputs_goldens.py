@@ -3,8 +3,8 @@
 Two kinds of samples, both under `tests/files`:
 
 * a file or directory with an expectation, `NAME.expect.json`: type, shape and SHA-256 of every
-  tensor. Bytes of which only the sum is known come from `bank`, where whatever was read anywhere is
-  kept by its sum. Block types are decoded by ggml's C.
+  tensor. Bytes of which only the checksum is known come from `bank`, which keeps whatever was read
+  anywhere by its checksum. Block types are decoded by ggml's C.
 * a fixture, a directory with `expected.safetensors`: its weights as decoded by the scheme's library.
   What else it holds is read by the container's canonical reader.
 """

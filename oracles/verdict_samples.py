@@ -3,7 +3,7 @@
 
   original.safetensors, original-bf16.safetensors   the matrices, as F32 and rounded to BF16
   plain.gguf         every type ggml quantizes, as `MATRIX.TYPE`; without an importance matrix,
-                     or with one of ones for the three types that ggml makes with one only
+                     or with one of ones for the three types that ggml makes only with one
   importance.gguf    the types whose quantizers look at an importance matrix, with an uneven one
   mlx-*, bnb-*, fp8-*   folders with a model each, as `MATRIX.weight`, where the library is there
 

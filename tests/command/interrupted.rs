@@ -30,7 +30,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// A folder in memory, where the system has such: nobody waits for a disk.
+/// A folder in memory, where the system has one: nobody waits for a disk.
 fn place() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     match memory.is_dir() {
@@ -59,7 +59,7 @@ fn model(path: &Path) {
     let mut state = 1u32;
     for _ in 0..TENSORS * BYTES / 4 {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // Numbers between 1 and 2: none of them is odd.
+        // Numbers between 1 and 2: none of them is special.
         file.extend((0x3f80_0000 | state >> 9).to_le_bytes());
     }
     fs::write(path, file).unwrap();
@@ -334,7 +334,7 @@ fn being_interrupted_says_what_is_kept() {
 fn a_place_that_takes_nothing_is_an_error() {
     let place = place();
     model(&place.path().join("in.safetensors"));
-    // Nobody may create a file here, whoever he is.
+    // Nobody can create a file here, not even root.
     for target in ["/proc/out.safetensors", "/proc/out"] {
         let output = weigh(place.path(), &["convert", "in.safetensors", "-o", target]).output();
         let output = output.unwrap();

@@ -179,7 +179,7 @@ fn diff_says_what_changed_and_where() {
     let matrix = tensors.iter().find(|tensor| tensor["name_a"] == "w").unwrap();
     assert_eq!((number(matrix, "outside"), number(matrix, "outside_rows")), (16, 1));
     assert_eq!(matrix["places"][0]["index"], serde_json::json!([3, 0]));
-    assert_eq!(text(matrix, "change"), "row 3 has its sign turned");
+    assert_eq!(text(matrix, "change"), "row 3 is negated");
     // A rule of one's own replaces the verdict, and changes no status.
     let (code, report) = diff(&a, &b, &["--fail-over", "max_abs>1000"]);
     assert_eq!((code, number(&report["summary"], "changed")), (Some(0), 2));

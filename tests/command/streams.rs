@@ -43,7 +43,7 @@ fn a_terminal_gets_no_model() {
             .output()
             .unwrap()
     };
-    // Of a model, the terminal would take a few thousand bytes and then wait for ever.
+    // A terminal would take a few thousand bytes of a model and then wait for ever.
     assert_eq!(convert(&["--dry-run"]).status.code(), Some(0));
     let output = convert(&[]);
     let said = String::from_utf8(output.stderr).unwrap();

@@ -1,5 +1,5 @@
 //! Models in two forms, Hugging Face's and what llama.cpp's own converter makes of it: every weight
-//! has its counterpart, and seen as its pair says it has the same numbers.
+//! has its counterpart, with the same numbers once the pair's transform is applied.
 #![allow(clippy::cast_possible_truncation)]
 
 use std::path::{Path, PathBuf};

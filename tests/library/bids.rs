@@ -115,7 +115,7 @@ fn codebooks() -> Vec<Header> {
     ]
 }
 
-/// Weights that lie as the kernel of one library reads them.
+/// Weights laid out as one library's kernel reads them.
 #[rustfmt::skip]
 fn layouts_of_kernels() -> Vec<Header> {
     vec![
@@ -220,7 +220,7 @@ fn what_is_known_is_named_and_refused() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// How a header is taken; an error unless it is named, accounted for and refused.
+/// Checks a header: an error unless it is named, accounted for and refused.
 fn refusal_of(header: &Header) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! What is at the place of an output already: what was not written by us is never deleted, and what
-//! another run is writing is left to it.
+//! What already lies where an output goes: what we did not write is never deleted, and what another
+//! run is writing is left to it.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,7 +6,7 @@ use weighbridge::internals::blocks::{BLOCKS, Standing};
 
 use crate::common::root;
 
-/// A type that nobody put into the file would pass every test here.
+/// A type that is missing from the files would pass every other test.
 #[test]
 fn every_current_type_is_in_the_file() {
     for file in ["blocks.gguf", "blocks-big-endian.gguf"] {

@@ -22,7 +22,7 @@ fn many(count: u64, dtype: &str, suffix: &str) -> Vec<u8> {
 }
 
 /// A hundred thousand patterns for ten thousand weights are a thousand million comparisons: they
-/// end in an error, whichever scheme has them. So many names are no trouble where they are names.
+/// end in an error, whichever scheme has them. As many plain names are no trouble.
 #[test]
 fn configs_with_endless_lists_are_refused() {
     let open = |weights: (&str, &str), quantization: serde_json::Value| {

@@ -89,7 +89,7 @@ fn qwen3moe_experts_are_stacked_or_fused() {
 fn gemma_norms_are_one_more() {
     assert_transforms("gemma", &[("", 8), ("norm + 1", 3)]);
     let (hf, gguf, found) = assert_transforms("gemma2", &[("", 15), ("norm + 1", 9)]);
-    // An f16 checkpoint's norms are added to in f16, which is seen in the f32 that are written.
+    // The converter adds to an f16 checkpoint's norms in f16, which shows in the f32 it writes.
     let exact = |pair: &&Pair| {
         let ours = seen(&pair.view_a, &hf.values(pair.a), "f32");
         pair.view_a.add != 0.0 && ours == gguf.values(pair.b)

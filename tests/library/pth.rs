@@ -11,7 +11,7 @@ fn text(text: &[u8]) -> Vec<u8> {
     [&b"X"[..], &u32::try_from(text.len()).unwrap().to_le_bytes(), text].concat()
 }
 
-/// How often something is repeated: as often again inside it is more than any limit.
+/// How often something is repeated: this squared is more than any limit.
 const MANY: usize = 200_000;
 
 /// Small pickles that would keep a careless walk busy for hours, each with what it is about.

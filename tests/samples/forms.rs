@@ -49,7 +49,7 @@ fn check(sample: &Sample) -> Result<(), String> {
         counts::add("directories", 1);
         return check_directory(sample);
     }
-    // What lies beside a file tells more about it, which a stream does not see.
+    // A config beside the file tells more about it, which a stream does not see.
     match sample.path.with_file_name("config.json").exists() {
         true => Ok(()),
         false => check_file(sample),
@@ -72,7 +72,7 @@ fn check_file(sample: &Sample) -> Result<(), String> {
             return Err(format!("{form} gives\n{other}\nmapped gives\n{mapped}"));
         }
     }
-    // Where the header does not say how the file ends, a stream cannot know without its end.
+    // Where the header does not say where the file ends, a stream cannot know.
     if sample.expect["end_unstated"] == true {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use weighbridge::internals::source::Source;
 use crate::common::torch::{open, sha};
 use crate::{counts, trial};
 
-/// What these readers give otherwise than torch, each for a reason.
+/// Where these readers differ from torch, each with the reason.
 const KNOWN: &[(&str, &str)] = &[("legacy_tar.pth", "the tar format is recognised and refused")];
 
 pub fn trials() -> Vec<Trial> {

@@ -237,7 +237,7 @@ fn refuses_to_go_on(begun: &Model, other: &Model) {
     ops::convert(begun, &options.resume(true)).unwrap();
 }
 
-/// Scales of activations and of the KV cache are no weights.
+/// Scales of activations and of the KV cache are not weights.
 fn what_belongs_to_activations_is_dropped() -> Result<(), String> {
     let fixture = fixture("compressed/fp8-static");
     let model = Model::open(fixture.model().path()).unwrap();

@@ -17,7 +17,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether a number lies within them.
+    /// Whether a number lies within these bounds.
     #[must_use]
     pub fn contains(&self, number: f32) -> bool {
         self.low <= number && number <= self.high
@@ -31,11 +31,11 @@ pub(crate) struct Levels<'a> {
     pub gaps: Gaps<'a>,
     /// What a code of zero stands for: distances are measured from there.
     pub zero: f32,
-    /// The outermost levels.
+    /// The lowest level.
     pub lowest: f32,
-    /// The outermost levels.
+    /// The highest level.
     pub highest: f32,
-    /// How far beyond them an original may lie; infinite where anything may be clipped.
+    /// How far beyond these an original may lie; infinite where anything may be clipped.
     pub beyond: f32,
     /// What the rounding of stored scales adds to each half of a gap.
     pub slack: Slack,
@@ -44,22 +44,22 @@ pub(crate) struct Levels<'a> {
 /// How far a level lies from the ones beside it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Gaps<'a> {
-    /// Always as far.
+    /// Always the same distance.
     Even(f32),
-    /// As the numbers of an ascending table, times a scale.
+    /// As in an ascending table of numbers, times a scale.
     Table {
         /// The scale.
         scale: f32,
         /// The numbers.
         numbers: &'a [f32],
     },
-    /// As floating-point numbers, times a scale.
+    /// As between floating-point numbers, times a scale.
     Floats {
         /// The scale.
         scale: f32,
         /// The digits after the point.
         digits: i32,
-        /// The smallest number that has all of them.
+        /// The smallest number that has all of these digits.
         smallest_normal: f32,
     },
 }
@@ -75,7 +75,7 @@ pub(crate) struct Slack {
     pub of_value: f32,
 }
 
-/// Half a gap is taken for this much longer: what computing it in f32 may lose, many times over.
+/// Half a gap is widened by this factor: many times what computing it in f32 may lose.
 const WIDER: f32 = 1.0 + 1.0 / 1024.0;
 
 impl Levels<'_> {
@@ -118,7 +118,7 @@ impl Task for Fill<'_> {
     }
 }
 
-/// Fills in bounds by half the gap below and above a number.
+/// Sets the bounds of each number from half the gaps below and above it.
 #[inline(always)]
 fn fill(
     levels: &Levels<'_>,
@@ -139,7 +139,7 @@ fn fill(
     }
 }
 
-/// Half the gaps around the number of a table, times a scale, that lies `distance` from zero.
+/// Half the gaps around the level `distance` from zero, for a table of numbers times a scale.
 #[inline(always)]
 fn in_table(numbers: &[f32], scale: f32, distance: f32) -> [f32; 2] {
     let place = distance / scale;
@@ -160,7 +160,7 @@ fn in_table(numbers: &[f32], scale: f32, distance: f32) -> [f32; 2] {
     if scale < 0.0 { [above * half, below * half] } else { [below * half, above * half] }
 }
 
-/// The powers of two that the gaps below and above a floating-point number are counted in.
+/// The powers of two that set the gaps below and above a floating-point number.
 #[inline(always)]
 fn of_float(magnitude: f32, smallest_normal: f32, is_negative: bool) -> [f32; 2] {
     // The quotient may have been rounded to the other side of a power of two.

@@ -1,4 +1,4 @@
-//! Which module of the library uses which: upwards never, and in no circle.
+//! Which module of the library uses which: never upwards, and never in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -26,7 +26,7 @@ fn read() -> String {
     std::fs::read_to_string(root().join(LIST)).unwrap()
 }
 
-/// Holds what a rule found against the list. A violation is one line: the rule's name, and what
+/// Compares what a rule found with the list. A violation is one line: the rule's name, and what
 /// breaks it, without line numbers.
 fn check(rule: &str, found: &BTreeMap<String, String>) {
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,7 +45,7 @@ fn members() -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// What a member knows, the member says: nobody else names it.
+/// Only a format's or scheme's own code names it.
 #[test]
 fn formats_and_schemes_are_named_at_home_only() {
     let members = members();

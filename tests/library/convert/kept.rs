@@ -58,7 +58,7 @@ fn a_small_model_is_converted_in_memory() {
         assert_eq!(report.write_bytes, bytes.len() as u64, "{format}");
         let target = folder.path().join(format!("out.{format}"));
         ops::convert(&model, &ConvertOptions::new(&target)).unwrap();
-        // An archive has its sums in other places when it goes out front to back.
+        // An archive that is written front to back has its checksums in other places.
         assert!(format == "npz" || bytes == std::fs::read(&target).unwrap(), "{format}");
         for written in [Model::open_bytes(bytes, "bytes").unwrap(), Model::open(&target).unwrap()] {
             let report = ops::verify(&written, &model, &options).unwrap();

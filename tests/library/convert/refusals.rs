@@ -124,7 +124,7 @@ fn what_cannot_be_converted_is_named_and_can_be_left_out() {
     assert_eq!(ops::convert(&model, &some).unwrap().files[0].tensors, good.len() as u64);
 }
 
-/// Reasons that differ in the block type alone are one reason.
+/// Reasons that differ only in the block type count as one.
 #[test]
 fn equal_reasons_are_given_once() {
     let model = Model::open(root().join("tests/files/gguf/ik-llama-types.gguf")).unwrap();
@@ -175,7 +175,7 @@ fn a_file_that_lacks_many_tensors_is_cut_short() {
     assert_eq!(report.files[0].tensors, 1);
 }
 
-/// A part's problem is told of the weight, by whose name it can be left out.
+/// A part's problem is reported for its weight, which can be left out by name.
 #[test]
 fn a_problem_of_a_part_names_the_weight() {
     let nvfp4 = (40, vec![64, 1], vec![0; 36]);

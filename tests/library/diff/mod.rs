@@ -134,7 +134,7 @@ fn a_number_that_is_none_on_both_sides_is_the_same_and_counted() {
     let report = compare((&[3], &a), (&[3], &a), &all);
     assert_eq!((report.tensors[0].nan_a, report.tensors[0].status), (Some(1), Status::Identical));
     assert_eq!(report.tensors[0].mean_a, Some(1.5));
-    // Nothing but NaN on one side is no likeness at all.
+    // A side that is all NaN is like nothing.
     let report = compare((&[2], &[f32::NAN; 2]), (&[2], &[1.0; 2]), &DiffOptions::default());
     assert_eq!((report.tensors[0].status, report.tensors[0].cosine), (Status::Changed, None));
 }
@@ -161,7 +161,7 @@ fn a_transposed_matrix_is_named_and_can_be_compared() {
     let report = compare((&shapes.0, &a), (&shapes.1, &b), &options);
     assert_eq!(report.tensors[0].max_abs_index, Some((650 * columns + 7) as u64));
     assert_eq!(report.tensors[0].identical, Some((rows * columns - 1) as u64));
-    // A matrix of another form that is no transposition is nothing but that.
+    // A matrix of another shape that is not a transposition is only that: another shape.
     let report = compare((&shapes.0, &a), (&shapes.1, &a), &DiffOptions::default());
     assert_eq!((report.tensors[0].status, &report.tensors[0].message), (Status::Shape, &None));
 }
@@ -258,7 +258,7 @@ fn opened(path: &Path) -> Model {
 /// Compares a figure: counts exactly, numbers to one part in a thousand million.
 fn check(name: &str, key: &str, wanted: &Json, found: &Json) {
     let is_close = |wanted: f64, found: f64| {
-        // Of a ratio of one, the decibels are nothing but rounding.
+        // The decibels of a ratio of one are nothing but rounding.
         let least = if key == "snr_db" { 1e-14 } else { 0.0 };
         (wanted - found).abs() <= (1e-9 * wanted.abs()).max(least)
     };

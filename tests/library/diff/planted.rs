@@ -47,7 +47,7 @@ fn compare(dtypes: [&str; 2], shape: &[usize], a: &[f32], b: &[f32]) -> DiffRepo
     report
 }
 
-/// The changed weight of a report that says so in all of its words.
+/// The changed weight of a report, after checking that every field says so.
 fn changed(report: &DiffReport) -> &DiffTensor {
     assert!(!report.ok, "{report:?}");
     let summary = &report.summary;
@@ -96,7 +96,7 @@ fn a_row_that_is_negated_is_found_at_every_size() {
             assert_eq!(found.outside_rows, Some(1));
             assert_eq!(found.places[0].index[0], 3);
             let change = found.change.as_deref();
-            assert_eq!(change, Some("row 3 has its sign turned"), "{size} {dtype}");
+            assert_eq!(change, Some("row 3 is negated"), "{size} {dtype}");
         },
     );
 }
@@ -260,7 +260,7 @@ fn a_row_of_a_calibrated_weight_is_named_with_a_place() {
     values[5 * columns..6 * columns].iter_mut().for_each(|x| *x = -*x);
     let found = compare(&values);
     assert_eq!((found.status, found.bound), (Status::Changed, Some("rows")));
-    assert_eq!(found.change.as_deref(), Some("row 5 has its sign turned"));
+    assert_eq!(found.change.as_deref(), Some("row 5 is negated"));
     assert_eq!((found.outside_rows, found.places[0].index[0]), (Some(1), 5));
     assert!(found.places[0].a.unwrap() * found.places[0].b.unwrap() < 0.0);
 }

@@ -7,7 +7,7 @@ use super::matrices::Matrix;
 /// A kind of change.
 pub struct Change {
     pub name: &'static str,
-    /// Whether there is but one way to plant it.
+    /// Whether there is only one way to plant it.
     pub is_everywhere: bool,
     plant: fn(&mut Matrix, &mut Places, f32) -> Rows,
 }
@@ -46,14 +46,14 @@ impl Places {
 }
 
 impl Change {
-    /// Changes a matrix of which `stored` was made, in a type of that name.
+    /// Changes the matrix that `stored` was made from; `kind` names the type it is stored in.
     pub fn apply(&self, matrix: &mut Matrix, kind: &str, stored: &Weight, trial: u64) -> Rows {
         let mut places = Places(trial * 7919 + 17);
         places.below(2);
         if !self.name.ends_with("steps") {
             return (self.plant)(matrix, &mut places, 0.0);
         }
-        // The step is that of the element which is changed then.
+        // The step is that of the element that is about to be changed.
         let mut same = Places(places.0);
         let row = same.below(matrix.rows);
         let at = row * matrix.columns + same.below(matrix.columns);

@@ -60,8 +60,8 @@ pub fn model_of(stored: &Model, originals: &BTreeMap<String, Matrix>, dtype: DTy
     })
 }
 
-/// A model in memory with a matrix for each of a model's weights that were made of some originals;
-/// `make` is given the name of the weight and the weight.
+/// A model in memory with a matrix for each weight of `stored` that was made from one of the
+/// originals `of`; `make` gives the matrix, from the weight's name and the weight.
 pub fn changed_model(
     stored: &Model,
     of: &[&str],

@@ -20,7 +20,7 @@ use crate::common::in_parallel;
 /// How many times a change of a single place is planted into each matrix.
 const TRIALS: u64 = 6;
 
-/// Matrices that changes are planted into. The others are hard to store, and nothing but that.
+/// Matrices that changes are planted into. The others are there because they are hard to store.
 const PLANTED: [&str; 2] = ["normal", "heavy"];
 
 fn compare(original: &Model, stored: &Model, is_reversed: bool) -> DiffReport {
@@ -69,7 +69,7 @@ fn what_a_quantizer_made_of_a_matrix_is_within_its_precision() {
     assert!(alarms.is_empty(), "{} false alarms:\n{}", alarms.len(), alarms.join("\n"));
 }
 
-/// Changes of a kind that were planted, found, and found in another row than they are in.
+/// How many changes of a kind were planted, found, and found in the wrong row.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     planted: u32,
@@ -83,7 +83,7 @@ impl Tally {
     }
 }
 
-/// Plants a change into all matrices that one file stores, some times, and counts.
+/// Plants a change several times into every matrix that a file stores, and counts.
 fn plant(sample: &str, stored: &Model, change: &Change) -> BTreeMap<String, Tally> {
     let (originals, mut tallies) = (originals(), BTreeMap::<String, Tally>::new());
     for trial in 0..if change.is_everywhere { 1 } else { TRIALS } {
@@ -132,7 +132,7 @@ fn missed(sample: &str, stored: &Model, column: usize) -> Vec<String> {
     let (change, by_importance) = (&CHANGES[column], sample == "importance");
     let is_wrong = |(kind, tally): (String, Tally)| {
         let least = least_percent(&kind, by_importance, column)?;
-        // The size of a whole weight gives a large block away, and has no place.
+        // A large block is found by the size of the whole weight, which has no place.
         let is_by_size = by_importance && kind == "Q4_0" && change.name == "256 times 1.5";
         let is_misplaced = tally.misplaced > 0 && !is_by_size;
         (tally.percent() < least || is_misplaced).then(|| {

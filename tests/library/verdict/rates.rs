@@ -13,8 +13,8 @@ type Percent = [u32; CHANGES.len() - ALWAYS];
 const ALL: Percent = [100; 6];
 const NONE: Percent = [0; 6];
 
-/// Types of which less than everything is found, without an importance matrix and with one. What
-/// moves no number past the middle between two levels cannot be found.
+/// Types in which not everything is found, without an importance matrix and with one. What moves
+/// no number past the middle between two levels cannot be found.
 const RATES: &[(&str, Percent, Percent)] = &[
     ("Q4_0", [100, 100, 100, 100, 100, 25], [100, 100, 0, 0, 100, 0]),
     ("Q4_1", [100, 100, 100, 100, 100, 33], [100, 100, 100, 25, 100, 0]),

@@ -1,7 +1,7 @@
-//! How far the levels of each type are apart.
+//! How far apart the levels of each type are.
 
-/// About how far the levels are apart around an element: the range of the elements that share its
-/// scale, by the number of widest gaps in it.
+/// About how far apart the levels around an element are: the range of the elements that share its
+/// scale, over the number of widest gaps in it.
 pub fn step(kind: &str, columns: usize, stored: &[f32], at: usize) -> f32 {
     if kind == "plain" {
         return stored[at].abs() / 128.0;

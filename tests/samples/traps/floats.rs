@@ -1,4 +1,4 @@
-//! Traps of floats of eight bits.
+//! Traps of eight-bit floats.
 
 use super::codes::{e4m3, e5m2, e8m0, in_bf16};
 use super::raw::Raw;

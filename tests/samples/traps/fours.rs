@@ -1,4 +1,4 @@
-//! Traps of floats of four bits.
+//! Traps of four-bit floats.
 
 use super::codes::{e2m1, e8m0, in_bf16, nibble};
 use super::raw::Raw;
@@ -41,7 +41,7 @@ pub const FOURS: &[Trap] = &[
             let name = format!("{L}self_attn.k_proj.weight");
             let second = raw.floats(&format!("{name}_scale_2"))[0];
             let found = nvfp4(raw, &name, &format!("{name}_scale"), |scale| scale * second, fall);
-            // Its table has no negative nought.
+            // Its table has no negative zero.
             found.into_iter().map(|value| value + 0.0).collect()
         },
     ),

@@ -47,7 +47,7 @@ impl Raw {
         words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
     }
 
-    /// Numbers of any type of scales.
+    /// A tensor's numbers, of any type that scales have.
     pub fn floats(&self, name: &str) -> Vec<f32> {
         let (bytes, kind) = (self.bytes(name), &*self.0[name].0);
         let pairs = || bytes.chunks_exact(2).map(|two| [two[0], two[1]]);

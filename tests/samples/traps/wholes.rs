@@ -64,7 +64,7 @@ fn packed(
     let (whole, mask) = (32 / bits, (1 << bits) - 1);
     let code = |row: usize, column: usize| match stream {
         true => field(&words[row * width..], column * bits, bits),
-        // Too few words for this reading are one more way in which it shows.
+        // If this reading runs out of words, that shows the mistake as well.
         false => {
             let word = words.get(row * width + column / whole).copied().unwrap_or_default();
             word >> (column % whole * bits) & mask

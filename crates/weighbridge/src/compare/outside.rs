@@ -1,4 +1,4 @@
-//! What lies outside the bounds that storage allows: counted in a piece, and placed.
+//! Elements outside the bounds that storage allows: how many there are, and where.
 
 use crate::bounds::Bounds;
 use crate::simd::{self, Isa, Level, Task};
@@ -6,13 +6,13 @@ use crate::simd::{self, Isa, Level, Task};
 /// How many places are kept.
 const PLACES: usize = 8;
 
-/// What f32 arithmetic may lose, for each unit of a number.
+/// What f32 arithmetic may lose, relative to a number.
 const ROUNDING: f32 = 1e-6;
 
 /// An element that lies outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
-    /// Where it is among all elements.
+    /// Its index among all elements.
     pub(crate) index: u64,
     pub(crate) a: f64,
     pub(crate) b: f64,
@@ -24,17 +24,17 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Outside {
     pub(crate) elements: u64,
-    /// The rows they are in, in the order of the tiles, some of them more than once.
+    /// The rows that hold them, in the order of the tiles; a row may occur more than once.
     pub(crate) rows: Vec<u64>,
     /// The first of them.
     pub(crate) places: Vec<Place>,
     /// The one that is farthest out.
     pub(crate) worst: Option<Place>,
-    /// Elements that are out of their order within their block.
+    /// Elements that are out of order within their block.
     pub(crate) disordered: u64,
     /// Sums over rows, where rows are judged.
     pub(crate) row_sums: Vec<RowSums>,
-    /// What lies outside, but no farther than scales that were fitted again move it.
+    /// What lies outside, but no farther than refitting the scales can move it.
     pub(crate) moved: Option<Box<Outside>>,
 }
 
@@ -66,19 +66,19 @@ impl RowSums {
         sums
     }
 
-    /// How alike both sides are, whatever their lengths: 1 is the same direction.
+    /// How alike both sides are, whatever their norms: 1 is the same direction.
     pub(crate) fn correlation(&self) -> f64 {
         let norms = (self.squares_a * self.squares_b).sqrt();
         if norms > 0.0 { self.products / norms } else { 0.0 }
     }
 
-    /// What one side is multiplied with to be nearest to the other; none where it is zero.
+    /// The factor that brings the stored side nearest to the original; `None` where it is zero.
     pub(crate) fn gain(&self, original: usize) -> Option<f64> {
         let stored = if original == 0 { self.squares_b } else { self.squares_a };
         (stored > 0.0).then(|| self.products / stored)
     }
 
-    /// Whether neither side is as large as so many numbers of a size.
+    /// Whether both sides are smaller than `count` numbers of this size would be.
     pub(crate) fn is_below(&self, size: f64, count: u64) -> bool {
         self.squares_a.max(self.squares_b) < size * size * count.max(1) as f64
     }
@@ -94,7 +94,7 @@ impl RowSums {
 }
 
 impl Outside {
-    /// Takes an element that lies outside.
+    /// Adds an element that lies outside.
     pub(crate) fn add(&mut self, place: Place, row: u64) {
         self.elements += 1;
         if self.rows.last() != Some(&row) {
@@ -106,12 +106,12 @@ impl Outside {
         self.see_worst(&place);
     }
 
-    /// Takes an element that lies no farther outside than scales that were fitted again move it.
+    /// Adds an element that lies no farther outside than refitting the scales can move it.
     pub(crate) fn add_moved(&mut self, place: Place, row: u64) {
         self.moved.get_or_insert_default().add(place, row);
     }
 
-    /// What there is to show of a weight that was changed: if nothing else is wrong, all that moved.
+    /// What to show of a changed weight: what moved, if nothing else is wrong.
     pub(crate) fn shown(&self) -> &Self {
         self.moved.as_deref().filter(|_| self.elements == 0).unwrap_or(self)
     }
@@ -131,7 +131,7 @@ impl Outside {
         }
     }
 
-    /// Adds what comes after it.
+    /// Adds what was found in the elements that follow.
     pub(crate) fn plus(&mut self, other: &Self) {
         self.elements += other.elements;
         let again = self.rows.last().is_some() && self.rows.last() == other.rows.first();
@@ -158,7 +158,7 @@ impl Outside {
         }
     }
 
-    /// Puts rows in order, each once.
+    /// Sorts the rows and removes duplicates.
     pub(crate) fn settle(&mut self) {
         self.rows.sort_unstable();
         self.rows.dedup();
@@ -177,7 +177,7 @@ impl Outside {
 }
 
 /// How many originals lie outside their bounds. A source that was rounded itself may be off by
-/// `rounded` of each number.
+/// the share `rounded` of each number.
 pub(crate) fn count_outside(
     level: Level,
     originals: &[f32],
@@ -207,7 +207,7 @@ impl Task for CountOutside<'_> {
     }
 }
 
-/// What is not finite is on neither side of anything, and judged elsewhere.
+/// Whether a number lies outside. One that is not finite never does: it is judged elsewhere.
 #[inline(always)]
 fn is_outside(x: f32, bounds: Bounds, share: f32) -> bool {
     let more = x.abs() * share;

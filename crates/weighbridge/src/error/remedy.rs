@@ -2,8 +2,8 @@
 
 /// What a caller can do about a problem: an option to set, or something to look at.
 ///
-/// Messages of this library name no option of any program. A program that shows them says beside
-/// them how the remedy is called there.
+/// Messages of this library name no option of any program. A program that shows them adds what the
+/// remedy is called there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Remedy {

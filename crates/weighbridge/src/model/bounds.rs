@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use crate::schemes::{Origins, Out, Rule};
 
 impl Weight {
-    /// What must hold between it and its original; nothing where that is not known, or where
+    /// What must hold between the weight and its original; `None` where that is not known, or where
     /// it is stored as numbers of its own type.
     pub(crate) fn origin_rule(&self) -> Option<Rule> {
         self.with_recipe(|recipe| Ok(recipe.origins().map(Origins::rule))).ok()?
     }
 
-    /// The bounds of some elements: of whole rows, where only those can be decoded. `values` is
-    /// for the stored numbers.
+    /// The bounds of some elements: of whole rows, where only those can be decoded. `values`
+    /// receives the stored numbers.
     pub(crate) fn bounds(
         &self,
         elements: Range<u64>,

@@ -111,7 +111,7 @@ impl Change<'_> {
         Ok(self.make(&mut config).then(|| format!("{config:#}\n")))
     }
 
-    /// Changes a config; whether that changed anything.
+    /// Changes a config; returns whether that changed anything.
     fn make(&self, config: &mut Value) -> bool {
         let keys: Vec<&str> =
             self.traces.iter().flat_map(|traces| traces.config_keys).copied().collect();
@@ -129,7 +129,8 @@ impl Change<'_> {
     }
 }
 
-/// Removes `keys`, and names the type that the weights have now; whether that changed anything.
+/// Removes `keys`, and names the type that the weights have now; returns whether that changed
+/// anything.
 fn cleaned(config: &mut Value, keys: &[&str], dtype: Option<&str>) -> bool {
     let Some(entries) = config.as_object_mut() else { return false };
     let mut changed = false;

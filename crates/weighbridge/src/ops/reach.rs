@@ -1,10 +1,10 @@
-//! Where the links of a repository may lead: what is outside of it is not ours to publish.
+//! Where the links of a repository may lead: what is outside it is not ours to publish.
 
 use std::path::{Path, PathBuf};
 
 use crate::model::Model;
 
-/// How the folders of a cache's repositories are called.
+/// What the names of a cache's repository folders begin with.
 const CACHED: &str = "models--";
 
 /// The places that links of a repository may lead to.

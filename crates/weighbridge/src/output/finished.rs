@@ -1,7 +1,7 @@
 //! The files of a partial directory that are complete, with their checksums.
 //!
-//! They are noted below the stamp, one line a file. What an earlier run has noted is taken over only
-//! if the file still has its length and its checksum. A line that was cut off counts as none.
+//! They are noted below the stamp, one line per file. What an earlier run has noted is taken over
+//! only if the file still has its length and its checksum. A line that was cut off is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -58,8 +58,8 @@ impl Finished {
         Ok(())
     }
 
-    /// What there is of a file of `len` bytes at `path`. One that is not what was written is no
-    /// longer counted.
+    /// What there is of a file of `len` bytes at `path`. A file that is no longer what was written
+    /// is struck off the list.
     pub(super) fn check(&self, name: &str, path: &Path, len: u64) -> FoundFile {
         let Some(noted) = self.files().get(name).copied() else { return FoundFile::Nothing };
         let is_right = noted.len == len

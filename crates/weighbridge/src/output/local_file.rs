@@ -14,13 +14,13 @@ pub struct LocalFile {
     replace: bool,
     /// The file, complete but for its name.
     complete: Mutex<Option<PartialFile>>,
-    /// Given back last.
+    /// Released last.
     lock: OnceLock<Lock>,
 }
 
 impl LocalFile {
-    /// A file of that path, whatever name it is created with. A file that is there already is
-    /// replaced once the new one is complete, if that is wanted.
+    /// The file at that path, whatever name it is created with. If wanted, a file that is already
+    /// there is replaced once the new one is complete.
     #[must_use]
     pub fn new(target: &Path, replace: bool) -> Self {
         let (complete, lock) = (Mutex::default(), OnceLock::new());

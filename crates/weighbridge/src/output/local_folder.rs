@@ -33,8 +33,8 @@ pub struct LocalFolder {
 }
 
 impl LocalFolder {
-    /// A directory of that path. One that is there already is replaced once the new one is
-    /// complete, if that is wanted.
+    /// The directory at that path. If wanted, one that is already there is replaced once the new
+    /// one is complete.
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
         let (partial, files) = (OnceLock::new(), Mutex::default());

@@ -1,7 +1,7 @@
 //! One run at a time for each output.
 //!
 //! Whoever writes an output holds `OUT.weigh-lock` beside it, from before anything is touched until
-//! the end. The system gives the lock back when a process dies; the file then stays, and says what
+//! the end. The system releases the lock when a process dies; the file then stays, and says what
 //! that process was writing, so that the next run can remove it.
 
 use std::fs::File;
@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 4096;
 
 /// The right to write an output.
 pub(super) struct Lock {
-    /// Taken when it is given back.
+    /// `None` once it is released.
     file: Option<File>,
     path: PathBuf,
     target: PathBuf,
@@ -34,8 +34,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// The right to write `target`; an error while another run has it. A file that a run which died
-    /// has left half-written is removed.
+    /// Takes the right to write `target`; an error while another run has it. A half-written file
+    /// that a dead run left is removed.
     pub fn take(target: &Path) -> Result<Self> {
         target.file_name().ok_or_else(|| Error::usage("the output needs a name"))?;
         let path = beside(target, ENDING);

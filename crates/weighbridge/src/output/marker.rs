@@ -16,7 +16,7 @@ use crate::text::escaped;
 /// The name of the marker.
 pub(crate) const MARKER: &str = ".weigh.json";
 
-/// How many of the names that are in the way a message gives.
+/// How many of the names in the way a message lists.
 const MOST_NAMES: usize = 3;
 
 /// The most bytes of a marker that is read.
@@ -56,8 +56,7 @@ fn is_inside(name: &str) -> bool {
     !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// An error if something has the name of the output that is not a directory of ours: it is never
-/// replaced.
+/// An error if what has the name of the output is not a directory of ours: that is never replaced.
 pub(crate) fn refuse_foreign(target: &Path) -> Result<()> {
     let Ok(about) = target.metadata() else { return Ok(()) };
     let refused =
@@ -116,7 +115,7 @@ fn is_own(name: &str) -> bool {
 }
 
 /// Removes a directory that is empty or ours. What appeared in it meanwhile stays, and the
-/// directory with it; whether all of it is gone.
+/// directory with it; returns whether all of it is gone.
 pub(super) fn remove(folder: &Path) -> bool {
     let is_ours = foreign(folder).is_ok_and(|found| found.is_empty());
     let files = read(folder).filter(|_| is_ours).unwrap_or_default();

@@ -79,7 +79,7 @@ pub trait Destination: Sync {
         FoundFile::Nothing
     }
 
-    /// An error if there is not enough space for so many bytes.
+    /// An error if there is not enough space for this many bytes.
     fn reserve(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
@@ -165,7 +165,7 @@ pub(crate) fn write_whole(to: &dyn Destination, name: &str, bytes: &[u8]) -> Res
     file.finish()
 }
 
-/// An error if the disk of `target` cannot take so many bytes.
+/// An error if the disk of `target` cannot take this many bytes.
 fn refuse_full_disk(target: &Path, bytes: u64) -> Result<()> {
     match crate::sys::free_space_beside(target) {
         Some(free) if free < bytes => Err(Error::io(

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Remedy, Result};
 use crate::sys;
 
-/// How many names are tried for the partial file: processes before this one may have had its number.
+/// How many names are tried for the partial file: earlier processes may have had the same number.
 const MOST_NAMES: u32 = 1000;
 
 /// The ending of the name of what is unfinished.
@@ -56,7 +56,7 @@ impl PartialFile {
         Self::create_noted(target, len, &|_| Ok(()))
     }
 
-    /// The same; `note` is told its name just before it is there.
+    /// The same; `note` is told the partial file's name just before the file exists.
     pub fn create_noted(
         target: &Path,
         len: u64,
@@ -68,7 +68,7 @@ impl PartialFile {
         Ok(file)
     }
 
-    /// Where it lies as long as it is not finished.
+    /// Where it lies until it is finished.
     pub fn path(&self) -> &Path {
         &self.partial
     }

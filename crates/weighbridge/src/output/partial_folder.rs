@@ -2,12 +2,13 @@
 //! under the final name together, when all of them are complete.
 //!
 //! What is finished stays there when the work is interrupted. A stamp (`plan.json`) says what the
-//! files were made for, and which of them are complete: only the same work may go on with them. The
-//! stamp goes as soon as the name is given. A directory without it is not ours, and is left alone.
+//! files were made for, and which of them are complete: only the same work may go on with them. It
+//! is removed once the directory has its final name. A partial directory without a stamp is not
+//! ours, and is left alone.
 //!
 //! A directory that is replaced is first called `OUT.PID.weigh-old`, and is removed when the new one
-//! has its name. A process that dies between these steps leaves it under that name; the next run
-//! that gives the name removes it.
+//! has its name. A process that dies between these steps leaves it there; the next run that
+//! finishes the same output removes it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -36,9 +37,9 @@ pub(super) struct PartialFolder {
     target: PathBuf,
     /// Its files that are complete.
     pub(super) finished: Finished,
-    /// Directories that earlier runs had replaced and left, and that were removed.
+    /// Directories that earlier runs replaced and left behind, and this one removed.
     removed: Mutex<Vec<PathBuf>>,
-    /// Given back last.
+    /// Released last.
     lock: Lock,
 }
 
@@ -72,7 +73,7 @@ impl PartialFolder {
         Ok(Self { partial, target: target.to_owned(), finished, removed, lock })
     }
 
-    /// Where it lies as long as it is not finished.
+    /// Where it lies until it is finished.
     pub fn path(&self) -> &Path {
         &self.partial
     }
@@ -126,12 +127,12 @@ impl PartialFolder {
         self.remove_replaced(&old)
     }
 
-    /// Removes the directory that was replaced, and those that earlier runs have left so.
+    /// Removes the directory that was replaced, and those that earlier runs left behind.
     fn remove_replaced(&self, own: &Path) -> Result<()> {
         for old in replaced(&self.target) {
             let is_link = old.symlink_metadata().is_ok_and(|about| about.is_symlink());
-            // Of a link, what it leads to is not ours to remove; a link that this run did not
-            // replace may be anybody's.
+            // What a link leads to is not ours to remove; a link that this run did not replace
+            // may be anybody's.
             let removed = match is_link {
                 true => old == own && fs::remove_file(&old).is_ok(),
                 false => marker::remove(&old),
@@ -166,7 +167,7 @@ impl PartialFolder {
 /// What has the name of a partial directory.
 enum Found {
     Nothing,
-    /// A directory that a run had no time to stamp, or anybody's: nothing is lost with it.
+    /// An empty directory: a run had no time to stamp it, or it is anybody's. Nothing is lost.
     Empty,
     /// What a run has left, with its stamp.
     Ours(String),
@@ -200,7 +201,7 @@ fn write_stamp(partial: &Path, stamp: &str) -> Result<()> {
     fs::write(&path, stamp).map_err(|e| Error::io(e, "cannot write").in_file(&path))
 }
 
-/// Why nothing goes on with what was found.
+/// Why this run does not go on with what was found.
 fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> Error {
     let (problem, hint, remedies): (_, Option<&str>, &[Remedy]) = match (found, leftover) {
         (Found::Ours(_), Leftover::Resume) => (
@@ -393,7 +394,7 @@ mod tests {
     fn what_was_set_aside_is_named() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("Llama-3.1");
-        // As a process leaves it that dies between the two renames.
+        // As a process that dies between the two renames leaves it.
         fs::create_dir(place.path().join("Llama-3.1.77.weigh-old")).unwrap();
         fs::create_dir(place.path().join("Llama-3.1.more.weigh-old")).unwrap();
         let partial = place.path().join("Llama-3.1.weigh-partial");

@@ -45,7 +45,7 @@ impl<W: Write + Send> Stream<W> {
 }
 
 impl Stream<File> {
-    /// Writes to a pipe or a device that is there already. Of a pipe, this waits until somebody
+    /// Writes to a pipe or a device that is there already. On a pipe, this waits until somebody
     /// reads from it.
     pub(crate) fn to_special_file(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(e, "cannot open").in_file(path);

@@ -11,37 +11,37 @@ use crate::source::Staged;
 pub enum Rule {
     /// Every original lies within the bounds of its stored number.
     Bounded,
-    /// The same, unless scales were fitted again after the codes were chosen: then most still do,
-    /// and none is farther out than some multiple of the bounds.
+    /// The same, unless scales were refitted after the codes were chosen: then most originals
+    /// still do, and none is farther out than some multiple of the bounds.
     Refitted {
-        /// How many times as far as the bounds an original may lie where few do not keep to them.
+        /// That multiple where few originals lie outside their bounds.
         tight: f32,
-        /// The same where an importance matrix was used, or many do not.
+        /// The same where an importance matrix was used, or many lie outside.
         loose: f32,
         /// Whether the file says that an importance matrix was used.
         by_importance: bool,
         /// Elements that share a scale: their order is kept whatever the scale is.
         block: u64,
     },
-    /// The same as [`Bounded`](Self::Bounded), unless codes were chosen together, which nothing
-    /// says: then many rows have originals outside, and rows are looked at instead.
+    /// The same as [`Bounded`](Self::Bounded), unless codes were chosen together. No file says so;
+    /// but then many rows have originals outside, and rows are judged instead.
     BoundedOrByRows(RowRule),
-    /// There are no bounds for single numbers. Signs and rows are looked at.
+    /// Single numbers have no bounds: signs and rows are judged.
     ByRows(RowRule),
 }
 
 /// What holds for rows of a weight whose codes were chosen together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowRule {
-    /// Of each aligned eight, how many signs may be the other; none where signs say nothing. If it
-    /// is one, there is no bit for the sign of the smallest.
+    /// How many signs may differ in each aligned group of eight; `None` where signs say nothing.
+    /// If one may, it is that of the smallest number, which has no bit for it.
     pub wrong_signs: Option<u32>,
     /// The least correlation of a row with its original.
     pub correlation: f64,
-    /// The least and most that the original of each `gain_over` elements is of them, as the
-    /// factor that fits best; none where an importance matrix may have bent it.
+    /// The least and the greatest factor that may fit each `gain_over` elements best to their
+    /// originals; `None` where an importance matrix may have changed it.
     pub gain: Option<[f64; 2]>,
-    /// Elements for which [`gain`](Self::gain) is taken; 0 for a whole row.
+    /// Elements over which [`gain`](Self::gain) is taken; 0 for a whole row.
     pub gain_over: u64,
     /// The same for a whole row.
     pub row_gain: Option<[f64; 2]>,

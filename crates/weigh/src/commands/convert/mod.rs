@@ -91,12 +91,12 @@ fn is_right(written: &ConvertReport) -> bool {
     written.verified.as_ref().is_none_or(|verified| verified.ok)
 }
 
-/// Whether standard output is the model, by its own sign or as `/dev/stdout`.
+/// Whether the model goes to standard output, named as `-` or as `/dev/stdout`.
 fn is_stream(args: &Convert) -> bool {
     args.output.as_os_str() == "-" || sys::is_piped_to(&args.output)
 }
 
-/// An error if standard output is nothing that a model can be written to.
+/// An error if standard output is not something that a model can be written to.
 fn check_standard_output() -> Result<(), Error> {
     let refused = |problem| Err(Error::usage(problem).in_file(Path::new("standard output")));
     if sys::standard_output_was_closed() {

@@ -21,7 +21,7 @@ struct Group {
 /// Writes a line for each kind that lost anything, the most noise first.
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     let mut groups: Vec<Group> = Vec::new();
-    // What changed is no cost of how it is stored.
+    // A change is not a cost of storage.
     for tensor in report.tensors.iter().filter(|tensor| tensor.status != Status::Changed) {
         add(&mut groups, tensor);
     }

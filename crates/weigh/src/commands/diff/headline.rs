@@ -51,9 +51,9 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) ->
 /// What comes first.
 struct Lead {
     word: &'static str,
-    /// How many weights it is said of; none where it is said of the whole.
+    /// How many weights it is about; `None` where it is about the whole model.
     count: Option<u64>,
-    /// The status that is thereby told.
+    /// The status that it covers.
     status: Option<Status>,
     is_alarm: bool,
 }
@@ -84,7 +84,7 @@ impl Lead {
     }
 }
 
-/// How many weights have each status, but for the one that is told already.
+/// How many weights have each status, but for the one that is covered already.
 fn tally(report: &DiffReport, told: Option<Status>) -> Vec<String> {
     let summary = &report.summary;
     let within = within(&report.tensors);
@@ -124,7 +124,7 @@ fn within(tensors: &[DiffTensor]) -> String {
     }
 }
 
-/// How the side is stored that holds less: it has fewer bits, or fewer digits of as many bits.
+/// How the side that holds less is stored: it has fewer bits, or as many bits and fewer digits.
 fn lossier(tensor: &DiffTensor) -> String {
     let a = kind(tensor.scheme_a, &tensor.variant_a);
     let b = kind(tensor.scheme_b, &tensor.variant_b);

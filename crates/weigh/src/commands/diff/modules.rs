@@ -62,7 +62,7 @@ impl Group {
 /// Changed weights by what they are.
 pub(super) struct Modules {
     kinds: Vec<(String, Group)>,
-    /// None where several stacks have layers of the same numbers.
+    /// `None` where several stacks number their layers alike.
     layers: Option<Vec<(u64, Group)>>,
 }
 

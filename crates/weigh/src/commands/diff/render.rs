@@ -56,7 +56,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Pairs that are not the same, the worst first; many of them by kind before that.
+/// Pairs that are not the same, the worst first; if they are many, a summary by kind before that.
 fn weights(
     out: &mut dyn Write,
     page: &Page,
@@ -231,7 +231,7 @@ fn has_more(tensor: &DiffTensor) -> bool {
     matches!(tensor.status, Status::Changed | Status::Shape) || tensor.message.is_some()
 }
 
-/// Whether there is more to say than that most of a weight changed, as training does.
+/// Whether there is more to say than that most of a weight changed, as in training.
 fn is_special(tensor: &DiffTensor) -> bool {
     let is_little = tensor.outside.is_some_and(|outside| outside < tensor.elements / 2);
     tensor.status != Status::Changed
@@ -279,7 +279,7 @@ fn unjudged(out: &mut dyn Write, report: &DiffReport) -> io::Result<()> {
     Ok(())
 }
 
-/// How the sides are stored that are not plain numbers.
+/// How the sides that are not plain numbers are stored.
 fn stored_with_loss(tensor: &DiffTensor) -> String {
     let sides = [(tensor.scheme_a, &tensor.variant_a), (tensor.scheme_b, &tensor.variant_b)];
     let lossy = sides.into_iter().filter(|(scheme, _)| !schemes::is_plain(scheme));

@@ -1,7 +1,7 @@
 //! What kind of change it is, where that can be told: rows that are negated, zero, scaled, shifted
 //! or exchanged, a factor for everything, columns that are rescaled.
 //!
-//! Only changed weights are looked at, and only some rows of them, once more.
+//! Only changed weights are read again, and only some of their rows.
 
 use super::figure::Kept;
 use super::side::{SideBuffers, SideView};
@@ -9,19 +9,19 @@ use crate::compare::{Outside, Place, RowSums};
 use crate::error::Result;
 use crate::pipeline::Area;
 
-/// Rows that are read once more.
+/// How many rows are read again.
 const ROWS: usize = 64;
 
-/// Longer rows are not read once more.
+/// Longer rows are not read again.
 const LONGEST: u64 = 1 << 20;
 
 /// From this correlation on, two rows are the same but for noise and a factor.
 const ALIKE: f64 = 0.9;
 
-/// A factor that is nearer to 1 may be noise.
+/// A factor nearer to 1 than this may be noise.
 const FACTOR: f64 = 0.003;
 
-/// Rows of which a place is told.
+/// How many rows the report gives a place for.
 const PLACES: usize = 8;
 
 /// How many kinds are named before the rest is counted.
@@ -97,7 +97,7 @@ fn of_all(rows: &[Row]) -> Option<String> {
     let (least, most) = range(&gains)?;
     let middle = f64::midpoint(least, most);
     if correlations.iter().all(|correlation| *correlation <= -ALIKE) {
-        return Some("the sign of everything is turned".into());
+        return Some("everything is negated".into());
     }
     let is_one_factor = (most - least) <= 0.02 * middle.abs();
     let alike = correlations.iter().all(|correlation| *correlation >= ALIKE);
@@ -138,7 +138,7 @@ fn columns_rescaled(rows: &[Row]) -> bool {
         }
         let (gain, bb) = (if aa > 0.0 { ab / aa } else { 1.0 }, apart - aa + 2.0 * ab);
         before += apart;
-        // What is left when each value of A is multiplied with the column's factor.
+        // What is left when each value of A is multiplied by the column's factor.
         after += (bb - gain * ab).max(0.0);
     }
     after < before / 4.0
@@ -186,7 +186,7 @@ fn of_row(row: &Row) -> Option<String> {
         () if squares_a > 0.0 && squares_b == 0.0 => Some("is zero in B".into()),
         () if squares_a == 0.0 && squares_b > 0.0 => Some("is zero in A".into()),
         () if row.a.len() < 8 => None,
-        () if correlation <= -ALIKE => Some("has its sign turned".into()),
+        () if correlation <= -ALIKE => Some("is negated".into()),
         () if is_shifted(row) => Some("is shifted by one".into()),
         () if correlation >= 0.999 => gain
             .filter(|gain| (gain - 1.0).abs() > FACTOR && is_a_factor(&row.sums))
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn single_rows_are_told_apart() {
         let says = |rows: &[Row]| of_some(rows, rows.len(), 1000).unwrap_or_default();
-        assert_eq!(says(&[changed(3, |x| -x)]), "row 3 has its sign turned");
+        assert_eq!(says(&[changed(3, |x| -x)]), "row 3 is negated");
         assert_eq!(says(&[changed(3, |_| 0.0)]), "row 3 is zero in B");
         assert_eq!(
             says(&[changed(7, |x| 1.04 * x)]),
@@ -281,7 +281,7 @@ mod tests {
         let rows = |change: &dyn Fn(f32) -> f32| -> Vec<Row> {
             (0..16).map(|number| changed(number, change)).collect()
         };
-        assert_eq!(of_all(&rows(&|x| -x)).unwrap(), "the sign of everything is turned");
+        assert_eq!(of_all(&rows(&|x| -x)).unwrap(), "everything is negated");
         assert_eq!(
             of_all(&rows(&|x| 1.04 * x)).unwrap(),
             "everything in B is about 1.0400 times what it is in A"

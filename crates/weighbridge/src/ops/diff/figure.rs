@@ -44,7 +44,7 @@ pub(super) enum Stretch {
 }
 
 impl Stretch {
-    /// The elements of a weight that it is.
+    /// The elements of the weight in this stretch.
     fn elements(self, weight: &Weight) -> Range<u64> {
         match self {
             Self::Elements(elements) | Self::Readahead(elements, _) => elements,
@@ -58,13 +58,13 @@ impl Stretch {
 
 /// A number in which weights are compared.
 pub(super) trait Figure: Copy + Default {
-    /// Decodes a stretch into `out`, which holds exactly it.
+    /// Decodes a stretch into `out`, which has exactly its length.
     fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()>;
 
     /// With a number added.
     fn plus(self, more: f32) -> Self;
 
-    /// With something added in half precision, which holds the number.
+    /// With a number added in half precision, which `self` fits in.
     fn plus_in_half(self, more: f32) -> Self;
 
     /// Transposes a matrix.
@@ -164,7 +164,7 @@ impl Figure for Bounds {
     }
 
     fn plus_in_half(self, more: f32) -> Self {
-        // The rounding is that of numbers of about one: half a step each way.
+        // Numbers of about one are rounded by half a step each way.
         const HALF_STEP: f32 = 1.0 / 1024.0;
         Self { low: self.low + more - HALF_STEP, high: self.high + more + HALF_STEP }
     }
@@ -174,7 +174,7 @@ impl Figure for Bounds {
     }
 }
 
-/// Turns a matrix, a number at a time.
+/// Transposes a matrix, one number at a time.
 fn transpose<T: Copy>(sides: Sides, from: &[T], to: &mut [T]) {
     for row in 0..sides.rows {
         for column in 0..sides.columns {

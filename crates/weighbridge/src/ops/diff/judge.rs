@@ -1,4 +1,4 @@
-//! What may lie between two weights that are the same, by how each side is stored.
+//! How far two copies of one weight may differ, by how each side is stored.
 
 use super::report::Status;
 use crate::compare::{Outside, RowSums, Statistics};
@@ -6,10 +6,11 @@ use crate::dtype::DType;
 use crate::model::Weight;
 use crate::schemes::{RowRule, Rule};
 
-/// The share of rows with something outside from which scales were fitted again.
+/// From this share of rows with something outside, it is the quantizer's doing: it refitted the
+/// scales, or chose codes together.
 const MANY_ROWS: f64 = 0.1;
 
-/// How far the whole of a weight may have been scaled by fitting scales again.
+/// How far refitting its scales may scale a whole weight.
 const REFITTED_GAIN: f64 = 0.02;
 
 /// How a pair is judged.
@@ -21,14 +22,14 @@ pub(super) enum Judge {
     Original {
         /// The side with the bounds: 0 for A, 1 for B.
         bounded: usize,
-        /// What holds for it.
+        /// The rule that holds for it.
         rule: Rule,
         /// The share by which the other side may have been rounded itself.
         rounded: f32,
     },
     /// Both sides have bounds, which meet.
     Overlap {
-        /// What is said of the looser one.
+        /// Of the looser rule, `loose` and `by_importance`, where it allows for refitted scales.
         refitted: Option<(f32, bool)>,
     },
     /// Signs and rows are looked at.
@@ -119,12 +120,12 @@ impl Judge {
         }
     }
 
-    /// Whether what is finite on one side only is among what is found outside.
+    /// Whether elements that are finite on one side only are among those found outside.
     pub(super) fn counts_unlike(&self) -> bool {
         *self == Self::Exact
     }
 
-    /// What two weights are to each other that are not the same, rounded or not.
+    /// The status of two weights that are not the same, rounded or not.
     pub(super) fn status(&self, outside: &Outside, stats: &Statistics, rows: u64) -> Status {
         let is_within = match self {
             Self::Unknown => return Status::Unjudged,
@@ -149,13 +150,13 @@ impl Judge {
     }
 }
 
-/// Whether so many rows have something outside that it is the way of the storage.
+/// Whether so many rows have something outside that it is the quantizer's doing.
 #[allow(clippy::cast_precision_loss)] // A share of rows.
 fn are_many(outside: &Outside, rows: u64) -> bool {
     outside.rows.len() as f64 >= MANY_ROWS * rows as f64
 }
 
-/// Whether what lies outside is no more than fitting scales again moves.
+/// Whether what lies outside is no more than refitting the scales can move.
 #[allow(clippy::cast_precision_loss)] // A share of rows.
 fn is_refitted(
     outside: &Outside,
@@ -174,7 +175,7 @@ fn is_refitted(
         || outside.disordered == 0 && farthest <= f64::from(limit) && is_kept_in_size
 }
 
-/// What is left of a rule where the other side is no original but was stored with loss as well:
+/// What is left of a rule where the other side is not an original but stored with loss as well:
 /// its small numbers may have any sign.
 fn by_far(rule: RowRule) -> RowRule {
     let correlation = rule.correlation / 2.0;
@@ -209,7 +210,7 @@ pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64) {
             .row_gain
             .zip(gain)
             .is_some_and(|([least, most], gain)| gain < least || gain > most);
-        // A grid has no level at zero, so that most of a sparse row is something else.
+        // A grid has no level at zero, so most of a sparse row is stored as other numbers.
         let is_sparse = sums.zeros[1 - stored] * 2 > sums.elements;
         let least = if is_sparse { rule.correlation / 2.0 } else { rule.correlation };
         let is_unlike = zero[0] != zero[1] || sums.correlation() < least || bent;

@@ -42,7 +42,7 @@ use side::SideView;
 use summary::Whole;
 use values::Outcome;
 
-/// Weights whose change is looked at once more; of a model that was trained further, all change.
+/// How many changed weights are looked at again; in a fine-tuned model, all weights change.
 const DESCRIBED: usize = 256;
 
 /// Compares two models.
@@ -68,7 +68,7 @@ struct Comparison<'m> {
     tensors: Vec<DiffTensor>,
     /// Pairs whose stored bytes are the same.
     same_bytes: Vec<usize>,
-    /// What lies outside of the pairs whose numbers were compared.
+    /// What lies outside, for each pair whose numbers were compared.
     outside: Vec<(usize, Outside)>,
     whole: Whole,
 }
@@ -203,7 +203,7 @@ impl<'m> Comparison<'m> {
         self.describe_changes()
     }
 
-    /// Says what kind of change it is, for weights of which nothing is said yet.
+    /// Says what kind of change it is, for weights whose change is not described yet.
     fn describe_changes(&mut self) -> Result<()> {
         let is_told = |tensor: &DiffTensor| {
             let known = tensor.change.as_deref();
@@ -365,7 +365,7 @@ fn is_transposed(pair: &Pair) -> bool {
     }
 }
 
-/// The message on another order of the values, if they are the same in it.
+/// The message that the values are the same in another order, if they are.
 fn order_message(tensor: &DiffTensor, outcome: &Outcome, words: &str) -> Option<String> {
     let mut other = DiffTensor { elements: outcome.stats.elements, ..scratch(tensor) };
     other.set_figures(outcome, &[]);

@@ -73,7 +73,7 @@ impl DiffOptions {
         self
     }
 
-    /// Matrices of B, by their name in A or in B, that are compared transposed.
+    /// Which matrices of B are compared transposed, by their name in A or in B.
     #[must_use]
     pub fn transpose(mut self, matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.rules.transpose = Some(Arc::new(matches));
@@ -87,7 +87,7 @@ impl DiffOptions {
         self
     }
 
-    /// Whether everything counts as a difference that is not the same to the bit.
+    /// Whether everything that is not the same to the bit counts as a difference.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;

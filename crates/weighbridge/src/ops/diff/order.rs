@@ -9,7 +9,7 @@ use crate::names::{Pair, Rows, View};
 /// How much mean and deviation may differ, in units of the deviation.
 const NEAR: f64 = 1e-6;
 
-/// From this cosine on, the numbers differ and not their order.
+/// From this cosine on, it is the numbers that differ, not their order.
 const ALIKE: f64 = 0.99;
 
 /// The message if no order that was tried fits.

@@ -186,7 +186,7 @@ pub struct DiffTensor {
     pub message: Option<String>,
 }
 
-/// An element that is not what the other side says.
+/// An element that the other side does not explain.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 #[non_exhaustive]
@@ -260,7 +260,7 @@ impl DiffTensor {
         (self.outside, self.outside_rows) = (Some(0), Some(0));
     }
 
-    /// The figures that the numbers give, and what they say.
+    /// Sets the figures that the numbers give, and the status that follows from them.
     pub(super) fn set_figures(&mut self, outcome: &Outcome, shape: &[u64]) {
         let Outcome { stats, outside, precision, judge, rows } = outcome;
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
@@ -293,7 +293,7 @@ impl DiffTensor {
         (self.outside, self.outside_rows) = (Some(0), Some(0));
         if self.status == Status::Changed {
             let outside = outside.shown();
-            // What is finite on one side only is outside of every bound, and equal to nothing.
+            // What is finite on one side only is outside every bound, and equal to nothing.
             let unlike = if judge.counts_unlike() { 0 } else { stats.unlike };
             (self.outside, self.outside_rows) =
                 (Some(outside.elements + unlike), Some(outside.rows.len() as u64));
@@ -308,7 +308,7 @@ impl DiffTensor {
         }
     }
 
-    /// Whether A has a norm of zero while B has not.
+    /// Whether A's norm is zero and B's is not.
     pub(super) fn has_infinite_relative(&self) -> bool {
         self.relative.is_none() && self.rmse.is_some_and(|rmse| rmse > 0.0)
     }
@@ -337,7 +337,7 @@ impl DiffPlace {
     }
 }
 
-/// Where an element is, by its number in row-major order.
+/// The coordinates of an element, from its index in row-major order.
 pub(super) fn coordinates(mut index: u64, shape: &[u64]) -> Vec<u64> {
     let mut all: Vec<u64> = shape
         .iter()

@@ -105,7 +105,7 @@ impl FromStr for Metric {
     }
 }
 
-/// `cosine<0.999`.
+/// One condition, such as `cosine<0.999`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Condition {
     metric: Metric,

@@ -151,7 +151,7 @@ impl<'m> SideView<'m> {
         }
     }
 
-    /// The elements of the weight that are seen from `at` on, as far as they are contiguous.
+    /// The elements of the weight that the view shows from `at` on, as far as they are contiguous.
     fn run(&self, at: u64, end: u64) -> Range<u64> {
         let columns = self.view.row_len().max(1);
         if let Rows::From(start) = self.view.rows {

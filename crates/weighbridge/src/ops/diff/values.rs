@@ -27,7 +27,7 @@ pub(super) struct Values<'m> {
     tiling: Tiling,
     precision: Precision,
     judge: Judge,
-    /// Elements of a row, as both sides are seen.
+    /// Elements of a row in the view that both sides share.
     row: u64,
     stored_bytes: u64,
     elements: u64,
@@ -56,13 +56,13 @@ impl Found {
     }
 }
 
-/// What two weights were found to be to each other.
+/// What comparing two weights has found.
 pub(super) struct Outcome {
     pub(super) stats: Statistics,
     pub(super) outside: Outside,
     pub(super) precision: Precision,
     pub(super) judge: Judge,
-    /// Rows, as both sides are seen.
+    /// Rows of the view that both sides share.
     pub(super) rows: u64,
 }
 
@@ -144,14 +144,14 @@ impl<'m> Values<'m> {
         }
         let (tile, width) = (self.tiling.tile(0), if self.precision.is_wide { 16 } else { 4 });
         let held = |(index, side): (usize, &SideView<'_>)| {
-            // Numbers once more, and their bounds.
+            // A second copy of the numbers, and their bounds.
             let bounds = if self.judge.needs_bounds(index) { 12 } else { 0 };
             side.needed_bytes(&tile, width + bounds)
         };
         self.sides.iter().flatten().enumerate().map(held).sum()
     }
 
-    /// What was found, or why nothing could be.
+    /// What was found, or why the comparison failed.
     pub(super) fn outcome(self) -> Result<Outcome> {
         if let Some(error) = self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
@@ -312,7 +312,7 @@ impl<'m> Values<'m> {
         Ok(Found { stats, outside })
     }
 
-    /// Whether a side, decoded to the type of the other side, is exactly that.
+    /// Whether a side, decoded to the type of the other side, equals it exactly.
     fn is_rounded_by_its_scheme(
         &self,
         buffers: &mut Buffers,
@@ -372,7 +372,7 @@ fn read<'s, T: Figure>(
     }
 }
 
-/// What belongs to a piece of an area.
+/// The bounds of a piece of an area.
 fn part(bounds: &[Bounds], before: u64, len: usize) -> &[Bounds] {
     let start = usize::try_from(before).unwrap_or(usize::MAX);
     bounds.get(start..start.saturating_add(len)).unwrap_or_default()
@@ -405,7 +405,7 @@ fn double_steps(a: f64, b: f64) -> u64 {
     if a.is_finite() && b.is_finite() { place(a).abs_diff(place(b)) } else { 0 }
 }
 
-/// `part` of `whole` things, in bytes.
+/// The share of `bytes` that `part` of `whole` things take.
 fn share_of(bytes: u64, part: u64, whole: u64) -> u64 {
     let share = u128::from(bytes) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(share).unwrap_or(u64::MAX)

@@ -1,7 +1,7 @@
 //! Where the originals of codes with factors may have been.
 //!
-//! Codes are the nearest under the factors of their group. What more there is to know is how a
-//! scheme's library makes its factors: [`Loss`].
+//! Codes are the nearest under the factors of their group. What else counts is how a scheme's
+//! library makes its factors: [`Loss`].
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::source::Staged;
 pub(crate) enum Choice {
     /// Each is the nearest.
     Nearest(Loss),
-    /// Together, with an eye on what a layer makes of its inputs.
+    /// Together, so that the layer's outputs change least.
     Together(RowRule),
     /// One way or the other: nothing says which.
     Either(Loss, RowRule),
@@ -26,11 +26,11 @@ pub(crate) enum Choice {
 /// What else is lost where codes are the nearest. Scales are counted as they are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Loss {
-    /// What the rounding of factors and of quotients makes of a number, for each unit of it.
+    /// How far rounding factors and quotients may move a number, relative to it.
     pub relative: f32,
     /// How far a scale may be from the one that codes were chosen under.
     pub scale: f32,
-    /// What rounding the original itself makes of a number, for each unit of it, and always.
+    /// How far rounding the original itself may move a number: relative to it, and a constant.
     pub original: [f32; 2],
     /// How far beyond the outermost levels originals may lie, in scales.
     pub beyond: f32,
@@ -59,21 +59,21 @@ impl Loss {
         Self { beyond: scales, ..self }
     }
 
-    /// The power of two that is nearest to the largest number's share of the highest level, by a
-    /// logarithm of few digits: it may be too low by the root of two, and a little more.
+    /// Scales are powers of two: the nearest to the largest number over the highest level, by a
+    /// logarithm of few digits. One may be too low by the square root of two, and a little more.
     pub(crate) fn of_nearest_powers(highest: f32) -> Self {
         Self::NONE.beyond(highest / 2.0)
     }
 
-    /// Scales of eight bits over four-bit floats, `below` a scale for all of them. The smallest
-    /// scale may have been rounded down by half, or all the way to zero.
+    /// Eight-bit scales of four-bit floats; `below` says whether there is also one scale for all of
+    /// them. The smallest scale may have been rounded down by half, or all the way to zero.
     pub(crate) fn of_small_scales(below: bool) -> Self {
         let flushed = if below { f32::INFINITY } else { 6.0 / (1 << 10) as f32 };
         Self { beyond: 3.05, flushed, ..Self::NONE }
     }
 
-    /// Groups below a power of two that is not above their largest number: the highest level may
-    /// lie anywhere below the power of two that follows it.
+    /// Scales are powers of two, from one that is not above the largest number of a group: that
+    /// number may lie anywhere below the power of two that follows the highest level.
     pub(crate) fn of_powers(highest: f32) -> Self {
         let next = f32::from_bits((highest.to_bits() & 0x7f80_0000) + 0x0080_0000);
         // Logarithms are rounded, too.
@@ -187,7 +187,8 @@ fn even(all: &[f32]) -> Option<Spacing> {
 fn floats(all: &[f32]) -> Option<Spacing> {
     let positive = &all[all.iter().position(|&number| number > 0.0)?..];
     let least = positive[0];
-    // Twice as many as digits can tell apart have the smallest step.
+    // Subnormal and first normal numbers share the smallest step: twice as many as digits tell
+    // apart.
     let first = (1u16..).zip(positive).take_while(|(n, x)| **x == f32::from(*n) * least).count();
     let digits = i32::try_from(first.checked_ilog2()?).ok()? - 1;
     let smallest_normal = least * (digits as f32).exp2();

@@ -2,8 +2,8 @@
 //!
 //! ggml chooses codes last: each is the one nearest under the block's own scales. For most types
 //! these are the scales as stored; for some they are what the stored ones were rounded from, which
-//! moves every level a little. Codes of the grid types are chosen together, so that nothing but
-//! signs and whole rows can be looked at.
+//! moves every level a little. Codes of the grid types are chosen together, so only signs and
+//! whole rows can be judged.
 
 use std::ops::Range;
 
@@ -40,15 +40,15 @@ pub(super) struct Nearest {
     group: usize,
     /// Reads the scales of a block.
     scales: fn(&[u8], &mut Scales),
-    /// The largest whole numbers that the block's scale and minimum are multiplied with.
+    /// The largest whole numbers that the block's scale and minimum are multiplied by.
     most: [f32; 2],
     /// Whether ggml chooses codes under the scale before it is rounded.
     is_before_rounding: bool,
     /// How far beyond the outermost levels an original may lie, in middling gaps of the group
     /// whose scale is the largest.
     clipped: f32,
-    /// Whether numbers count by their size while levels are fitted: then what is nearly zero may be
-    /// clipped from wherever the levels end.
+    /// Whether fitting the levels weighs numbers by their size: then numbers near zero may be
+    /// clipped, however far from zero the levels end.
     loses_zeros: bool,
     importance: Importance,
 }
@@ -70,13 +70,13 @@ enum Importance {
     Ignored,
     /// Anything may be clipped; the codes are still the nearest.
     Clips,
-    /// Scales are fitted to codes that stay what they were: originals may be this many times as
-    /// far from their numbers as the bounds.
+    /// Scales are refitted while codes stay as they were: originals may be this many times as far
+    /// from their stored numbers as the bounds are.
     Refits(f32),
 }
 
-/// How many times as far as the bounds originals may lie while few do: not every file says that an
-/// importance matrix was used.
+/// How many times as far out as the bounds originals may lie, if few do: not every file says that
+/// an importance matrix was used.
 const TIGHT: f32 = 1.5;
 
 /// Below this, scales of grid types have too few digits for rows to be told apart.
@@ -123,7 +123,7 @@ impl Nearest {
         };
         let slack = Slack::default();
         let (lowest, highest) = (first.min(last), first.max(last));
-        // No minimum is above zero, so that nothing is lost below the levels.
+        // No minimum is above zero, so nothing is lost below the levels.
         let to_zero = if self.loses_zeros { (-highest).max(0.0) } else { 0.0 };
         Levels { gaps, zero, lowest, highest, beyond: beyond + to_zero, slack }
     }
@@ -183,7 +183,7 @@ impl BlockRows {
     }
 
     /// The bounds of elements from `first` on. `bytes` start with the block that holds the first.
-    /// `factor` is what the numbers of all blocks were multiplied with, where there is one.
+    /// `factor` is what the numbers of all blocks were multiplied by, where there is one.
     pub(crate) fn fill_bounds(
         &self,
         bytes: &[u8],

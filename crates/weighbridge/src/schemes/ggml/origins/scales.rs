@@ -8,16 +8,16 @@ use crate::schemes::ggml::{k_minimum, k_signed};
 /// The most groups that a block has.
 const GROUPS: usize = 16;
 
-/// What the numbers of a block's groups are multiplied with, and what is added.
+/// What the numbers of a block's groups are multiplied by, and what is added.
 #[derive(Default)]
 pub(super) struct Scales {
     pub(super) scales: [f32; GROUPS],
     pub(super) zeros: [f32; GROUPS],
     /// How far the block's own scale and minimum may be from what they were rounded from.
     pub(super) unsure: [f32; 2],
-    /// The first of them, for each unit of the scale.
+    /// The first of these, relative to the scale.
     pub(super) relative: f32,
-    /// Whether a scale is the largest there is, so that more may have been wanted.
+    /// Whether a scale is the largest that can be stored: a larger one may have been wanted.
     is_largest: bool,
 }
 
@@ -33,8 +33,8 @@ impl Scales {
         self.relative = if d == 0.0 { 0.0 } else { self.unsure[0] / d.abs() };
     }
 
-    /// Multiplies all with the scale of a whole weight. That was made for scales to fit: the largest
-    /// there is is what the largest weight has.
+    /// Multiplies everything by the scale of a whole weight. That was chosen so that all others can
+    /// be stored: the largest of them is then that of the largest number, and was not cut off.
     pub(super) fn multiply(&mut self, factor: f32) {
         self.scales.iter_mut().for_each(|scale| *scale *= factor);
         self.zeros.iter_mut().for_each(|zero| *zero *= factor);
@@ -109,16 +109,16 @@ pub(super) fn iq4_xs(block: &[u8], scales: &mut Scales) {
     scales.set(half_at(block, 0), None, 8, |group| [factors[group], 0.0]);
 }
 
-/// MXFP4: powers of two, which are what codes were chosen under.
+/// MXFP4: powers of two; codes were chosen under these very scales.
 pub(super) fn mxfp4(block: &[u8], scales: &mut Scales) {
     scales.scales[0] = half_power(block[0]);
 }
 
-/// The smallest scale of NVFP4, and the step between the smallest, halved as all of them.
+/// The smallest scale of NVFP4, and the step between small ones; halved, as all scales are.
 const SCALE_STEP: f32 = 1.0 / (1 << 10) as f32;
 
 /// NVFP4: codes are chosen under the scales as stored, which may have been rounded down to zero,
-/// or cut.
+/// or cut off at the largest.
 pub(super) fn nvfp4(block: &[u8], scales: &mut Scales) {
     scales.scales[..4].copy_from_slice(&half_scales(&block.as_chunks().0[0]));
     scales.is_largest = block[..4].iter().any(|scale| scale & 0x7f == 0x7e);

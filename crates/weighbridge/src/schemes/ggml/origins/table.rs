@@ -1,8 +1,8 @@
 //! How each block type chooses its codes, with constants that were measured on ggml's own output.
 //!
-//! Without a line here, and so without a verdict, are IQ1_S and IQ1_M: eight codes are chosen
-//! together from three levels that all move up or down, and neither signs nor correlation have
-//! been measured for them.
+//! IQ1_S and IQ1_M have no line here, and so no verdict: eight codes are chosen together from
+//! three levels that all move up or down, and neither signs nor correlation have been measured
+//! for them.
 
 use super::scales;
 use super::{Choice, Grid, Importance, Nearest, Numbers};
@@ -21,12 +21,12 @@ const IQ4: Numbers = Numbers::Table { numbers: &STEPS, middling: 15.0, widest: 2
 
 const FP4: Numbers = Numbers::Table { numbers: &DOUBLED, middling: 1.0, widest: 4.0 };
 
-/// How codes of a type of that name are chosen, where it is known.
+/// How the type of this name chooses its codes, where that is known.
 pub(in crate::schemes::ggml) fn of_type(name: &str) -> Option<&'static Choice> {
     TYPES.iter().find(|(own, _)| *own == name).map(|(_, choice)| choice)
 }
 
-/// One scale a block, and no integers that it is multiplied with.
+/// One scale a block, and no integers that it is multiplied by.
 const fn single(numbers: Numbers, group: usize, importance: Importance) -> Nearest {
     Nearest {
         numbers,
@@ -59,8 +59,8 @@ const fn grouped(
     Nearest { scales, most, is_before_rounding: false, ..single(numbers, group, Importance::Clips) }
 }
 
-/// Four-bit floats whose scales are no half-precision numbers. The largest scale that a format of
-/// powers of two chooses leaves a third of the highest level above it.
+/// Four-bit floats whose scales are not in half precision. Where scales are powers of two, numbers
+/// may lie beyond the highest level by a third of it.
 const fn small_floats(
     group: usize,
     scales: fn(&[u8], &mut scales::Scales),
@@ -130,7 +130,7 @@ static TYPES: &[(&str, Choice)] = &[
     ("MXFP4", Near(small_floats(32, scales::mxfp4, [0.0, 0.0]))),
     // Rounding the scale moves either end by half of what it moves both.
     ("NVFP4", Near(small_floats(16, scales::nvfp4, [0.5, 0.0]))),
-    // ggml makes these two with an importance matrix only, whether the file says so or not.
+    // ggml makes these two only with an importance matrix, whether the file says so or not.
     ("IQ2_XXS", grid([2, 2], 0.45, None, 32)),
     ("IQ2_XS", grid([2, 2], 0.45, None, 16)),
     ("IQ2_S", grid([0, 0], 0.45, Some([0.60, 1.06]), 16)),

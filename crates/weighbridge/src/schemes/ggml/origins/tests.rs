@@ -32,7 +32,7 @@ impl Noise {
         (self.next() >> 8) as f32 / (1 << 24) as f32
     }
 
-    /// Of a normal distribution, nearly.
+    /// Nearly normally distributed.
     pub(super) fn normal(&mut self) -> f32 {
         (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
     }
@@ -68,7 +68,7 @@ fn blocks(block: &Block, count: usize) -> Vec<u8> {
             "MXFP4" => one[0] = 110 + noise.byte() % 30,
             "NVFP4" => one[..4].iter_mut().for_each(|scale| *scale = 1 + *scale % 0x7d),
             "Q8_K" => one[..4].copy_from_slice(&0.37f32.to_le_bytes()),
-            // No number of two bits is 3.
+            // No two-bit code is 3.
             "TQ2_0" => one[..64].iter_mut().for_each(|byte| *byte &= !(*byte >> 1 & 0x55)),
             _ => {}
         }
