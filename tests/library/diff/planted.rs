@@ -264,3 +264,41 @@ fn a_row_of_a_calibrated_weight_is_named_with_a_place() {
     assert_eq!((found.outside_rows, found.places[0].index[0]), (Some(1), 5));
     assert!(found.places[0].a.unwrap() * found.places[0].b.unwrap() < 0.0);
 }
+
+/// Numbers of eight bits as E4M3 has them: four bits of exponent, three digits after the point.
+fn e4m3(code: u8) -> f32 {
+    let (exponent, digits) = (i32::from(code >> 3 & 15), f32::from(code & 7) / 8.0);
+    let size = match exponent {
+        0 => digits * (-6f32).exp2(),
+        _ => (1.0 + digits) * ((exponent - 7) as f32).exp2(),
+    };
+    if code < 128 { size } else { -size }
+}
+
+/// A cast to eight bits without a scale is the nearest of its numbers, and no change.
+#[test]
+fn a_cast_to_eight_bits_is_within_precision() {
+    let a: Vec<f32> = numbers(4096, 10);
+    let codes: Vec<u8> = (0..=255).filter(|code| code & 127 != 127).collect();
+    let nearest = |x: &f32| {
+        let apart = |code: &&u8| (e4m3(**code) - x).abs();
+        *codes.iter().min_by(|i, j| apart(i).total_cmp(&apart(j))).unwrap()
+    };
+    let mut cast: Vec<u8> = a.iter().map(nearest).collect();
+    let status = |a: &Model, cast: &[u8]| {
+        let b = model(&[("x", "F8_E4M3", &[64, 64], cast.to_vec())]);
+        let [there, back] = [[a, &b], [&b, a]]
+            .map(|[a, b]| ops::diff(a, b, &DiffOptions::default()).unwrap().tensors[0].status);
+        assert_eq!(there, back);
+        there
+    };
+    for dtype in ["F32", "BF16"] {
+        let a = model(&[("x", dtype, &[64, 64], stored(dtype, &a))]);
+        assert_eq!(status(&a, &cast), Status::WithinPrecision, "{dtype}");
+    }
+    let a = model(&[("x", "F32", &[64, 64], stored("F32", &a))]);
+    // The next number but one: the nearest is never so far.
+    let at = cast.iter().position(|code| (0x20..0x70).contains(code)).unwrap();
+    cast[at] += 2;
+    assert_eq!(status(&a, &cast), Status::Changed);
+}

@@ -61,9 +61,12 @@ fn no_bounds() -> Error {
 
 /// The levels of a floating-point type.
 fn levels_of_floats(dtype: DType) -> Option<Levels<'static>> {
-    let (digits, smallest_normal, highest) = match dtype {
-        DType::BF16 => (7, f32::MIN_POSITIVE, f32::MAX),
-        DType::F16 => (10, 1.0 / 16384.0, 65504.0),
+    let (digits, smallest_normal, highest, beyond) = match dtype {
+        DType::BF16 => (7, f32::MIN_POSITIVE, f32::MAX, f32::MAX / 2048.0),
+        DType::F16 => (10, 1.0 / 16384.0, 65504.0, 65504.0 / 2048.0),
+        // What is too large for eight bits is often cast to the largest number.
+        DType::F8_E4M3 => (3, 1.0 / 64.0, 448.0, f32::INFINITY),
+        DType::F8_E5M2 => (2, 1.0 / 16384.0, 57344.0, f32::INFINITY),
         _ => return None,
     };
     Some(Levels {
@@ -71,7 +74,7 @@ fn levels_of_floats(dtype: DType) -> Option<Levels<'static>> {
         zero: 0.0,
         lowest: -highest,
         highest,
-        beyond: highest / 2048.0,
+        beyond,
         slack: Slack::default(),
     })
 }

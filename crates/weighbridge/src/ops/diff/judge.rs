@@ -50,7 +50,11 @@ impl Judge {
         }
         match (a.is_plain(), b.is_plain()) {
             (true, true) if is_either_16_bits(a, b) => Self::Overlap { refitted: None },
-            (true, true) => Self::Exact,
+            (true, true) => match [a, b].map(is_cast_to_8_bits) {
+                [false, true] => Self::of_cast(a, 1),
+                [true, false] => Self::of_cast(b, 0),
+                _ => Self::Exact,
+            },
             (true, false) => Self::of_stored(a, b, 1),
             (false, true) => Self::of_stored(b, a, 0),
             (false, false) => Self::of_two(a.origin_rule(), b.origin_rule()),
@@ -59,15 +63,21 @@ impl Judge {
 
     /// One side is plain, the other is stored with loss.
     fn of_stored(plain: &Weight, stored: &Weight, bounded: usize) -> Self {
-        let rounded = match plain.native() {
-            Some(DType::BF16) => 1.0 / 256.0,
-            Some(DType::F16) => 1.0 / 2048.0,
-            _ => 0.0,
-        };
         match stored.origin_rule() {
             None => Self::Unknown,
             Some(Rule::ByRows(rule)) => Self::Rows { stored: bounded, rule },
-            Some(rule) => Self::Original { bounded, rule, rounded },
+            Some(rule) => Self::Original { bounded, rule, rounded: rounding_of(plain) },
+        }
+    }
+
+    /// One side may have been cast to a float of eight bits, without a scale.
+    fn of_cast(original: &Weight, bounded: usize) -> Self {
+        match original.native().is_some_and(DType::is_float) {
+            true => {
+                let rounded = rounding_of(original);
+                Self::Original { bounded, rule: Rule::Bounded, rounded }
+            }
+            false => Self::Exact,
         }
     }
 
@@ -180,6 +190,20 @@ fn is_refitted(
 fn by_far(rule: RowRule) -> RowRule {
     let correlation = rule.correlation / 2.0;
     RowRule { wrong_signs: None, gain: None, row_gain: None, correlation, ..rule }
+}
+
+/// The share by which the numbers of a plain weight may have been rounded when they were stored.
+fn rounding_of(plain: &Weight) -> f32 {
+    match plain.native() {
+        Some(DType::BF16) => 1.0 / 256.0,
+        Some(DType::F16) => 1.0 / 2048.0,
+        _ => 0.0,
+    }
+}
+
+/// Whether a plain weight is stored as floats of eight bits.
+fn is_cast_to_8_bits(weight: &Weight) -> bool {
+    matches!(weight.native(), Some(DType::F8_E4M3 | DType::F8_E5M2))
 }
 
 /// Whether neither of two floating-point types holds the other.
