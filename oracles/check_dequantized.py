@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,12 +24,16 @@ from dequantized_cases import CASES, load
 
 import torch
 
+# Weights and their indexes.
+OURS = re.compile(r"(model|pytorch_model).*\.(safetensors|bin|index\.json)$")
 EXTRAS = {
     "README.md": "---\nlicense: mit\n---\n# A model\n",
     "LICENSE": "Permission is granted.\n",
     "chat_template.jinja": "{% for message in messages %}{{ message.content }}{% endfor %}\n",
     "notes/method.txt": "How it was made.\n",
 }
+# What weigh writes for itself.
+MARKER = ".weigh.json"
 # What is about quantization and does not outlive it.
 GONE = ("quantize_config.json", "quant_config.json", "quant_log.csv", "hf_quant_config.json")
 
@@ -37,27 +42,41 @@ class Wrong(Exception):
     pass
 
 
-def dequantized(weigh, folder, out):
-    done = subprocess.run([weigh, "dequantize", folder, "-o", out, "--json"], capture_output=True, text=True)
+def ran(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise Wrong(f"weigh dequantize: exit {done.returncode}: {done.stderr.strip()}")
-    done = subprocess.run([weigh, "verify", out, "--against", folder, "--dequantized"], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Wrong(f"weigh verify: exit {done.returncode}: {(done.stdout + done.stderr).strip()}")
+        raise Wrong(f"weigh {command[1]}: exit {done.returncode}: {(done.stdout + done.stderr).strip()}")
+    return done.stdout
+
+
+def dequantized(weigh, folder, out, quantized):
+    """The directory that weigh makes; of a plain model it is converted, and the other files copied."""
+    if quantized:
+        report = json.loads(ran(weigh, "dequantize", folder, "-o", out, "--json"))
+        names = {str(p.relative_to(folder)) for p in Path(folder).rglob("*") if p.is_file()}
+        said = {file["name"] for file in report["rewritten"] + report["left_behind"]} | set(report["copied"])
+        silent = [name for name in names - said if not OURS.match(name)]
+        if silent:
+            raise Wrong(f"not in the report: {silent}")
+    else:
+        ran(weigh, "convert", folder, "-o", out)
+        ignored = shutil.ignore_patterns("*.bin", "*.index.json")
+        shutil.copytree(folder, out, dirs_exist_ok=True, ignore=ignored)
+    ran(weigh, "verify", out, "--against", folder)
 
 
 def check_files(folder, out):
     """Everything but the weights, their index and the config is as it was; the config lost one key."""
-    ours = re.compile(r"(model|pytorch_model).*\.(safetensors|bin|index\.json)$")
     before, after = (
-        {str(p.relative_to(f)): p.read_bytes() for p in Path(f).rglob("*") if p.is_file()} for f in (folder, out)
+        {str(p.relative_to(f)): p.read_bytes() for p in Path(f).rglob("*") if p.is_file() and p.name != MARKER}
+        for f in (folder, out)
     )
     for name, data in before.items():
-        if ours.match(name) or name in GONE or name == "config.json":
+        if OURS.match(name) or name in GONE or name == "config.json":
             continue
         if after.get(name) != data:
             raise Wrong(f"{name} is {'changed' if name in after else 'gone'}")
-    unknown = [name for name in after if name in GONE or name not in before and not ours.match(name)]
+    unknown = [name for name in after if name in GONE or name not in before and not OURS.match(name)]
     if unknown:
         raise Wrong(f"files that do not belong there: {unknown}")
     old, new = (json.loads(files["config.json"]) for files in (before, after))
@@ -67,8 +86,11 @@ def check_files(folder, out):
     if [key for key in new if key in old] != kept:
         raise Wrong(f"keys of config.json: {list(new)}")
     for key in kept:
-        if key not in ("dtype", "torch_dtype") and new[key] != old[key]:
+        if new[key] != old[key]:
             raise Wrong(f"config.json: {key} is {new[key]}, was {old[key]}")
+    lines = set(before["config.json"].splitlines())
+    if not all(line in lines or line + b"," in lines for line in after["config.json"].splitlines()):
+        raise Wrong("lines of config.json are spelled anew")
 
 
 def logits(model):
@@ -115,7 +137,7 @@ def run(case, weigh, place):
     for name, text in EXTRAS.items():
         Path(folder, name).parent.mkdir(exist_ok=True)
         Path(folder, name).write_text(text)
-    dequantized(weigh, folder, out)
+    dequantized(weigh, folder, out, not case.name.startswith("plain"))
     check_files(folder, out)
     weights, values = compare(out, case.canonical(folder))
     files = sum(name.endswith((".safetensors", ".bin")) for name in os.listdir(folder))

@@ -30,6 +30,8 @@ from gguf import GGUFEndian, GGUFReader, GGUFValueType as V, GGUFWriter
 from gguf.constants import GGML_QUANT_SIZES
 from gguf.scripts import gguf_convert_endian
 
+from safetensors.numpy import save_file
+
 from expect import Expect, little_endian_bytes, sha256
 from values import generator, noise, values
 
@@ -640,6 +642,39 @@ def by_hand(out):
     hand.save(os.path.join(out, "uncommon-types.gguf"), type_ids=True)
 
 
+def flattened(out):
+    """As ComfyUI-GGUF's converter stores tensors whose rows are not made of whole blocks: as rows of
+    256 elements, with the shape in an array of i32. `flattened.expected.safetensors` has the
+    values that gguf-py decodes, in those shapes."""
+    path = os.path.join(out, "flattened.gguf")
+    writer = GGUFWriter(path, "wan")
+    expected = {}
+    tensors = [
+        ("patch_embedding.weight", (8, 3, 1, 4, 8), T.Q8_0),
+        ("blocks.0.conv.weight", (6, 128), T.Q4_0),
+        ("blocks.0.odd.weight", (32, 6, 4), T.Q5_1),
+        ("blocks.0.plain.weight", (4, 2, 2, 4, 4), T.F16),
+        ("head.weight", (2, 256), T.Q8_0),
+    ]
+    for seed, (name, shape, kind) in enumerate(tensors):
+        numbers = values(generator(240 + seed), np.float32, shape)
+        numbers = np.nan_to_num(numbers, posinf=1.0, neginf=-1.0).clip(-4, 4)
+        if shape[-1] % 256:
+            numbers = numbers.reshape(-1, 256)
+            writer.add_array("comfy.gguf.orig_shape." + name, list(shape))
+        if kind == T.F16:
+            stored = numbers.astype(np.float16)
+            writer.add_tensor(name, stored)
+            expected[name] = stored.astype(np.float32).reshape(shape)
+        else:
+            stored = gguf.quants.quantize(numbers, kind)
+            writer.add_tensor(name, stored, raw_dtype=kind)
+            expected[name] = gguf.quants.dequantize(stored, kind).astype(np.float32).reshape(shape)
+    close(writer)
+    expect_from_reader(path)
+    save_file(expected, os.path.join(out, "flattened.expected.safetensors"))
+
+
 def main():
     logging.disable(logging.CRITICAL)
     here = os.path.dirname(os.path.abspath(__file__))
@@ -656,6 +691,7 @@ def main():
     split(out, "split-no-tensor-first", first_empty=True)
     old_versions(out)
     by_hand(out)
+    flattened(out)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,11 @@ import torch
 
 WRAPPERS = ("state_dict", "model_state_dict", "model", "module")
 
+# what training keeps beside the model: left out where it holds tensors
+BESIDE = ("optimizer", "optimizers", "optimizer_state_dict", "optimizer_states", "optim",
+          "optim_state_dict", "lr_scheduler", "lr_schedulers", "scheduler", "scheduler_state_dict",
+          "scaler", "grad_scaler", "callbacks", "loops", "rng_state", "rng_states")
+
 TORCH = torch.__version__.split("+")[0]
 WRITER = "torch " + TORCH
 
@@ -231,8 +236,13 @@ def read(obj, stem):
             part.go([], v)
             if part.tensors or part.refused:
                 holding.append((k, part))
-        if len(holding) == 1 and holding[0][0] in WRAPPERS and not is_tensor(obj[holding[0][0]]):
-            wrapper = holding[0][0]
+        models = [k for k, _ in holding if k in WRAPPERS and not is_tensor(obj[k])]
+        if len(models) == 1 and all(k in BESIDE for k, _ in holding if k != models[0]):
+            wrapper = models[0]
+            w = Walk()
+            for k, v in obj.items():
+                if k == wrapper or k not in [k for k, _ in holding]:
+                    w.go([k], v)
             cut = len(wrapper) + 1
             for e in w.tensors:
                 e["name"] = e["name"][cut:]

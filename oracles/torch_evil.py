@@ -11,7 +11,9 @@ a reader has to report; files whose name starts with odd_ must raise no alarm.
 import _compat_pickle
 import builtins
 import collections
+import functools
 import io
+import operator
 import os
 import pickle
 import runpy
@@ -170,6 +172,14 @@ def evil():
     # as Python 2 on Windows and on a unix would name it
     save("evil_nt_system.pth", both(Call(by_name("nt", "system"), "true")), ["nt.system"], plain=plain)
 
+    # functions that call what they are given
+    save("evil_partial.pth", both(functools.partial(os.system, "true")), ["posix.system"], plain=plain)
+    save("evil_methodcaller.pth", both(operator.methodcaller("system", "true")), ["operator.methodcaller"], plain=plain)
+    # made around something harmless; the state then puts another function there
+    with_pickle("evil_partial_state.pth",
+                lambda d: d[:2] + b"cfunctools\npartial\nc__builtin__\nint\n\x85R(cposix\nsystem\n(X\x04\x00\x00\x00truetNNtb)R0" + d[2:],
+                ["posix.system"])
+
     # by hand: the result is dropped again, so that the object itself is clean
     call = b"cposix\nsystem\nX\x04\x00\x00\x00true\x85R0"
     with_pickle("evil_popped.pth", lambda d: d[:2] + call + d[2:], ["posix.system"])
@@ -260,6 +270,9 @@ def odd():
     m.fuse = types.MethodType(put("mylab.net", "forward_fuse", x.forward_fuse), m)
     m.anneal = x._anneal
     save("odd_methods.pth", m, None, ["unknown-global"])
+    # functions that call what they are given: as strange as that
+    save("odd_partial.pth", both(functools.partial(by_name("mylab.sched", "cosine"), 3)), None, ["unknown-global"], plain=plain)
+    save("odd_partial_known.pth", both(functools.partial(torch.nn.Linear, 3)), None, plain=plain)
     # text that only looks like the real thing
     save("odd_looks_evil.pth", {"state_dict": state(), "posix": "system", "text": "cposix\nsystem\n(X\x04true"}, None, plain=plain)
 

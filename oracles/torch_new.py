@@ -460,9 +460,28 @@ def others():
         "optimizer_states": [], "lr_schedulers": [],
         "hparams_name": "kwargs", "hyper_parameters": AttributeDict(lr=1e-3, layers=3, slotted=Slotted()),
     }, problems=["unknown-global"])
+    trained_by_lightning()
     save("enum_and_types.pth", {"w": fill(2), "qscheme": torch.per_tensor_affine,
                                 "iinfo": None, "generator": torch.Generator().get_state()[:8].clone(),
                                 "activation": torch.nn.functional.relu, "builtin": torch.tanh})
+
+
+def trained_by_lightning():
+    """The keys that Lightning's trainer writes, after a step of its optimizer; a mean that a callback
+    keeps is a tensor, too."""
+    net = small_model()
+    opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+    for i, p in enumerate(net.parameters()):
+        p.grad = fill(*p.shape) * 0.01 + i
+    opt.step()
+    save("lightning_trained.ckpt", {
+        "epoch": 4, "global_step": 100, "pytorch-lightning_version": "2.5.0",
+        "state_dict": net.state_dict(),
+        "loops": {"fit_loop": {"state_dict": {}, "epoch_progress": {"total": {"ready": 5}}}},
+        "callbacks": {"ModelCheckpoint": {"best_model_score": torch.tensor(0.5)}},
+        "optimizer_states": [opt.state_dict()], "lr_schedulers": [{"last_epoch": 4}],
+        "hparams_name": "kwargs", "hyper_parameters": {"lr": 1e-3},
+    })
 
 
 # --- pickle protocols and the container -------------------------------------
@@ -607,7 +626,10 @@ def containers():
         at += 4
     with open(place("wrong_crc.pth"), "wb") as f:
         f.write(data)
-    derived("wrong_crc.pth", sample(), {"crc_patched": n}, problems=["checksum"])
+    # torch does not look at it; zipfile refuses the member, and with it the tensor that lies there
+    damaged = zipfile.ZipFile(place("wrong_crc.pth")).testzip()
+    assert damaged == "archive/data/0", damaged
+    derived("wrong_crc.pth", sample(), {"crc_patched": n, "damaged": ["fc.weight"]}, problems=["checksum"])
     torch.serialization.set_crc32_options(False)
     try:
         torch.save(sample(), place("crc_not_computed.pth"))

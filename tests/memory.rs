@@ -57,6 +57,30 @@ fn sparse_gguf(path: &Path, kind: u32, dimensions: &[u64], bytes: u64) {
     file.set_len(header.len() as u64 + bytes).unwrap();
 }
 
+/// Hashes are made of tiles, however large a tensor is.
+#[test]
+fn a_hash_takes_no_more_memory_for_a_larger_tensor() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    const ELEMENTS: u64 = 2 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.gguf");
+    for (kind, bytes, elements) in [(0, 4, 1), (8, 34, 32)] {
+        sparse_gguf(&input, kind, &[ELEMENTS / 64, 64], ELEMENTS / elements * bytes);
+        let model = OpenOptions::new().access(FileAccess::Read).open(&input).unwrap();
+        for values in [false, true] {
+            let before = HELD.load(Ordering::Relaxed);
+            PEAK.store(before, Ordering::Relaxed);
+            let report = ops::hash(&model, &ops::HashOptions::default().values(values)).unwrap();
+            assert_eq!(
+                report.bytes,
+                if values { ELEMENTS * 4 } else { ELEMENTS / elements * bytes }
+            );
+            let peak = PEAK.load(Ordering::Relaxed) - before;
+            assert!(peak < 4 << 20, "type {kind}, values {values}: {peak} bytes");
+        }
+    }
+}
+
 #[test]
 fn a_long_row_takes_no_more_memory_than_a_short_one() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,6 +133,76 @@ fn rows_that_are_too_long_are_refused_when_planned() {
         assert!(!target.exists());
     }
     assert_eq!(convert(4 << 20, false).unwrap().files[0].tensors, 1);
+}
+
+/// A safetensors file of many tensors of one byte.
+fn many_tensors(count: usize) -> Vec<u8> {
+    let entry = |index: usize| {
+        let end = index + 1;
+        format!(r#""t{index}":{{"dtype":"U8","shape":[1],"data_offsets":[{index},{end}]}}"#)
+    };
+    let header = format!("{{{}}}", (0..count).map(entry).collect::<Vec<_>>().join(","));
+    let length = (header.len() as u64).to_le_bytes();
+    [&length[..], header.as_bytes(), &vec![0; count]].concat()
+}
+
+/// A pickle of a list that holds a list again and again, which holds a tensor again and again: a few
+/// kilobytes that list millions of tensors. The tensor has no storage, which is a problem of each.
+fn lists_in_lists() -> Vec<u8> {
+    let tensor = b"ctorch._utils\n_rebuild_tensor_v2\n(NK\x00K\x01\x85K\x01\x85\x89NtR";
+    let inner = [&b"]("[..], tensor, b"q\x01", &b"h\x01".repeat(8000), b"e"].concat();
+    [&b"\x80\x02]("[..], &inner, b"q\x02", &b"h\x02".repeat(4800), b"e."].concat()
+}
+
+/// Lists of tensors, reports and plans are counted: a limit that is met is an error before the memory
+/// is gone.
+#[test]
+fn lists_are_held_to_the_total() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    const TOTAL: u64 = 64 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let [mut opened, mut planned] = [0, 0];
+    for count in [10_000, 40_000, 80_000, 200_000] {
+        let path = folder.path().join("many.safetensors");
+        std::fs::write(&path, many_tensors(count)).unwrap();
+        let before = HELD.load(Ordering::Relaxed);
+        PEAK.store(before, Ordering::Relaxed);
+        let opener = OpenOptions::new().access(FileAccess::Read);
+        let outcome =
+            opener.limits(Limits::default().max_total(TOTAL)).open(&path).and_then(|model| {
+                opened += 1;
+                let tensors = ops::InspectOptions { tensors: true, ..Default::default() };
+                let listed = ops::inspect(&model, &tensors).map(drop);
+                let plan =
+                    ops::convert(&model, &ConvertOptions::new(&target).dry_run(true)).map(drop);
+                planned += usize::from(plan.is_ok());
+                let compared = ops::diff(&model, &model, &ops::DiffOptions::default()).map(drop);
+                listed.and(plan).and(compared)
+            });
+        let peak = PEAK.load(Ordering::Relaxed) - before;
+        // A table that grows is there twice for a moment, as this allocator counts.
+        assert!(peak as u64 <= TOTAL / 2 * 3, "{count} tensors: {peak} bytes");
+        if let Err(error) = outcome {
+            assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+            assert!(error.remedies().contains(&Remedy::RaiseLimit("max_total")), "{error}");
+        }
+    }
+    assert!(opened > planned && planned > 0, "{opened} were opened, {planned} planned");
+}
+
+#[test]
+fn a_small_pickle_of_many_tensors_is_held_to_the_total() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    const TOTAL: u64 = 64 << 20;
+    let before = HELD.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let opener = OpenOptions::new().limits(Limits::default().max_total(TOTAL));
+    let error = opener.open_bytes(lists_in_lists(), "small.pth").unwrap_err();
+    let peak = PEAK.load(Ordering::Relaxed) - before;
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert!(error.remedies().contains(&Remedy::RaiseLimit("max_total")), "{error}");
+    assert!(peak as u64 <= TOTAL / 2 * 3, "{peak} bytes");
 }
 
 #[test]

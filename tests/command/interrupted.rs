@@ -27,6 +27,7 @@ pub fn trials() -> Vec<Trial> {
         being_interrupted_says_what_is_kept,
         the_exit_code_says_which_signal_it_was,
         a_place_that_takes_nothing_is_an_error,
+        what_fails_its_verification_never_has_the_name,
     ]
 }
 
@@ -342,4 +343,47 @@ fn a_place_that_takes_nothing_is_an_error() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with("error: /proc/out"), "{said}");
     }
+}
+
+/// A shard is damaged on disk while the others are being written.
+fn what_fails_its_verification_never_has_the_name() {
+    let place = place();
+    model(&place.path().join("in.safetensors"));
+    let args = ["convert", "in.safetensors", "--dtype", "bf16", "--max-shard-size", "500KB"];
+    let args = [&args[..], &["-j", "1", "-q", "--verify", "-o", "out"]].concat();
+    let shard = |number| {
+        place.path().join(format!("out.weigh-partial/model-{number:05}-of-00024.safetensors"))
+    };
+    // Now and then a run is too fast to be caught.
+    for _ in 0..50 {
+        let mut child = weigh(place.path(), &args).stderr(Stdio::piped()).spawn().unwrap();
+        while !shard(1).exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        let process = child.id().to_string();
+        let told = |signal: &str| {
+            let kill = Command::new("kill").args([signal, &process]).stderr(Stdio::null()).status();
+            kill.unwrap().success()
+        };
+        // Nothing is verified before all shards are there.
+        let is_in_time = told("-STOP") && shard(1).exists() && !shard(24).exists();
+        if is_in_time {
+            let file = fs::OpenOptions::new().write(true).open(shard(1)).unwrap();
+            let last = file.metadata().unwrap().len() - 1;
+            file.write_all_at(&[0x40], last).unwrap();
+        }
+        told("-CONT");
+        let output = child.wait_with_output().unwrap();
+        if !is_in_time {
+            fs::remove_dir_all(place.path().join("out")).unwrap();
+            continue;
+        }
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("out: what was written is wrong and deleted"), "{said}");
+        let left = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["in.safetensors"]);
+        return;
+    }
+    panic!("no run was caught");
 }

@@ -11,13 +11,16 @@ use libtest_mimic::Trial;
 
 use weighbridge::internals::containers::CONTAINERS;
 
-use crate::{root, trials};
+use crate::{root, schema, trials};
 
 pub fn trials() -> Vec<Trial> {
     let mut all = trials![
         "json":
         several_models_are_an_array,
-        one_model_is_an_object_and_an_error_is_nothing,
+        one_model_is_an_object_and_an_error_too,
+        errors_have_a_place_of_their_own,
+        lines_hold_one_object_each,
+        rules_that_match_nothing_are_said,
         a_tensor_nobody_can_read_is_a_problem_and_has_a_place,
         short_arrays_are_shown_and_long_ones_summed_up,
         convert_reports_what_it_did_and_a_dry_run_what_it_would_do,
@@ -38,7 +41,14 @@ pub fn trials() -> Vec<Trial> {
 fn inspect(models: &[PathBuf], flags: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
     command.args(["inspect", "--json"]).args(flags).args(models);
-    command.output().unwrap()
+    described("inspect", command.output().unwrap())
+}
+
+/// What a command printed, after a check that the published schemas describe all of it.
+fn described(verb: &str, output: Output) -> Output {
+    let checked = schema::check(verb, &output.stdout);
+    assert!(checked.is_ok(), "{checked:?}");
+    output
 }
 
 /// Everything in the folders of `tests/files` that an expectation lies beside.
@@ -64,13 +74,15 @@ fn check_sample(sample: &PathBuf) {
     let output = inspect(std::slice::from_ref(sample), &["--tensors"]);
     match serde_json::from_slice::<Json>(&output.stdout) {
         Ok(Json::Array(several)) => several.iter().for_each(check_report),
-        Ok(report) => check_report(&report),
-        Err(_) => {
+        Ok(report) if report.get("error").is_none() => check_report(&report),
+        Ok(failure) => {
             let is_own = sample.extension().is_some_and(|extension| extension == "safetensors");
-            assert!(!is_own && output.stdout.is_empty(), "{}", sample.display());
+            assert!(!is_own, "{}", sample.display());
+            check_failure(&failure, sample);
             assert_eq!(output.status.code(), Some(2));
             assert!(!output.stderr.is_empty());
         }
+        Err(error) => panic!("{}: {error}", sample.display()),
     }
 }
 
@@ -80,10 +92,25 @@ fn several_models_are_an_array() {
     let all: Json = serde_json::from_slice(&output.stdout).unwrap();
     let all = all.as_array().expect("several models give an array");
     assert!(all.len() >= 6, "{}", String::from_utf8_lossy(&output.stderr));
-    all.iter().for_each(check_report);
+    all.iter().filter(|one| one.get("error").is_none()).for_each(check_report);
 }
 
-fn one_model_is_an_object_and_an_error_is_nothing() {
+/// An error in the place of a report about `path`.
+fn check_failure(failure: &Json, path: &Path) {
+    assert_eq!(failure.as_object().unwrap().keys().next().unwrap(), "schema");
+    assert_eq!(number(failure, "schema"), 1);
+    assert_eq!(text(failure, "path"), path.to_str().unwrap());
+    let error = &failure["error"];
+    let kinds = ["io", "malformed", "unsupported", "limit", "usage", "cancelled"];
+    assert!(kinds.contains(&text(error, "kind")), "{error}");
+    assert!(!text(error, "message").is_empty());
+    for name in ["file", "tensor", "hint"] {
+        assert!(error[name].is_string() || error.get(name) == Some(&Json::Null), "{name}: {error}");
+    }
+    assert!(error["offset"].is_u64() || error.get("offset") == Some(&Json::Null), "{error}");
+}
+
+fn one_model_is_an_object_and_an_error_too() {
     let model = root().join("samples/tiny-llama-gptq");
     let output = inspect(std::slice::from_ref(&model), &[]);
     assert_eq!(output.status.code(), Some(0));
@@ -91,11 +118,130 @@ fn one_model_is_an_object_and_an_error_is_nothing() {
     assert!(report.is_object() && report.get("tensors").is_none());
     let nowhere = root().join("nowhere");
     let output = inspect(std::slice::from_ref(&nowhere), &[]);
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    // The shape depends on what was asked for, not on what went wrong.
-    let output = inspect(&[model, nowhere], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    check_failure(&serde_json::from_slice(&output.stdout).unwrap(), &nowhere);
+    // The shape depends on what was asked for, not on what went wrong; an error is in its place.
+    let output = inspect(&[nowhere.clone(), model.clone(), nowhere.clone()], &[]);
     let reports: Json = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), reports.as_array().map(Vec::len)), (Some(2), Some(1)));
+    let reports = reports.as_array().unwrap();
+    assert_eq!((output.status.code(), reports.len()), (Some(2), 3));
+    check_failure(&reports[0], &nowhere);
+    assert_eq!(text(&reports[1], "path"), model.to_str().unwrap());
+    check_failure(&reports[2], &nowhere);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said.matches("error: ").count(), 2, "{said}");
+}
+
+/// What a command prints on standard output, as JSON, and its exit code.
+fn answer(arguments: &[&str]) -> (Option<i32>, Json) {
+    let output = weigh(arguments);
+    let output = described(arguments[0], output);
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+fn weigh(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    command.args(arguments).current_dir(root()).output().unwrap()
+}
+
+fn errors_have_a_place_of_their_own() {
+    const MODEL: &str = "samples/tiny-llama-gptq";
+    const BAD: &str = "tests/files/gguf/flattened.gguf.expect.json";
+    let folder = tempfile::tempdir().unwrap();
+    let cut = folder.path().join("cut.safetensors");
+    let bytes = std::fs::read(root().join("tests/files/safetensors/shapes.safetensors")).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() - 1]).unwrap();
+    let cut = cut.to_str().unwrap();
+    let out = folder.path().join("out.safetensors");
+    let out = out.to_str().unwrap();
+    for verb in ["convert", "dequantize"] {
+        let (code, failure) = answer(&[verb, "--json", cut, "-o", out]);
+        assert_eq!(code, Some(2));
+        check_failure(&failure, Path::new(cut));
+        assert!(text(&failure["error"], "hint").contains("--exclude"), "{failure}");
+    }
+    let (code, failure) = answer(&["verify", "--json", "nowhere", "--against", MODEL]);
+    assert_eq!(code, Some(2));
+    check_failure(&failure, Path::new("nowhere"));
+    for pair in [[MODEL, "nowhere"], ["nowhere", MODEL]] {
+        let (code, failure) = answer(&["diff", "--json", pair[0], pair[1]]);
+        assert_eq!(code, Some(2));
+        check_failure(&failure, Path::new("nowhere"));
+    }
+    let (code, failure) = answer(&["inspect", "--json", BAD]);
+    assert_eq!((code, text(&failure["error"], "file")), (Some(2), BAD));
+    // Arguments that are not understood.
+    let (code, failure) = answer(&["inspect", "--json", "--include", "(", MODEL]);
+    assert_eq!((code, &failure["path"]), (Some(2), &Json::Null));
+    assert_eq!(text(&failure["error"], "kind"), "usage");
+    assert!(text(&failure["error"], "message").contains("unclosed group"), "{failure}");
+    // Standard output is the model's.
+    let output = weigh(&["convert", "--json", "--to", "safetensors", cut, "-o", "-"]);
+    assert!(output.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("\"schema\": 1"));
+}
+
+fn lines_hold_one_object_each() {
+    const MODEL: &str = "samples/tiny-llama-gptq";
+    let output = described("inspect", weigh(&["inspect", "--json-lines", MODEL, "nowhere", MODEL]));
+    let lines: Vec<Json> = std::str::from_utf8(&output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(2), 3));
+    check_failure(&lines[1], Path::new("nowhere"));
+    let (_, whole) = answer(&["inspect", "--json", MODEL]);
+    assert_eq!((&lines[0], &lines[2]), (&whole, &whole));
+    for arguments in [
+        &["diff", "--json-lines", MODEL, MODEL][..],
+        &["convert", "--json-lines", "--dry-run", MODEL, "-o", "x.safetensors"],
+        &["verify", "--json-lines", "nowhere", "--against", MODEL],
+    ] {
+        let output = described(arguments[0], weigh(arguments));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.starts_with("{\"schema\":1,"), "{text}");
+    }
+}
+
+fn rules_that_match_nothing_are_said() {
+    const MODEL: &str = "samples/tiny-llama-gptq";
+    const NONE: &str = "matches none of 21 names";
+    let check = |arguments: &[&str], wanted: &[&str]| {
+        let output = weigh(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let notes: Vec<String> =
+            said.lines().filter_map(|l| Some(l.strip_prefix("note: ")?.to_owned())).collect();
+        assert_eq!(notes, wanted, "{arguments:?}: {said}");
+        let with_json = [arguments, &["--json"]].concat();
+        let (_, report) = answer(&with_json);
+        let listed = list(&report, "notes");
+        assert!(wanted.iter().all(|note| listed.iter().any(|l| l == note)), "{listed:?}");
+        let quiet = weigh(&[arguments, &["--quiet"]].concat());
+        assert!(quiet.stderr.is_empty(), "{}", String::from_utf8_lossy(&quiet.stderr));
+    };
+    let note = |flag: &str, rule: &str| format!("{flag} '{rule}' {NONE}");
+    check(
+        &["inspect", MODEL, "--include", "norm", "--include", "nrom", "--exclude", "x$"],
+        &[&note("--include", "nrom"), &note("--exclude", "x$")],
+    );
+    let out = ["--dry-run", MODEL, "-o", "x.safetensors"];
+    let rules = ["--cast", "nrom=f32", "--rename", "^model=m", "--rename", "^model=n"];
+    check(
+        &[&["convert"], &out[..], &rules[..]].concat(),
+        &[&note("--cast", "nrom"), &note("--rename", "^model")],
+    );
+    let root = "--root 'model' has no effect: a safetensors file has no branches";
+    check(&["inspect", MODEL, "--root", "model"], &[root]);
+    check(
+        &["diff", MODEL, MODEL, "--rename", "zz=y", "--include", "norm"],
+        &[&note("--rename", "zz")],
+    );
+    check(&["inspect", MODEL, "--include", "norm"], &[]);
+    // Nothing at all to convert stays an error.
+    let output = weigh(&[&["convert"], &out[..], &["--include", "zz"]].concat());
+    assert_eq!(output.status.code(), Some(2));
 }
 
 fn a_tensor_nobody_can_read_is_a_problem_and_has_a_place() {
@@ -142,6 +288,7 @@ fn short_arrays_are_shown_and_long_ones_summed_up() {
 fn diff(a: &Path, b: &Path, flags: &[&str]) -> (Option<i32>, Json) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
     let output = command.args(["diff", "--json"]).args(flags).args([a, b]).output().unwrap();
+    let output = described("diff", output);
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
 }
 
@@ -211,7 +358,7 @@ fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {
         command.args(["convert", "--json"]).args(flags).arg("-o").arg(&target);
         let output = command.arg(root().join("samples/tiny-llama-gptq")).output().unwrap();
         assert_eq!(output.status.code(), Some(0));
-        serde_json::from_slice(&output.stdout).unwrap()
+        serde_json::from_slice(&described("convert", output).stdout).unwrap()
     };
     let mut plan = convert(&["--dry-run"]);
     assert!(!target.exists());
@@ -238,6 +385,7 @@ fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {
 }
 
 fn check_report(report: &Json) {
+    assert_eq!(number(report, "schema"), 1);
     let path = text(report, "path");
     let format = text(report, "format");
     assert!(CONTAINERS.iter().any(|container| container.name() == format), "{path}: {format}");

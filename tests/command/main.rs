@@ -4,6 +4,13 @@
 #[cfg(unix)]
 mod interrupted;
 mod json;
+mod links;
+#[cfg(unix)]
+mod open_files;
+#[cfg(unix)]
+mod pseudo_terminal;
+mod readme;
+mod schema;
 #[cfg(unix)]
 mod streams;
 mod terminal;
@@ -14,10 +21,18 @@ use std::process::ExitCode;
 use libtest_mimic::Arguments;
 
 fn main() -> ExitCode {
+    if readme::is_tour() {
+        return ExitCode::SUCCESS;
+    }
     let mut trials = terminal::trials();
     trials.extend(json::trials());
+    trials.extend(readme::trials());
+    trials.extend(links::trials());
+    trials.extend(schema::trials());
     #[cfg(unix)]
     trials.extend(interrupted::trials().into_iter().chain(streams::trials()));
+    #[cfg(unix)]
+    trials.extend(open_files::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

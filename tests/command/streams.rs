@@ -1,38 +1,53 @@
 //! Models that go to a stream: what must not be taken for a complete one, and where none is written.
-#![allow(unsafe_code)]
 
 use std::fs::File;
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use libtest_mimic::Trial;
 
-use crate::{root, trials};
+use crate::{pseudo_terminal, root, trials};
 
 pub fn trials() -> Vec<Trial> {
-    trials!["streams": a_terminal_gets_no_model]
+    let mut trials = trials!["streams": a_terminal_gets_no_model];
+    let place = tempfile::tempdir().unwrap();
+    let device = block_device(place.path());
+    trials.extend(trials!["streams": a_disk_is_never_overwritten].into_iter().map(|trial| {
+        // Only root can make one.
+        trial.with_ignored_flag(device.is_none())
+    }));
+    trials
 }
 
-/// A terminal: the end that a program holds, and the end that shows what it writes.
-fn terminal() -> (OwnedFd, OwnedFd) {
-    let (mut shown, mut held) = (-1, -1);
-    let nothing = std::ptr::null_mut();
-    // SAFETY: the call writes two descriptors, which belong to nobody else; the rest may be null.
-    unsafe {
-        let done = libc::openpty(
-            &raw mut shown,
-            &raw mut held,
-            nothing,
-            std::ptr::null(),
-            std::ptr::null(),
-        );
-        assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
-        (OwnedFd::from_raw_fd(held), OwnedFd::from_raw_fd(shown))
+/// A block device that no driver answers for, so that nothing can be lost.
+fn block_device(folder: &Path) -> Option<PathBuf> {
+    let path = folder.join("disk");
+    let made = Command::new("mknod").arg(&path).args(["b", "240", "0"]).output();
+    made.ok().filter(|made| made.status.success()).map(|_| path)
+}
+
+fn a_disk_is_never_overwritten() {
+    let place = tempfile::tempdir().unwrap();
+    let device = block_device(place.path()).unwrap();
+    for force in [&[][..], &["--force"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_weigh"))
+            .current_dir(root())
+            .args(["convert", "samples/tiny-llama-gptq", "-q", "-o"])
+            .arg(&device)
+            .args(force)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("is a whole disk or a part of one, and never overwritten"), "{said}");
+        assert!(device.symlink_metadata().unwrap().file_type().is_block_device());
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
     }
 }
 
 fn a_terminal_gets_no_model() {
-    let (held, _shown) = terminal();
+    let (_shown, held) = pseudo_terminal::open(80);
     let convert = |dry_run: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_weigh"))
             .current_dir(root())

@@ -16,14 +16,18 @@
 //! Commands run in `sh`, in a fresh folder where `samples` and `files` lead to the repository's
 //! `samples` and `tests/files`, with a home folder that is empty; the folder itself is shown as
 //! `[HERE]`, and how long something took as `[TIME]`.
+//!
+//! A line `$ columns 60` makes standard output of the commands below it a terminal of that width,
+//! and `$ columns` alone a pipe again. What a terminal is told about colours is shown as `^[[..`;
+//! `NO_COLOR=1 weigh ..` is told nothing.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use libtest_mimic::{Failed, Trial};
 
-use crate::root;
+use crate::{root, schema};
 
 pub fn trials() -> Vec<Trial> {
     let folder = root().join("tests/terminal");
@@ -38,9 +42,7 @@ pub fn trials() -> Vec<Trial> {
         // Transcripts are written for a POSIX shell and a full device to write to.
         Trial::test(name, move || check(&path)).with_ignored_flag(!cfg!(target_os = "linux"))
     };
-    let mut trials: Vec<Trial> = cases.iter().cloned().map(trial).collect();
-    trials.push(Trial::test("terminal/readme", move || check_readme(&cases)));
-    trials
+    cases.into_iter().map(trial).collect()
 }
 
 fn check(path: &Path) -> Result<(), Failed> {
@@ -55,19 +57,6 @@ fn check(path: &Path) -> Result<(), Failed> {
     Err(difference(&written, &found).into())
 }
 
-/// What the README shows must be what a transcript shows.
-fn check_readme(cases: &[PathBuf]) -> Result<(), Failed> {
-    let readme = std::fs::read_to_string(root().join("README.md"))?;
-    let transcripts: String = cases.iter().flat_map(std::fs::read_to_string).collect();
-    for block in readme.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-        let output = timeless(block.split_once('\n').map_or("", |(_, output)| output));
-        if !transcripts.contains(&output) {
-            return Err(format!("no transcript has this output:\n{output}").into());
-        }
-    }
-    Ok(())
-}
-
 /// The same transcript with what the commands do now.
 fn replay(transcript: &str) -> Result<String, Failed> {
     let scratch = tempfile::tempdir()?;
@@ -79,33 +68,32 @@ fn replay(transcript: &str) -> Result<String, Failed> {
     let start = transcript.find("$ ").ok_or("no line starts with `$ `")?;
     let mut found = transcript[..start].to_owned();
     let commands = transcript[start..].lines().filter_map(|line| line.strip_prefix("$ "));
+    let mut columns = None;
     for (index, command) in commands.enumerate() {
         if index > 0 {
             found.push('\n');
         }
-        found.push_str(&run(command, scratch.path())?);
+        match command.split_once(' ').unwrap_or((command, "")) {
+            ("columns", "") => columns = None,
+            ("columns", width) => columns = Some(width.parse()?),
+            _ => {
+                found.push_str(&run(command, scratch.path(), columns)?);
+                continue;
+            }
+        }
+        let _ = writeln!(found, "$ {command}");
     }
     Ok(found)
 }
 
-fn run(command: &str, folder: &Path) -> Result<String, Failed> {
-    let bin = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().unwrap();
-    let path = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new("sh")
-        .args(["-c", command])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env("PATH", format!("{}:{path}", bin.display()))
-        .env("HOME", folder.join("home"))
-        .env_remove("COLUMNS")
-        .env_remove("HF_HOME")
-        .env_remove("HF_HUB_CACHE")
-        .env_remove("OLLAMA_MODELS")
-        .env_remove("CLICOLOR_FORCE")
-        .output()?;
+fn run(command: &str, folder: &Path, columns: Option<u16>) -> Result<String, Failed> {
+    let output = output_of(command, folder, columns)?;
+    check_reports(command, &output.stdout)?;
     let here = folder.to_string_lossy();
-    let shown =
-        |bytes| String::from_utf8(bytes).map(|text| timeless(&text.replace(&*here, "[HERE]")));
+    let shown = |bytes| {
+        let text = String::from_utf8(bytes)?.replace(&*here, "[HERE]").replace('\x1b', "^[");
+        Ok::<_, Failed>(timeless(&text))
+    };
     let mut text = format!("$ {command}\n{}", shown(output.stdout)?);
     if !output.stderr.is_empty() {
         let _ = write!(text, "--- stderr\n{}", shown(output.stderr)?);
@@ -118,8 +106,53 @@ fn run(command: &str, folder: &Path) -> Result<String, Failed> {
     Ok(text)
 }
 
+/// What a command gives; with `columns`, on a terminal.
+fn output_of(command: &str, folder: &Path, columns: Option<u16>) -> Result<Output, Failed> {
+    let bin = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", command])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("HOME", folder.join("home"))
+        .env("TERM", "xterm-256color")
+        // What a terminal can show is up to the transcript, not to whoever runs the tests.
+        .env("LC_ALL", "C.UTF-8");
+    let unset =
+        ["COLUMNS", "HF_HOME", "HF_HUB_CACHE", "OLLAMA_MODELS", "CLICOLOR_FORCE", "NO_COLOR"];
+    unset.iter().for_each(|name| {
+        shell.env_remove(name);
+    });
+    Ok(match columns {
+        None => shell.output()?,
+        Some(columns) => on_terminal(&mut shell, columns)?,
+    })
+}
+
+#[cfg(unix)]
+use crate::pseudo_terminal::output as on_terminal;
+
+/// Transcripts do not run elsewhere.
+#[cfg(not(unix))]
+fn on_terminal(command: &mut Command, _: u16) -> std::io::Result<Output> {
+    command.output()
+}
+
+/// Reports must be what the published schemas say, where the shell leaves them whole.
+fn check_reports(command: &str, printed: &[u8]) -> Result<(), Failed> {
+    let whole = !command.contains(['|', ';', '&', '>']);
+    let (Some(line), true) = (command.split("weigh ").nth(1), whole && command.contains("--json"))
+    else {
+        return Ok(());
+    };
+    let verb = line.split_whitespace().next().unwrap_or_default();
+    schema::check(verb, printed).map(drop).map_err(|wrong| format!("{command}: {wrong}").into())
+}
+
 /// The same without what differs from one run to the next: time and memory.
-fn timeless(text: &str) -> String {
+pub fn timeless(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix("  took ") {
         Some(rest) => {
             let indent = rest.len() - rest.trim_start().len();
@@ -131,7 +164,7 @@ fn timeless(text: &str) -> String {
 }
 
 /// Both texts from the first line on that differs.
-fn difference(written: &str, found: &str) -> String {
+pub fn difference(written: &str, found: &str) -> String {
     let same = written.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
     let rest = |text: &str, mark| {
         text.lines().skip(same).take(30).fold(String::new(), |mut out, line| {

@@ -30,6 +30,12 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Whether a tensor of it lies in an archive member that does not have its checksum, so that its
+    /// values are refused when they are read.
+    pub fn is_damaged(&self) -> bool {
+        self.expect["damaged"].as_array().is_some_and(|names| !names.is_empty())
+    }
+
     /// Its path below `tests/files`, or in the repository.
     pub fn name(&self) -> String {
         name_of(&self.path)

@@ -1,6 +1,5 @@
 //! A PyTorch file opened by its container alone.
 
-use sha2::{Digest, Sha256};
 use weighbridge::Limits;
 use weighbridge::internals::containers::{Opening, format_of, recognize};
 use weighbridge::internals::input::Input;
@@ -25,5 +24,5 @@ pub fn sha(source: &Source, index: usize) -> weighbridge::Result<String> {
     let tensor = &source.catalog().tensors[index];
     let mut scratch = Vec::new();
     let staged = source.fetch(tensor, &Slab::whole(0, 0, tensor.bytes), &mut scratch)?;
-    Ok(format!("{:x}", Sha256::digest(staged.bytes())))
+    Ok(super::sha256(staged.bytes()))
 }

@@ -257,3 +257,26 @@ fn refusal_of(header: &Header) -> Result<(), String> {
         _ => Err(format!("refused without a way out: {error}")),
     }
 }
+
+/// `X.scale` with one number a row, and nothing that says what it is.
+#[test]
+fn a_lone_scale_is_used_if_the_user_says_so() {
+    use weighbridge::ops::{ConvertOptions, convert_to};
+    const TENSORS: &[(&str, &str, &[u64])] =
+        &[("m.weight", "F8_E4M3", &[2, 2]), ("m.scale", "F32", &[2])];
+    let scale: Vec<u8> = [0.5f32, 3.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    // 1, 2, -1 and 0.5.
+    let contents = vec![("m.weight", vec![0x38, 0x40, 0xb8, 0x30]), ("m.scale", scale)];
+    let file = file_of(&Header { contents, ..header("", &[], TENSORS) });
+    let open = |options: OpenOptions| options.open_bytes(file.clone(), "m.safetensors").unwrap();
+    let model = open(OpenOptions::new());
+    let error = convert_to(&model, &ConvertOptions::new("-").to("safetensors"), Vec::new());
+    let error = error.unwrap_err();
+    assert_eq!(error.tensor(), Some("m.weight"));
+    assert!(error.remedies().contains(&weighbridge::Remedy::StateScheme), "{error:?}");
+    let model = open(OpenOptions::new().scheme(|name| name == "m.weight", "fp8/e4m3-channel"));
+    assert_eq!((model.findings(), model.weights().len()), (&[][..], 1));
+    let mut out = [0f32; 4];
+    model.weight("m.weight").unwrap().decode_into(&mut out).unwrap();
+    assert_eq!(out, [0.5, 1.0, -3.0, 1.5]);
+}

@@ -86,6 +86,8 @@ fn the_marker_lists_the_files_and_is_not_copied_onward() {
     ops::dequantize(&Model::open(&source).unwrap(), &ConvertOptions::new(&first)).unwrap();
     let model = Model::open(&first).unwrap();
     assert!(model.findings().is_empty() && model.notes().is_empty());
+    std::fs::copy(first.join(".weigh.json"), source.join(".weigh.json")).unwrap();
+    let model = Model::open(&source).unwrap();
     let options = ConvertOptions::new(&second).max_shard_size(60_000);
     ops::dequantize(&model, &options).unwrap();
     for folder in [&first, &second] {

@@ -88,3 +88,45 @@ fn an_unknown_byte_order_is_not_guessed() {
     let index = source.catalog().tensors.iter().position(|t| t.bytes > 8).unwrap();
     assert!(sha(&source, index).unwrap_err().to_string().contains("order"));
 }
+
+/// A checkpoint of a training is its model; the rest is named, and can be chosen.
+#[test]
+fn the_model_of_a_training_is_taken() {
+    use crate::common::root;
+    use weighbridge::{Model, OpenOptions};
+    let folder = root().join("tests/files/pth");
+    for (name, key, beside, state) in [
+        ("lightning_trained.ckpt", "state_dict", "optimizer_states", 18),
+        ("optimizer.pth", "model", "optimizer", 18),
+        ("old_1_6_checkpoint.pth.tar", "state_dict", "optimizer", 12),
+    ] {
+        let model = Model::open(folder.join(name)).unwrap();
+        assert_eq!((model.weights().len(), model.findings()), (9, &[][..]), "{name}");
+        assert!(model.weights().all(|weight| !weight.name().starts_with(key)));
+        let note = model.notes().iter().find(|note| note.contains("training")).unwrap();
+        assert!(note.contains(&format!("the tensors of the model are under `{key}`")), "{note}");
+        assert!(note.contains(&format!("`{beside}` ({state} tensors)")), "{note}");
+        let other = OpenOptions::new().root(beside).open(folder.join(name)).unwrap();
+        assert_eq!(other.weights().len(), state, "{name}");
+    }
+    let note = "`callbacks` (1 tensor), `optimizer_states` (18 tensors)";
+    let model = Model::open(folder.join("lightning_trained.ckpt")).unwrap();
+    assert!(model.notes().iter().any(|found| found.contains(note)), "{:?}", model.notes());
+    // A second model beside it is not something to leave out.
+    let both = Model::open(folder.join("not_wrapped_ema.pth")).unwrap();
+    assert!(both.weights().any(|weight| weight.name().starts_with("ema.")));
+}
+
+#[test]
+fn a_name_that_is_not_utf8_is_a_problem_of_its_tensor() {
+    let meta = b"ctorch._utils\n_rebuild_meta_tensor_no_storage\n(ctorch\nfloat32\nK\x01\x85K\x01\x85\x89tR";
+    let key = |bytes: &[u8]| [&text(bytes)[..], meta, b"s"].concat();
+    let pickle = [&b"\x80\x02}"[..], &key(b"right"), &key(b"lone \xed\xa0\x80"), b"."].concat();
+    let source = open(Input::from_bytes(pickle, "x.pth"), false).unwrap();
+    let findings = &source.catalog().findings;
+    let found = findings.iter().find(|finding| finding.kind == "name-encoding").unwrap();
+    assert!(found.tensor.as_ref().unwrap().starts_with("lone"), "{found:?}");
+    assert!(found.message.contains("at byte"), "{found:?}");
+    let encoded = findings.iter().filter(|finding| finding.kind == "name-encoding").count();
+    assert_eq!(encoded, 1, "{findings:?}");
+}

@@ -68,7 +68,7 @@ fn check(path: &Path, access: FileAccess, faults: &mut Vec<String>) {
     if names != wanted_names {
         return fault(format!("names {names:?}, should be {wanted_names:?}"));
     }
-    let unsafe_file = catalog.unsafe_to_read.is_some();
+    let (unsafe_file, damaged) = (catalog.unsafe_to_read.is_some(), list("damaged"));
     let mut compare = |index: Option<usize>, want: &Json| {
         let Some(index) = index else { return fault(format!("{} is missing", want["name"])) };
         let tensor = &catalog.tensors[index];
@@ -94,6 +94,9 @@ fn check(path: &Path, access: FileAccess, faults: &mut Vec<String>) {
         match sha(&source, index) {
             Ok(found) if found == hash && !unsafe_file => {}
             Err(_) if unsafe_file || opaque => {}
+            // torch does not look at checksums.
+            Err(error)
+                if damaged.contains(&want["name"]) && error.to_string().contains("CRC-32") => {}
             other => fault(format!("{}: bytes {other:?}, not {hash}", tensor.name)),
         }
     };

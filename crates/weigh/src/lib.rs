@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 mod args;
 mod commands;
@@ -12,10 +12,27 @@ mod size;
 mod sys;
 mod terminal;
 
+use render::json::Layout;
+
 /// Runs the command with these arguments, of which the first is its own name, and gives the exit
 /// code: 0 done, 1 something was found, 2 an error, 130 stopped by Ctrl-C (143 and 129 by other signals).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    match args::Args::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(shell) = commands::completing(&args) {
+        return shell;
+    }
+    let is_given = |flag: &str| args.iter().any(|arg| arg == flag);
+    let json = match (is_given("--json"), is_given("--json-lines")) {
+        (_, true) => Some(Layout::Lines),
+        (true, false) => Some(Layout::Indented),
+        (false, false) => None,
+    };
+    let mut command = args::command();
+    let args = args::with_verb(args, &command);
+    let parsed = command.try_get_matches_from_mut(args).and_then(|matches| {
+        args::Args::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+    });
+    match parsed {
         Ok(args) => {
             args.color.write_global();
             commands::run(args.command)
@@ -23,6 +40,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             // Nothing is left to be done if the stream is closed.
             let _ = error.print();
+            if let Some(layout) = json.filter(|_| error.use_stderr()) {
+                commands::not_understood(&error.render().to_string(), layout);
+            }
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
     }

@@ -1,12 +1,13 @@
 //! The two streams: data on standard output, everything else on standard error.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::Path;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use weighbridge::internals::text::escaped;
 
-use crate::remedy;
+use crate::{remedy, sys};
 
 /// Bold red, for the word `error`.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -37,17 +38,37 @@ pub(crate) fn width() -> Option<usize> {
     Some(usize::from(width.0))
 }
 
+/// Whether characters beyond ASCII can be shown, as far as the locale says.
+pub(crate) fn speaks_unicode() -> bool {
+    let is_given = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let decides = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find(is_given);
+    let locale = decides.and_then(|name| std::env::var(name).ok()).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8") || sys::SPEAKS_UNICODE
+}
+
 /// Reports an error and the way out of it.
 pub(crate) fn report(error: &weighbridge::Error) {
     say(ERROR, "error", &error.to_string());
-    if let Some(hint) = remedy::hint(error) {
-        say(HINT, "hint", &escaped(&hint));
+    if let Some(text) = remedy::hint(error) {
+        hint(&text);
     }
+}
+
+/// Says what would help.
+pub(crate) fn hint(text: &str) {
+    say(HINT, "hint", &escaped(text));
 }
 
 /// Says what is going on.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Says what was noticed about a call; `place` is the model that is meant, if there are several.
+pub(crate) fn notes(place: Option<&Path>, notes: &[String]) {
+    let place = place.map_or(String::new(), |path| format!("{}: ", path.to_string_lossy()));
+    notes.iter().for_each(|text| note(&format!("note: {}{text}", escaped(&place))));
 }
 
 fn say(style: Style, word: &str, text: &str) {

@@ -5,7 +5,11 @@
 //! one, give or take what rounding the scales moved. Beyond the outermost levels it may lie as far
 //! as the quantizer clips.
 
+use std::ops::Range;
+
 use crate::simd::{self, Isa, Task};
+
+mod inside;
 
 /// The interval that the original of a stored number lies in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,6 +25,36 @@ impl Bounds {
     #[must_use]
     pub fn contains(&self, number: f32) -> bool {
         self.low <= number && number <= self.high
+    }
+
+    /// Whether an original lies outside, which itself may be off by a share of it. One that is not
+    /// finite never does: it is judged elsewhere.
+    #[inline(always)]
+    pub(crate) fn exclude(self, original: f32, share: f32) -> bool {
+        let more = original.abs() * share;
+        (original + more < self.low) | (original - more > self.high)
+    }
+}
+
+/// Numbers that may have been the originals of stored ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidates<'a> {
+    /// What is stored.
+    pub stored: &'a [f32],
+    /// What it may have been made from.
+    pub originals: &'a [f32],
+    /// The share by which the originals themselves may be off.
+    pub share: f32,
+}
+
+impl Candidates<'_> {
+    /// Some of them.
+    #[inline(always)]
+    #[must_use]
+    pub fn part(&self, range: Range<usize>) -> Self {
+        let [stored, originals] =
+            [self.stored, self.originals].map(|side| side.get(range.clone()).unwrap_or_default());
+        Self { stored, originals, share: self.share }
     }
 }
 
@@ -83,6 +117,74 @@ impl Levels<'_> {
     pub(crate) fn fill(&self, values: &[f32], out: &mut [Bounds]) {
         simd::run(simd::level(), Fill { levels: *self, values, out });
     }
+
+    /// How many candidates lie outside the bounds that [`fill`](Self::fill) would give. To be
+    /// called within a [`Task`].
+    #[inline(always)]
+    pub(crate) fn count_outside(&self, candidates: Candidates<'_>) -> u32 {
+        match self.hold_all(candidates) {
+            true => 0,
+            false => self.count_in_full(candidates),
+        }
+    }
+
+    #[inline(always)]
+    fn count_in_full(&self, Candidates { stored, originals, share }: Candidates<'_>) -> u32 {
+        let mut count = 0;
+        let pairs = stored.iter().zip(originals);
+        self.each(pairs, |bounds, original| count += u32::from(bounds.exclude(*original, share)));
+        count
+    }
+
+    /// Calls `take` with the bounds of each number, and with what comes with it.
+    #[inline(always)]
+    fn each<'v, T>(&self, values: impl Iterator<Item = (&'v f32, T)>, take: impl FnMut(Bounds, T)) {
+        match self.gaps {
+            Gaps::Even(gap) => self.each_by(values, |_| [gap / 2.0; 2], take),
+            Gaps::Table { scale, .. } | Gaps::Floats { scale, .. } if scale == 0.0 => {
+                self.each_by(values, |_| [0.0; 2], take);
+            }
+            // Of a length that is known, a table needs no branches.
+            Gaps::Table { scale, numbers } => match <&[f32; 16]>::try_from(numbers) {
+                Ok(numbers) => {
+                    self.each_by(values, |value| in_table(numbers, scale, value - self.zero), take);
+                }
+                Err(_) => {
+                    self.each_by(values, |value| in_table(numbers, scale, value - self.zero), take);
+                }
+            },
+            Gaps::Floats { scale, digits, smallest_normal } => {
+                let step = (-digits as f32).exp2() * scale.abs() / 2.0;
+                let half_gaps = |value: f32| {
+                    of_float((value / scale).abs(), smallest_normal, value < 0.0)
+                        .map(|power| power * step)
+                };
+                self.each_by(values, half_gaps, take);
+            }
+        }
+    }
+
+    /// The bounds of each number follow from half the gaps below and above it.
+    #[inline(always)]
+    fn each_by<'v, T>(
+        &self,
+        values: impl Iterator<Item = (&'v f32, T)>,
+        half_gaps: impl Fn(f32) -> [f32; 2],
+        mut take: impl FnMut(Bounds, T),
+    ) {
+        let Self { zero, lowest, highest, beyond, slack, .. } = *self;
+        let (first, last) = (lowest - beyond, highest + beyond);
+        values.for_each(|(&value, with)| {
+            let [below, above] = half_gaps(value);
+            let more = slack.constant
+                + slack.of_distance * (value - zero).abs()
+                + slack.of_value * value.abs();
+            let (low, high) = (value - (below * WIDER + more), value + (above * WIDER + more));
+            let low = if low <= lowest { first } else { low };
+            let high = if high >= highest { last } else { high };
+            take(Bounds { low, high }, with);
+        });
+    }
 }
 
 /// The task of [`Levels::fill`].
@@ -97,45 +199,7 @@ impl Task for Fill<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, _: I) {
-        let Self { levels, values, out } = self;
-        match levels.gaps {
-            Gaps::Even(gap) => fill(&levels, values, out, |_| [gap / 2.0; 2]),
-            Gaps::Table { scale, .. } | Gaps::Floats { scale, .. } if scale == 0.0 => {
-                fill(&levels, values, out, |_| [0.0; 2]);
-            }
-            Gaps::Table { scale, numbers } => {
-                let zero = levels.zero;
-                fill(&levels, values, out, |value| in_table(numbers, scale, value - zero));
-            }
-            Gaps::Floats { scale, digits, smallest_normal } => {
-                let step = (-digits as f32).exp2() * scale.abs() / 2.0;
-                fill(&levels, values, out, |value| {
-                    of_float((value / scale).abs(), smallest_normal, value < 0.0)
-                        .map(|power| power * step)
-                });
-            }
-        }
-    }
-}
-
-/// Sets the bounds of each number from half the gaps below and above it.
-#[inline(always)]
-fn fill(
-    levels: &Levels<'_>,
-    values: &[f32],
-    out: &mut [Bounds],
-    half_gaps: impl Fn(f32) -> [f32; 2],
-) {
-    let Levels { zero, lowest, highest, beyond, slack, .. } = *levels;
-    let (first, last) = (lowest - beyond, highest + beyond);
-    for (out, &value) in out.iter_mut().zip(values) {
-        let [below, above] = half_gaps(value);
-        let more = slack.constant
-            + slack.of_distance * (value - zero).abs()
-            + slack.of_value * value.abs();
-        let (low, high) = (value - (below * WIDER + more), value + (above * WIDER + more));
-        out.low = if low <= lowest { first } else { low };
-        out.high = if high >= highest { last } else { high };
+        self.levels.each(self.values.iter().zip(self.out), |bounds, out| *out = bounds);
     }
 }
 
@@ -173,6 +237,35 @@ fn of_float(magnitude: f32, smallest_normal: f32, is_negative: bool) -> [f32; 2]
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Originals around some levels, and the levels nearest to them; in every second turn one of
+    /// them is not.
+    pub(super) fn numbers_for(levels: &[f32], turn: u32) -> (Vec<f32>, Vec<f32>) {
+        let mut state = turn.wrapping_mul(747_796_405).wrapping_add(1);
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1u32 << 24) as f32
+        };
+        let count = 3 + turn as usize % 61;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It is between 0 and 1.
+        let pick = |x: f32| ((x * levels.len() as f32) as usize).min(levels.len() - 1);
+        let nearest = |x: f32, skipped: Option<f32>| {
+            let others = levels.iter().copied().filter(|level| Some(*level) != skipped);
+            others.min_by(|a, b| (a - x).abs().total_cmp(&(b - x).abs())).unwrap()
+        };
+        let originals: Vec<f32> = (0..count)
+            .map(|_| {
+                let (a, b) = (levels[pick(random())], levels[pick(random())]);
+                a + (b - a) * random() * 0.1
+            })
+            .collect();
+        let wrong = (turn % 2 == 1).then(|| turn as usize % count);
+        let stored = originals.iter().enumerate().map(|(at, &x)| match wrong == Some(at) {
+            true => nearest(x, Some(nearest(x, None))),
+            false => nearest(x, None),
+        });
+        (stored.collect(), originals)
+    }
 
     fn bounds(levels: &Levels<'_>, value: f32) -> [f32; 2] {
         let mut out = [Bounds::default()];

@@ -11,6 +11,13 @@ use crate::dtype::StoredType;
 use crate::error::Remedy;
 pub use crate::shape::{Shape, element_count};
 
+mod kinds;
+
+pub use kinds::KINDS;
+
+/// What one listed tensor costs beside its name: its entry, in a table that doubles when it is full.
+pub(crate) const LISTED: u64 = 2 * size_of::<TensorInfo>() as u64;
+
 /// One tensor as a container stores it.
 #[derive(Clone, Debug)]
 pub struct TensorInfo {
@@ -33,6 +40,18 @@ impl TensorInfo {
     #[must_use]
     pub fn elements(&self) -> u64 {
         element_count(&self.shape).unwrap_or(0)
+    }
+
+    /// How many stored bytes its elements lie in. That is fewer than it has in row-major order
+    /// where strides lead to the same bytes again and again.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let Order::Strided(strides) = &self.place.order else { return self.bytes };
+        let steps = self.shape.iter().zip(strides);
+        let last = steps.map(|(dim, stride)| dim.saturating_sub(1).saturating_mul(*stride));
+        let span = last.fold(1, u64::saturating_add);
+        let unit = self.bytes.checked_div(self.elements()).unwrap_or(0);
+        span.saturating_mul(unit).min(self.bytes)
     }
 
     /// Offset of the tensor's bytes from the start of the file, where they lie there in one
@@ -95,15 +114,72 @@ pub enum Run {
     Nowhere,
 }
 
+/// How a member of an archive is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Deflate.
+    Deflate,
+    /// bzip2.
+    Bzip2,
+    /// LZMA, with the header that zip puts in front of it.
+    Lzma,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Compression {
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deflate => "deflate",
+            Self::Bzip2 => "bzip2",
+            Self::Lzma => "LZMA",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
 /// A compressed member of an archive, for reading from its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
+    /// How it is compressed.
+    pub compression: Compression,
+    /// The most memory that a dictionary or window of it may take.
+    pub max_memory: u64,
     /// Where the compressed bytes start in the file.
     pub offset: u64,
     /// How many there are.
     pub compressed: u64,
     /// How many they become.
     pub size: u64,
+    /// The CRC-32 of what they become, where the archive states one.
+    pub crc: Option<u32>,
+    /// Its name.
+    pub name: NameInFile,
+}
+
+/// A member of an archive that lies in the file as it is, and what the archive says its sum is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummedMember {
+    /// Where its first byte is in the file.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub len: u64,
+    /// The CRC-32 that the archive's directory states for them.
+    pub crc: u32,
+    /// Its name.
+    pub name: NameInFile,
+}
+
+/// Where a file spells a name that only an error needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NameInFile {
+    /// Its first byte.
+    pub offset: u64,
+    /// How many it has.
+    pub len: u16,
 }
 
 /// The order elements are stored in.
@@ -147,12 +223,20 @@ pub struct Catalog {
     pub notes: Vec<String>,
     /// Compressed members that tensors refer to.
     pub members: Vec<Member>,
+    /// Stored members with a checksum that tensors lie in, in any order, some of them repeatedly.
+    pub summed: Vec<SummedMember>,
     /// Bytes of tensors that were decoded from the header: the file does not hold them as such.
     pub inline_data: Vec<Box<[u8]>>,
+    /// Shapes that tensors had before they were stored in another one, by their names: as many
+    /// elements in the same order.
+    pub original_shapes: Vec<(Box<str>, Shape)>,
     /// Where the file ends according to its header.
     pub declared_len: Option<u64>,
     /// The format's version and the like, for people ("v3, little-endian").
     pub detail: Option<String>,
+    /// Of a format that is a program: what loading it would run beside the usual builders, in the
+    /// order it is named. `None` for a format that is none, or where it cannot be told.
+    pub would_run: Option<Vec<String>>,
     /// Set when values must not be read, whatever is asked: the reason.
     pub unsafe_to_read: Option<String>,
 }
@@ -162,7 +246,7 @@ pub struct Catalog {
 pub struct Finding {
     /// The tensor it is about.
     pub tensor: Option<String>,
-    /// A stable word for it, such as `truncated`.
+    /// A stable word for it, such as `truncated`: one of [`KINDS`].
     pub kind: &'static str,
     /// What is wrong and what to do.
     pub message: String,
@@ -174,12 +258,20 @@ const AMBIGUOUS: &str = "ambiguous";
 impl Finding {
     /// A finding about one tensor.
     pub fn of(tensor: &str, kind: &'static str, message: impl Into<String>) -> Self {
+        debug_assert!(KINDS.contains(&kind), "{kind} is not in the table of kinds");
         Self { tensor: Some(tensor.to_owned()), kind, message: message.into() }
     }
 
     /// A finding about the whole file.
     pub fn general(kind: &'static str, message: impl Into<String>) -> Self {
+        debug_assert!(KINDS.contains(&kind), "{kind} is not in the table of kinds");
         Self { tensor: None, kind, message: message.into() }
+    }
+
+    /// What a copy of it costs.
+    pub(crate) fn cost(&self) -> u64 {
+        let text = self.message.len().saturating_add(self.tensor.as_ref().map_or(0, String::len));
+        (size_of::<Self>() as u64).saturating_mul(2).saturating_add(text as u64)
     }
 
     /// What the caller can do about it, where it is theirs to decide.
@@ -242,6 +334,8 @@ pub enum Value {
     F64(f64),
     /// Text.
     Text(Box<str>),
+    /// What should be text and is not UTF-8: its bytes, which are written as they are.
+    RawText(Box<[u8]>),
     /// Values read one by one.
     List(Vec<Value>),
     /// Named values.
@@ -267,6 +361,14 @@ impl Value {
         Self::Text(text.into())
     }
 
+    /// Bytes that should be text.
+    pub(crate) fn of_text(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::text(text),
+            Err(_) => Self::RawText(bytes.into()),
+        }
+    }
+
     /// The text, when it is text.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
@@ -286,8 +388,36 @@ impl Value {
         }
     }
 
+    /// What it is: `u32`, `string`, `array[string]`, `map`. Numbers of a document in JSON, which has no
+    /// widths, are `u64`, `i64` or `f64`.
+    #[must_use]
+    pub fn type_name(&self) -> String {
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Bool(_) => "bool".to_owned(),
+            Self::Unsigned(bits, _) => format!("u{bits}"),
+            Self::Signed(bits, _) => format!("i{bits}"),
+            Self::F32(_) => "f32".to_owned(),
+            Self::F64(_) => "f64".to_owned(),
+            Self::Text(_) => "string".to_owned(),
+            Self::RawText(_) => "string, not UTF-8".to_owned(),
+            Self::Map(_) => "map".to_owned(),
+            Self::List(_) => format!("array[{}]", self.element_type()),
+            Self::Array(array) => format!("array[{}]", array.element),
+        }
+    }
+
+    /// The type that all elements of a list have; `mixed` if they differ or there are none.
+    #[must_use]
+    pub fn element_type(&self) -> String {
+        let Self::List(values) = self else { return String::from("mixed") };
+        let first = values.first().map(Self::type_name);
+        let is_same = |name: &String| values[1..].iter().all(|value| value.type_name() == *name);
+        first.filter(is_same).unwrap_or_else(|| String::from("mixed"))
+    }
+
     /// As JSON. Numbers that are not finite become null, an unread array an object with its
-    /// element type and length.
+    /// element type and length, bytes that are not UTF-8 `\xNN`.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::{Value as Json, json};
@@ -299,6 +429,7 @@ impl Value {
             Self::F32(value) => json!(f64::from(*value)),
             Self::F64(value) => json!(value),
             Self::Text(text) => json!(text),
+            Self::RawText(bytes) => json!(crate::text::spelled_out(bytes)),
             Self::List(values) => values.iter().map(Self::to_json).collect(),
             Self::Map(entries) => Json::Object(
                 entries.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect(),

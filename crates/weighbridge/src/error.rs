@@ -35,6 +35,21 @@ pub enum ErrorKind {
     Cancelled,
 }
 
+impl ErrorKind {
+    /// A stable word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Io => "io",
+            Self::Malformed => "malformed",
+            Self::Unsupported => "unsupported",
+            Self::Limit => "limit",
+            Self::Usage => "usage",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// What went wrong, and where.
 pub struct Error(Box<Details>);
 

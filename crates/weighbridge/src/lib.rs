@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A [`Model`] is a cheap handle and so is a [`Weight`]; both can be cloned, kept and sent to other
-//! threads. [`ops`] are the verbs: inspect, convert, dequantize, verify, diff. Every [`Error`] says
-//! whose fault it is, where, and what can be done about it.
+//! threads. [`ops`] are the verbs: inspect, show, stats, convert, dequantize, verify, diff, hash. Every
+//! [`Error`] says whose fault it is, where, and what can be done about it.
 //!
 //! How the library is built is described in ARCHITECTURE.md.
 
@@ -43,6 +43,7 @@ mod simd;
 mod source;
 mod sys;
 mod text;
+mod unpack;
 
 pub use config::Config;
 pub use dtype::{DType, StoredType};

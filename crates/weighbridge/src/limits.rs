@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Remedy, Result};
 
+/// How many bytes may be made of one stored byte before somebody is asked. The densest types become
+/// 30 times as large in f32; what goes beyond this repeats stored bytes.
+pub(crate) const MOST_EXPANSION: u64 = 1000;
+
 /// Bounds on what opening and reading a model may cost.
 ///
 /// The defaults open every real model we know of and keep a hostile file from hurting.
@@ -19,7 +23,8 @@ use crate::error::{Error, Remedy, Result};
 pub struct Limits {
     /// The largest single block of memory, in bytes.
     pub max_allocation: u64,
-    /// All memory that one model's headers and metadata may take together, in bytes.
+    /// All memory that one model's headers and metadata may take together, in bytes; lists made of
+    /// them, such as reports and plans, included.
     pub max_total: u64,
     /// Tensors, metadata entries, archive members and the like, together.
     pub max_items: u64,
@@ -38,7 +43,8 @@ impl Default for Limits {
             max_total: 2 << 30,
             max_items: 10_000_000,
             max_depth: 64,
-            // Deflate itself cannot do better than 1032:1, and a tensor of zeros gets there.
+            // Deflate itself cannot do better than 1032:1, and a tensor of zeros gets there. LZMA,
+            // bzip2 and zstd can, with nothing but zeros: those are for the user to allow.
             max_ratio: 1100,
             max_pickle_steps: 50_000_000,
         }
@@ -89,17 +95,27 @@ impl Budget {
     /// Call before reserving `bytes` that live as long as the model; `what` finishes "memory for".
     pub fn charge(&self, bytes: u64, what: &str) -> Result<()> {
         self.check_allocation(bytes, what)?;
+        self.charge_many(bytes, what)
+    }
+
+    /// Call before keeping many small things that take `bytes` together.
+    pub fn charge_many(&self, bytes: u64, what: &str) -> Result<()> {
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > self.limits.max_total {
-            return Err(over(
-                "bytes in all",
-                before.saturating_add(bytes),
-                self.limits.max_total,
-                what,
-            )
-            .remedy(Remedy::RaiseLimit("max_total")));
+        self.check_total(before.saturating_add(bytes), what)
+    }
+
+    /// Call before making what takes `bytes` beside everything that was charged, and ends before the
+    /// model does.
+    pub fn check_beside(&self, bytes: u64, what: &str) -> Result<()> {
+        self.check_total(self.bytes.load(Ordering::Relaxed).saturating_add(bytes), what)
+    }
+
+    fn check_total(&self, bytes: u64, what: &str) -> Result<()> {
+        match bytes > self.limits.max_total {
+            true => Err(over("bytes in all", bytes, self.limits.max_total, what)
+                .remedy(Remedy::RaiseLimit("max_total"))),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Call before reserving a short-lived buffer of `bytes`.
@@ -135,7 +151,10 @@ impl Budget {
         let most = compressed.max(1).saturating_mul(self.limits.max_ratio);
         if size > most {
             return Err(over("bytes after decompression", size, most, what)
-                .hint("no honest archive compresses this well")
+                .hint(
+                    "deflate never compresses this well; other compressions do where all values are \
+                     the same, and so does an archive that is meant to fill the memory",
+                )
                 .remedy(Remedy::RaiseLimit("max_ratio")));
         }
         Ok(())

@@ -27,6 +27,18 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Bytes as text, in which those that are not UTF-8 are spelled `\xNN`.
+#[must_use]
+pub fn spelled_out(bytes: &[u8]) -> String {
+    bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut out, chunk| {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+        out
+    })
+}
+
 /// Harmless text cut to at most `limit` characters, with a mark where it was cut.
 #[must_use]
 pub fn shortened(text: &str, limit: usize) -> String {
@@ -35,6 +47,18 @@ pub fn shortened(text: &str, limit: usize) -> String {
         None => escaped(text).into_owned(),
         Some((end, _)) => format!("{}…", escaped(&text[..end])),
     }
+}
+
+/// Whether a name, taken for that of a file, leads out of the folder it is meant for, on any system:
+/// `../x`, `/x`, `C:/x`, and the same with backslashes, which are separators on some. A zero byte
+/// counts too: what comes after it is not the name that everybody sees.
+#[must_use]
+pub fn leads_outside(name: &str) -> bool {
+    let separators = ['/', '\\'];
+    let drive =
+        matches!(name.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
+    let climbs = || name.split(separators).any(|part| part == "..");
+    drive || name.starts_with(separators) || name.contains('\0') || climbs()
 }
 
 /// "a, b and c", with `last` for "and".
@@ -63,6 +87,38 @@ pub fn is_harmless(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_lead_outside() {
+        let outside = [
+            "..",
+            "../x",
+            "a/../../x",
+            "a/..",
+            "/etc/x",
+            "C:/x",
+            "C:\\x",
+            "\\x",
+            "a\\..\\x",
+            "..\\x",
+            "a\0b",
+        ];
+        assert!(outside.iter().all(|name| leads_outside(name)));
+        let inside = [
+            "",
+            "x",
+            "a/b",
+            "a\\b",
+            "..x",
+            "a/..b/c",
+            "layer.0.w",
+            "w:0",
+            "x:0",
+            "a.../b",
+            "größe",
+        ];
+        assert!(inside.iter().all(|name| !leads_outside(name)));
+    }
 
     #[test]
     fn ordinary_text_is_borrowed() {

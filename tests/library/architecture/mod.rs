@@ -7,6 +7,7 @@
 
 mod arrows;
 mod places;
+mod problems;
 mod sizes;
 mod sources;
 mod tokens;

@@ -207,3 +207,64 @@ fn a_file_that_shrinks_meanwhile_leaves_nothing() {
         assert!(error.message().starts_with("the file became shorter"), "{error}");
     }
 }
+
+#[test]
+fn what_our_own_readers_refuse_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, shape) in [
+        ("gguf", &[0u64, 1 << 63][..]),
+        ("npz", &[0, 1 << 62]),
+        ("npy", &[0, 1 << 62]),
+        ("safetensors", &[0, 1 << 33, 1 << 33]),
+    ] {
+        let model = Model::open_bytes(one("F32", shape, &[], ""), "one.safetensors").unwrap();
+        let target = folder.path().join(format!("out.{format}"));
+        let error = refused(&model, &ConvertOptions::new(target), folder.path());
+        assert!(error.to_string().contains("too large"), "{format}: {error}");
+    }
+}
+
+/// A PyTorch file whose only tensor has 2^40 elements, all of them the same four bytes.
+fn expanded() -> Model {
+    Model::open(root().join("tests/bad/expanded-4-tib.pth")).unwrap()
+}
+
+#[test]
+fn a_small_file_does_not_become_a_huge_output_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("out.safetensors");
+    let model = expanded();
+    assert_eq!(model.weight("w").unwrap().elements(), 1 << 40);
+    let told = model.notes().iter().any(|note| {
+        note.contains("`w`") && note.contains("4398046511104") && note.contains("repeats")
+    });
+    assert!(told, "{:?}", model.notes());
+    for options in [
+        ConvertOptions::new(&target),
+        ConvertOptions::new(&target).dry_run(true),
+        ConvertOptions::new(&target).max_output(1 << 30),
+        ConvertOptions::new("-"),
+    ] {
+        let error = refused(&model, &options, folder.path());
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert_eq!(error.remedies(), [Remedy::RaiseLimit("max_output")]);
+        assert!(error.message().contains("43980465"), "{error}");
+    }
+    let error = ops::convert_to(&model, &ConvertOptions::new("-"), Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    // Whoever asks for it gets it; here only the forecast.
+    let options = ConvertOptions::new(&target).dry_run(true).max_output(5 << 40);
+    assert!(ops::convert(&model, &options).unwrap().write_bytes > 4 << 40);
+}
+
+#[test]
+fn a_small_file_does_not_become_a_huge_vector_unasked() {
+    let weight = expanded().weight("w").unwrap();
+    let error = weight.decode_to_vec::<f32>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert_eq!(error.remedies(), [Remedy::RaiseLimit("max_allocation")]);
+    assert!(weight.read_to_vec(weighbridge::DType::BF16).is_err());
+    let mut row = vec![1f32; 1 << 20];
+    weight.decode_rows(0..1, &mut row).unwrap();
+    assert!(row.iter().all(|&value| value == 0.5));
+}

@@ -33,13 +33,14 @@ fn open(name: &str) -> Model {
 /// The matrices before anything was made of them.
 pub fn originals() -> BTreeMap<String, Matrix> {
     let model = open("original.safetensors");
-    let matrix = |name: &str| {
-        let weight = model.weight(name).unwrap();
-        let (rows, columns) = weight.rows_and_columns();
-        let [rows, columns] = [rows, columns].map(|count| usize::try_from(count).unwrap());
-        Matrix { rows, columns, values: weight.decode_to_vec().unwrap() }
-    };
-    model.weights().map(|weight| (weight.name().to_owned(), matrix(weight.name()))).collect()
+    model.weights().map(|weight| (weight.name().to_owned(), matrix(&weight))).collect()
+}
+
+/// The numbers of a weight.
+pub fn matrix(weight: &Weight) -> Matrix {
+    let (rows, columns) = weight.rows_and_columns();
+    let [rows, columns] = [rows, columns].map(|count| usize::try_from(count).unwrap());
+    Matrix { rows, columns, values: weight.decode_to_vec().unwrap() }
 }
 
 /// Every file or folder that holds what a quantizer made of all matrices.
@@ -68,13 +69,15 @@ pub fn changed_model(
     dtype: DType,
     mut make: impl FnMut(&str, &Weight) -> Matrix,
 ) -> Model {
+    let is_of = |name: &str| of.contains(&name.split_once('.').map_or(name, |(matrix, _)| matrix));
+    let weights = stored.weights().filter(|weight| is_of(weight.name()));
+    in_memory(weights.map(|weight| (weight.name().to_owned(), make(weight.name(), &weight))), dtype)
+}
+
+/// A model in memory.
+pub fn in_memory(all: impl Iterator<Item = (String, Matrix)>, dtype: DType) -> Model {
     let (mut header, mut data) = (Map::new(), Vec::<u8>::new());
-    for weight in stored.weights() {
-        let name = weight.name();
-        if !of.contains(&name.split_once('.').map_or(name, |(matrix, _)| matrix)) {
-            continue;
-        }
-        let Matrix { rows, columns, values } = make(name, &weight);
+    for (name, Matrix { rows, columns, values }) in all {
         let start = data.len();
         match dtype {
             DType::BF16 => {
@@ -86,7 +89,7 @@ pub fn changed_model(
         let entry = json!({
             "dtype": dtype.name(), "shape": [rows, columns], "data_offsets": [start, data.len()]
         });
-        header.insert(name.to_owned(), entry);
+        header.insert(name, entry);
     }
     let header = Json::Object(header).to_string();
     let mut file = (header.len() as u64).to_le_bytes().to_vec();

@@ -2,8 +2,10 @@
 //! matrix is within its precision, and a change that is planted into the matrix is found.
 
 mod changes;
+mod few_rows;
 mod matrices;
 mod rates;
+mod schemes;
 mod steps;
 
 use std::collections::BTreeMap;

@@ -12,6 +12,17 @@ pub(crate) fn output_help() -> String {
     )
 }
 
+/// The example of `convert`.
+pub(crate) fn convert_example() -> String {
+    let ending = WRITERS.first().map_or("", |writer| writer.format());
+    format!("Example: weigh convert model/ -o plain.{ending} --dtype bf16")
+}
+
+/// The short help of `--to`.
+pub(crate) fn formats() -> String {
+    format!("{} [default: by OUT's name]", listed(|_| true))
+}
+
 /// The help of `--to`.
 pub(crate) fn format_help() -> String {
     format!("The format: {} [default: what the output's name says]", listed(|_| true))

@@ -11,27 +11,27 @@ use crate::size::parse_size;
 #[allow(clippy::struct_field_names)] // They are named as their flags are.
 pub(super) struct LimitArgs {
     /// Largest single block of memory, like 64MiB or 5GB [default: 1GiB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_allocation: Option<u64>,
 
     /// All memory for headers and metadata together [default: 2GiB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_total: Option<u64>,
 
     /// Tensors, metadata entries, archive members and the like together [default: 10000000]
-    #[arg(long, value_name = "COUNT", hide_short_help = true)]
+    #[arg(long, value_name = "COUNT")]
     max_items: Option<u64>,
 
     /// How deep arrays, dictionaries and archives may nest [default: 64]
-    #[arg(long, value_name = "COUNT", hide_short_help = true)]
+    #[arg(long, value_name = "COUNT")]
     max_depth: Option<u32>,
 
     /// Decompressed bytes per compressed byte [default: 1100]
-    #[arg(long, value_name = "RATIO", hide_short_help = true)]
+    #[arg(long, value_name = "RATIO")]
     max_ratio: Option<u64>,
 
     /// Instructions of the pickle machine [default: 50000000]
-    #[arg(long, value_name = "COUNT", hide_short_help = true)]
+    #[arg(long, value_name = "COUNT")]
     max_pickle_steps: Option<u64>,
 }
 

@@ -2,8 +2,10 @@
 
 use clap::Args as ClapArgs;
 use regex::Regex;
-use weighbridge::{FileAccess, OpenOptions};
+use weighbridge::internals::text::escaped;
+use weighbridge::{FileAccess, Model, OpenOptions, Source};
 
+use super::Unmatched;
 use super::limits::LimitArgs;
 
 #[derive(ClapArgs)]
@@ -49,6 +51,19 @@ impl Open {
         match &self.root {
             Some(key) => options.root(key),
             None => options,
+        }
+    }
+}
+
+impl Open {
+    /// Checks that a branch was asked of files that have some.
+    pub(crate) fn check(&self, models: &[&Model], unmatched: &mut Unmatched<'_>) {
+        let (Some(root), Some(first)) = (&self.root, models.first()) else { return };
+        let mut sources = models.iter().flat_map(|model| model.sources());
+        if !sources.any(Source::has_branches) {
+            let (root, format) = (escaped(root), first.format());
+            unmatched
+                .note(format!("--root '{root}' has no effect: a {format} file has no branches"));
         }
     }
 }

@@ -3,14 +3,20 @@
 use clap::Args as ClapArgs;
 use regex::Regex;
 
+use super::Unmatched;
+
+// No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
-#[command(next_help_heading = "Selection")]
 pub(crate) struct Select {
-    /// Take only weights whose name matches; may be repeated, one match is enough
+    /// Take only weights whose name matches
+    ///
+    /// Anywhere in the name, unless the expression is anchored. May be repeated; one match is enough.
     #[arg(long, value_name = "RE")]
     include: Vec<Regex>,
 
-    /// Leave out weights whose name matches; wins over --include
+    /// Leave out weights whose name matches
+    ///
+    /// May be repeated, and wins over --include.
     #[arg(long, value_name = "RE")]
     exclude: Vec<Regex>,
 }
@@ -26,6 +32,14 @@ impl Select {
             select = select.exclude(move |name| matches.is_match(name));
         }
         select
+    }
+
+    /// Checks that each rule matches something; from then on only what is selected counts.
+    pub(crate) fn check(&self, unmatched: &mut Unmatched<'_>) {
+        unmatched.check("--include", &self.include);
+        unmatched.check("--exclude", &self.exclude);
+        let select = self.options();
+        unmatched.retain(|name| select.wants(name));
     }
 }
 

@@ -11,10 +11,10 @@ use crate::size::parse_size;
 #[derive(ClapArgs)]
 pub(crate) struct Work {
     /// The most memory for all tiles of weights in work, like 64MiB; headers come on top
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Work")]
     max_memory: Option<u64>,
 
-    /// The number of threads; it does not change the result [default: as many as the machine has]
+    /// How many threads; the result is the same [default: all]
     #[arg(short = 'j', long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }

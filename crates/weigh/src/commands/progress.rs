@@ -11,7 +11,8 @@ use super::convert::plan_line;
 use crate::terminal;
 
 /// Bytes done, speed, time left.
-const TEMPLATE: &str = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+const TEMPLATE: &str =
+    "{bar:30} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
 
 /// A bar for a conversion, below a line with the plan; `None` if standard error is not a terminal.
 pub(super) fn bar(conversion: &Conversion) -> Option<ProgressBar> {

@@ -3,23 +3,73 @@
 //! JSON must escape control characters below 32 only. Names from a file can hold others that
 //! move a terminal's cursor or turn the reading direction; these are written as `\uXXXX`, which
 //! means the same to every parser.
+//!
+//! Every object that stands for a report begins with the version of its fields.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{CharEscape, Formatter, PrettyFormatter};
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use weighbridge::internals::text::is_harmless;
 
-/// Writes a value, indented, with a newline at the end.
-pub(crate) fn json<T: Serialize + ?Sized>(out: &mut dyn Write, value: &T) -> io::Result<()> {
-    let formatter = Safe(PrettyFormatter::new());
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, formatter))?;
+/// The version of the fields of all reports. Fields are added without a new one; it changes when
+/// one of them is taken away or means something else.
+const SCHEMA: u32 = 1;
+
+/// How JSON is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Indented, for people too.
+    Indented,
+    /// One line for each object.
+    Lines,
+}
+
+/// A report with its version in front.
+#[derive(Serialize)]
+pub(crate) struct Versioned<T> {
+    schema: u32,
+    #[serde(flatten)]
+    report: T,
+}
+
+impl<T> Versioned<T> {
+    pub(crate) fn new(report: T) -> Self {
+        Self { schema: SCHEMA, report }
+    }
+}
+
+/// Writes a report, with a newline at the end.
+pub(crate) fn report<T: Serialize>(
+    out: &mut dyn Write,
+    layout: Layout,
+    report: T,
+) -> io::Result<()> {
+    json(out, layout, &Versioned::new(report))
+}
+
+/// Writes a value, with a newline at the end.
+pub(crate) fn json<T: Serialize + ?Sized>(
+    out: &mut dyn Write,
+    layout: Layout,
+    value: &T,
+) -> io::Result<()> {
+    match layout {
+        Layout::Indented => {
+            let formatter = Safe(PrettyFormatter::new());
+            value.serialize(&mut Serializer::with_formatter(&mut *out, formatter))?;
+        }
+        Layout::Lines => {
+            let formatter = Safe(CompactFormatter);
+            value.serialize(&mut Serializer::with_formatter(&mut *out, formatter))?;
+        }
+    }
     writeln!(out)
 }
 
-struct Safe(PrettyFormatter<'static>);
+struct Safe<F>(F);
 
-impl Formatter for Safe {
+impl<F: Formatter> Formatter for Safe<F> {
     fn write_string_fragment<W: ?Sized + Write>(
         &mut self,
         out: &mut W,
@@ -83,13 +133,24 @@ impl Formatter for Safe {
 
 #[cfg(test)]
 mod tests {
-    use super::json;
+    use super::{Layout, json, report};
+
+    #[test]
+    fn the_version_comes_first_in_either_layout() {
+        let written = |layout| {
+            let mut out = Vec::new();
+            report(&mut out, layout, serde_json::json!({ "path": "\u{9b}" })).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(Layout::Lines), "{\"schema\":1,\"path\":\"\\u009b\"}\n");
+        assert_eq!(written(Layout::Indented), "{\n  \"schema\": 1,\n  \"path\": \"\\u009b\"\n}\n");
+    }
 
     #[test]
     fn marks_are_spelled_out_and_mean_the_same() {
         let text = "a\u{9b}2J\u{202e}b\u{e0041}\n\u{7f}é";
         let mut out = Vec::new();
-        json(&mut out, text).unwrap();
+        json(&mut out, Layout::Indented, text).unwrap();
         let written = String::from_utf8(out).unwrap();
         assert_eq!(written, "\"a\\u009b2J\\u202eb\\udb40\\udc41\\n\\u007fé\"\n");
         assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);

@@ -45,6 +45,12 @@ pub(crate) fn dropped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::
     with_reasons(out, page, "no weight needs", &all)
 }
 
+/// Weights that cannot be read, and were left out.
+pub(crate) fn skipped(out: &mut dyn Write, page: &Page, all: &[Dropped]) -> io::Result<()> {
+    let all: Vec<_> = all.iter().map(|weight| (&*weight.name, &*weight.reason)).collect();
+    with_reasons(out, page, "left out, since they cannot be read", &all)
+}
+
 /// Files that are not copied, and what would take them along.
 pub(crate) fn left_behind(out: &mut dyn Write, page: &Page, all: &[LeftBehind]) -> io::Result<()> {
     let named: Vec<_> = all.iter().map(|file| (&*file.name, &*file.reason)).collect();
@@ -56,7 +62,7 @@ pub(crate) fn left_behind(out: &mut dyn Write, page: &Page, all: &[LeftBehind]) 
 }
 
 /// Names with their reasons, below a label.
-fn with_reasons(
+pub(crate) fn with_reasons(
     out: &mut dyn Write,
     page: &Page,
     label: &str,

@@ -7,13 +7,15 @@ use anstyle::{AnsiColor, Style};
 
 use crate::terminal;
 
-mod json;
+pub(crate) mod array;
+mod failure;
+pub(crate) mod json;
 pub(crate) mod lists;
 pub(crate) mod table;
 pub(crate) mod units;
 pub(crate) mod wrap;
 
-pub(crate) use json::json;
+pub(crate) use failure::Failure;
 
 pub(crate) const TITLE: Style = Style::new().bold();
 pub(crate) const LABEL: Style = Style::new().dimmed();

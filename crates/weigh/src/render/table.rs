@@ -6,10 +6,12 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::LABEL;
 
-/// The first column is not made narrower than this.
-const LEAST: usize = 16;
+/// Where names must be broken out of it, the first column is not made narrower than this.
+const LEAST: usize = 8;
 /// Cells wider than this do not widen their column for all rows.
 const MOST: usize = 64;
+/// Between two columns.
+const GAP: usize = 2;
 
 /// Which side of its column a cell keeps to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,70 +24,123 @@ pub(crate) enum Side {
 pub(crate) struct Table<const N: usize> {
     columns: [(&'static str, Side); N],
     rows: Vec<[String; N]>,
+    dropping: &'static [&'static str],
+}
+
+/// What is shown of a table, and how wide.
+struct Layout<const N: usize> {
+    shown: [bool; N],
+    widths: [usize; N],
+}
+
+impl<const N: usize> Layout<N> {
+    /// Columns that a line takes, without the first cell.
+    fn beside_first(&self, indent: usize) -> usize {
+        let others = self.widths.iter().zip(self.shown).skip(1).filter(|(_, shown)| *shown);
+        others.fold(indent, |sum, (width, _)| sum + width + GAP)
+    }
 }
 
 impl<const N: usize> Table<N> {
     pub(crate) fn new(columns: [(&'static str, Side); N]) -> Self {
-        Self { columns, rows: Vec::new() }
+        Self { columns, rows: Vec::new(), dropping: &[] }
+    }
+
+    /// The columns that a narrow terminal can do without, those that matter least first.
+    pub(crate) fn dropping(mut self, columns: &'static [&'static str]) -> Self {
+        self.dropping = columns;
+        self
     }
 
     pub(crate) fn row(&mut self, cells: [String; N]) {
         self.rows.push(cells);
     }
 
-    /// Writes head and rows, indented. Nothing is ever cut: on a terminal that is too narrow, a
-    /// long first cell gets a line of its own.
+    /// Writes head and rows, indented; a column without anything in it is left out. In a pipe
+    /// nothing else is. On a terminal that is too narrow, columns that matter least go, as far as that
+    /// keeps every row on one line; where it does not, long first cells get lines of their own.
     pub(crate) fn write(
         &self,
         out: &mut dyn Write,
         indent: usize,
         width: Option<usize>,
     ) -> io::Result<()> {
-        let mut widths = self.widths();
-        if let Some(width) = width {
-            let all = widths.iter().sum::<usize>() + indent + 2 * (N - 1);
-            let first = widths[0].saturating_sub(all.saturating_sub(width));
-            widths[0] = first.max(LEAST.min(widths[0]));
-        }
+        let layout = self.layout(indent, width);
         let head = self.columns.map(|(name, _)| name);
         write!(out, "{LABEL}")?;
-        self.line(out, indent, &widths, &head)?;
+        self.line(out, indent, &layout, &head)?;
         write!(out, "{LABEL:#}")?;
         for row in &self.rows {
             let mut cells = row.each_ref().map(String::as_str);
-            if width.is_some() && cells[0].width() > widths[0] {
+            if width.is_some() && cells[0].width() > layout.widths[0] {
                 write!(out, "\n{:indent$}{}", "", std::mem::take(&mut cells[0]))?;
             }
             writeln!(out)?;
-            self.line(out, indent, &widths, &cells)?;
+            self.line(out, indent, &layout, &cells)?;
         }
         writeln!(out)
     }
 
-    fn widths(&self) -> [usize; N] {
-        let mut widths = self.columns.map(|(name, _)| name.width());
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.width().min(MOST));
+    fn layout(&self, indent: usize, width: Option<usize>) -> Layout<N> {
+        let all = self.with_contents();
+        let Some(width) = width else { return all };
+        let longest = self.rows.iter().map(|row| row[0].width()).max().unwrap_or(0);
+        let first = longest.max(self.columns[0].0.width());
+        let without = |dropped: usize| {
+            let (mut shown, gone) = (all.shown, &self.dropping[..dropped]);
+            for (shown, (name, _)) in shown.iter_mut().zip(self.columns).skip(1) {
+                *shown &= !gone.contains(&name);
+            }
+            Layout { shown, widths: all.widths }
+        };
+        // First every row on one line, then as many columns as leave room for short names.
+        for least in [first, LEAST.min(first)] {
+            for dropped in 0..=self.dropping.len() {
+                let mut layout = without(dropped);
+                let room = width.saturating_sub(layout.beside_first(indent));
+                if room >= least {
+                    layout.widths[0] = room.min(first);
+                    return layout;
+                }
             }
         }
-        widths
+        let mut layout = without(self.dropping.len());
+        layout.widths[0] = self.columns[0].0.width();
+        layout
+    }
+
+    /// All columns that have something in them, as wide as that is.
+    fn with_contents(&self) -> Layout<N> {
+        let mut widths = self.columns.map(|(name, _)| name.width());
+        let mut shown = [self.rows.is_empty(); N];
+        shown[0] = true;
+        for row in &self.rows {
+            for (index, cell) in row.iter().enumerate() {
+                widths[index] = widths[index].max(cell.width().min(MOST));
+                shown[index] |= !cell.is_empty();
+            }
+        }
+        Layout { shown, widths }
     }
 
     fn line(
         &self,
         out: &mut dyn Write,
         indent: usize,
-        widths: &[usize; N],
+        layout: &Layout<N>,
         cells: &[&str; N],
     ) -> io::Result<()> {
         write!(out, "{:indent$}", "")?;
+        let last = layout.shown.iter().rposition(|shown| *shown);
         for (index, (cell, (_, side))) in cells.iter().zip(self.columns).enumerate() {
-            let gap = if index > 0 { 2 } else { 0 };
-            let pad = widths[index].saturating_sub(cell.width());
+            if !layout.shown[index] {
+                continue;
+            }
+            let gap = if index > 0 { GAP } else { 0 };
+            let pad = layout.widths[index].saturating_sub(cell.width());
             match side {
                 Side::Right => write!(out, "{:1$}{cell}", "", gap + pad)?,
-                Side::Left if index + 1 == N => write!(out, "{:gap$}{cell}", "")?,
+                Side::Left if Some(index) == last => write!(out, "{:gap$}{cell}", "")?,
                 Side::Left => write!(out, "{:gap$}{cell}{:pad$}", "", "")?,
             }
         }
@@ -127,5 +182,59 @@ mod tests {
         let want = "\n  a.very.long.name.indeed\n                      22  \n";
         assert!(sample(Some(27)).ends_with(want), "{}", sample(Some(27)));
         assert_eq!(sample(Some(80)), sample(None));
+    }
+
+    /// Two names and three figures, of which `b` matters least and then `c`.
+    fn figures(width: Option<usize>) -> String {
+        let mut table = Table::new([
+            ("name", Side::Left),
+            ("a", Side::Right),
+            ("b", Side::Right),
+            ("c", Side::Right),
+            ("nothing", Side::Right),
+        ])
+        .dropping(&["b", "c"]);
+        for name in ["short", "a.name.of.24.letters.yes"] {
+            table.row([name, "1000", "2000", "3000", ""].map(str::to_owned));
+        }
+        let mut out = Vec::new();
+        table.write(&mut out, 0, width).unwrap();
+        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn columns_that_matter_least_go_first() {
+        let head = |width| figures(width).lines().next().unwrap().trim_end().to_owned();
+        assert_eq!(head(None), "name                         a     b     c");
+        assert_eq!(head(Some(42)), head(None), "the empty column takes no room");
+        assert_eq!(head(Some(41)), "name                         a     c");
+        assert_eq!(head(Some(35)), "name                         a");
+        assert_eq!(
+            figures(Some(26)),
+            "name         a     b     c\nshort     1000  2000  3000\na.name.of.24.letters.yes\n          1000  2000  3000\n",
+            "names that do not fit anyway leave room for figures"
+        );
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal() {
+        for width in 24..60 {
+            let text = figures(Some(width));
+            assert!(text.lines().all(|line| line.width() <= width), "{width}\n{text}");
+            for cell in ["1000", "a.name.of.24.letters.yes"] {
+                assert!(text.contains(cell), "{width}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_terminal_is_used() {
+        let mut table = Table::new([("name", Side::Left), ("n", Side::Right)]);
+        table.row(["x".repeat(100), "1".to_owned()]);
+        table.row(["y".to_owned(), "2".to_owned()]);
+        let mut out = Vec::new();
+        table.write(&mut out, 0, Some(140)).unwrap();
+        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        assert!(text.lines().all(|line| line.len() == 103), "{text}");
     }
 }

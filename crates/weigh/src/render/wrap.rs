@@ -7,6 +7,10 @@ use unicode_width::UnicodeWidthStr as _;
 /// Narrower than this nothing can be laid out; let the terminal break the lines.
 const LEAST: usize = 40;
 
+/// What is not parted from the number before it.
+const UNITS: [&str; 13] =
+    ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "K", "M", "T", "dB", "%", "s"];
+
 /// Writes text whose first line starts at column `column`; further lines are indented by
 /// `indent`. Words longer than a line are not broken.
 pub(crate) fn wrapped(
@@ -20,8 +24,8 @@ pub(crate) fn wrapped(
         Some(width) if width >= LEAST => width,
         _ => return writeln!(out, "{text}"),
     };
-    for (index, word) in text.split(' ').enumerate() {
-        if index > 0 && column + 1 + word.width() > width {
+    for (index, word) in words(text).into_iter().enumerate() {
+        if index > 0 && column + 1 + columns(word) > width {
             write!(out, "\n{:indent$}", "")?;
             column = indent;
         } else if index > 0 {
@@ -29,9 +33,81 @@ pub(crate) fn wrapped(
             column += 1;
         }
         write!(out, "{word}")?;
-        column += word.width();
+        column += columns(word);
     }
     writeln!(out)
+}
+
+/// The words of a text; a number and its unit are one.
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    let mut start = 0;
+    for word in text.split(' ') {
+        let end = start + word.len();
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                *number = &text[start - 1 - number.len()..end];
+            }
+            _ => words.push(word),
+        }
+        start = end + 1;
+    }
+    words
+}
+
+/// The columns that text takes, its colours aside.
+fn columns(text: &str) -> usize {
+    match text.contains('\x1b') {
+        true => anstream::adapter::strip_str(text).to_string().width(),
+        false => text.width(),
+    }
+}
+
+/// A writer that breaks lines which are too long for the terminal; what continues a line is indented
+/// more than its beginning. Lines that fit are left alone.
+pub(crate) struct Folded<'o> {
+    out: &'o mut dyn Write,
+    width: Option<usize>,
+    line: Vec<u8>,
+}
+
+impl<'o> Folded<'o> {
+    pub(crate) fn new(out: &'o mut dyn Write, width: Option<usize>) -> Self {
+        Self { out, width, line: Vec::new() }
+    }
+
+    /// Writes the line that is complete now.
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&line);
+        if self.width.is_none_or(|width| columns(&text) <= width) {
+            self.out.write_all(&line)?;
+            return self.out.write_all(b"\n");
+        }
+        let indent = text.len() - text.trim_start().len();
+        write!(self.out, "{:indent$}", "")?;
+        wrapped(self.out, self.width, indent + 4, indent, text.trim_start())
+    }
+}
+
+impl Write for Folded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            match part.split_last() {
+                Some((b'\n', rest)) => {
+                    self.line.extend_from_slice(rest);
+                    self.end_line()?;
+                }
+                _ => self.line.extend_from_slice(part),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 #[cfg(test)]
@@ -50,5 +126,32 @@ mod tests {
         assert_eq!(wrap(Some(40), &text), format!("{} bb\n  {}\n", "a".repeat(30), "c".repeat(20)));
         assert_eq!(wrap(None, &text), format!("{text}\n"));
         assert_eq!(wrap(Some(5), &text), format!("{text}\n"));
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        let text = format!("{} 210.6 KiB, and 5 apples", "a".repeat(33));
+        assert_eq!(
+            wrap(Some(40), &text),
+            format!("{}\n  210.6 KiB, and 5 apples\n", "a".repeat(33))
+        );
+        assert_eq!(words("1 KiB 2 KiB  x B"), ["1 KiB", "2 KiB", "", "x", "B"]);
+    }
+
+    #[test]
+    fn long_lines_are_folded_and_others_left_alone() {
+        let fold = |width| {
+            let (mut out, long) =
+                (Vec::new(), "  note: \x1b[1mx\x1b[0m ".to_owned() + &"word ".repeat(7));
+            let mut folded = Folded::new(&mut out, width);
+            write!(folded, "short  \n{}", &long[..9]).unwrap();
+            writeln!(folded, "{}", long[9..].trim_end()).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let whole = "short  \n  note: \x1b[1mx\x1b[0m word word word word word word word\n";
+        assert_eq!(fold(None), whole);
+        let (first, second) = ("word word word word word word", "      word");
+        assert_eq!(fold(Some(40)), format!("short  \n  note: \x1b[1mx\x1b[0m {first}\n{second}\n"));
+        assert_eq!(fold(Some(80)), whole);
     }
 }

@@ -14,6 +14,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+/// Whether a terminal shows characters beyond ASCII whatever the locale says.
+pub(crate) const SPEAKS_UNICODE: bool = system::SPEAKS_UNICODE;
+
 /// Standard input without a buffer, as a file that may be a pipe.
 pub(crate) fn standard_input() -> io::Result<File> {
     system::standard_input()

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
+pub(super) const SPEAKS_UNICODE: bool = false;
+
 pub(super) fn standard_input() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }

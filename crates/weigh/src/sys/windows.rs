@@ -5,6 +5,8 @@ use std::io;
 use std::os::windows::io::AsHandle as _;
 use std::path::Path;
 
+pub(super) const SPEAKS_UNICODE: bool = true;
+
 pub(super) fn standard_input() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }

@@ -13,7 +13,8 @@ mod wide;
 pub(crate) use measure::{PIECE, measure, one_by_one};
 pub(crate) use non_finite::{NonFinite, count_non_finite};
 pub(crate) use outside::{
-    Outside, Place, RowSums, are_apart, count_apart, count_disordered, count_outside, times_outside,
+    COPIES, Outside, Place, ROUNDING, RowSums, are_apart, are_outside_rounded, count_apart,
+    count_disordered, count_outside, times_outside,
 };
 pub(crate) use statistics::{Statistics, cosine};
 pub(crate) use steps::{Coarse, steps, steps_in};

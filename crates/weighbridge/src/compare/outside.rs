@@ -1,13 +1,16 @@
 //! Elements outside the bounds that storage allows: how many there are, and where.
 
+use half::{bf16, f16};
+
 use crate::bounds::Bounds;
+use crate::dtype::DType;
 use crate::simd::{self, Isa, Level, Task};
 
 /// How many places are kept.
 const PLACES: usize = 8;
 
 /// What f32 arithmetic may lose, relative to a number.
-const ROUNDING: f32 = 1e-6;
+pub(crate) const ROUNDING: f32 = 1e-6;
 
 /// An element that lies outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +39,35 @@ pub(crate) struct Outside {
     pub(crate) row_sums: Vec<RowSums>,
     /// What lies outside, but no farther than refitting the scales can move it.
     pub(crate) moved: Option<Box<Outside>>,
+    /// Whether something would lie outside even if the originals were rounded to each of
+    /// [`COPIES`] first. Known only where something lies outside.
+    pub(crate) unexplained: [bool; COPIES.len()],
+}
+
+/// The types that a model is often copied to before it is quantized.
+pub(crate) const COPIES: [DType; 2] = [DType::BF16, DType::F16];
+
+/// Originals that are rounded at a time: most weights that changed are told by the first few.
+const AT_A_TIME: usize = 64;
+
+/// Whether some originals lie outside their bounds even if they are rounded to a type first.
+pub(crate) fn are_outside_rounded(
+    level: Level,
+    to: DType,
+    originals: &[f32],
+    bounds: &[Bounds],
+) -> bool {
+    let mut rounded = [0.0; AT_A_TIME];
+    originals.chunks(AT_A_TIME).zip(bounds.chunks(AT_A_TIME)).any(|(originals, bounds)| {
+        let rounded = &mut rounded[..originals.len()];
+        for (rounded, &x) in rounded.iter_mut().zip(originals) {
+            *rounded = match to {
+                DType::BF16 => bf16::from_f32(x).to_f32(),
+                _ => f16::from_f32(x).to_f32(),
+            };
+        }
+        count_outside(level, rounded, bounds, 0.0) > 0
+    })
 }
 
 /// Sums over a row, or the part of it that a piece holds.
@@ -83,7 +115,7 @@ impl RowSums {
         self.squares_a.max(self.squares_b) < size * size * count.max(1) as f64
     }
 
-    fn plus(&mut self, other: &Self) {
+    pub(crate) fn plus(&mut self, other: &Self) {
         self.squares_a += other.squares_a;
         self.squares_b += other.squares_b;
         self.products += other.products;
@@ -109,6 +141,14 @@ impl Outside {
     /// Adds an element that lies no farther outside than refitting the scales can move it.
     pub(crate) fn add_moved(&mut self, place: Place, row: u64) {
         self.moved.get_or_insert_default().add(place, row);
+    }
+
+    /// The type that the originals were rounded to before they were stored, if that explains all
+    /// that lies outside.
+    pub(crate) fn copied_as(&self) -> Option<DType> {
+        let is_outside = self.elements > 0 || self.moved.is_some();
+        let copies = COPIES.into_iter().zip(self.unexplained);
+        copies.filter(|(_, unexplained)| is_outside && !unexplained).map(|(to, _)| to).next()
     }
 
     /// What to show of a changed weight: what moved, if nothing else is wrong.
@@ -142,6 +182,9 @@ impl Outside {
             self.see_worst(worst);
         }
         self.disordered += other.disordered;
+        for (unexplained, other) in self.unexplained.iter_mut().zip(other.unexplained) {
+            *unexplained |= other;
+        }
         for sums in &other.row_sums {
             self.add_sums(*sums);
         }
@@ -201,23 +244,16 @@ impl Task for CountOutside<'_> {
         let Self { originals, bounds, share } = self;
         let mut count = 0u32;
         for (&x, bounds) in originals.iter().zip(bounds) {
-            count += u32::from(is_outside(x, *bounds, share));
+            count += u32::from(bounds.exclude(x, share));
         }
         count.into()
     }
 }
 
-/// Whether a number lies outside. One that is not finite never does: it is judged elsewhere.
-#[inline(always)]
-fn is_outside(x: f32, bounds: Bounds, share: f32) -> bool {
-    let more = x.abs() * share;
-    (x + more < bounds.low) | (x - more > bounds.high)
-}
-
 /// How far outside its bounds an original lies, where it does: 1 is the bound itself.
 pub(crate) fn times_outside(x: f32, stored: f32, bounds: Bounds, rounded: f32) -> Option<f64> {
     let share = rounded + ROUNDING;
-    if !is_outside(x, bounds, share) {
+    if !bounds.exclude(x, share) {
         return None;
     }
     let more = f64::from(x.abs() * share);
@@ -294,6 +330,25 @@ mod tests {
         let times = times_outside(-0.75, 0.0, UNIT, 0.0).unwrap();
         assert!((times - 1.5).abs() < 1e-5, "{times}");
         assert_eq!(times_outside(1.0, 0.5, UNIT, 0.0), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn originals_may_lie_inside_once_they_are_rounded() {
+        // Between 0.5 and the next BF16 number, 0.50390625.
+        let narrow = Bounds { low: 0.5, high: 0.501 };
+        for &level in Level::available() {
+            let are_outside = |to, x: f32| are_outside_rounded(level, to, &[0.5, x], &[narrow; 2]);
+            assert!(!are_outside(DType::BF16, 0.5015) && are_outside(DType::F16, 0.5015));
+            assert!(!are_outside(DType::F16, 0.499_99) && are_outside(DType::BF16, 0.503));
+        }
+        let mut found = Outside::default();
+        assert_eq!(found.copied_as(), None);
+        found.add(Place { index: 0, a: 0.0, b: 0.0, times: None }, 0);
+        assert_eq!(found.copied_as(), Some(DType::BF16));
+        found.plus(&Outside { unexplained: [true, false], ..Outside::default() });
+        assert_eq!(found.copied_as(), Some(DType::F16));
+        found.plus(&Outside { unexplained: [false, true], ..Outside::default() });
+        assert_eq!(found.copied_as(), None);
     }
 
     #[test]

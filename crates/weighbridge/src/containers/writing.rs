@@ -124,6 +124,11 @@ pub trait Writer: Sync {
     /// Why a tensor cannot be written, if it cannot.
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String>;
 
+    /// Why no tensor can have this name, if so; `refuses` gives the same reason.
+    fn refuses_name(&self, _name: &str) -> Option<String> {
+        None
+    }
+
     /// What of a model's metadata it can keep.
     fn holds(&self) -> Holds;
 
@@ -177,6 +182,17 @@ pub trait Writer: Sync {
 /// The message that a format has no type for a tensor.
 pub(super) fn no_type(tensor: &Planned<'_>, format: &str) -> String {
     format!("{format} has no type {}", tensor.stored.name())
+}
+
+/// The message that a format cannot hold a tensor's shape.
+pub(super) fn too_large(tensor: &Planned<'_>, format: &str) -> String {
+    format!("its shape {:?} is too large for {format}", tensor.shape)
+}
+
+/// Elements of a shape whose empty dimensions count as one: readers multiply dimensions one by one,
+/// so that a zero does not help where the others are too large. `None` if the count does not fit.
+pub(super) fn full_count(shape: &[u64]) -> Option<u64> {
+    shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)))
 }
 
 /// An error if two tensors have the same name.

@@ -25,6 +25,10 @@ pub enum Remedy {
     FollowLinks,
     /// Leave out the weights that the message names.
     Exclude,
+    /// Leave out all weights that cannot be read, and list them.
+    SkipUnreadable,
+    /// Give the weights that the message names other names.
+    Rename,
     /// Select a single weight.
     SelectOne,
     /// List the names of the weights.
@@ -39,6 +43,8 @@ pub enum Remedy {
     /// Allow pickles that name unknown classes, with
     /// [`OpenOptions::strict_pickle`](crate::OpenOptions::strict_pickle).
     AllowUnknownClasses,
+    /// Convert it, or copy it: it is not quantized.
+    ConvertOrCopy,
     /// Read it front to back, with [`OpenOptions::open_stream`](crate::OpenOptions::open_stream).
     OpenAsStream,
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::ReadAt;
 use super::map::MappedFile;
 use super::memory::Memory;
+use super::open_files;
 use super::positioned::PositionedFile;
 use crate::error::{Error, Remedy};
-use crate::sys;
 
 /// Files up to this size are read whole instead of mapped: one read costs less than a map, its
 /// page faults and its undoing.
@@ -29,7 +29,7 @@ pub enum FileAccess {
 /// Opens a regular file. A folder is `IsADirectory`; other things, such as pipes, are refused
 /// without waiting for them.
 pub(super) fn open(path: &Path, access: FileAccess) -> io::Result<Arc<dyn ReadAt>> {
-    let file = sys::open_without_waiting(path)?;
+    let file = open_files::open(path)?;
     let metadata = file.metadata()?;
     of_file(file, &metadata, path, access)
 }

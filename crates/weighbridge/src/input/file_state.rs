@@ -5,13 +5,15 @@ use std::time::SystemTime;
 
 use crate::sys;
 
-/// What tells that a file was written to: its length, the time of its last change as anybody may
-/// set it, and the system's own, which nobody can put back.
+/// What tells that a file was written to, or is another one: its length, the time of its last change
+/// as anybody may set it, the system's own, which nobody can put back, and its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileState {
     pub(crate) len: u64,
     pub(crate) modified: Option<SystemTime>,
     pub(crate) changed: Option<i128>,
+    /// Which file of which disk it is.
+    number: Option<(u64, u64)>,
 }
 
 impl FileState {
@@ -20,6 +22,7 @@ impl FileState {
             len: metadata.len(),
             modified: metadata.modified().ok(),
             changed: sys::change_time(metadata),
+            number: sys::file_number(metadata),
         }
     }
 }

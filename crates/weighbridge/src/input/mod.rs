@@ -11,6 +11,7 @@ mod local_folder;
 mod map;
 mod memory;
 mod memory_folder;
+mod open_files;
 mod positioned;
 mod ranges;
 mod read_at;

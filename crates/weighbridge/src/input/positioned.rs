@@ -1,35 +1,55 @@
 //! A file that is read by position, by several threads at once.
 //!
-//! A model may have thousands of shards, and a process only a few hundred open files: the first
-//! ones stay open, the others are opened for each read.
+//! It may be closed between two reads (`open_files` says when). What is opened again under its name
+//! must be the same file, unchanged.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::open_files::{self, Slot};
 use super::{FileState, ReadAt, ReadPattern};
 use crate::error::Error;
 use crate::sys;
 
-/// The most files that stay open.
-const MOST_OPEN: usize = 100;
-
-/// How many files stay open in this process.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
-
 pub(super) struct PositionedFile {
-    /// The file, if it stays open.
-    open: Option<OpenFile>,
+    /// The file, while it is open.
+    slot: Arc<Slot>,
     path: PathBuf,
     state: FileState,
+    /// What the system was told last about how it is read, as an index of `PATTERNS`.
+    pattern: AtomicU8,
 }
+
+/// How a file may be read; the first is how it is opened.
+const PATTERNS: [ReadPattern; 3] =
+    [ReadPattern::Random, ReadPattern::Normal, ReadPattern::Sequential];
 
 impl PositionedFile {
     pub(super) fn new(file: File, metadata: &Metadata, path: &Path) -> Self {
-        sys::advise_file(&file, ReadPattern::Random);
-        let (open, state) = (OpenFile::counted(file, MOST_OPEN), FileState::of(metadata));
-        Self { open, path: path.to_owned(), state }
+        sys::advise_file(&file, PATTERNS[0]);
+        let slot = Arc::new(Slot::default());
+        open_files::keep_open(&slot, Arc::new(file));
+        let (path, state) = (path.to_owned(), FileState::of(metadata));
+        Self { slot, path, state, pattern: AtomicU8::new(0) }
+    }
+
+    /// The file, opened again if it was closed.
+    fn file(&self) -> io::Result<Arc<File>> {
+        if let Some(file) = self.slot.file() {
+            return Ok(file);
+        }
+        let file = open_files::open(&self.path)?;
+        if FileState::of(&file.metadata()?) != self.state {
+            return Err(io::Error::other(Error::malformed("was changed while it was read")));
+        }
+        let pattern = PATTERNS.get(usize::from(self.pattern.load(Ordering::Relaxed)));
+        sys::advise_file(&file, *pattern.unwrap_or(&PATTERNS[0]));
+        let file = Arc::new(file);
+        open_files::keep_open(&self.slot, file.clone());
+        Ok(file)
     }
 }
 
@@ -39,46 +59,23 @@ impl ReadAt for PositionedFile {
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        if let Some(open) = &self.open {
-            return sys::read_file_at(&open.0, out, offset);
-        }
-        let file = sys::open_without_waiting(&self.path)?;
-        match FileState::of(&file.metadata()?) == self.state {
-            true => sys::read_file_at(&file, out, offset),
-            false => Err(io::Error::other(Error::malformed("was changed while it was read"))),
-        }
+        sys::read_file_at(&*self.file()?, out, offset)
     }
 
     fn will_read(&self, pattern: ReadPattern) {
-        if let Some(open) = &self.open {
-            sys::advise_file(&open.0, pattern);
+        let index = PATTERNS.iter().position(|known| *known == pattern).unwrap_or(0);
+        self.pattern.store(u8::try_from(index).unwrap_or(0), Ordering::Relaxed);
+        if let Some(open) = self.slot.file() {
+            sys::advise_file(&open, pattern);
         }
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {
-        let now = match &self.open {
-            Some(open) => open.0.metadata()?,
+        let now = match self.slot.file() {
+            Some(open) => open.metadata()?,
             None => self.path.metadata()?,
         };
         Ok(FileState::of(&now) == self.state)
-    }
-}
-
-/// A file that stays open, and is counted as long as it does.
-struct OpenFile(File);
-
-impl OpenFile {
-    /// `None` if `most` files are open already.
-    fn counted(file: File, most: usize) -> Option<Self> {
-        let one_more = |open| (open < most).then_some(open + 1);
-        let counted = OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        counted.is_ok().then(|| Self(file))
-    }
-}
-
-impl Drop for OpenFile {
-    fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -87,16 +84,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_stay_open_is_opened_again_and_checked() {
+    fn what_was_closed_is_opened_again_and_checked() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"hello world").unwrap();
-        let state = FileState::of(&path.metadata().unwrap());
-        let file = PositionedFile { open: None, path: path.clone(), state };
+        let closed = || {
+            let (slot, pattern) = (Arc::new(Slot::default()), AtomicU8::new(2));
+            let state = FileState::of(&path.metadata().unwrap());
+            PositionedFile { slot, path: path.clone(), state, pattern }
+        };
+        let file = closed();
         let mut out = [0; 5];
         file.read_at(6, &mut out).unwrap();
         assert_eq!(&out, b"world");
-        assert!(OpenFile::counted(File::open(&path).unwrap(), 0).is_none());
+        // Another file of the same size in its place: whoever has it closed must not read that.
+        let file = closed();
+        let other = folder.path().join("other");
+        std::fs::write(&other, b"HELLO WORLD").unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert!(!file.is_unchanged().unwrap());
+        assert!(file.read_at(0, &mut out).is_err());
+        let file = closed();
         std::fs::write(&path, b"hello").unwrap();
         assert!(!file.is_unchanged().unwrap());
         assert!(file.read_at(0, &mut out).is_err());

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::{Scratch, Weight};
-use crate::bounds::{Bounds, Gaps, Levels, Slack};
+use super::{Readahead, Scratch, Weight};
+use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{Origins, Out, Rule};
+use crate::source::Staged;
 
 impl Weight {
     /// What must hold between the weight and its original; `None` where that is not known, or where
@@ -52,6 +53,37 @@ impl Weight {
             })
         };
         fill(scratch).map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+    }
+
+    /// How many candidates lie outside the bounds of some elements, whose numbers are decoded
+    /// already; `None` where only the bounds themselves can tell.
+    pub(crate) fn count_outside(
+        &self,
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+        (scratch, readahead): (&mut Scratch, &mut Readahead),
+    ) -> Result<Option<u64>> {
+        if self.is_plain() {
+            return Ok(None);
+        }
+        let mut count = || {
+            self.with_recipe(|recipe| {
+                let (Some(origins), Some(by_elements)) = (recipe.origins(), recipe.elements())
+                else {
+                    return Ok(None);
+                };
+                let look = |staged: &[Staged<'_>]| {
+                    origins.count_outside(staged, elements.clone(), candidates)
+                };
+                if let Some(counted) = self.with_buffered(by_elements, &elements, readahead, look) {
+                    return counted;
+                }
+                scratch.slabs.clear();
+                by_elements.needs(elements.clone(), &mut scratch.slabs);
+                look(&self.stage(scratch)?)
+            })
+        };
+        count().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
     }
 }
 

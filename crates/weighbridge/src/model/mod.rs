@@ -5,14 +5,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Finding, TensorInfo, Value};
+use crate::catalog::{Finding, Shape, TensorInfo, Value};
 use crate::error::{Error, Remedy, Result};
 use crate::input::{Folder, ReadSeek};
+use crate::limits::{Budget, Limits};
 use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
 mod bounds;
 mod by_name;
+mod cost;
+mod find;
 mod locate;
 mod options;
 mod read;
@@ -20,20 +23,26 @@ mod read_direct;
 #[cfg(test)]
 mod read_tests;
 mod readahead;
+mod repeats;
+mod reshape;
 mod row_steps;
 mod select;
+mod twins;
 mod weight;
 mod weights;
 
 pub use locate::Stores;
 pub use options::OpenOptions;
 pub(crate) use readahead::Readahead;
+pub(crate) use repeats::most_repeating;
 pub use select::Select;
 pub use weight::{Scratch, Weight};
 pub use weights::{SelectedWeights, Weights};
 
 use by_name::ByName;
 use locate::Located;
+use reshape::OriginalShapes;
+use twins::Twin;
 
 /// A model: its files, and the weights that their stored tensors make up.
 ///
@@ -50,8 +59,15 @@ struct Contents {
     findings: Vec<Finding>,
     notes: Vec<String>,
     configs: Vec<Config>,
+    original_shapes: OriginalShapes,
+    twins: Vec<Twin>,
+    /// The twins that are none after all, once somebody needs values.
+    unlike_twins: OnceLock<Vec<Finding>>,
+    pipeline: Option<PathBuf>,
     /// Where each name is among the weights, once somebody asks for one by its name.
     by_name: OnceLock<ByName>,
+    /// What opening it has cost, and what it may cost.
+    budget: Budget,
 }
 
 impl fmt::Debug for Model {
@@ -80,26 +96,54 @@ impl Model {
         OpenOptions::new().open_reader(reader, name)
     }
 
-    fn new(sources: Vec<Source>, located: Located, choices: &[SchemeChoice]) -> Result<Self> {
+    fn new(
+        mut sources: Vec<Source>,
+        located: Located,
+        choices: &[SchemeChoice],
+        budget: Budget,
+    ) -> Result<Self> {
+        cost::charge_tensors(&sources, &budget).map_err(|e| e.in_file(&located.path))?;
+        let twins = match sources.len() {
+            0 | 1 => Vec::new(),
+            _ => twins::take(&mut sources, located.index.as_ref()),
+        };
+        let original_shapes = OriginalShapes::of(&sources);
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
         let evidence =
             Evidence::new(catalogs, &located.configs).reading(&read).with_choices(choices);
-        let ledger = schemes::settle(&evidence, schemes::SCHEMES);
+        let mut ledger = schemes::settle(&evidence, schemes::SCHEMES);
         evidence.match_budget().check().map_err(|e| e.in_file(&located.path))?;
+        cost::charge_ledger(&ledger, &budget).map_err(|e| e.in_file(&located.path))?;
+        original_shapes.apply(&sources, &mut ledger);
         let mut findings = located.findings;
         let mut notes = located.notes;
         for source in &sources {
-            findings.extend(source.catalog().findings.iter().cloned());
+            findings.extend(findings_of(source, sources.len()));
             notes.extend(source.catalog().notes.iter().cloned());
         }
-        findings.extend(locate::cross_check(located.index.as_ref(), &sources));
+        notes.extend(twins::notes(&twins, &sources));
+        notes.extend(repeats::note(&sources));
+        findings.extend(locate::cross_check(located.index.as_ref(), &sources, &mut notes));
         findings.extend(ledger.findings.iter().cloned());
+        notes.extend(ledger.notes.iter().cloned());
         add_unreadable(&sources, &mut findings);
         let (path, folder, configs) = (located.path, located.folder, located.configs);
-        let by_name = OnceLock::new();
-        let contents =
-            Contents { path, folder, sources, ledger, findings, notes, configs, by_name };
+        let contents = Contents {
+            path,
+            folder,
+            sources,
+            ledger,
+            findings,
+            notes,
+            configs,
+            original_shapes,
+            twins,
+            unlike_twins: OnceLock::new(),
+            by_name: OnceLock::new(),
+            budget,
+            pipeline: located.pipeline,
+        };
         Ok(Self(Arc::new(contents)))
     }
 
@@ -109,9 +153,19 @@ impl Model {
         &self.0.path
     }
 
+    /// What it may cost.
+    pub(crate) fn limits(&self) -> &Limits {
+        self.0.budget.limits()
+    }
+
     /// The folder that its path leads into; an empty one for a model that was given as bytes.
     pub(crate) fn folder(&self) -> &Arc<dyn Folder> {
         &self.0.folder
+    }
+
+    /// The folder of the pipeline that it is a component of.
+    pub(crate) fn pipeline(&self) -> Option<&Path> {
+        self.0.pipeline.as_deref()
     }
 
     /// The format of its files: `safetensors`, `gguf`, ..
@@ -153,10 +207,26 @@ impl Model {
         self.0.sources.iter().try_for_each(|source| source.input().refuse_changed())
     }
 
+    /// An error if some of what was read came from an archive member that does not have the checksum
+    /// that the archive states; `go_on` is asked from time to time.
+    pub(crate) fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+        self.0.sources.iter().try_for_each(|source| source.check_sums(go_on))
+    }
+
     /// What was decided on the user's behalf.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.0.notes
+    }
+
+    /// The quantization method that its configs name although all of its tensors are plain numbers.
+    pub(crate) fn stale_method(&self) -> Option<&str> {
+        self.0.ledger.stale.as_deref()
+    }
+
+    /// The method that its configs name or imply, whatever its tensors are.
+    pub(crate) fn method(&self) -> Option<String> {
+        schemes::method_of(&self.0.configs)
     }
 
     /// The metadata of its files with the file each entry is from. A key that several files have
@@ -212,11 +282,32 @@ impl Model {
         self.0.ledger.dropped.iter().map(|(id, reason)| (self.stored(*id).1, reason.as_str()))
     }
 
+    /// The shape that a stored tensor had before it was stored, if that was another one.
+    pub(crate) fn original_shape(&self, id: TensorId) -> Option<&Shape> {
+        self.0.original_shapes.get(id)
+    }
+
     /// A stored tensor and the source it lies in.
     pub(crate) fn stored(&self, id: TensorId) -> (&Source, &TensorInfo) {
         let source = &self.0.sources[id.source as usize];
         (source, &source.catalog().tensors[id.tensor as usize])
     }
+}
+
+/// What is wrong with a file. Of several files, one that was cut short is named: the problem is the
+/// file's, whichever of its tensors is looked at.
+fn findings_of(source: &Source, files: usize) -> impl Iterator<Item = Finding> {
+    source.catalog().findings.iter().cloned().map(move |mut finding| {
+        if files > 1 && finding.kind == "truncated" {
+            finding.message = format!("{}: {}", file_name(source), finding.message);
+        }
+        finding
+    })
+}
+
+/// The name of a file, for messages.
+fn file_name(source: &Source) -> String {
+    locate::shown_name(source.input().name())
 }
 
 /// All bytes of one stored tensor.

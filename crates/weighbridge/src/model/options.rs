@@ -102,6 +102,14 @@ impl OpenOptions {
         self.open_each(self.locate(path.as_ref())?)
     }
 
+    /// Opens the components of a pipeline (`model_index.json` and a folder for each); `None` for
+    /// anything else.
+    pub fn open_pipeline(&self, path: impl AsRef<Path>) -> Result<Option<Vec<Model>>> {
+        let found = self.locate(path.as_ref())?;
+        let is_pipeline = found.iter().all(|one| one.pipeline.is_some());
+        is_pipeline.then(|| self.open_each(found)).transpose()
+    }
+
     /// Opens what lies at a path of a folder, as [`open`](Self::open) does with a path on disk:
     /// a file, an index or a directory. An empty path is the folder itself.
     ///
@@ -194,7 +202,7 @@ impl OpenOptions {
             })
             .collect::<Result<_>>()?;
         locate::beside_late(&sources, &mut located, &budget)?;
-        Model::new(sources, located, &self.choices)
+        Model::new(sources, located, &self.choices, budget)
     }
 
     fn open_source(&self, input: Input, budget: &Budget) -> Result<Source> {

@@ -63,17 +63,78 @@ impl Weight {
         read().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
     }
 
+    /// Reads some elements, counted through the whole weight, as [`read_into`](Self::read_into) reads
+    /// all of it. Where only whole rows can be decoded, those that the elements are in are.
+    pub(crate) fn read_elements_into(
+        &self,
+        elements: Range<u64>,
+        dtype: DType,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let read = || {
+            if let (Entry::Plain(id), true) = (self.entry(), self.native() == Some(dtype)) {
+                self.model().refuse_unlike_twins(self)?;
+                let (source, info) = self.model().stored(*id);
+                source.check_readable(info)?;
+                let start = dtype.bytes_for(elements.start);
+                let start =
+                    start.ok_or_else(|| Error::usage("they do not begin at a whole byte"))?;
+                return source.copy(info, &Slab::whole(0, start, out.len() as u64), out);
+            }
+            match dtype {
+                DType::F32 => self.read_decoded_elements::<f32>(elements, out),
+                DType::BF16 => self.read_decoded_elements::<bf16>(elements, out),
+                _ => self.read_decoded_elements::<f16>(elements, out),
+            }
+        };
+        read().map_err(|e| e.in_tensor(self.name()).in_file(self.model_path()))
+    }
+
+    fn read_decoded_elements<T: Element>(
+        &self,
+        elements: Range<u64>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let count = out.len() / size_of::<T>();
+        let mut numbers = vec![T::default(); count];
+        if self.has_element_access() {
+            self.decode_elements_with(elements, &mut numbers, &mut Scratch::default())?;
+        } else {
+            let columns = self.rows_and_columns().1.max(1);
+            let rows = elements.start / columns..elements.end.div_ceil(columns);
+            let all = (rows.end - rows.start).saturating_mul(columns);
+            self.check_new_buffer(all.saturating_mul(size_of::<T>() as u64))?;
+            let first = usize::try_from(elements.start - rows.start * columns).unwrap_or(0);
+            let mut whole = zeros::<T>(usize::try_from(all).unwrap_or(usize::MAX))?;
+            self.decode_rows(rows, &mut whole)?;
+            numbers.copy_from_slice(&whole[first..][..count]);
+        }
+        for (bytes, number) in out.chunks_exact_mut(size_of::<T>()).zip(&numbers) {
+            bytes.copy_from_slice(bytemuck::bytes_of(number));
+            if cfg!(target_endian = "big") {
+                bytes.reverse();
+            }
+        }
+        Ok(())
+    }
+
     /// Reads all of it as `dtype` into a new vector, as [`read_into`](Self::read_into) does.
     pub fn read_to_vec(&self, dtype: DType) -> Result<Vec<u8>> {
         let bytes = dtype.bytes_for(self.elements()).and_then(|bytes| usize::try_from(bytes).ok());
-        let mut out = zeros(bytes.unwrap_or(usize::MAX)).map_err(|e| e.in_tensor(self.name()))?;
+        let bytes = bytes.unwrap_or(usize::MAX);
+        self.check_new_buffer(bytes as u64)?;
+        let mut out = zeros(bytes).map_err(|e| e.in_tensor(self.name()))?;
         self.read_into(dtype, &mut out)?;
         Ok(out)
     }
 
     /// Decodes all of it into a new vector of `f32`, `bf16` or `f16`, on several threads where it
     /// is large.
+    ///
+    /// A vector of more than 1000 times the stored bytes is refused if it is also larger than
+    /// [`Limits::max_allocation`](crate::Limits::max_allocation).
     pub fn decode_to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.check_new_buffer(self.elements().saturating_mul(size_of::<T>() as u64))?;
         let mut out = zeros(self.len()).map_err(|e| e.in_tensor(self.name()))?;
         let make = |rows: Range<u64>, out: &mut [T]| {
             let mut scratch = Scratch::default();

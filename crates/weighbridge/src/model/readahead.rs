@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::row_steps::parts_of;
 use super::{Scratch, Weight};
 use crate::error::{Error, Result};
-use crate::schemes::Element;
-use crate::source::Slab;
+use crate::schemes::{Element, Elements};
+use crate::source::{Slab, Staged};
 
 /// The stored bytes of some elements of one weight.
 #[derive(Default)]
@@ -81,6 +81,25 @@ impl Weight {
         }
         readahead.is_unsplittable = true;
         self.decode_elements_with(elements, out, &mut readahead.scratch)
+    }
+}
+
+impl Weight {
+    /// Calls `look` with the stored bytes of some elements, if they are buffered.
+    pub(super) fn with_buffered<R>(
+        &self,
+        recipe: &dyn Elements,
+        elements: &Range<u64>,
+        readahead: &mut Readahead,
+        look: impl FnOnce(&[Staged<'_>]) -> Result<R>,
+    ) -> Option<Result<R>> {
+        if readahead.is_unsplittable || elements.is_empty() || !readahead.has(elements) {
+            return None;
+        }
+        readahead.slabs.clear();
+        recipe.needs(elements.clone(), &mut readahead.slabs);
+        let (slabs, staged) = self.staged_already(&readahead.scratch).ok()?;
+        parts_of(slabs, &staged, &readahead.slabs).map(|parts| look(&parts))
     }
 }
 

@@ -57,7 +57,7 @@ impl Weight {
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         match self.entry() {
-            Entry::Plain(id) => &self.info(*id).shape,
+            Entry::Plain(id) => self.model.original_shape(*id).unwrap_or(&self.info(*id).shape),
             Entry::Scheme(_, bid) => &bid.shape,
         }
     }
@@ -181,6 +181,7 @@ impl Weight {
     ) -> Result<()> {
         let decode = || {
             self.check_buffer(&rows, out.len())?;
+            self.model.refuse_unlike_twins(self)?;
             let columns = self.rows_and_columns().1;
             let elements = rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns);
             if let Some(read) = self.read_direct(&elements, out) {
@@ -228,6 +229,7 @@ impl Weight {
     ) -> Result<()> {
         let decode = || {
             check_range("elements", &elements, self.elements(), 1, out.len())?;
+            self.model.refuse_unlike_twins(self)?;
             if let Some(read) = self.read_direct(&elements, out) {
                 return read;
             }
@@ -288,7 +290,7 @@ impl Weight {
         }
         match self.entry() {
             Entry::Plain(id) => {
-                let recipe = plain::recipe(self.info(*id));
+                let recipe = plain::recipe_as(self.info(*id), self.shape());
                 use_it(&recipe.map_err(Error::unsupported)?)
             }
             Entry::Scheme(_, bid) => match &bid.recipe {
@@ -298,7 +300,12 @@ impl Weight {
         }
     }
 
-    pub(super) fn model(&self) -> &Model {
+    /// The first stored tensor that it is made of.
+    pub(crate) fn first_part(&self) -> Option<TensorId> {
+        self.part(0).map(|part| part.tensor)
+    }
+
+    pub(crate) fn model(&self) -> &Model {
         &self.model
     }
 
@@ -308,7 +315,8 @@ impl Weight {
     }
 
     /// Where its model was opened from.
-    pub(super) fn model_path(&self) -> &std::path::Path {
+    #[must_use]
+    pub fn model_path(&self) -> &std::path::Path {
         self.model.path()
     }
 

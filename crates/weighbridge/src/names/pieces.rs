@@ -214,7 +214,10 @@ fn one_after_the_other(
 /// The matrices of stacked experts; each expert holds those of `names`, one after the other.
 fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) -> Vec<Piece> {
     let each = rows / names.len() as u64;
-    if rows == 0 || each * names.len() as u64 != rows || experts > MOST_EXPERTS {
+    // Without columns a weight is empty, whatever its other dimensions are.
+    let is_countable = experts.checked_mul(rows).is_some() && columns > 0;
+    let is_even = rows > 0 && each * names.len() as u64 == rows;
+    if !is_countable || !is_even || experts > MOST_EXPERTS {
         return Vec::new();
     }
     let piece = |expert: u64, at: usize| {
@@ -232,3 +235,16 @@ fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) 
 
 /// More experts than any model has: a damaged file may state any number.
 const MOST_EXPERTS: u64 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_stack_may_have_any_dimensions() {
+        let names = ["a".to_owned(), "b".to_owned()];
+        assert!(stacked(0, &names, [3, u64::MAX - 1, 0]).is_empty());
+        assert!(stacked(0, &names, [3, u64::MAX - 1, 1]).is_empty());
+        assert_eq!(stacked(0, &names, [3, 4, 2]).len(), 6);
+    }
+}

@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
-use super::refusals::{self, refusal, refuse_problems};
+use super::expansion;
+use super::refusals::{self, refusal, refuse_problems, unreadable, without};
 use super::verify::verify_planned;
-use super::{OnProgress, Progress};
+use super::{Dropped, OnProgress, Progress};
+use crate::config;
 use crate::containers::writing::Holds;
-use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
@@ -59,21 +60,29 @@ pub fn convert_to(
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 pub struct Conversion {
-    model: Model,
     options: ConvertOptions,
-    target: Target,
-    pub(super) plan: Plan,
+    pub(super) target: Target,
+    /// What becomes of each model; several are the components of a pipeline.
+    pub(super) parts: Vec<Part>,
     /// Files that go into a directory beside the weights.
     pub(super) extra: Vec<ExtraFile>,
     pub(super) report: ConvertReport,
     start: Instant,
 }
 
+/// A model, and what becomes of it.
+pub(super) struct Part {
+    pub(super) model: Model,
+    pub(super) plan: Plan,
+    /// The folder of the output that its files go into; empty for the output itself.
+    pub(super) folder: String,
+}
+
 impl Conversion {
     /// Plans a conversion to the target in the options. If it is impossible, the error says why and
     /// names every weight that cannot be written.
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
-        Self::planned(model, options, |target| {
+        Self::planned(&[(model, String::new())], options, |target| {
             target.check(model, options.force)?;
             Ok(target.is_streamed())
         })
@@ -87,26 +96,43 @@ impl Conversion {
         destination: &dyn Destination,
     ) -> Result<Self> {
         let streamed = destination.order() == WriteOrder::FrontToBack;
-        Self::planned(model, options, |_| Ok(streamed))
+        Self::planned(&[(model, String::new())], options, |_| Ok(streamed))
     }
 
-    fn planned(
-        model: &Model,
+    /// Plans a conversion of models, each into a folder of the output.
+    pub(super) fn planned(
+        models: &[(&Model, String)],
         options: &ConvertOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let default_format = options.same_format.then(|| model.format());
-        let target = Target::of(&options.target, options.to.as_deref(), default_format)?;
+        let target_of = |model: Option<&Model>| {
+            let usual = model.filter(|_| options.same_format).map(Model::format);
+            Target::of(&options.target, options.to.as_deref(), usual)
+        };
+        let target = target_of(models.first().map(|(model, _)| *model))?;
         let streamed = check(&target)?;
-        let (mut plan, left_out) = planned(model, options, &target, streamed)?;
-        if let (Place::File(path), [file]) = (&target.place, &mut plan.files[..]) {
-            file.name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (mut parts, mut report) = (Vec::new(), ConvertReport::default());
+        for (model, folder) in models {
+            let target = target_of(Some(model))?;
+            let Planned { mut plan, left_out, skipped } =
+                planned(model, options, &target, streamed)?;
+            expansion::check(model, options, &plan)?;
+            match (&target.place, &mut plan.files[..]) {
+                (Place::File(path), [file]) => {
+                    let name = path.file_name().unwrap_or_default();
+                    file.name = name.to_string_lossy().into_owned();
+                }
+                _ if !folder.is_empty() => plan.move_into(folder),
+                _ => {}
+            }
+            let mut own = forecast(model, &target, &plan, skipped);
+            own.metadata_left_out = left_out;
+            report.add(own);
+            parts.push(Part { model: (*model).clone(), plan, folder: folder.clone() });
         }
-        let mut report = forecast(model, &target, &plan);
-        report.metadata_left_out = left_out;
-        let (model, options, extra) = (model.clone(), options.clone(), Vec::new());
-        Ok(Self { model, options, target, plan, extra, report, start })
+        let (options, extra) = (options.clone(), Vec::new());
+        Ok(Self { options, target, parts, extra, report, start })
     }
 
     /// What it will do: the files and their sizes, how weights are converted, what is left out.
@@ -118,7 +144,7 @@ impl Conversion {
     /// Bytes of data: the total that progress counts to.
     #[must_use]
     pub fn data_bytes(&self) -> u64 {
-        self.plan.data_bytes()
+        self.parts.iter().map(|part| part.plan.data_bytes()).fold(0, u64::saturating_add)
     }
 
     /// Whether the output is a directory.
@@ -158,7 +184,10 @@ impl Conversion {
             }
             Place::Special(path) => self.run_into(&Stream::to_special_file(&path)?),
             Place::File(path) => self.run_into(&LocalFile::new(&path, force)),
-            Place::Folder(path) => self.run_into(&LocalFolder::new(&path, leftover, force)),
+            Place::Folder(path) => {
+                let made_by = self.options.verb();
+                self.run_into(&LocalFolder::new(&path, leftover, force).made_by(made_by))
+            }
         }
     }
 
@@ -167,7 +196,7 @@ impl Conversion {
         if self.options.dry_run {
             return Ok(self.report);
         }
-        let (work, total) = (&self.options.work, AtomicU64::new(self.plan.data_bytes()));
+        let (work, total) = (&self.options.work, AtomicU64::new(self.data_bytes()));
         let report_progress = |done| {
             if let Some(progress) = &work.progress {
                 progress(Progress { done, total: total.load(Ordering::Relaxed) });
@@ -176,20 +205,21 @@ impl Conversion {
         let (verified, seconds) = (OnceLock::new(), OnceLock::new());
         let check = |output: &Path| {
             seconds.get_or_init(|| self.start.elapsed().as_secs_f64());
-            let report = verify_planned(output, &self.plan, &self.options)?;
+            let report = verify_planned(output, &self.parts, &self.extra, &self.options)?;
             Ok(verified.get_or_init(|| report).ok)
         };
+        let workers = self.parts.iter().map(|part| part.plan.memory.workers).min();
         let writing = Writing {
-            model: &self.model,
-            plan: &self.plan,
-            pool: work.pool(self.plan.memory.workers, &report_progress),
+            parts: self.parts.iter().map(|part| (&part.model, &part.plan)).collect(),
+            pool: work.pool(workers.unwrap_or(1), &report_progress),
             extra: &self.extra,
             total: &total,
             check: self.options.verify.then_some(&check),
         };
         let written = writing.write(destination)?;
         self.report.overflowed = Some(written.overflowed);
-        self.report.count_own_work(&self.plan, &written.found);
+        let files = self.parts.iter().flat_map(|part| &part.plan.files);
+        self.report.count_own_work(files, &written.found);
         self.report.notes.extend(destination.notes());
         self.report.verified = verified.into_inner();
         let elapsed = || self.start.elapsed().as_secs_f64();
@@ -199,28 +229,43 @@ impl Conversion {
     }
 }
 
-/// The plan, and the metadata keys that the format cannot hold.
-pub(super) fn planned(
+/// A plan, and what it leaves out.
+struct Planned {
+    plan: Plan,
+    /// Metadata keys that the format cannot hold.
+    left_out: Vec<String>,
+    /// Weights that cannot be read.
+    skipped: Vec<Dropped>,
+}
+
+/// Plans what the options ask for.
+fn planned(
     model: &Model,
     options: &ConvertOptions,
     target: &Target,
     streamed: bool,
-) -> Result<(Plan, Vec<String>)> {
+) -> Result<Planned> {
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
-    refuse_problems(model, &options.select, keeps)?;
+    let skipped = match options.skip_unreadable {
+        true => unreadable(model, &options.select, keeps)?,
+        false => {
+            refuse_problems(model, &options.select, keeps)?;
+            Vec::new()
+        }
+    };
+    let select = without(&options.select, &skipped);
     let plan_options = PlanOptions {
         writer: target.writer,
         types: Types {
             of: options.dtype,
             only_decoded: options.only_decoded,
             casts: &options.casts,
-            usual: crate::config::model_dtype(model.configs())
-                .filter(|dtype| options.only_decoded && *dtype == DType::F16),
+            model: config::model_dtype(model.configs()).filter(|_| options.only_decoded),
         },
         encode: &|_| None,
         rename: &|name| options.renamed(name),
-        select: &options.select,
+        select: &select,
         spread: match target.place {
             Place::Folder(_) => Spread::Shards(options.max_shard_size),
             _ => Spread::OneFile,
@@ -230,9 +275,10 @@ pub(super) fn planned(
         workers: options.work.workers(),
         max_memory: options.work.max_memory,
     };
+    pipeline::check_cost(model, &plan_options)?;
     let jobs = pipeline::jobs(model, &plan_options).map_err(|found| refused(model, &found))?;
     if jobs.is_empty() {
-        return Err(nothing_to_convert(model));
+        return Err(nothing_to_convert(model, skipped.len()));
     }
     let obsolete = obsolete_keys(&jobs);
     let mut metadata = kept_metadata(model, target.writer, &obsolete)?;
@@ -240,7 +286,8 @@ pub(super) fn planned(
         set_entry(&mut metadata.entries, key, value.clone());
     }
     let plan = pipeline::plan(jobs, metadata.entries, &plan_options);
-    Ok((plan.map_err(|e| e.in_file(&options.target))?, metadata.left_out))
+    let plan = plan.map_err(|e| e.in_file(&options.target))?;
+    Ok(Planned { plan, left_out: metadata.left_out, skipped })
 }
 
 fn check_options(options: &ConvertOptions, target: &Target) -> Result<()> {
@@ -267,9 +314,10 @@ fn obsolete_keys(jobs: &[Job]) -> Vec<&'static str> {
 }
 
 fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
+    let is_name = obstacles.iter().any(|obstacle| obstacle.is_name);
     let obstacles: Vec<_> = obstacles
         .iter()
-        .map(|pipeline::Obstacle { name, variant, reason }| refusals::Obstacle {
+        .map(|pipeline::Obstacle { name, variant, reason, .. }| refusals::Obstacle {
             weight: name,
             variant,
             part: None,
@@ -277,12 +325,18 @@ fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {
             is_ambiguous: false,
         })
         .collect();
-    refusal(model, &obstacles).unwrap_or_else(|| Error::unsupported("nothing can be written"))
+    let nothing = || Error::unsupported("nothing can be written");
+    let error = refusal(model, &obstacles).unwrap_or_else(nothing);
+    if is_name { error.remedy(Remedy::Rename) } else { error }
 }
 
 /// The error if no weight is left to write.
-fn nothing_to_convert(model: &Model) -> Error {
+fn nothing_to_convert(model: &Model, skipped: usize) -> Error {
     let error = match model.weights().len() {
+        _ if skipped > 0 => Error::unsupported(format!(
+            "there is nothing to convert: none of the {skipped} selected weights can be read"
+        ))
+        .remedy(Remedy::ListProblems),
         0 => Error::usage("there is nothing to convert: the model has no weights"),
         all => {
             Error::usage(format!("there is nothing to convert: none of {all} weights is selected"))

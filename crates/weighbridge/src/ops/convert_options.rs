@@ -13,6 +13,12 @@ use crate::pipeline::{Cast, OutputType};
 /// The default for the most bytes of data in one file of a directory.
 const MAX_SHARD_SIZE: u64 = 5_000_000_000;
 
+/// What a directory says that it was made by, if all weights were converted.
+const CONVERT: &str = "convert";
+
+/// The same, if a repository was dequantized.
+pub(super) const DEQUANTIZE: &str = "dequantize";
+
 /// What a conversion writes, and where.
 ///
 /// ```no_run
@@ -33,6 +39,7 @@ pub struct ConvertOptions {
     pub(super) renames: Vec<Rename>,
     pub(super) metadata: Vec<(String, Value)>,
     pub(super) select: Select,
+    pub(super) skip_unreadable: bool,
     pub(super) force: bool,
     pub(super) dry_run: bool,
     pub(super) resume: bool,
@@ -41,6 +48,7 @@ pub struct ConvertOptions {
     pub(super) only_decoded: bool,
     pub(super) same_format: bool,
     pub(super) max_shard_size: u64,
+    pub(super) max_output: Option<u64>,
     pub(super) work: Work,
 }
 
@@ -61,6 +69,7 @@ impl ConvertOptions {
             renames: Vec::new(),
             metadata: Vec::new(),
             select: Select::new(),
+            skip_unreadable: false,
             force: false,
             dry_run: false,
             resume: false,
@@ -69,6 +78,7 @@ impl ConvertOptions {
             only_decoded: false,
             same_format: false,
             max_shard_size: MAX_SHARD_SIZE,
+            max_output: None,
             work: Work::new(),
         }
     }
@@ -128,10 +138,26 @@ impl ConvertOptions {
         self
     }
 
+    /// What an output made with these options says that it was made by.
+    pub(super) fn verb(&self) -> &'static str {
+        if self.only_decoded { DEQUANTIZE } else { CONVERT }
+    }
+
     /// Which weights are written, by their names in the source.
     #[must_use]
     pub fn select(mut self, select: Select) -> Self {
         self.select = select;
+        self
+    }
+
+    /// Leave out weights that cannot be read, such as arrays of text, instead of refusing all:
+    /// [`ConvertReport::skipped`] names them. Problems of the model as a whole are refused all the
+    /// same.
+    ///
+    /// [`ConvertReport::skipped`]: super::ConvertReport::skipped
+    #[must_use]
+    pub fn skip_unreadable(mut self, skip: bool) -> Self {
+        self.skip_unreadable = skip;
         self
     }
 
@@ -180,6 +206,15 @@ impl ConvertOptions {
     #[must_use]
     pub fn max_shard_size(mut self, bytes: u64) -> Self {
         self.max_shard_size = bytes;
+        self
+    }
+
+    /// The most bytes that all files of weights may have together. Without this, 1000 times what
+    /// the model's files hold (compressed members as they are decompressed): a small file can
+    /// describe a huge tensor by repeating its values, and more is refused before there is an output.
+    #[must_use]
+    pub fn max_output(mut self, bytes: u64) -> Self {
+        self.max_output = Some(bytes);
         self
     }
 

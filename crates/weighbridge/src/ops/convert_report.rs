@@ -6,18 +6,22 @@ use super::{Dropped, VerifyReport};
 use crate::error::Remedy;
 use crate::model::Model;
 use crate::output::FoundFile;
-use crate::pipeline::{Job, Plan, Target};
+use crate::pipeline::{Job, Plan, PlannedFile, Target};
 
 /// What was written, or would be. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct ConvertReport {
     pub files: Vec<WrittenFile>,
     pub conversions: Vec<ConversionReport>,
     pub dropped: Vec<Dropped>,
+    pub skipped: Vec<Dropped>,
     pub tied: Vec<Tied>,
     pub metadata_left_out: Vec<String>,
+    pub decoded_as: Vec<DecodedAs>,
+    pub rewritten: Vec<RewrittenFile>,
+    pub copied: Vec<String>,
     pub left_behind: Vec<LeftBehind>,
     pub notes: Vec<String>,
     pub read_bytes: u64,
@@ -34,9 +38,33 @@ pub struct ConvertReport {
 }
 
 impl ConvertReport {
+    /// Adds the report on another part of the same output.
+    pub(super) fn add(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.conversions.extend(other.conversions);
+        self.dropped.extend(other.dropped);
+        self.skipped.extend(other.skipped);
+        self.tied.extend(other.tied);
+        self.metadata_left_out.extend(other.metadata_left_out);
+        for note in other.notes {
+            // What is said of a whole pipeline is said of each component.
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
+        self.threads = self.threads.max(other.threads);
+        self.tile_memory = self.tile_memory.max(other.tile_memory);
+    }
+
     /// Takes out of the totals what an earlier run has done.
-    pub(super) fn count_own_work(&mut self, plan: &Plan, found: &[FoundFile]) {
-        for ((report, file), found) in self.files.iter_mut().zip(&plan.files).zip(found) {
+    pub(super) fn count_own_work<'p>(
+        &mut self,
+        files: impl Iterator<Item = &'p PlannedFile>,
+        found: &[FoundFile],
+    ) {
+        for ((report, file), found) in self.files.iter_mut().zip(files).zip(found) {
             report.kept = *found == FoundFile::Complete;
             if report.kept {
                 let read: u64 = file.jobs.iter().map(Job::stored_bytes).sum();
@@ -87,6 +115,38 @@ pub struct Tied {
     pub to: String,
 }
 
+/// The type that decoded weights have, and why.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct DecodedAs {
+    /// The folder of a pipeline's component.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
+    pub dtype: String,
+    pub reason: String,
+}
+
+/// A file beside the weights that was changed.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct RewrittenFile {
+    pub name: String,
+    pub removed: Vec<String>,
+    pub changed: Vec<ChangedKey>,
+}
+
+/// A key of a rewritten file that holds something else now.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct ChangedKey {
+    pub key: String,
+    pub from: Option<String>,
+    pub to: String,
+}
+
 /// A file beside the weights that is not copied.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
@@ -100,12 +160,18 @@ pub struct LeftBehind {
 }
 
 /// The report that can be given before anything is written.
-pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertReport {
+pub(super) fn forecast(
+    model: &Model,
+    target: &Target,
+    plan: &Plan,
+    skipped: Vec<Dropped>,
+) -> ConvertReport {
     let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
-    let all = match is_stored {
+    let all: usize = match is_stored {
         true => model.sources().iter().map(|source| source.catalog().tensors.len()).sum(),
         false => model.weights().len(),
     };
+    let all = all.saturating_sub(skipped.len());
     let taken = plan.jobs().count() + plan.ties.len();
     let mut notes = model.notes().to_vec();
     if taken < all {
@@ -131,22 +197,18 @@ pub(super) fn forecast(model: &Model, target: &Target, plan: &Plan) -> ConvertRe
                 reason: reason.to_owned(),
             })
             .collect(),
+        skipped,
         tied: plan
             .ties
             .iter()
             .map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() })
             .collect(),
-        metadata_left_out: Vec::new(),
-        left_behind: Vec::new(),
         notes,
         read_bytes: plan.jobs().map(Job::stored_bytes).fold(0, u64::saturating_add),
         write_bytes: plan.bytes(),
         threads: plan.memory.workers as u64,
         tile_memory: plan.memory.bytes,
-        seconds: None,
-        peak_memory: None,
-        overflowed: None,
-        verified: None,
+        ..ConvertReport::default()
     }
 }
 

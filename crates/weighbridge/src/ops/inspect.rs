@@ -1,11 +1,12 @@
 //! Reports what a model holds, from headers alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::catalog::{ArrayRef, Finding, TensorInfo, Value};
+use crate::blocks::Block;
+use crate::catalog::{ArrayRef, Finding, TensorInfo, Value, element_count};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
@@ -63,7 +64,10 @@ pub struct Report {
     pub dropped: Vec<Dropped>,
     pub problems: Vec<Finding>,
     pub notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_run: Option<Vec<String>>,
     pub metadata: serde_json::Map<String, Json>,
+    pub metadata_types: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tensors: Option<Vec<TensorReport>>,
 }
@@ -98,10 +102,11 @@ pub struct DecodedBytes {
     pub bf16: u64,
     pub f16: u64,
     pub f32: u64,
+    pub q8_0: u64,
 }
 
 /// A stored tensor that no weight needs.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub struct Dropped {
@@ -142,6 +147,7 @@ pub struct PartReport {
 pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     let sources = model.sources();
     let weights: Vec<_> = model.weights().select(options.select.clone()).collect();
+    check_cost(model, &weights, options.tensors)?;
     let mut report = Report {
         path: model.path().to_string_lossy().into_owned(),
         format: model.format(),
@@ -169,7 +175,13 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
             .collect(),
         problems: model.findings().to_vec(),
         notes: model.notes().to_vec(),
+        would_run: would_run(sources),
         metadata: metadata_of(model, options)?,
+        metadata_types: model
+            .metadata()
+            .into_iter()
+            .map(|(key, value, _)| (key.to_owned(), value.type_name()))
+            .collect(),
         tensors: options.tensors.then(|| weights.iter().map(tensor_report).collect()),
     };
     match options.select.is_all() {
@@ -186,6 +198,34 @@ pub fn inspect(model: &Model, options: &InspectOptions) -> Result<Report> {
     add_totals(&weights, &mut report);
     model.refuse_changed()?;
     Ok(report)
+}
+
+/// An error if the report would take more memory than the model's limits leave.
+fn check_cost(model: &Model, weights: &[Weight], tensors: bool) -> Result<()> {
+    let problems = model.findings().iter().map(Finding::cost).fold(0, u64::saturating_add);
+    let listed = weights.iter().filter(|_| tensors).map(|weight| {
+        let part = |(_, source, info): (_, &Source, &TensorInfo)| {
+            let text = info.name.len() + source.input().name().as_os_str().len();
+            (2 * text + size_of::<PartReport>() + 64) as u64
+        };
+        // Whoever shows it makes a line of text of it.
+        let own = 2 * weight.name().len() + 2 * size_of::<TensorReport>() + 256;
+        weight.parts().map(part).fold(own as u64, u64::saturating_add)
+    });
+    let handles = (weights.len() as u64).saturating_mul(2 * size_of::<Weight>() as u64 + 16);
+    let bytes = listed.fold(problems.saturating_add(handles), u64::saturating_add);
+    model.check_beside(bytes, "the report")
+}
+
+/// What loading its files would run, each thing once; `None` if none of them is a program.
+fn would_run(sources: &[Source]) -> Option<Vec<String>> {
+    let lists = sources.iter().filter_map(|source| source.catalog().would_run.as_ref());
+    let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
+    lists.fold(None, |all: Option<Vec<String>>, list| {
+        let mut all = all.unwrap_or_default();
+        all.extend(list.iter().filter(|path| seen.insert(*path)).cloned());
+        Some(all)
+    })
 }
 
 fn name_of(source: &Source) -> String {
@@ -261,6 +301,25 @@ fn add_decoded(weight: &Weight, decoded: &mut DecodedBytes) {
     decoded.bf16 = decoded.bf16.saturating_add(bytes(OutputType::Bf16));
     decoded.f16 = decoded.f16.saturating_add(bytes(OutputType::F16));
     decoded.f32 = decoded.f32.saturating_add(bytes(OutputType::F32));
+    let blocks = match becomes_f32(is_plain, native) {
+        true => in_blocks(weight.shape()),
+        false => None,
+    };
+    let q8_0 = blocks.unwrap_or_else(|| bytes(OutputType::F32));
+    decoded.q8_0 = decoded.q8_0.saturating_add(q8_0);
+}
+
+/// Whether a weight would become f32 if that were asked for: integers and what has no type do not.
+fn becomes_f32(is_plain: bool, native: Option<DType>) -> bool {
+    OutputType::F32.of_stored(is_plain, native) == Some(DType::F32)
+}
+
+/// Bytes of a matrix, or of several, in blocks of 32 numbers with a scale; `None` for a vector, and
+/// where rows are not made of whole blocks.
+fn in_blocks(shape: &[u64]) -> Option<u64> {
+    let (columns, [_, ..]) = shape.split_last()? else { return None };
+    let rows = element_count(&shape[..shape.len() - 1])?;
+    Block::from_name("Q8_0")?.bytes_for(rows, *columns)
 }
 
 fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Map<String, Json>> {

@@ -1,4 +1,5 @@
-//! The verbs, one file or folder each: inspect, convert, dequantize, verify, diff.
+//! The verbs, one file or folder each: inspect, show, stats, convert, dequantize,
+//! verify, diff, hash.
 
 mod compared;
 mod convert;
@@ -6,26 +7,41 @@ mod convert_options;
 mod convert_report;
 mod dequantize;
 mod diff;
+mod expansion;
+mod fates;
+mod hash;
 mod identity;
 mod inspect;
 mod reach;
 mod refusals;
 mod repository;
+mod show;
+mod stats;
 mod verify;
+mod verify_files;
 mod work;
 
 pub use crate::pipeline::OutputType;
 pub use convert::{Conversion, convert, convert_to};
 pub use convert_options::{ConvertOptions, Rename};
-pub use convert_report::{ConversionReport, ConvertReport, LeftBehind, Tied, WrittenFile};
-pub use dequantize::dequantize;
+pub use convert_report::{
+    ChangedKey, ConversionReport, ConvertReport, DecodedAs, LeftBehind, RewrittenFile, Tied,
+    WrittenFile,
+};
+pub use dequantize::{dequantize, dequantize_pipeline};
 pub use diff::{
     Changed, DiffMetadata, DiffOptions, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained,
     FailOver, Metric, Status, Values, Worst, WorstTensor, diff,
 };
+pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,
     TensorReport, inspect,
 };
-pub use verify::{Mismatch, VerifyReport, verify, verify_dequantized};
+pub use show::{Numbers, ShowOptions, Slice, Window};
+pub use stats::{
+    Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,
+};
+pub use verify::{Mismatch, VerifyReport, verify, verify_dequantized, verify_pipeline};
+pub use verify_files::{WrongFile, was_dequantized};
 pub use work::{OnProgress, Progress, Work};

@@ -16,9 +16,12 @@ pub(super) struct Reach {
 
 impl Reach {
     /// For the repository at `root`. With `follow_links`, links to files may lead anywhere.
-    pub(super) fn new(root: Option<PathBuf>, model: &Model, follow_links: bool) -> Self {
+    pub(super) fn new(root: Option<PathBuf>, models: &[&Model], follow_links: bool) -> Self {
         let root = root.and_then(|root| root.canonicalize().ok());
-        let weights = model.sources().iter().map(|source| source.input().name().canonicalize());
+        let weights = models
+            .iter()
+            .flat_map(|model| model.sources())
+            .map(|source| source.input().name().canonicalize());
         let of_weights = weights.flatten().filter_map(|path| cache_of(&path));
         let of_root = root.as_deref().and_then(cache_of);
         let mut places: Vec<_> = root.into_iter().chain(of_root).chain(of_weights).collect();

@@ -3,8 +3,9 @@
 //! A finding about a tensor rules out the weight it is part of. One about the whole model rules out
 //! every weight, unless it is known not to affect values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::Dropped;
 use crate::catalog::Finding;
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Select, Weight};
@@ -46,22 +47,134 @@ pub(super) struct Obstacle<'m> {
 /// An error if a problem affects the selected weights. If stored tensors are `only_copied`, only
 /// problems of the files themselves count.
 pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool) -> Result<()> {
-    let findings: Vec<&Finding> = match only_copied {
-        true => model.findings_of_files().collect(),
-        false => model.findings().iter().collect(),
-    };
+    let findings = findings(model, only_copied)?;
     if findings.is_empty() {
         return Ok(());
     }
-    if let Some(general) = findings.iter().find(|finding| rules_out_all(finding)) {
-        return Err(Error::unsupported(general.message.clone())
-            .in_file(model.path())
-            .remedy(Remedy::ListProblems));
-    }
-    let (mut obstacles, mut is_cut) = (Vec::new(), false);
     let weights: Vec<Weight> = model.weights().collect();
-    let by_stored_name = weights_by_stored_name(model, &weights);
-    for finding in &findings {
+    let (obstacles, is_cut) = affected(model, &weights, &findings, select, only_copied);
+    let refused = match cut_short(model, &findings).filter(|_| is_cut) {
+        Some(cut) => Some(cut),
+        None => refusal(model, &obstacles),
+    };
+    refused.map_or(Ok(()), |error| Err(error.remedy(Remedy::SkipUnreadable)))
+}
+
+/// The error for a file that was cut short: one message about the file says more than many about its
+/// tensors.
+fn cut_short(model: &Model, findings: &[&Finding]) -> Option<Error> {
+    let is_general = |finding: &&&Finding| finding.tensor.is_none() && finding.kind == "truncated";
+    let cut = findings.iter().find(is_general)?;
+    let error = Error::malformed(format!("the file was cut short: {}", cut.message));
+    Some(error.in_file(model.path()).hint("fetch the file again").remedy(Remedy::Exclude))
+}
+
+/// What is read of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needed {
+    /// Their stored bytes: only problems of the files themselves count.
+    Bytes,
+    /// Their numbers.
+    Numbers,
+}
+
+/// The selected weights, if all of them can be read; an error otherwise. With `skip`, those that can
+/// be read, and the others with the reasons.
+pub(super) fn readable(
+    model: &Model,
+    select: &Select,
+    needed: Needed,
+    skip: bool,
+) -> Result<(Vec<Weight>, Vec<Dropped>)> {
+    let findings = findings(model, needed == Needed::Bytes)?;
+    let all: Vec<Weight> = model.weights().collect();
+    let (mut obstacles, is_cut) = affected(model, &all, &findings, select, false);
+    let mut known: HashSet<&str> = obstacles.iter().map(|obstacle| obstacle.weight).collect();
+    for weight in all.iter().filter(|_| needed == Needed::Numbers) {
+        let reason = weight.undecodable().filter(|_| select.wants(weight.name()));
+        if let Some(reason) = reason.filter(|_| known.insert(weight.name())) {
+            let (weight, variant) = (weight.name(), weight.variant());
+            obstacles.push(Obstacle { weight, variant, part: None, reason, is_ambiguous: false });
+        }
+    }
+    if !skip && !obstacles.is_empty() {
+        let cut = cut_short(model, &findings).filter(|_| is_cut);
+        let error = cut.or_else(|| refusal_to("hashed", model, &obstacles));
+        return error
+            .map_or(Ok((Vec::new(), Vec::new())), |e| Err(e.remedy(Remedy::SkipUnreadable)));
+    }
+    let weights = all.iter().filter(|weight| select.wants(weight.name()));
+    let weights = weights.filter(|weight| !known.contains(weight.name())).cloned().collect();
+    Ok((weights, each_once(&obstacles)))
+}
+
+/// The weights of obstacles, each with the first reason.
+fn each_once(obstacles: &[Obstacle<'_>]) -> Vec<Dropped> {
+    let mut known: HashSet<&str> = HashSet::new();
+    let first = obstacles.iter().filter(|obstacle| known.insert(obstacle.weight));
+    let dropped = first.map(|obstacle| {
+        let part = obstacle.part.as_ref().map_or(String::new(), |part| format!("{part}: "));
+        let (name, reason) = (obstacle.weight.to_owned(), format!("{part}{}", obstacle.reason));
+        Dropped { name, reason }
+    });
+    dropped.collect()
+}
+
+/// The selected weights that cannot be read, each once, with the reason; an error if a problem
+/// rules out all. If stored tensors are `only_copied`, only problems of the files themselves count.
+pub(super) fn unreadable(
+    model: &Model,
+    select: &Select,
+    only_copied: bool,
+) -> Result<Vec<Dropped>> {
+    let findings = findings(model, only_copied)?;
+    let weights: Vec<Weight> = model.weights().collect();
+    let (obstacles, _) = affected(model, &weights, &findings, select, only_copied);
+    let mut known: HashSet<&str> = obstacles.iter().map(|obstacle| obstacle.weight).collect();
+    let mut all = each_once(&obstacles);
+    // Numbers that cannot be decoded can still be copied.
+    let decoded = weights.iter().filter(|weight| !weight.is_plain() || weight.native().is_none());
+    for weight in decoded.filter(|weight| !only_copied && select.wants(weight.name())) {
+        if let Some(reason) = weight.undecodable().filter(|_| known.insert(weight.name())) {
+            all.push(Dropped { name: weight.name().to_owned(), reason });
+        }
+    }
+    Ok(all)
+}
+
+/// A choice of weights without those that cannot be read.
+pub(super) fn without(select: &Select, unreadable: &[Dropped]) -> Select {
+    let names: HashSet<String> = unreadable.iter().map(|one| one.name.clone()).collect();
+    match names.is_empty() {
+        true => select.clone(),
+        false => select.clone().exclude(move |name| names.contains(name)),
+    }
+}
+
+/// The findings that count; an error if one rules out all weights.
+fn findings(model: &Model, only_copied: bool) -> Result<Vec<&Finding>> {
+    let mut findings: Vec<&Finding> = match only_copied {
+        true => model.findings_of_files().collect(),
+        false => model.findings().iter().collect(),
+    };
+    findings.extend(model.unlike_twins()?);
+    match findings.iter().find(|finding| rules_out_all(finding)) {
+        Some(general) => Err(refused_by(general, model)),
+        None => Ok(findings),
+    }
+}
+
+/// The selected weights that findings are about, and whether some of their bytes are missing.
+fn affected<'m>(
+    model: &'m Model,
+    weights: &'m [Weight],
+    findings: &[&'m Finding],
+    select: &Select,
+    only_copied: bool,
+) -> (Vec<Obstacle<'m>>, bool) {
+    let (mut obstacles, mut is_cut) = (Vec::new(), false);
+    let by_stored_name = weights_by_stored_name(model, weights);
+    for finding in findings {
         let Some(name) = finding.tensor.as_deref() else { continue };
         let found = match by_stored_name.get(name).filter(|_| !only_copied) {
             Some(weights) => weights.iter().copied().filter(|of| select.wants(of.weight)).collect(),
@@ -77,15 +190,7 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
             is_ambiguous: finding.remedy() == Some(Remedy::StateScheme),
         }));
     }
-    // One message about the file says more than many about its tensors.
-    let is_general = |finding: &&&Finding| finding.tensor.is_none() && finding.kind == "truncated";
-    match findings.iter().find(is_general).filter(|_| is_cut) {
-        Some(cut) => Err(Error::malformed(format!("the file was cut short: {}", cut.message))
-            .in_file(model.path())
-            .hint("fetch the file again")
-            .remedy(Remedy::Exclude)),
-        None => refusal(model, &obstacles).map_or(Ok(()), Err),
-    }
+    (obstacles, is_cut)
 }
 
 /// The problems by weight; an error if one rules out all weights.
@@ -94,16 +199,15 @@ pub(super) fn problems_by_weight<'m>(
     weights: &'m [Weight],
 ) -> Result<HashMap<&'m str, String>> {
     let mut problems = HashMap::new();
-    if model.findings().is_empty() {
+    let twins = model.unlike_twins()?;
+    if model.findings().is_empty() && twins.is_empty() {
         return Ok(problems);
     }
     if let Some(general) = model.findings().iter().find(|finding| rules_out_all(finding)) {
-        return Err(Error::unsupported(general.message.clone())
-            .in_file(model.path())
-            .remedy(Remedy::ListProblems));
+        return Err(refused_by(general, model));
     }
     let by_stored_name = weights_by_stored_name(model, weights);
-    for finding in model.findings() {
+    for finding in model.findings().iter().chain(twins) {
         let Some(name) = finding.tensor.as_deref() else { continue };
         for of in by_stored_name.get(name).into_iter().flatten() {
             let part = of.role.map_or(String::new(), |role| format!("its {role} {name}: "));
@@ -115,6 +219,17 @@ pub(super) fn problems_by_weight<'m>(
 
 fn rules_out_all(finding: &Finding) -> bool {
     finding.tensor.is_none() && !HARMLESS.contains(&finding.kind)
+}
+
+/// The error for a finding that rules out all weights.
+fn refused_by(finding: &Finding, model: &Model) -> Error {
+    let error = match finding.kind {
+        "wrong-checksum" => {
+            Error::malformed(&*finding.message).hint("the file is damaged; fetch it again")
+        }
+        _ => Error::unsupported(&*finding.message),
+    };
+    error.in_file(model.path()).remedy(Remedy::ListProblems)
 }
 
 /// The part a stored tensor plays in a weight; no role if it has the weight's name.
@@ -152,15 +267,20 @@ struct Group<'a> {
     weights: Vec<String>,
 }
 
-/// An error that names weights, and what is wrong with them; `None` if there are none.
+/// An error that names weights that are not converted, and what is wrong with them; `None` if there
+/// are none.
 pub(super) fn refusal(model: &Model, obstacles: &[Obstacle<'_>]) -> Option<Error> {
+    refusal_to("converted", model, obstacles)
+}
+
+fn refusal_to(done: &str, model: &Model, obstacles: &[Obstacle<'_>]) -> Option<Error> {
     let error = match obstacles {
         [] => return None,
         [only] => {
             let part = only.part.as_ref().map_or(String::new(), |part| format!("{part}: "));
             Error::unsupported(format!("{part}{}", only.reason)).in_tensor(only.weight)
         }
-        _ => Error::unsupported(summary(obstacles)),
+        _ => Error::unsupported(summary(done, obstacles)),
     };
     let error = match obstacles.iter().any(|obstacle| obstacle.is_ambiguous) {
         true => error.remedy(Remedy::StateScheme),
@@ -170,7 +290,7 @@ pub(super) fn refusal(model: &Model, obstacles: &[Obstacle<'_>]) -> Option<Error
 }
 
 /// `3 weights cannot be converted: a, b: reason; c (its scale d): another`.
-fn summary(obstacles: &[Obstacle<'_>]) -> String {
+fn summary(done: &str, obstacles: &[Obstacle<'_>]) -> String {
     let mut names: Vec<_> = obstacles.iter().map(|obstacle| obstacle.weight).collect();
     names.sort_unstable();
     names.dedup();
@@ -181,7 +301,7 @@ fn summary(obstacles: &[Obstacle<'_>]) -> String {
         more => format!("; and {more} more reasons"),
     };
     let weights = if names.len() == 1 { "weight" } else { "weights" };
-    format!("{} {weights} cannot be converted: {}{more}", names.len(), texts.join("; "))
+    format!("{} {weights} cannot be {done}: {}{more}", names.len(), texts.join("; "))
 }
 
 /// Groups equal reasons. A variant named in the reason is ignored when comparing.

@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::convert_report::LeftBehind;
+use super::fates::{Decoded, Fate, fate};
 use super::reach::Reach;
-use crate::containers;
 use crate::error::{Error, Remedy, Result};
 use crate::input::{EntryKind, Folder, error_of};
 use crate::model::Model;
+use crate::output::MARKER;
 use crate::pipeline::{Contents, ExtraFile};
-
-/// Endings of weights in formats that other frameworks read.
-const OTHER_WEIGHTS: [&str; 3] = [".h5", ".msgpack", ".onnx"];
 
 /// How deep folders are followed.
 const MAX_DEPTH: usize = 8;
@@ -34,13 +32,17 @@ pub(super) struct Rules<'a> {
     /// Where links may lead.
     pub(super) reach: &'a Reach,
     /// Files that describe the weights: links of these names may lead anywhere.
-    pub(super) configs: &'a [&'a str],
+    pub(super) configs: &'a [PathBuf],
+    /// The models whose weights are written anew.
+    pub(super) decoded: &'a [Decoded],
 }
 
 /// The files of a repository beside its weights.
 #[derive(Default)]
 pub(super) struct SideFiles {
     pub(super) copied: Vec<ExtraFile>,
+    /// Those that hold weights of something else.
+    pub(super) weights: Vec<String>,
     pub(super) left_behind: Vec<LeftBehind>,
 }
 
@@ -67,12 +69,23 @@ impl Repository {
         Some(Self { folder: folder.clone(), path: path.to_owned() })
     }
 
-    /// Where links of this repository may lead.
-    pub(super) fn reach(&self, model: &Model, follow_links: bool) -> Reach {
-        Reach::new(self.folder.local_path(&self.path), model, follow_links)
+    /// The repository at a path of the folder that a model was opened from.
+    pub(super) fn at(path: &Path, model: &Model) -> Self {
+        Self { folder: model.folder().clone(), path: path.to_owned() }
     }
 
-    /// Every file but weights, hidden files and the `output` of a conversion, sorted by name.
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where links of this repository may lead.
+    pub(super) fn reach(&self, models: &[&Model], follow_links: bool) -> Reach {
+        Reach::new(self.folder.local_path(&self.path), models, follow_links)
+    }
+
+    /// Every file that is copied, and those that are not and have nothing in their place, sorted by
+    /// name.
     pub(super) fn side_files(&self, rules: &Rules<'_>) -> Result<SideFiles> {
         let mut found = SideFiles::default();
         self.collect(Path::new(""), rules, 0, &mut found)?;
@@ -92,19 +105,33 @@ impl Repository {
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         for entry in entries {
             let (path, name) = (folder.join(&entry.name), entry.name.to_string_lossy());
-            if name.starts_with('.') || name.ends_with(".weigh-partial") {
-                continue;
-            }
-            if rules.output.is_some_and(|output| self.is_on_disk_at(&path, output)) {
+            let is_output = rules.output.is_some_and(|output| self.is_on_disk_at(&path, output));
+            if is_output || name == MARKER {
                 continue;
             }
             let inside = under.join(&*name);
-            if entry.kind != EntryKind::Folder && !is_side_file(&name) {
+            if let Some(reason) = not_of_a_model(&name) {
+                found.leave(&inside, reason, None);
                 continue;
+            }
+            let fate = match entry.kind {
+                EntryKind::Folder => Fate::Copied,
+                _ => fate(&inside, rules.decoded),
+            };
+            match fate {
+                Fate::Replaced => continue,
+                Fate::LeftBehind(reason) => {
+                    found.leave(&inside, reason, None);
+                    continue;
+                }
+                Fate::Copied | Fate::CopiedWeights => {}
             }
             match self.obstacle(&path, &inside, entry.kind, rules) {
                 Some((reason, remedy)) => found.leave(&inside, reason, remedy),
                 None if entry.kind != EntryKind::Folder => {
+                    if fate == Fate::CopiedWeights {
+                        found.weights.push(inside.to_string_lossy().into_owned());
+                    }
                     let contents = Contents::Of(self.folder.clone(), path);
                     found.copied.push(ExtraFile { name: inside, contents });
                 }
@@ -127,7 +154,7 @@ impl Repository {
         let target = || self.folder.link_target(path);
         match kind {
             EntryKind::File(_) => {
-                let is_config = rules.configs.iter().any(|config| inside == Path::new(config));
+                let is_config = rules.configs.iter().any(|config| inside == config);
                 let outside = target().filter(|to| !is_config && !rules.reach.takes_file(to));
                 let reason = "is a link to a file outside the model";
                 outside.map(|_| (reason, Some(Remedy::FollowLinks)))
@@ -167,24 +194,10 @@ impl Repository {
     }
 }
 
-/// Whether a file goes along with weights that are written in another form.
-fn is_side_file(name: &str) -> bool {
-    !containers::is_weights_or_index(name) && !OTHER_WEIGHTS.iter().any(|end| name.ends_with(end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights_and_what_describes_them_stay_behind() {
-        for name in ["model-00001-of-00002.safetensors", "pytorch_model.bin", "x.gguf"] {
-            assert!(!is_side_file(name), "{name}");
-        }
-        for name in
-            ["tokenizer.json", "README.md", "LICENSE", "modeling_x.py", "generation_config.json"]
-        {
-            assert!(is_side_file(name), "{name}");
-        }
+/// Why something of that name does not belong to a model.
+fn not_of_a_model(name: &str) -> Option<&'static str> {
+    match name.starts_with('.') {
+        true => Some("is hidden: it is about this directory, not about the model"),
+        false => name.ends_with(".weigh-partial").then_some("was left by an unfinished conversion"),
     }
 }

@@ -9,19 +9,21 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::Dropped;
 use super::compared::{Compared, Difference, number};
-use super::convert::planned;
+use super::convert::{Conversion, Part};
 use super::convert_options::ConvertOptions;
+use super::verify_files::{WrongFile, wrong_files, wrong_index};
 use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::input::FileAccess;
+use crate::input::{FileAccess, Folder, LocalFolder};
 use crate::model::{Model, OpenOptions};
-use crate::pipeline::{self, Job, OutputTensor, Plan, Pool, Target};
+use crate::pipeline::{self, ExtraFile, Job, OutputTensor, Plan, Pool, Target};
 use crate::source::Source;
 
 /// The result of verifying an output. The field names are the JSON contract.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 pub struct VerifyReport {
@@ -30,6 +32,9 @@ pub struct VerifyReport {
     pub mismatched: Vec<Mismatch>,
     pub missing: Vec<String>,
     pub extra: Vec<String>,
+    pub skipped: Vec<Dropped>,
+    pub files: Vec<WrongFile>,
+    pub checked_files: u64,
     pub overflowed: u64,
     pub tied: u64,
     pub bytes: u64,
@@ -51,6 +56,40 @@ pub struct Mismatch {
 /// Compares `output` with the result of converting `model` with these options. Only the format of
 /// the target in the options counts.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
+    let options = for_format(output, options)?;
+    let conversion = Conversion::planned(&[(model, String::new())], &options, is_streamed)?;
+    verify_parts(&[output], &conversion, &options)
+}
+
+/// Compares `output` with the result of [`dequantize`](super::dequantize), with the files beside the
+/// weights.
+pub fn verify_dequantized(
+    output: &Model,
+    model: &Model,
+    options: &ConvertOptions,
+) -> Result<VerifyReport> {
+    let options = for_format(output, options)?;
+    let conversion = Conversion::dequantized(model, &options, is_streamed)?;
+    verify_parts(&[output], &conversion, &options)
+}
+
+/// Compares a pipeline with the result of [`dequantize_pipeline`](super::dequantize_pipeline). Both
+/// are given as [`OpenOptions::open_pipeline`] gives them.
+pub fn verify_pipeline(
+    outputs: &[Model],
+    models: &[Model],
+    options: &ConvertOptions,
+) -> Result<VerifyReport> {
+    let conversion = Conversion::dequantized_pipeline(models, options, is_streamed)?;
+    verify_parts(&outputs.iter().collect::<Vec<_>>(), &conversion, options)
+}
+
+fn is_streamed(target: &Target) -> Result<bool> {
+    Ok(target.is_streamed())
+}
+
+/// The options, with the format that the output has.
+fn for_format(output: &Model, options: &ConvertOptions) -> Result<ConvertOptions> {
     let to = options.to.as_deref().or(Some(output.format()));
     let target = Target::of(&options.target, to, None)?;
     if target.writer.format() != output.format() {
@@ -61,56 +100,79 @@ pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result
         ))
         .in_file(output.path()));
     }
-    let (plan, _) = planned(model, options, &target, target.is_streamed())?;
-    model.will_need_all();
-    output.will_need_all();
-    let report = compare(output, &plan, options)?;
-    model.refuse_changed()?;
-    output.refuse_changed()?;
+    Ok(ConvertOptions { to: to.map(str::to_owned), ..options.clone() })
+}
+
+/// Compares the models of an output with what becomes of others.
+fn verify_parts(
+    outputs: &[&Model],
+    conversion: &Conversion,
+    options: &ConvertOptions,
+) -> Result<VerifyReport> {
+    let all = || outputs.iter().copied().chain(conversion.parts.iter().map(|part| &part.model));
+    all().for_each(Model::will_need_all);
+    let mut report = VerifyReport::default();
+    for part in &conversion.parts {
+        let output = outputs.iter().find(|output| part.folder.is_empty() || is_part(output, part));
+        match output {
+            Some(output) => compare(output, &part.plan, options, &mut report)?,
+            None => report.miss(&part.plan),
+        }
+    }
+    if let Some(first) = outputs.first() {
+        let root = first.pipeline().unwrap_or(first.path());
+        report.check_files(&**first.folder(), root, &conversion.extra)?;
+    }
+    for read in all() {
+        read.check_sums(&|| options.work.refuse_cancelled())?;
+        read.refuse_changed()?;
+    }
+    report.skipped.clone_from(&conversion.report.skipped);
+    report.decide();
     Ok(report)
 }
 
-/// Compares `output` with the result of [`dequantize`](super::dequantize).
-pub fn verify_dequantized(
-    output: &Model,
-    model: &Model,
-    options: &ConvertOptions,
-) -> Result<VerifyReport> {
-    verify(output, model, &options.clone().dequantizing())
+/// Whether a model of an output lies in the folder of a part.
+fn is_part(output: &Model, part: &Part) -> bool {
+    output.path().ends_with(&part.folder)
 }
 
 /// Compares what a conversion has written, and not yet named, with its plan.
 pub(super) fn verify_planned(
     output: &Path,
-    plan: &Plan,
+    parts: &[Part],
+    extra: &[ExtraFile],
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
-    let output = OpenOptions::new().access(FileAccess::Read).open(output)?;
-    output.will_need_all();
     // Progress was that of writing, and is at its end.
     let mut options = options.clone();
     options.work.progress = None;
-    let report = compare(&output, plan, &options)?;
-    output.refuse_changed()?;
+    let mut report = VerifyReport::default();
+    for part in parts {
+        let path = if part.folder.is_empty() { output } else { &output.join(&part.folder) };
+        let opener = OpenOptions::new().access(FileAccess::Read);
+        let output = opener.limits(part.model.limits().clone()).open(path)?;
+        output.will_need_all();
+        compare(&output, &part.plan, &options, &mut report)?;
+        output.check_sums(&|| options.work.refuse_cancelled())?;
+        output.refuse_changed()?;
+    }
+    report.check_files(&LocalFolder::new("", FileAccess::Read), output, extra)?;
+    report.decide();
     Ok(report)
 }
 
 type Stored<'m> = (&'m Source, &'m TensorInfo);
 
-fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<VerifyReport> {
+fn compare(
+    output: &Model,
+    plan: &Plan,
+    options: &ConvertOptions,
+    report: &mut VerifyReport,
+) -> Result<()> {
     let mut stored = stored_by_name(output);
     // A file with a single unnamed array: the array is called like the file.
     let is_unnamed = output.sources().iter().any(|source| !source.names_tensors());
-    let mut report = VerifyReport {
-        ok: false,
-        checked: 0,
-        mismatched: Vec::new(),
-        missing: Vec::new(),
-        extra: Vec::new(),
-        overflowed: 0,
-        tied: 0,
-        bytes: 0,
-    };
     let (mut before, total) = (0, plan.data_bytes());
     let report_progress = options.work.reporter(total);
     for file in &plan.files {
@@ -130,7 +192,7 @@ fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<Veri
             }
         }
         let pool = options.work.pool(plan.memory.workers, &report_progress);
-        before += check_values(&checks, &Pool { done_before: before, ..pool }, &mut report)?;
+        before += check_values(&checks, &Pool { done_before: before, ..pool }, report)?;
     }
     for tie in &plan.ties {
         match stored.contains_key(&*tie.name) || !is_tied(output, &tie.name, &tie.to) {
@@ -140,10 +202,9 @@ fn compare(output: &Model, plan: &Plan, options: &ConvertOptions) -> Result<Veri
     }
     let mut extra: Vec<_> = stored.into_keys().map(str::to_owned).collect();
     extra.sort_unstable();
-    report.extra = extra;
-    report.ok =
-        report.mismatched.is_empty() && report.missing.is_empty() && report.extra.is_empty();
-    Ok(report)
+    report.extra.extend(extra);
+    report.files.extend(wrong_index(output)?);
+    Ok(())
 }
 
 fn stored_by_name(output: &Model) -> HashMap<&str, Stored<'_>> {
@@ -159,6 +220,29 @@ fn is_tied(output: &Model, name: &str, to: &str) -> bool {
 }
 
 impl VerifyReport {
+    /// Compares the files beside the weights.
+    fn check_files(
+        &mut self,
+        folder: &dyn Folder,
+        root: &Path,
+        expected: &[ExtraFile],
+    ) -> Result<()> {
+        self.files.extend(wrong_files(folder, root, expected)?);
+        self.checked_files += expected.len() as u64;
+        Ok(())
+    }
+
+    /// Everything of a plan is missing.
+    fn miss(&mut self, plan: &Plan) {
+        let tensors = plan.jobs().flat_map(|job| &job.outputs);
+        self.missing.extend(tensors.map(|tensor| tensor.name.clone()));
+    }
+
+    fn decide(&mut self) {
+        let is_whole = self.missing.is_empty() && self.extra.is_empty();
+        self.ok = is_whole && self.mismatched.is_empty() && self.files.is_empty();
+    }
+
     /// The tensor that was found, if it has the planned type and shape; reports it otherwise.
     fn check_header<'m>(
         &mut self,

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::error::Result;
 use crate::pipeline::{OnTile, Pool};
 
 /// How far the work is, in bytes.
@@ -82,6 +83,11 @@ impl Work {
                 progress(Progress { done, total });
             }
         }
+    }
+
+    /// An error if the work was cancelled.
+    pub(super) fn refuse_cancelled(&self) -> Result<()> {
+        self.pool(1, &|_| {}).refuse_cancelled()
     }
 
     /// A pool of `workers` threads that report to `progress`.

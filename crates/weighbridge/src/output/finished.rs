@@ -1,9 +1,10 @@
 //! The files of a partial directory that are complete, with their checksums.
 //!
-//! They are noted below the stamp, one line per file. What an earlier run has noted is taken over
-//! only if the file still has its length and its checksum. A line that was cut off is ignored.
+//! They are noted below the stamp, one line when a file is begun and one when it is complete. What an
+//! earlier run has noted is taken over only if the file still has its length and its checksum. A line
+//! that was cut off is ignored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,39 +24,70 @@ pub(super) struct Finished {
     /// Where they are noted.
     path: PathBuf,
     files: Mutex<BTreeMap<String, Noted>>,
+    /// Every file of which anything may have been written.
+    begun: Mutex<BTreeSet<String>>,
 }
 
 /// What is noted of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Noted {
-    len: u64,
-    checksum: u32,
+pub(super) struct Noted {
+    pub(super) len: u64,
+    pub(super) checksum: u32,
 }
 
 impl Finished {
     /// None yet; they will be noted at the end of the file at `path`.
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, files: Mutex::default() }
+        Self { path, files: Mutex::default(), begun: Mutex::default() }
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<String, Noted>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn begun_files(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes over what an earlier run has noted.
     pub(super) fn read(&self, lines: &str) {
-        self.files().extend(lines.lines().filter_map(parsed));
+        for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            self.files().extend(complete(&line));
+            self.begun_files().extend(begun(&line));
+        }
+    }
+
+    /// Notes that a file is about to be written.
+    pub(super) fn begin(&self, name: &str) -> Result<()> {
+        match self.begun_files().insert(name.to_owned()) {
+            true => self.append(&json!({ "begun": name })),
+            false => Ok(()),
+        }
+    }
+
+    /// The files of which anything may have been written.
+    pub(super) fn begun(&self) -> BTreeSet<String> {
+        self.begun_files().clone()
     }
 
     /// Notes that a file is complete.
-    pub(super) fn note(&self, name: &str, len: u64, checksum: u32) -> Result<()> {
+    pub(super) fn note(&self, name: &str, noted: Noted) -> Result<()> {
+        let Noted { len, checksum } = noted;
         let mut files = self.files();
-        let line = format!("{}\n", json!({ "name": name, "bytes": len, "checksum": checksum }));
-        let file = OpenOptions::new().append(true).open(&self.path);
-        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
-        written.map_err(|e| Error::io(e, "cannot write").in_file(&self.path))?;
-        files.insert(name.to_owned(), Noted { len, checksum });
+        self.append(&json!({ "name": name, "bytes": len, "checksum": checksum }))?;
+        files.insert(name.to_owned(), noted);
         Ok(())
+    }
+
+    fn append(&self, line: &Value) -> Result<()> {
+        let file = OpenOptions::new().append(true).open(&self.path);
+        let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        written.map_err(|e| Error::io(e, "cannot write").in_file(&self.path))
+    }
+
+    /// The checksum of a file that is complete.
+    pub(super) fn checksum(&self, name: &str) -> Option<u32> {
+        self.files().get(name).map(|noted| noted.checksum)
     }
 
     /// What there is of a file of `len` bytes at `path`. A file that is no longer what was written
@@ -78,8 +110,11 @@ impl Finished {
     }
 }
 
-fn parsed(line: &str) -> Option<(String, Noted)> {
-    let line: Value = serde_json::from_str(line).ok()?;
+fn begun(line: &Value) -> Option<String> {
+    Some(line.get("begun")?.as_str()?.to_owned())
+}
+
+fn complete(line: &Value) -> Option<(String, Noted)> {
     let checksum = u32::try_from(line.get("checksum")?.as_u64()?).ok()?;
     let noted = Noted { len: line.get("bytes")?.as_u64()?, checksum };
     Some((line.get("name")?.as_str()?.to_owned(), noted))
@@ -112,7 +147,7 @@ mod tests {
         std::fs::write(&a, "done").unwrap();
         let (finished, sum) = (Finished::new(stamp.clone()), FileChecksum::new(4));
         sum.add(0, b"done");
-        finished.note("a", 4, sum.value()).unwrap();
+        finished.note("a", Noted { len: 4, checksum: sum.value() }).unwrap();
         let text = std::fs::read_to_string(&stamp).unwrap();
         let lines = text.strip_prefix("stamp\n").unwrap();
         let again = |lines: &str| {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::marker::Files;
+use super::finished::Noted;
+use super::marker::{Files, ListedFile, is_inside};
 use super::partial_file::PartialFile;
 use super::partial_folder::PartialFolder;
 use super::{Destination, FoundFile, Kept, OutputFile, refuse_full_disk};
@@ -27,6 +28,7 @@ pub struct LocalFolder {
     target: PathBuf,
     leftover: Leftover,
     replace: bool,
+    made_by: &'static str,
     partial: OnceLock<PartialFolder>,
     /// What was written, for the marker.
     files: Mutex<Files>,
@@ -38,7 +40,14 @@ impl LocalFolder {
     #[must_use]
     pub fn new(target: &Path, leftover: Leftover, replace: bool) -> Self {
         let (partial, files) = (OnceLock::new(), Mutex::default());
-        Self { target: target.to_owned(), leftover, replace, partial, files }
+        Self { target: target.to_owned(), leftover, replace, made_by: "", partial, files }
+    }
+
+    /// Says in the marker which verb made it.
+    #[must_use]
+    pub fn made_by(mut self, verb: &'static str) -> Self {
+        self.made_by = verb;
+        self
     }
 
     fn partial(&self) -> Result<&PartialFolder> {
@@ -46,16 +55,20 @@ impl LocalFolder {
     }
 
     /// Adds a file to what the marker lists.
-    fn list(&self, name: &str, len: u64) {
-        let parts: Vec<_> =
-            Path::new(name).iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    fn list(&self, name: &str, bytes: u64) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.insert(parts.join("/"), len);
+        files.insert(with_slashes(name), ListedFile { bytes, checksum: None });
     }
 
-    /// Where a file is written, in a folder that exists.
+    /// Where a file is written, in a folder that exists. From now on it is known as ours.
     fn path_of(&self, name: &str) -> Result<PathBuf> {
-        let path = self.partial()?.path_of(name);
+        if !is_inside(name) {
+            let outside = "this name leads out of the directory that is written";
+            return Err(Error::usage(outside).in_file(Path::new(name)));
+        }
+        let partial = self.partial()?;
+        partial.finished.begin(&with_slashes(name))?;
+        let path = partial.path_of(name);
         if let Some(parent) = path.parent().filter(|_| Path::new(name).components().count() > 1) {
             std::fs::create_dir_all(parent)
                 .map_err(|e| Error::io(e, "cannot create").in_file(parent))?;
@@ -67,7 +80,7 @@ impl LocalFolder {
 impl Destination for LocalFolder {
     fn begin(&self, stamp: &dyn Fn() -> String) -> Result<()> {
         let partial = PartialFolder::create(&self.target, &stamp(), self.leftover)?;
-        let begun = self.partial.set(partial);
+        let begun = self.partial.set(partial.made_by(self.made_by));
         begun.map_err(|_| Error::usage("the directory was started already"))
     }
 
@@ -94,6 +107,8 @@ impl Destination for LocalFolder {
     /// Lets the system copy: it keeps the file's permissions and is fastest.
     fn copy(&self, name: &str, from: &Path) -> Result<()> {
         let to = self.path_of(name)?;
+        // What an interrupted run has copied may be write-protected, as its original is.
+        let _ = std::fs::remove_file(&to);
         let copied = std::fs::copy(from, &to);
         self.list(name, copied.map_err(|e| Error::io(e, "cannot copy").in_file(from))?);
         let synced = std::fs::File::open(&to).and_then(|file| file.sync_all());
@@ -105,8 +120,12 @@ impl Destination for LocalFolder {
     }
 
     fn finish(&self) -> Result<()> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        self.partial()?.finish(self.replace, &files)
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let partial = self.partial()?;
+        for (name, file) in files.iter_mut() {
+            file.checksum = partial.finished.checksum(name);
+        }
+        partial.finish(self.replace, &files)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -149,6 +168,13 @@ impl OutputFile for SummedFile<'_> {
 
     fn finish(self: Box<Self>) -> Result<()> {
         self.file.finish(true)?;
-        self.of.finished.note(&self.name, self.len, self.checksum.value())
+        let noted = Noted { len: self.len, checksum: self.checksum.value() };
+        self.of.finished.note(&self.name, noted)
     }
+}
+
+/// A name as markers and stamps have it, on every system.
+fn with_slashes(name: &str) -> String {
+    let parts: Vec<_> = Path::new(name).iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
 }

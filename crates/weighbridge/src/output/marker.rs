@@ -1,4 +1,5 @@
-//! The marker of a directory that we wrote: `.weigh.json` lists its files and their sizes.
+//! The marker of a directory that we wrote: `.weigh.json` lists its files and their sizes, and says
+//! which verb made it.
 //!
 //! A directory is replaced only if it is empty, or if everything in it is listed there and has the
 //! stated size; and only what is listed is ever removed. The marker belongs to the one directory it
@@ -10,6 +11,7 @@ use std::path::{Component, Path};
 
 use serde_json::{Value, json};
 
+use super::stamp::STAMP;
 use crate::error::{Error, Remedy, Result};
 use crate::text::escaped;
 
@@ -22,14 +24,35 @@ const MOST_NAMES: usize = 3;
 /// The most bytes of a marker that is read.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The files of a directory, with `/` between the parts of a name, and their sizes.
-pub(super) type Files = BTreeMap<String, u64>;
+/// The files of a directory, with `/` between the parts of a name.
+pub(super) type Files = BTreeMap<String, ListedFile>;
+
+/// What a marker says about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ListedFile {
+    pub(super) bytes: u64,
+    /// Where one was made while the file was written.
+    pub(super) checksum: Option<u32>,
+}
+
+/// What a marker says.
+pub(super) struct Marker {
+    /// The CRC-32 of the stamp of the work that wrote the directory.
+    pub(super) plan: Option<u32>,
+    /// The verb that made it.
+    pub(super) made_by: String,
+    pub(super) files: Files,
+}
 
 /// Writes the marker of a directory.
-pub(super) fn write(folder: &Path, files: &Files) -> Result<()> {
-    let files: Vec<_> =
-        files.iter().map(|(name, bytes)| json!({ "name": name, "bytes": bytes })).collect();
-    let marker = json!({ "version": env!("CARGO_PKG_VERSION"), "files": files });
+pub(super) fn write(folder: &Path, marker: &Marker) -> Result<()> {
+    let file = |(name, file): (&String, &ListedFile)| match file.checksum {
+        Some(sum) => json!({ "name": name, "bytes": file.bytes, "checksum": sum }),
+        None => json!({ "name": name, "bytes": file.bytes }),
+    };
+    let files: Vec<_> = marker.files.iter().map(file).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let marker = json!({ "version": version, "plan": marker.plan, "made_by": marker.made_by, "files": files });
     let path = folder.join(MARKER);
     let written = fs::write(&path, format!("{marker:#}\n"))
         .and_then(|()| fs::File::open(&path))
@@ -37,21 +60,36 @@ pub(super) fn write(folder: &Path, files: &Files) -> Result<()> {
     written.map_err(|e| Error::io(e, "cannot write").in_file(&path))
 }
 
-/// What the marker of a directory lists; `None` if it has none, or one that is not ours.
-fn read(folder: &Path) -> Option<Files> {
+fn document(folder: &Path) -> Option<Value> {
     let path = folder.join(MARKER);
     path.symlink_metadata().ok().filter(|about| about.is_file() && about.len() <= MOST_BYTES)?;
-    let marker: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Which verb made a directory; `None` if its marker does not say.
+pub(crate) fn made_by(folder: &Path) -> Option<String> {
+    let verb = document(folder)?.get("made_by")?.as_str()?.to_owned();
+    Some(verb).filter(|verb| !verb.is_empty())
+}
+
+/// The marker of a directory; `None` if it has none, or one that is not ours.
+pub(super) fn read(folder: &Path) -> Option<Marker> {
+    let marker = document(folder)?;
     let files = marker.get("files")?.as_array()?.iter();
     let file = |file: &Value| {
         let name = file["name"].as_str().filter(|name| is_inside(name))?;
-        Some((name.to_owned(), file["bytes"].as_u64()?))
+        let sum = |sum: &Value| sum.as_u64().and_then(|sum| u32::try_from(sum).ok());
+        let (bytes, checksum) = (file["bytes"].as_u64()?, sum(&file["checksum"]));
+        Some((name.to_owned(), ListedFile { bytes, checksum }))
     };
-    files.map(file).collect()
+    let plan = marker.get("plan").and_then(Value::as_u64).and_then(|plan| u32::try_from(plan).ok());
+    let made_by = marker.get("made_by").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some(Marker { plan, made_by, files: files.map(file).collect::<Option<_>>()? })
 }
 
-/// Whether a name leads to nothing outside: a marker may have come with a model from anywhere.
-fn is_inside(name: &str) -> bool {
+/// Whether a name leads to nothing outside: a marker, and a folder that is copied, may have come from
+/// anywhere.
+pub(super) fn is_inside(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
@@ -78,47 +116,55 @@ pub(crate) fn refuse_foreign(target: &Path) -> Result<()> {
 /// Names of what is not ours in a directory: everything if it has no marker, else what the marker
 /// does not list, and files of another size. What lies in folders that are not ours is not looked at.
 fn foreign(folder: &Path) -> std::io::Result<Vec<String>> {
+    let files = read(folder).map(|marker| marker.files);
+    let is_ours = |name: &str, bytes: u64| {
+        let listed = |files: &Files| files.get(name).is_some_and(|file| file.bytes == bytes);
+        files.as_ref().is_some_and(|files| is_own(name) || listed(files))
+    };
+    let holds_ours = |inside: &str| {
+        files.as_ref().is_some_and(|files| files.keys().any(|file| file.starts_with(inside)))
+    };
+    foreign_in(folder, &is_ours, &holds_ours)
+}
+
+/// Says of a file's name and size whether it is ours.
+type IsOurs<'a> = &'a dyn Fn(&str, u64) -> bool;
+
+/// Sorted names of what is not ours in a directory. `holds_ours` says of the beginning of names
+/// whether files of ours have it: other folders are foreign as a whole.
+pub(super) fn foreign_in(
+    folder: &Path,
+    is_ours: IsOurs<'_>,
+    holds_ours: &dyn Fn(&str) -> bool,
+) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
-    collect(folder, "", read(folder).as_ref(), &mut found)?;
+    let mut folders = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, under)) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = format!("{under}{}", entry.file_name().to_string_lossy());
+            let (about, inside) = (entry.metadata()?, format!("{name}/"));
+            if about.is_dir() && holds_ours(&inside) {
+                folders.push((entry.path(), inside));
+            } else if !about.is_file() || !is_ours(&name, about.len()) {
+                found.push(name);
+            }
+        }
+    }
     found.sort();
     Ok(found)
 }
 
-fn collect(
-    folder: &Path,
-    under: &str,
-    ours: Option<&Files>,
-    found: &mut Vec<String>,
-) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = format!("{under}{}", entry.file_name().to_string_lossy());
-        let about = entry.metadata()?;
-        let Some(ours) = ours else {
-            found.push(name);
-            continue;
-        };
-        let inside = format!("{name}/");
-        if about.is_dir() && ours.keys().any(|file| file.starts_with(&inside)) {
-            collect(&entry.path(), &inside, Some(ours), found)?;
-        } else if !about.is_file() || !(is_own(&name) || ours.get(&name) == Some(&about.len())) {
-            found.push(name);
-        }
-    }
-    Ok(())
-}
-
-/// Whether a file of a directory with a marker is there for us alone: the marker, or the stamp that
-/// a run was about to remove.
+/// Whether a file of a directory with a marker is there for us alone: the marker, or a stamp.
 fn is_own(name: &str) -> bool {
-    name == MARKER || name == super::partial_folder::STAMP
+    name == MARKER || name == STAMP
 }
 
 /// Removes a directory that is empty or ours. What appeared in it meanwhile stays, and the
 /// directory with it; returns whether all of it is gone.
 pub(super) fn remove(folder: &Path) -> bool {
     let is_ours = foreign(folder).is_ok_and(|found| found.is_empty());
-    let files = read(folder).filter(|_| is_ours).unwrap_or_default();
+    let files = read(folder).filter(|_| is_ours).map(|marker| marker.files).unwrap_or_default();
     let mut folders = Vec::new();
     for name in files.keys() {
         let path = folder.join(name);
@@ -133,14 +179,15 @@ pub(super) fn remove(folder: &Path) -> bool {
         let _ = fs::remove_dir(inner);
     }
     if !files.is_empty() {
-        for own in [super::partial_folder::STAMP, MARKER] {
+        for own in [STAMP, MARKER] {
             let _ = fs::remove_file(folder.join(own));
         }
     }
     fs::remove_dir(folder).is_ok()
 }
 
-fn listed(names: &[String]) -> String {
+/// The first few names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
     let first: Vec<_> = names.iter().take(MOST_NAMES).map(|name| escaped(name)).collect();
     match names.len().saturating_sub(MOST_NAMES) {
         0 => first.join(", "),
@@ -161,8 +208,11 @@ mod tests {
         for name in ["a", "inner/deep/b"] {
             fs::write(folder.join(name), "12").unwrap();
         }
-        let files = [("a", 2), ("inner/deep/b", 2)].map(|(name, len)| (name.to_owned(), len));
-        write(&folder, &files.into()).unwrap();
+        let file = ListedFile { bytes: 2, checksum: None };
+        let files = ["a", "inner/deep/b"].map(|name| (name.to_owned(), file));
+        write(&folder, &Marker { plan: None, made_by: "verb".to_owned(), files: files.into() })
+            .unwrap();
+        assert_eq!(made_by(&folder).as_deref(), Some("verb"));
         assert!(foreign(&folder).unwrap().is_empty() && refuse_foreign(&folder).is_ok());
         for (name, contents) in [("c", "12"), ("inner/c", "1"), ("a", "123")] {
             let before = fs::read(folder.join(name)).ok();

@@ -12,6 +12,7 @@ mod marker;
 mod memory;
 mod partial_file;
 mod partial_folder;
+mod stamp;
 mod stream;
 
 use std::fs::File;
@@ -22,7 +23,7 @@ use crate::error::{Error, Result};
 
 pub use local_file::LocalFile;
 pub use local_folder::{Leftover, LocalFolder};
-pub(crate) use marker::refuse_foreign;
+pub(crate) use marker::{MARKER, made_by, refuse_foreign};
 pub use memory::Memory;
 pub use partial_file::discard_unfinished;
 pub(crate) use partial_file::refuse_existing;

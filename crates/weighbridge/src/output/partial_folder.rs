@@ -1,10 +1,10 @@
 //! A directory being written: its files gather in `OUT.weigh-partial` beside the target, and appear
 //! under the final name together, when all of them are complete.
 //!
-//! What is finished stays there when the work is interrupted. A stamp (`plan.json`) says what the
-//! files were made for, and which of them are complete: only the same work may go on with them. It
-//! is removed once the directory has its final name. A partial directory without a stamp is not
-//! ours, and is left alone.
+//! What is finished stays there when the work is interrupted. A stamp says what the files were made
+//! for, and which of them are complete: only the same work may go on with them. When all are, the
+//! marker takes its place, and the directory gets its name. A partial directory with neither is not
+//! ours, and is left alone; so is one that holds anything else.
 //!
 //! A directory that is replaced is first called `OUT.PID.weigh-old`, and is removed when the new one
 //! has its name. A process that dies between these steps leaves it there; the next run that
@@ -18,15 +18,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::finished::Finished;
 use super::local_folder::Leftover;
 use super::lock::Lock;
-use super::marker::{self, Files};
+use super::marker::{self, Files, Marker, listed};
 use super::partial_file::{PARTIAL, refuse_existing};
+use super::stamp::{self, Found, STAMP};
 use super::{FoundFile, beside, refuse_foreign};
 use crate::error::{Error, Remedy, Result};
 use crate::sys::sync_folder_of;
 use crate::text::escaped;
-
-/// The file that says what a partial directory is for.
-pub(super) const STAMP: &str = "plan.json";
 
 /// The ending of the name that a replaced directory has until the new one is in its place.
 const REPLACED: &str = ".weigh-old";
@@ -35,8 +33,12 @@ const REPLACED: &str = ".weigh-old";
 pub(super) struct PartialFolder {
     partial: PathBuf,
     target: PathBuf,
+    /// The CRC-32 of the stamp.
+    plan: u32,
     /// Its files that are complete.
     pub(super) finished: Finished,
+    /// What makes it, for the marker.
+    made_by: &'static str,
     /// Directories that earlier runs replaced and left behind, and this one removed.
     removed: Mutex<Vec<PathBuf>>,
     /// Released last.
@@ -56,21 +58,42 @@ impl PartialFolder {
         let lock = Lock::take(target)?;
         let (partial, removed) = (beside(target, PARTIAL), Mutex::default());
         let finished = Finished::new(partial.join(STAMP));
+        let plan = crc32fast::hash(stamp.as_bytes());
         match (Found::at(&partial), leftover) {
             (Found::Nothing, _) => start(&partial, stamp)?,
-            (Found::Empty, _) => write_stamp(&partial, stamp)?,
-            (Found::Ours(_), Leftover::Discard) => {
+            (Found::Empty, _) => stamp::write(&partial, stamp)?,
+            (Found::Ours(left), Leftover::Discard) => {
+                refuse_others(&left.foreign(&partial)?, &partial)?;
                 let failed = |e| Error::io(e, "cannot remove").in_file(&partial);
                 fs::remove_dir_all(&partial).map_err(failed)?;
                 start(&partial, stamp)?;
             }
-            (Found::Ours(found), Leftover::Resume) if found.starts_with(stamp) => {
-                finished.read(&found[stamp.len()..]);
-                remove_unfinished(&partial)?;
+            (Found::Complete(_), Leftover::Discard) => {
+                refuse_foreign(&partial)?;
+                marker::remove(&partial);
+                start(&partial, stamp)?;
+            }
+            (Found::Ours(left), Leftover::Resume) if left.stamp == stamp => {
+                refuse_others(&left.foreign(&partial)?, &partial)?;
+                finished.read(&left.lines);
+                stamp::remove_unfinished(&partial, &finished.begun());
+            }
+            (Found::Complete(marker), Leftover::Resume) if marker.plan == Some(plan) => {
+                stamp::restore(&partial, stamp, &marker)?;
+                if let Found::Ours(left) = Found::at(&partial) {
+                    finished.read(&left.lines);
+                }
             }
             (found, _) => return Err(refused(&found, leftover, target, &partial)),
         }
-        Ok(Self { partial, target: target.to_owned(), finished, removed, lock })
+        let target = target.to_owned();
+        Ok(Self { partial, target, plan, finished, made_by: "", removed, lock })
+    }
+
+    /// Says in the marker what makes it.
+    pub fn made_by(mut self, verb: &'static str) -> Self {
+        self.made_by = verb;
+        self
     }
 
     /// Where it lies until it is finished.
@@ -90,13 +113,17 @@ impl PartialFolder {
         self.finished.check(name, &self.path_of(name), len)
     }
 
-    /// Deletes all of it.
+    /// Deletes all that was written.
     pub fn discard(&self) {
-        let _ = fs::remove_dir_all(&self.partial);
+        let _ = stamp::remove(&self.partial, &self.finished.begun());
     }
 
     /// What is finished is kept for another run. With nothing finished there is nothing to keep.
     pub fn remove_if_empty(&self) {
+        // Folders in which nothing was finished; one that is not empty stays.
+        for entry in fs::read_dir(&self.partial).into_iter().flatten().flatten() {
+            let _ = fs::remove_dir(entry.path());
+        }
         let Ok(mut entries) = fs::read_dir(&self.partial) else { return };
         if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == STAMP)) {
             let _ = fs::remove_file(self.path_of(STAMP));
@@ -111,8 +138,15 @@ impl PartialFolder {
             true => refuse_foreign(&self.target)?,
             false => refuse_existing(&self.target)?,
         }
-        marker::write(&self.partial, files)?;
-        sync_folder_of(&self.path_of(STAMP));
+        // Whoever finds the directory before it has its name knows it by the stamp or by the marker;
+        // under its name only the marker is left.
+        let (plan, made_by) = (Some(self.plan), self.made_by.to_owned());
+        let marker = Marker { plan, made_by, files: files.clone() };
+        marker::write(&self.partial, &marker)?;
+        let stamp = self.path_of(STAMP);
+        sync_folder_of(&stamp);
+        fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
+        sync_folder_of(&stamp);
         let old = beside(&self.target, &format!(".{}{REPLACED}", std::process::id()));
         let replaced = replace && fs::rename(&self.target, &old).is_ok();
         fs::rename(&self.partial, &self.target).map_err(|e| {
@@ -120,9 +154,6 @@ impl PartialFolder {
             let is_lost = replaced && fs::rename(&old, &self.target).is_err();
             if is_lost { error.hint(set_aside(&old)) } else { error }
         })?;
-        let stamp = self.target.join(STAMP);
-        fs::remove_file(&stamp).map_err(|e| Error::io(e, "cannot remove").in_file(&stamp))?;
-        sync_folder_of(&stamp);
         sync_folder_of(&self.target);
         self.remove_replaced(&old)
     }
@@ -164,58 +195,40 @@ impl PartialFolder {
     }
 }
 
-/// What has the name of a partial directory.
-enum Found {
-    Nothing,
-    /// An empty directory: a run had no time to stamp it, or it is anybody's. Nothing is lost.
-    Empty,
-    /// What a run has left, with its stamp.
-    Ours(String),
-    /// Anything else.
-    Foreign,
-}
-
-impl Found {
-    fn at(partial: &Path) -> Self {
-        let is_folder = match partial.symlink_metadata() {
-            Ok(about) => about.is_dir(),
-            Err(_) => return Self::Nothing,
-        };
-        let stamp = partial.join(STAMP);
-        let is_stamped = || stamp.symlink_metadata().is_ok_and(|about| about.is_file());
-        match is_folder {
-            true if is_stamped() => Self::Ours(fs::read_to_string(&stamp).unwrap_or_default()),
-            true if fs::read_dir(partial).is_ok_and(|mut all| all.next().is_none()) => Self::Empty,
-            _ => Self::Foreign,
-        }
-    }
-}
-
 fn start(partial: &Path, stamp: &str) -> Result<()> {
     fs::create_dir(partial).map_err(|e| Error::io(e, "cannot create").in_file(partial))?;
-    write_stamp(partial, stamp)
+    stamp::write(partial, stamp)
 }
 
-fn write_stamp(partial: &Path, stamp: &str) -> Result<()> {
-    let path = partial.join(STAMP);
-    fs::write(&path, stamp).map_err(|e| Error::io(e, "cannot write").in_file(&path))
+/// An error if an unfinished directory holds what its run did not write.
+fn refuse_others(names: &[String], partial: &Path) -> Result<()> {
+    match names {
+        [] => Ok(()),
+        names => {
+            let what = "holds what was not written by the unfinished run, and is not removed";
+            Err(Error::usage(format!("{what}: {}", listed(names)))
+                .in_file(partial)
+                .hint("move those files away, or remove them yourself")
+                .remedy(Remedy::AnotherTarget))
+        }
+    }
 }
 
 /// Why this run does not go on with what was found.
 fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> Error {
     let (problem, hint, remedies): (_, Option<&str>, &[Remedy]) = match (found, leftover) {
-        (Found::Ours(_), Leftover::Resume) => (
+        (Found::Ours(_) | Found::Complete(_), Leftover::Resume) => (
             "was started for another conversion: with other options, other sources, or another version",
             None,
             &[Remedy::DiscardUnfinished],
         ),
-        (Found::Ours(_), _) => (
+        (Found::Ours(_) | Found::Complete(_), _) => (
             "was left by an unfinished conversion",
             None,
             &[Remedy::Resume, Remedy::DiscardUnfinished],
         ),
         _ => (
-            "has no plan.json, so it is not what a run has left, and is never removed",
+            "has no plan.json of ours, so it is not what a run has left, and is never removed",
             Some("rename it, or remove it yourself"),
             &[Remedy::AnotherTarget],
         ),
@@ -252,20 +265,10 @@ fn replaced(target: &Path) -> Vec<PathBuf> {
     names.map(|name| target.with_file_name(name)).collect()
 }
 
-/// Removes files that were not finished.
-fn remove_unfinished(partial: &Path) -> Result<()> {
-    let failed = |e| Error::io(e, "cannot read").in_file(partial);
-    for entry in fs::read_dir(partial).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "weigh-partial") {
-            fs::remove_file(&path).map_err(|e| Error::io(e, "cannot remove").in_file(&path))?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::finished::Noted;
+    use super::super::marker::ListedFile;
     use super::*;
     use crate::crc::FileChecksum;
 
@@ -274,12 +277,21 @@ mod tests {
         fs::write(folder.path_of(name), text).unwrap();
         let checksum = FileChecksum::new(text.len() as u64);
         checksum.add(0, text.as_bytes());
-        folder.finished.note(name, text.len() as u64, checksum.value()).unwrap();
+        folder.finished.begin(name).unwrap();
+        let noted = Noted { len: text.len() as u64, checksum: checksum.value() };
+        folder.finished.note(name, noted).unwrap();
     }
 
     /// Files of four bytes.
     fn files(names: &[&str]) -> Files {
-        names.iter().map(|name| ((*name).to_owned(), 4)).collect()
+        let file = ListedFile { bytes: 4, checksum: None };
+        names.iter().map(|name| ((*name).to_owned(), file)).collect()
+    }
+
+    /// Marks a folder as ours, with files of four bytes.
+    fn mark(folder: &Path, names: &[&str]) {
+        marker::write(folder, &Marker { plan: None, made_by: String::new(), files: files(names) })
+            .unwrap();
     }
 
     #[test]
@@ -289,6 +301,7 @@ mod tests {
         let create = |stamp, leftover| PartialFolder::create(&target, stamp, leftover);
         let folder = create("one", Leftover::Refuse).unwrap();
         complete(&folder, "a", "done");
+        folder.finished.begin("b").unwrap();
         fs::write(folder.path_of("b.7.weigh-partial"), "half").unwrap();
         drop(folder);
         let error = create("one", Leftover::Refuse).err().unwrap();
@@ -343,11 +356,73 @@ mod tests {
         let partial = place.path().join("out.weigh-partial");
         fs::create_dir(&partial).unwrap();
         fs::write(partial.join("a"), "mine").unwrap();
-        for leftover in [Leftover::Refuse, Leftover::Resume, Leftover::Discard] {
-            let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
-            assert_eq!(error.remedies(), [Remedy::AnotherTarget], "{error}");
+        for plan in [None, Some("{}\none"), Some("one")] {
+            if let Some(plan) = plan {
+                fs::write(partial.join(STAMP), plan).unwrap();
+            }
+            for leftover in [Leftover::Refuse, Leftover::Resume, Leftover::Discard] {
+                let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
+                assert_eq!(error.remedies(), [Remedy::AnotherTarget], "{error}");
+            }
         }
         assert_eq!(fs::read(partial.join("a")).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn what_somebody_put_among_unfinished_files_is_neither_removed_nor_published() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let create = |leftover| PartialFolder::create(&target, "one", leftover);
+        let folder = create(Leftover::Refuse).unwrap();
+        complete(&folder, "a", "done");
+        let mine = folder.path_of("deep/mine.7.weigh-partial");
+        fs::create_dir(mine.parent().unwrap()).unwrap();
+        fs::write(&mine, "mine").unwrap();
+        folder.discard();
+        drop(folder);
+        for leftover in [Leftover::Resume, Leftover::Discard] {
+            let error = create(leftover).err().unwrap();
+            assert!(error.message().ends_with("is not removed: deep"), "{error}");
+        }
+        assert_eq!(fs::read(&mine).unwrap(), b"mine");
+        fs::remove_dir_all(mine.parent().unwrap()).unwrap();
+        assert_eq!(create(Leftover::Resume).unwrap().found("a", 4), FoundFile::Complete);
+        drop(create(Leftover::Discard).unwrap());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    /// As a process leaves it that dies just before the directory gets its name.
+    #[test]
+    fn a_directory_that_only_lacks_its_name_is_taken_up() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let create = |stamp, leftover| PartialFolder::create(&target, stamp, leftover);
+        for discard in [false, true] {
+            let folder = create("one", Leftover::Refuse).unwrap();
+            complete(&folder, "a", "done");
+            let mut files = files(&["a"]);
+            files.get_mut("a").unwrap().checksum = folder.finished.checksum("a");
+            // It cannot be given its name: something is in the way.
+            fs::create_dir_all(target.join("mine")).unwrap();
+            let marker = Marker { plan: Some(folder.plan), made_by: String::new(), files };
+            marker::write(folder.path(), &marker).unwrap();
+            fs::remove_file(folder.path_of(STAMP)).unwrap();
+            drop(folder);
+            fs::remove_dir_all(&target).unwrap();
+            let error = create("one", Leftover::Refuse).err().unwrap();
+            assert_eq!(error.remedies(), [Remedy::Resume, Remedy::DiscardUnfinished], "{error}");
+            assert!(create("two", Leftover::Resume).is_err());
+            if discard {
+                let folder = create("two", Leftover::Discard).unwrap();
+                assert_eq!(folder.found("a", 4), FoundFile::Nothing);
+                continue;
+            }
+            let folder = create("one", Leftover::Resume).unwrap();
+            assert_eq!(folder.found("a", 4), FoundFile::Complete);
+            folder.finish(false, &marker.files).unwrap();
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 2);
+            fs::remove_dir_all(&target).unwrap();
+        }
     }
 
     #[test]
@@ -359,7 +434,7 @@ mod tests {
             fs::create_dir(at(name)).unwrap();
             fs::write(at(name).join("a"), "four").unwrap();
             if is_ours {
-                marker::write(&at(name), &files(&["a"])).unwrap();
+                mark(&at(name), &["a"]);
             }
         }
         let folder = PartialFolder::create(&target, "one", Leftover::Refuse).unwrap();
@@ -377,7 +452,7 @@ mod tests {
         let old = place.path().join(format!("Llama-3.{}.weigh-old", std::process::id()));
         fs::create_dir(&target).unwrap();
         fs::write(target.join("a"), "four").unwrap();
-        marker::write(&target, &files(&["a"])).unwrap();
+        mark(&target, &["a"]);
         // Another model's directory, which must not be taken for this one's.
         fs::create_dir(&old).unwrap();
         fs::write(old.join("b"), "another").unwrap();
@@ -399,7 +474,7 @@ mod tests {
         fs::create_dir(place.path().join("Llama-3.1.more.weigh-old")).unwrap();
         let partial = place.path().join("Llama-3.1.weigh-partial");
         fs::create_dir(&partial).unwrap();
-        fs::write(partial.join(STAMP), "two").unwrap();
+        stamp::write(&partial, "two").unwrap();
         for leftover in [Leftover::Refuse, Leftover::Resume] {
             let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
             let hint = error.hint_text().unwrap();

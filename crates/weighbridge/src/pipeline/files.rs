@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
 use crate::output::{Destination, FoundFile, OutputFile, WriteOrder, write_whole};
+use crate::source::Source;
 
 /// A file that goes into a directory beside the weights.
 pub(crate) struct ExtraFile {
@@ -44,8 +45,8 @@ type Check<'a> = &'a dyn Fn(&Path) -> Result<bool>;
 
 /// What is written, and the workers.
 pub(crate) struct Writing<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) plan: &'a Plan,
+    /// The models, each with the plan of what becomes of it.
+    pub(crate) parts: Vec<(&'a Model, &'a Plan)>,
     pub(crate) pool: Pool<'a>,
     pub(crate) extra: &'a [ExtraFile],
     /// The bytes of data that progress counts: fewer if an earlier run has written some.
@@ -58,14 +59,14 @@ pub(crate) struct Writing<'a> {
 pub(crate) struct Written {
     /// Finite values that became infinite.
     pub(crate) overflowed: u64,
-    /// What there was of each planned file.
+    /// What there was of each planned file, those of all plans after each other.
     pub(crate) found: Vec<FoundFile>,
 }
 
 impl Writing<'_> {
     /// Writes everything. What turns out to be wrong is deleted.
     pub(crate) fn write(&self, to: &dyn Destination) -> Result<Written> {
-        self.model.will_need_all();
+        self.parts.iter().for_each(|(model, _)| model.will_need_all());
         let written = self.write_all(to).map_err(|error| self.with_kept(error, to));
         match written.is_err() {
             true if self.can_be_resumed() => to.abort(),
@@ -78,7 +79,7 @@ impl Writing<'_> {
     fn write_all(&self, to: &dyn Destination) -> Result<Written> {
         to.begin(&|| self.stamp())?;
         let found = self.found(to)?;
-        let files = self.plan.files.iter().zip(&found);
+        let files = self.planned().zip(&found);
         let missing = || files.clone().filter(|(_, found)| **found != FoundFile::Complete);
         let data = missing().flat_map(|(file, _)| &file.jobs).map(Job::bytes).sum();
         self.total.store(data, Ordering::Relaxed);
@@ -86,7 +87,7 @@ impl Writing<'_> {
         let files = missing().map(|(file, _)| file.layout.len);
         to.reserve(files.chain(extra).fold(0, u64::saturating_add))?;
         let overflowed = self.files(to, &found)?;
-        if let Some((name, text)) = &self.plan.index {
+        for (name, text) in self.parts.iter().filter_map(|(_, plan)| plan.index.as_ref()) {
             write_whole(to, name, text.as_bytes())?;
         }
         for extra in self.extra {
@@ -97,12 +98,21 @@ impl Writing<'_> {
                 Contents::Of(folder, path) => copy(to, &name, &**folder, path)?,
             }
         }
-        self.model.refuse_changed()?;
+        self.parts.iter().try_for_each(|(model, _)| model.refuse_changed())?;
         match self.is_right(to)? {
             true => to.finish()?,
             false => to.discard(),
         }
         Ok(Written { overflowed, found })
+    }
+
+    /// The files of all plans.
+    fn planned(&self) -> impl Iterator<Item = &PlannedFile> + Clone {
+        self.parts.iter().flat_map(|(_, plan)| &plan.files)
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.parts.iter().flat_map(|(model, _)| model.sources())
     }
 
     /// What an interrupted run has left of each file.
@@ -111,7 +121,7 @@ impl Writing<'_> {
             self.pool.refuse_cancelled()?;
             Ok(to.found(&file.name, file.layout.len))
         };
-        self.plan.files.iter().map(left_of).collect()
+        self.planned().map(left_of).collect()
     }
 
     fn is_right(&self, to: &dyn Destination) -> Result<bool> {
@@ -131,10 +141,9 @@ impl Writing<'_> {
         if !is_cancelled && error.kind() != ErrorKind::Io {
             return error;
         }
-        let files = &self.plan.files;
         let kept = to.kept().filter(|_| self.can_be_resumed()).and_then(|kept| {
-            let count = files.iter().filter(|file| kept.names.contains(&file.name)).count();
-            let (all, path) = (files.len(), kept.path.display());
+            let count = self.planned().filter(|file| kept.names.contains(&file.name)).count();
+            let (all, path) = (self.planned().count(), kept.path.display());
             (count > 0).then(|| format!("{count} of {all} files are kept in {path}"))
         });
         match kept {
@@ -149,8 +158,8 @@ impl Writing<'_> {
     fn files(&self, to: &dyn Destination, found: &[FoundFile]) -> Result<u64> {
         std::thread::scope(|scope| {
             let (mut before, mut overflowed, mut closing) = (0, 0, None);
-            let files = self.plan.files.iter().zip(found);
-            for (left, (file, found)) in (0..self.plan.files.len()).rev().zip(files) {
+            let files = self.planned().zip(found);
+            for (left, (file, found)) in (0..found.len()).rev().zip(files) {
                 if *found == FoundFile::Complete {
                     continue;
                 }
@@ -194,6 +203,10 @@ impl Writing<'_> {
                 overflowed
             }
         };
+        // A file that is complete is taken over by a resumed run, which does not read it again.
+        for (model, _) in &self.parts {
+            model.check_sums(&|| self.pool.refuse_cancelled())?;
+        }
         Ok((output, overflowed))
     }
 
@@ -215,11 +228,9 @@ impl Writing<'_> {
     /// Identifies this work, for resuming: the files, how their tensors are made, and the state of
     /// the sources.
     fn stamp(&self) -> String {
-        let files: Vec<_> = self.plan.files.iter().map(stamp_of_file).collect();
+        let files: Vec<_> = self.planned().map(stamp_of_file).collect();
         let sources: Vec<_> = self
-            .model
             .sources()
-            .iter()
             .map(|source| {
                 let path = source.input().name();
                 let state = path.metadata().ok().map(|metadata| FileState::of(&metadata));
@@ -245,7 +256,7 @@ impl Writing<'_> {
 
     /// Whether a later run can tell that it reads the same sources: those that are files.
     fn can_be_resumed(&self) -> bool {
-        self.model.sources().iter().all(|source| source.input().name().is_file())
+        self.sources().all(|source| source.input().name().is_file())
     }
 }
 

@@ -27,7 +27,7 @@ mod tiling;
 mod worker;
 
 pub use checksums::{Checksummed, Checksums};
-pub use cut::Cut;
+pub use cut::{Cut, check_memory};
 pub use encoding::{Encoding, additions, formats_for};
 pub(crate) use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
@@ -36,11 +36,11 @@ pub use memory::{Memory, MemoryBudget, check_whole_rows};
 pub use metadata::{Kept, kept_metadata, set_entry};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
-pub use plan::{Obstacle, Plan, PlanOptions, PlannedFile, jobs, plan};
+pub use plan::{Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan};
 pub use pool::{OnTile, Pool, Tiled};
 pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
-pub(crate) use target::{Place, Target};
+pub(crate) use target::{Place, Target, stem_of};
 pub use ties::{Tie, kept_names};
 pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};
 

@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 
 /// A sum, and the terms that wait for an earlier one.
 #[derive(Debug)]
-pub struct OrderedSum<T> {
+pub struct OrderedSum<T, U = T> {
     sum: T,
     next: u64,
-    waiting: BTreeMap<u64, T>,
+    waiting: BTreeMap<u64, U>,
 }
 
-impl<T: Default> Default for OrderedSum<T> {
+impl<T: Default, U> Default for OrderedSum<T, U> {
     fn default() -> Self {
         Self { sum: T::default(), next: 0, waiting: BTreeMap::new() }
     }
 }
 
-impl<T> OrderedSum<T> {
+impl<T, U> OrderedSum<T, U> {
     /// Takes term `index`, and adds what can be added now.
-    pub fn add(&mut self, index: u64, term: T, plus: impl Fn(&mut T, &T)) {
+    pub fn add(&mut self, index: u64, term: U, plus: impl Fn(&mut T, &U)) {
         self.waiting.insert(index, term);
         while let Some(term) = self.waiting.remove(&self.next) {
             plus(&mut self.sum, &term);

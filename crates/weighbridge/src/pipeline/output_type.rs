@@ -2,7 +2,8 @@
 //!
 //! | asked for | decoded weight | plain floating point | plain, anything else |
 //! |---|---|---|---|
-//! | `auto` | its native type if that has 16 bits, else BF16 | as stored | as stored |
+//! | `native` | its native type if that has 16 bits, else BF16 | as stored | as stored |
+//! | `auto` | as `native`, unless the model has a 16-bit type of its own | as stored | as stored |
 //! | a type | that type | that type | as stored |
 //! | a type, for decoded weights only | that type | as stored | as stored |
 //! | `keep` | copied as the tensors it is stored in | as stored | as stored |
@@ -18,9 +19,13 @@ use crate::model::Weight;
 /// The types that are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputType {
-    /// What is decoded takes its native 16-bit type, the rest is left alone.
+    /// What is decoded takes its native 16-bit type, the rest is left alone. In a repository that is
+    /// dequantized, it takes the 16-bit type that the config names, where it names one.
     #[default]
     Auto,
+    /// What is decoded takes its native 16-bit type: that of the scheme's own library. The rest is
+    /// left alone.
+    Native,
     /// Single precision.
     F32,
     /// bfloat16.
@@ -49,9 +54,9 @@ pub struct Types<'a> {
     pub only_decoded: bool,
     /// Types for single weights; the first that matches counts.
     pub casts: &'a [Cast],
-    /// With [`OutputType::Auto`], the type of decoded weights that have no 16-bit type of their
-    /// own, where that is not BF16: a repository is loaded in the type that its config names.
-    pub usual: Option<DType>,
+    /// The type that the model's config names, where decoded weights follow it: a repository is
+    /// loaded in that type.
+    pub model: Option<DType>,
 }
 
 impl Types<'_> {
@@ -64,12 +69,12 @@ impl Types<'_> {
             return Some(cast.dtype);
         }
         let has_own = matches!(native, Some(DType::F16 | DType::BF16));
-        match self.of {
+        let model = self.model.filter(|model| matches!(model, DType::F16 | DType::BF16));
+        match (self.of, model) {
             _ if self.only_decoded && is_plain => native,
-            OutputType::Auto if !is_plain && !has_own => {
-                self.usual.or_else(|| self.of.of_stored(is_plain, native))
-            }
-            of => of.of_stored(is_plain, native),
+            (OutputType::Auto, Some(model)) if !is_plain => Some(model),
+            (OutputType::Native, Some(model)) if !is_plain && !has_own => Some(model),
+            (of, _) => of.of_stored(is_plain, native),
         }
     }
 }
@@ -96,7 +101,7 @@ impl OutputType {
 
     fn named(self) -> Option<DType> {
         match self {
-            Self::Auto | Self::Keep => None,
+            Self::Auto | Self::Native | Self::Keep => None,
             Self::F32 => Some(DType::F32),
             Self::Bf16 => Some(DType::BF16),
             Self::F16 => Some(DType::F16),

@@ -73,6 +73,13 @@ impl Plan {
         self.files.iter().flat_map(|file| &file.jobs)
     }
 
+    /// Puts its files into a folder of the output.
+    pub fn move_into(&mut self, folder: &str) {
+        let names = self.files.iter_mut().map(|file| &mut file.name);
+        let index = self.index.as_mut().map(|(name, _)| name);
+        names.chain(index).for_each(|name| *name = format!("{folder}/{name}"));
+    }
+
     /// Bytes of all tensors: what progress counts to.
     pub fn data_bytes(&self) -> u64 {
         self.jobs().map(Job::bytes).fold(0, u64::saturating_add)
@@ -92,6 +99,8 @@ pub struct Obstacle {
     pub variant: String,
     /// Why it cannot be written.
     pub reason: String,
+    /// Whether another name would help.
+    pub is_name: bool,
 }
 
 /// The weights that are wanted, without their places; the error lists all that cannot be written.
@@ -112,15 +121,38 @@ pub fn jobs(model: &Model, plan_options: &PlanOptions<'_>) -> Result<Vec<Job>, V
         if !plan_options.select.wants(name) {
             continue;
         }
-        match job(&origin, (plan_options.rename)(name), plan_options) {
+        let renamed = (plan_options.rename)(name);
+        let refused_name = plan_options.writer.refuses_name(&renamed);
+        match job(&origin, renamed, plan_options) {
             Ok(job) => jobs.push(job),
             Err(reason) => {
+                let is_name = refused_name.as_ref() == Some(&reason);
                 let (name, variant) = (name.to_owned(), variant.to_owned());
-                obstacles.push(Obstacle { name, variant, reason });
+                obstacles.push(Obstacle { name, variant, reason, is_name });
             }
         }
     }
     if obstacles.is_empty() { Ok(jobs) } else { Err(obstacles) }
+}
+
+/// What a job costs in the plan, beside its names: itself, in tables that grow and are divided into
+/// files, its entry in the header of its file, and its line in reports.
+const PLANNED: u64 = (2 * size_of::<Job>() + 300) as u64;
+
+/// Copies of a name in the plan: the job, the header, the index, and a text that is being made.
+const NAMES: u64 = 4;
+
+/// An error if the plan would take more memory than the model's limits leave.
+pub fn check_cost(model: &Model, plan_options: &PlanOptions<'_>) -> Result<()> {
+    const WHAT: &str = "the plan";
+    match plan_options.types.of {
+        OutputType::Keep => {
+            let names = stored(model).map(|id| model.stored(id).1.name.len() as u64);
+            let costs = names.map(|name| PLANNED.saturating_add(name.saturating_mul(NAMES)));
+            model.check_beside(costs.fold(0, u64::saturating_add), WHAT)
+        }
+        _ => model.check_list(PLANNED, NAMES, WHAT),
+    }
 }
 
 /// Every stored tensor.
@@ -227,6 +259,7 @@ fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<
             None => weight_job(weight, name, plan_options.types)?,
         },
     };
+    reshape(&mut job, plan_options.writer)?;
     if plan_options.streamed {
         job.cut = job.cut.undivided();
     }
@@ -234,6 +267,33 @@ fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<
         Some(reason) => Err(reason),
         None => Ok(job),
     }
+}
+
+/// Gives a tensor that was stored in another shape than its own the right one for the output: its
+/// own, or in a file of the same format the stored one, beside the metadata that says so.
+fn reshape(job: &mut Job, writer: &dyn Writer) -> Result<(), String> {
+    let (model, id) = match &job.origin {
+        Origin::Stored(model, id) => (model, Some(*id)),
+        Origin::Weight(weight) => (weight.model(), weight.first_part()),
+    };
+    let Some((id, own)) = id.and_then(|id| Some((id, model.original_shape(id)?))) else {
+        return Ok(());
+    };
+    let ((source, info), [output]) = (model.stored(id), &mut job.outputs[..]) else {
+        return Ok(());
+    };
+    let is_same_format = source.format() == writer.format();
+    let is_kept = matches!(job.origin, Origin::Stored(..));
+    output.shape = match (is_same_format, *output.name == *info.name) {
+        (true, true) => info.shape.clone(),
+        (true, false) if is_kept => {
+            return Err("the metadata gives its shape under its name, so it cannot be renamed \
+                where it is kept as it is stored"
+                .to_owned());
+        }
+        _ => own.clone(),
+    };
+    Ok(())
 }
 
 fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> {

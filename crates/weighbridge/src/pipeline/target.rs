@@ -127,7 +127,9 @@ impl Target {
         }
         check_folder(path)?;
         refuse_cache(path)?;
-        self.refuse_inside(model)?;
+        if let Some(folder) = folder_of(model) {
+            self.refuse_inside(&folder)?;
+        }
         match force {
             true if is_folder => refuse_foreign(path),
             true => Ok(()),
@@ -162,12 +164,10 @@ impl Target {
         }
     }
 
-    /// An error if it would become a part of the directory that the model was opened from, or would
+    /// An error if it would become a part of the directory that a model was opened from, or would
     /// replace a file there that is no other model.
-    fn refuse_inside(&self, model: &Model) -> Result<()> {
-        let Some(source) = folder_of(model).and_then(|folder| folder.canonicalize().ok()) else {
-            return Ok(());
-        };
+    pub(crate) fn refuse_inside(&self, folder: &Path) -> Result<()> {
+        let Ok(source) = folder.canonicalize() else { return Ok(()) };
         let refused = |path: &Path, problem: &str| {
             Err(Error::usage(problem).in_file(path).remedy(Remedy::AnotherTarget))
         };
@@ -236,7 +236,7 @@ fn by_name(name: &str) -> Result<&'static dyn Writer> {
 }
 
 /// `model` of `model-00001-of-00002.safetensors` and of `model.safetensors`.
-fn stem_of(path: &Path) -> Option<String> {
+pub(crate) fn stem_of(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_str()?;
     let numbers = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let shard = stem.rsplit_once("-of-").filter(|(_, count)| numbers(count));

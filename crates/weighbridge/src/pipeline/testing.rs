@@ -45,7 +45,7 @@ impl Run<'_> {
         let encode = |_: &Weight| Some(encoder.clone());
         let plan_options = PlanOptions {
             writer: writer(self.format).unwrap(),
-            types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], usual: None },
+            types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], model: None },
             encode: &encode,
             rename: &str::to_owned,
             select: self.select,
@@ -60,7 +60,8 @@ impl Run<'_> {
         let workers = plan.memory.workers;
         let pool = Pool { workers, cancel: None, progress: None, done_before: 0 };
         let total = &AtomicU64::new(0);
-        Writing { model, plan: &plan, pool, extra: &[], total, check: None }.write(to).unwrap();
+        let parts = vec![(model, &plan)];
+        Writing { parts, pool, extra: &[], total, check: None }.write(to).unwrap();
     }
 
     /// The same, as the one file that it gives.

@@ -125,7 +125,7 @@ mod tests {
             parts: Vec::new(),
             recipe: Err("none".into()),
         };
-        Ledger { weights: vec![Entry::Scheme(scheme, bid)], ..Ledger::default() }
+        Ledger { weights: vec![Entry::Scheme(scheme, Box::new(bid))], ..Ledger::default() }
     }
 
     #[test]

@@ -37,19 +37,33 @@ impl<'a> Configs<'a> {
         self.file(config::HUGGING_FACE)
     }
 
-    /// The first of some keys that holds an object, in the model's config or in the part of it
-    /// that describes the language model.
-    pub(super) fn in_model(self, keys: &[&str]) -> Option<&'a Json> {
-        let config = self.model()?;
-        object_under(config, keys).or_else(|| object_under(config.get("text_config")?, keys))
+    /// The config of the model, then those of all models inside it.
+    pub(super) fn models(self) -> Vec<&'a Json> {
+        self.model().map(config::models).unwrap_or_default()
+    }
+
+    /// The first of some keys that holds an object, in the model's config or in that of a model
+    /// inside it.
+    fn in_models(self, keys: &[&str]) -> Option<&'a Json> {
+        let inner = || self.models().into_iter().find_map(|model| object_under(model, keys));
+        object_under(self.model()?, keys).or_else(inner)
+    }
+
+    /// Whether models inside the model have settings of their own that are not the same, and the
+    /// model has none that stand above them.
+    pub(super) fn contradict(self) -> bool {
+        let keys = settings_keys();
+        let mut models = self.models().into_iter();
+        let own = models.next().and_then(|model| object_under(model, &keys));
+        let mut inner = models.filter_map(|model| object_under(model, &keys));
+        let first = inner.next();
+        own.is_none() && inner.any(|other| Some(other) != first)
     }
 
     /// The settings of a method, and the file that has them.
     #[must_use]
     pub fn quantization(self) -> Option<(&'static str, &'a Json)> {
-        let own = SCHEMES.iter().flat_map(|scheme| scheme.config_keys());
-        let keys: Vec<&str> = std::iter::once(&SETTINGS).chain(own).copied().collect();
-        let in_model = self.in_model(&keys).map(|json| (config::HUGGING_FACE, json));
+        let in_model = self.in_models(&settings_keys()).map(|json| (config::HUGGING_FACE, json));
         in_model.or_else(|| self.in_own_file()).or_else(|| {
             let json = object_under(self.file(config::MISTRAL)?, &[SETTINGS, MISTRAL_SETTINGS])?;
             Some((config::MISTRAL, json))
@@ -76,6 +90,12 @@ impl<'a> Configs<'a> {
     pub(super) fn mistral_settings(self) -> Option<&'a Json> {
         self.file(config::MISTRAL)?.get(MISTRAL_SETTINGS)
     }
+}
+
+/// The keys of a model's config that hold settings.
+fn settings_keys() -> Vec<&'static str> {
+    let own = SCHEMES.iter().flat_map(|scheme| scheme.config_keys());
+    std::iter::once(&SETTINGS).chain(own).copied().collect()
 }
 
 fn object_under<'a>(json: &'a Json, keys: &[&str]) -> Option<&'a Json> {

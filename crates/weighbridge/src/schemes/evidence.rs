@@ -32,6 +32,8 @@ pub struct Evidence<'a> {
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     endings: OnceCell<Endings<'a>>,
     configs: Configs<'a>,
+    /// The settings of quantization, once somebody has asked.
+    quantization: OnceCell<Option<(&'static str, &'a serde_json::Value)>>,
     /// The quantization method, once somebody has asked.
     method: OnceCell<Option<String>>,
     metadata: Vec<&'a Metadata>,
@@ -57,6 +59,7 @@ impl<'a> Evidence<'a> {
             by_name: OnceCell::new(),
             endings: OnceCell::new(),
             configs: Configs::new(configs),
+            quantization: OnceCell::new(),
             method: OnceCell::new(),
             metadata: Vec::new(),
             read: None,
@@ -188,7 +191,7 @@ impl<'a> Evidence<'a> {
     /// The settings that configs have for quantization, and the file that has them.
     #[must_use]
     pub fn quantization(&self) -> Option<(&'static str, &'a serde_json::Value)> {
-        self.configs.quantization()
+        *self.quantization.get_or_init(|| self.configs.quantization())
     }
 
     /// Everything the configs say.

@@ -33,8 +33,10 @@ pub mod nvfp4;
 mod origins;
 pub mod plain;
 mod recipe;
+mod reshaped;
 mod scheme;
 mod settle;
+mod stale;
 mod summary;
 mod swizzle;
 #[cfg(test)]
@@ -53,7 +55,8 @@ pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use recipe::{ByElements, Elements, Recipe};
-pub use scheme::{Additions, ConfigFile, Holds, Scheme, Traces};
+pub(crate) use reshaped::Reshaped;
+pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
 pub use settle::{Entry, Ledger, settle};
 pub use summary::Summary;
 
@@ -78,6 +81,18 @@ pub static SCHEMES: &[&dyn Scheme] = &[
 /// The traces of the schemes of these names.
 pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
     SCHEMES.iter().filter(|scheme| names.contains(&scheme.name())).map(|scheme| scheme.traces())
+}
+
+/// The method that configs name or imply.
+#[must_use]
+pub fn method_of(configs: &[Config]) -> Option<String> {
+    method::of_configs(Configs::new(configs), SCHEMES)
+}
+
+/// The schemes that read models of a method, by name.
+pub fn of_method(method: &str) -> impl Iterator<Item = &'static str> {
+    let own = |scheme: &&&dyn Scheme| scheme.methods().iter().any(|own| own.is_called(method));
+    SCHEMES.iter().filter(own).map(|scheme| scheme.name())
 }
 
 /// Every encoder, as the schemes offer them.

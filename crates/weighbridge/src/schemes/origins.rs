@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Candidates};
 use crate::error::Result;
 use crate::source::Staged;
 
@@ -66,4 +66,16 @@ pub trait Origins: Send + Sync {
         values: &[f32],
         out: &mut [Bounds],
     ) -> Result<()>;
+
+    /// How many candidates lie outside the bounds that [`bounds`](Self::bounds) would give; `None`
+    /// where that must be asked. Nearly all weights that are compared were made from one another,
+    /// and then counting none is all there is to do.
+    fn count_outside(
+        &self,
+        _staged: &[Staged<'_>],
+        _elements: Range<u64>,
+        _candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        Ok(None)
+    }
 }

@@ -52,9 +52,13 @@ pub trait Scheme: Sync {
     /// What says beside the weights that they are stored this way, to be removed once they are
     /// decoded.
     fn traces(&self) -> Traces {
-        Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] }
+        SHARED
     }
 }
+
+/// What mentions a scheme of which nothing more is known.
+pub const SHARED: Traces =
+    Traces { config_keys: &["quantization_config"], files: &[], metadata: &[] };
 
 /// A file beside the weights that a scheme reads.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::activation_scales::Says;
 use super::unclaimed::{self, State};
-use super::{Bid, Bids, Evidence, Scheme, TensorId};
+use super::{Bid, Bids, Evidence, Scheme, TensorId, stale};
 use crate::catalog::{Finding, TensorInfo, element_count};
-use crate::text::{escaped, shortened};
+use crate::text::escaped;
 
 /// How many of the claims on one tensor are named.
 const MOST_CLAIMS: usize = 6;
@@ -21,6 +21,10 @@ pub struct Ledger {
     pub dropped: Vec<(TensorId, String)>,
     /// What does not fit together.
     pub findings: Vec<Finding>,
+    /// What was decided on the user's behalf.
+    pub notes: Vec<String>,
+    /// The method that the configs name although no tensor is quantized.
+    pub stale: Option<String>,
 }
 
 /// One weight of the ledger.
@@ -28,7 +32,7 @@ pub enum Entry {
     /// A stored tensor that no scheme bid for: it is its own weight.
     Plain(TensorId),
     /// A scheme, by name, and what it makes of some stored tensors.
-    Scheme(&'static str, Bid),
+    Scheme(&'static str, Box<Bid>),
 }
 
 /// Who gets a stored tensor.
@@ -75,8 +79,11 @@ fn settle_by_bids<'s>(
     ledger.dropped.sort();
     ledger.dropped.dedup_by_key(|(tensor, _)| *tensor);
     bid_for_unclaimed(evidence, says, &mut claims, &mut ledger);
-    if claims.is_empty() && !evidence.tensors().is_empty() {
-        ledger.findings.extend(unrecognized(evidence).filter(|_| says.weights));
+    if claims.is_empty() && !evidence.tensors().is_empty() && says.weights {
+        stale::judge(evidence, &mut ledger);
+    }
+    if !claims.is_empty() && evidence.configs().contradict() {
+        ledger.findings.push(several_settings());
     }
     let mut owners = first_owners(evidence, &claims, &ledger.dropped);
     drop_contested(evidence, &mut claims, &mut ledger, &mut owners);
@@ -85,7 +92,9 @@ fn settle_by_bids<'s>(
         match owners[evidence.index(id)] {
             Owner::Weight(index) => {
                 let claim = claims[index].take();
-                ledger.weights.extend(claim.map(|(scheme, bid)| Entry::Scheme(scheme, bid)));
+                ledger
+                    .weights
+                    .extend(claim.map(|(scheme, bid)| Entry::Scheme(scheme, Box::new(bid))));
             }
             Owner::Dropped => {}
             Owner::Nobody | Owner::Contested => ledger.weights.push(Entry::Plain(id)),
@@ -138,18 +147,11 @@ fn bid_for_unclaimed(
     ledger.findings.extend(more);
 }
 
-/// A finding for a config that says the model is quantized if no scheme has found anything: counts
-/// of elements would silently be those of packed tensors.
-fn unrecognized(evidence: &Evidence<'_>) -> Option<Finding> {
-    let says = |json: &serde_json::Value| json.as_object().is_some_and(|keys| !keys.is_empty());
-    let (file, json) = evidence.quantization().filter(|(_, json)| says(json))?;
-    let method = json.get("quant_method").and_then(|method| method.as_str()).unwrap_or("unnamed");
-    let message = format!(
-        "{file} says that the model is quantized (method {}), but this version knows no scheme \
-         for its tensors: they are listed and counted as they are stored",
-        shortened(method, 40)
-    );
-    Some(Finding::general("unknown-scheme", message))
+/// A finding for a config whose parts say different things: names do not tell whose weights are whose.
+fn several_settings() -> Finding {
+    let message = "the models inside config.json have different settings of quantization, and \
+                   nothing says whose are whose; convert each model from a directory of its own";
+    Finding::general("bad-config", message.to_owned())
 }
 
 /// Who claims each stored tensor; contested if two do.

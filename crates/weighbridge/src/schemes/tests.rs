@@ -42,6 +42,11 @@ fn nothing_at_the_top_does_not_hide_what_is_nested() {
     let inner = json!({ "quantization_config": { "quant_method": "fp8" } });
     let config = json!({ "quantization_config": null, "text_config": inner });
     named(&[("config.json", config)], "fp8", "config.json");
+    for key in ["llm_config", "language_config", "thinker_config", "any_config"] {
+        let inner = json!({ "quantization_config": { "quant_method": "fp8" } });
+        named(&[("config.json", json!({ key: inner, "model_type": "x" }))], "fp8", "config.json");
+        named(&[("config.json", json!({ "a_config": { key: inner } }))], "fp8", "config.json");
+    }
     let config = json!({ "quantization_config": null, "compression_config": { "format": "x" } });
     named(&[("config.json", config)], "compressed-tensors", "config.json");
 }
@@ -84,4 +89,18 @@ fn the_surest_sign_implies_the_method() {
         let method = super::method::of_configs(super::Configs::new(&configs), schemes);
         assert_eq!(method.as_deref(), Some("modelopt"));
     }
+}
+
+#[test]
+fn settings_inside_that_differ_contradict_each_other() {
+    let contradict = |json: Json| {
+        let configs = [Config { name: "config.json".into(), json }];
+        super::Configs::new(&configs).contradict()
+    };
+    let [four, eight] = [4, 8].map(|bits| json!({ "quantization_config": { "bits": bits } }));
+    assert!(contradict(json!({ "text_config": four, "talker_config": eight })));
+    assert!(!contradict(json!({ "text_config": four, "talker_config": four })));
+    assert!(!contradict(
+        json!({ "text_config": four, "quantization_config": {}, "b_config": eight })
+    ));
 }

@@ -78,6 +78,11 @@ pub(super) fn bid(
     bids
 }
 
+/// Whether only the scale of a weight has such a name.
+pub(super) fn is_scale_of_weight(name: &str) -> bool {
+    Scale::of(name).is_some_and(|scale| scale.is_certain)
+}
+
 /// A name that a scale could have, taken apart.
 #[derive(Debug, PartialEq)]
 struct Scale<'a> {

@@ -97,6 +97,12 @@ impl Wanted<'_> {
         Ok((0..).zip(self.buffer.chunks_mut(piece)).map(range))
     }
 
+    /// Takes account of the pieces in the buffer, before their bytes are swapped.
+    fn saw(&self) -> Result<()> {
+        let stride = to_usize(self.slab.row_bytes)?;
+        self.source.saw_slab(self.tensor, self.slab, self.buffer, stride)
+    }
+
     fn named(&self, error: Error) -> Error {
         error.in_tensor(&self.tensor.name).in_file(self.source.input.name())
     }
@@ -124,6 +130,7 @@ fn read_together(fetches: &mut [Fetch<'_>]) -> Result<()> {
             fetch.offset = None;
             fetch.is_read = is_read;
             if is_read {
+                fetch.wanted.saw().map_err(|error| fetch.wanted.named(error))?;
                 swap(fetch.wanted.tensor.place.swap, fetch.wanted.buffer);
             }
         }

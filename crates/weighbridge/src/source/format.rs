@@ -23,9 +23,19 @@ pub trait FormatRules: Sync {
         true
     }
 
+    /// Whether tensors lie in branches, of which one can be chosen.
+    fn has_branches(&self) -> bool {
+        false
+    }
+
     /// Metadata keys that only have a meaning in files of this format.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Whether a metadata key only has a meaning in files of this format.
+    fn is_own_key(&self, key: &str) -> bool {
+        self.own_keys().contains(&key)
     }
 
     /// The elements of an array that the header left unread.
@@ -57,10 +67,16 @@ impl Source {
         self.format.rules.names_tensors()
     }
 
+    /// Whether its tensors lie in branches, of which one can be chosen.
+    #[must_use]
+    pub fn has_branches(&self) -> bool {
+        self.format.rules.has_branches()
+    }
+
     /// Whether a metadata key only has a meaning in files of this format.
     #[must_use]
     pub fn is_own_key(&self, key: &str) -> bool {
-        self.format.rules.own_keys().contains(&key)
+        self.format.rules.is_own_key(key)
     }
 
     /// The elements of a metadata array that was left in the file.

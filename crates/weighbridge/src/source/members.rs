@@ -9,7 +9,8 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::catalog::Member;
 use crate::error::{Error, Result};
@@ -33,11 +34,19 @@ const IN_MEMORY: u64 = 1 << 20;
 /// Bytes inflated at a time on the way to a temporary file.
 const CHUNK: usize = 128 << 10;
 
+/// Some of a member was read.
+const BEGUN: u8 = 1;
+
+/// All of a member was inflated, and has the checksum that the archive states.
+const CHECKED: u8 = 2;
+
 /// The members that were read last.
 #[derive(Default)]
 pub(super) struct Members {
     /// The most recent one last.
     recent: Mutex<Vec<Slot>>,
+    /// How far each member was read, once one is: [`BEGUN`] or [`CHECKED`].
+    progress: OnceLock<Box<[AtomicU8]>>,
     /// How often a member was begun.
     #[cfg(test)]
     begun: std::sync::atomic::AtomicUsize,
@@ -64,15 +73,21 @@ enum Reading {
 }
 
 impl Members {
-    /// Fills `out` with the contents of a member from `offset` on.
+    /// Fills `out` with the contents of member `index` from `offset` on. What the archive says of
+    /// the sum of its contents is checked when the last of them is inflated.
     pub(super) fn read_at(
         &self,
         input: &Input,
-        member: &Member,
+        (members, index): (&[Member], usize),
         limits: &Limits,
         offset: u64,
         out: &mut [u8],
     ) -> Result<()> {
+        let missing = || Error::malformed("its archive member does not exist");
+        let member = members.get(index).ok_or_else(missing)?;
+        let progress = &self.progress.get_or_init(|| members.iter().map(|_| 0.into()).collect());
+        let note = |what| progress.get(index).map(|now| now.fetch_max(what, Ordering::Relaxed));
+        note(BEGUN);
         check_range(member, offset, out.len())?;
         let reading = self.reading(member);
         let mut state = lock(&reading);
@@ -80,10 +95,14 @@ impl Members {
             Reading::Spooled(spool) => spool.clone(),
             Reading::Forward(forward) => {
                 if forward.read_at(input, offset, out)? {
+                    if forward.inflater.is_at_end() {
+                        note(CHECKED);
+                    }
                     return Ok(());
                 }
                 self.count();
                 let spool = Arc::new(Spool::of(input, member, limits)?);
+                note(CHECKED);
                 *state = Reading::Spooled(spool.clone());
                 spool
             }
@@ -91,6 +110,25 @@ impl Members {
         drop(state);
         self.drop_old_files();
         spool.read_at(offset, out)
+    }
+
+    /// Inflates the members that were read, but not to their ends, to see whether they are damaged;
+    /// gives the index of a damaged one with the error. `go_on` is asked from time to time.
+    pub(super) fn finish(
+        &self,
+        input: &Input,
+        members: &[Member],
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> std::result::Result<(), (usize, Error)> {
+        let progress = self.progress.get().map(|all| &**all).unwrap_or_default();
+        for (index, (member, progress)) in members.iter().zip(progress).enumerate() {
+            if progress.load(Ordering::Relaxed) == BEGUN && member.crc.is_some() {
+                let checked = Inflater::new(member).finish(input, go_on);
+                checked.map_err(|error| (index, error))?;
+                progress.store(CHECKED, Ordering::Relaxed);
+            }
+        }
+        Ok(())
     }
 
     /// The state of a member, which is the most recent one from now on.

@@ -15,10 +15,12 @@ mod gather;
 mod members;
 mod row_major;
 mod strides;
+mod sums;
 
 pub(crate) use fetch::{Wanted, fetch_all};
 pub use format::{Format, FormatRules};
 use members::Members;
+use sums::Sums;
 
 /// Equally long, equally spaced pieces of one tensor's row-major bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,13 +111,14 @@ pub struct Source {
     format: Format,
     limits: Limits,
     members: Members,
+    sums: Sums,
 }
 
 impl Source {
     /// Binds a catalog to the input it was read from.
     #[must_use]
     pub fn new(input: Input, catalog: Catalog, format: Format, limits: Limits) -> Self {
-        Self { input, catalog, format, limits, members: Members::default() }
+        Self { input, catalog, format, limits, members: Members::default(), sums: Sums::default() }
     }
 
     /// Where the bytes come from.
@@ -128,6 +131,16 @@ impl Source {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Takes tensors out of what the header says; their positions are in order.
+    pub(crate) fn forget(&mut self, tensors: &[usize]) -> Vec<TensorInfo> {
+        let (mut at, mut wanted) = (0, tensors.iter().copied().peekable());
+        let is_wanted = |_: &mut TensorInfo| {
+            at += 1;
+            wanted.next_if_eq(&(at - 1)).is_some()
+        };
+        self.catalog.tensors.extract_if(.., is_wanted).collect()
     }
 
     /// The name of the format.
@@ -195,7 +208,9 @@ impl Source {
         }
         self.input.will_need_stretch(span);
         if let Some(lent) = self.lent(tensor, slab, span) {
-            return lent;
+            let lent = lent?;
+            self.saw_slab(tensor, slab, lent.bytes, lent.stride)?;
+            return Ok(lent);
         }
         resize(scratch, slab)?;
         self.read_slab(tensor, slab, scratch)?;
@@ -218,11 +233,64 @@ impl Source {
     /// How far a slab reaches; an error unless it is one of the tensor's, which can be read.
     fn check_slab(&self, tensor: &TensorInfo, slab: &Slab) -> Result<u64> {
         self.check_readable(tensor)?;
-        span_of(slab)
+        let span = span_of(slab)
             .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes))
             .ok_or_else(|| {
                 Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes))
+            })?;
+        match tensor.place.run {
+            Run::At(offset) if span > 0 => self.sums.touch(&self.catalog, &self.input, offset)?,
+            _ => {}
+        }
+        Ok(span)
+    }
+
+    /// Takes account of the pieces of a slab, as the file has them: `stride` bytes from one to the
+    /// next.
+    fn saw_slab(
+        &self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        bytes: &[u8],
+        stride: usize,
+    ) -> Result<()> {
+        let (Run::At(base), false) = (tensor.place.run, self.catalog.summed.is_empty()) else {
+            return Ok(());
+        };
+        let (first, row_bytes) = (base.saturating_add(slab.offset), to_usize(slab.row_bytes)?);
+        if slab.stride == slab.row_bytes || slab.count == 1 {
+            return self.sums.saw(&self.catalog, &self.input, first, bytes);
+        }
+        (0..slab.count).zip(bytes.chunks(stride.max(1))).try_for_each(|(row, bytes)| {
+            let at = first.saturating_add(row.saturating_mul(slab.stride));
+            self.sums.saw(&self.catalog, &self.input, at, &bytes[..row_bytes.min(bytes.len())])
+        })
+    }
+
+    /// An error if what was read so far came from an archive member that is damaged: one that does
+    /// not have the checksum that the archive states. What was not read of such members is looked at
+    /// now; `go_on` is asked from time to time.
+    pub(crate) fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+        let in_tensor = |error: Error, is_inside: &dyn Fn(Run) -> bool| {
+            let mut tensors = self.catalog.tensors.iter();
+            let first = tensors.find(|tensor| is_inside(tensor.place.run));
+            first.into_iter().fold(error, |error, tensor| error.in_tensor(&tensor.name))
+        };
+        let stored = self.sums.finish(&self.input, go_on).map_err(|(member, error)| {
+            let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
+            in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
+        });
+        let packed = || {
+            let checked = self.members.finish(&self.input, &self.catalog.members, go_on);
+            checked.map_err(|(index, error)| {
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                in_tensor(
+                    error,
+                    &|run| matches!(run, Run::Inside { member, .. } if member == index),
+                )
             })
+        };
+        stored.and_then(|()| packed()).map_err(|error| error.in_file(self.input.name()))
     }
 
     /// The slab as it lies in memory, where the whole file does.

@@ -116,12 +116,11 @@ impl Source {
                 if self.input.len().is_some_and(|len| end.is_none_or(|end| end > len)) {
                     return Err(self.missing(tensor));
                 }
-                self.input.read_only_at(at, out)
+                self.input.read_only_at(at, out)?;
+                self.sums.saw(&self.catalog, &self.input, at, out)
             }
             Run::Inside { member, offset: base } => {
-                let Some(member) = self.catalog.members.get(member as usize) else {
-                    return Err(Error::malformed("its archive member does not exist"));
-                };
+                let member = (&self.catalog.members[..], member as usize);
                 let at = base.saturating_add(offset);
                 self.members.read_at(&self.input, member, &self.limits, at, out)
             }

@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::*;
-use crate::catalog::{Member, Order, Place, Swap};
+use crate::catalog::{Member, NameInFile, Order, Place, Swap};
 use crate::dtype::{DType, StoredType};
 use crate::error::ErrorKind;
 
@@ -30,7 +30,18 @@ fn source(members: &[(&[u8], u64)], limits: Limits) -> Source {
         encoder.write_all(contents).unwrap();
         file = encoder.finish().unwrap();
         let compressed = file.len() as u64 - offset;
-        catalog.members.push(Member { offset, compressed, size: *size });
+        let crc = (contents.len() as u64 == *size).then(|| crc32fast::hash(contents));
+        let name = NameInFile::default();
+        let (compression, max_memory) = (crate::catalog::Compression::Deflate, u64::MAX);
+        catalog.members.push(Member {
+            compression,
+            max_memory,
+            offset,
+            compressed,
+            size: *size,
+            crc,
+            name,
+        });
         catalog.tensors.push(TensorInfo {
             name: format!("t{index}").into(),
             shape: [*size].into_iter().collect(),

@@ -78,6 +78,21 @@ pub(crate) fn change_time(metadata: &Metadata) -> Option<i128> {
     system::change_time(metadata)
 }
 
+/// The number of a file, and of the disk it is on.
+pub(crate) fn file_number(metadata: &Metadata) -> Option<(u64, u64)> {
+    system::file_number(metadata)
+}
+
+/// How many files this process may have open.
+pub(crate) fn open_file_limit() -> Option<u64> {
+    system::open_file_limit()
+}
+
+/// Whether a file could not be opened because too many are open.
+pub(crate) fn is_too_many_files(error: &io::Error) -> bool {
+    system::is_too_many_files(error)
+}
+
 /// Makes the names in the folder of `target` as durable as the files. Systems that cannot are no
 /// reason to fail: the file is complete and has its name.
 pub(crate) fn sync_folder_of(target: &Path) {

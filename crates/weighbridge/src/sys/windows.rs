@@ -68,6 +68,21 @@ pub(super) fn change_time(_metadata: &Metadata) -> Option<i128> {
     None
 }
 
+/// Not known without asking for the file itself.
+pub(super) fn file_number(_metadata: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+/// There is no such limit on handles.
+pub(super) fn open_file_limit() -> Option<u64> {
+    None
+}
+
+pub(super) fn is_too_many_files(error: &io::Error) -> bool {
+    const TOO_MANY_OPEN_FILES: i32 = 4;
+    error.raw_os_error() == Some(TOO_MANY_OPEN_FILES)
+}
+
 /// A folder cannot be synced here; the file system keeps a journal of names.
 pub(super) fn sync_folder(_folder: &Path) {}
 

@@ -4,31 +4,41 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
-use weighbridge::DType;
 use weighbridge::catalog::Value;
 use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::{DType, Model, Weight};
 
 use crate::args::{
-    EXIT_CODES, Open, Report, Select, Work, format_help, metadata_help, output_help, parse_rename,
+    Open, Report, Select, Unmatched, Work, convert_example, format_help, formats, metadata_help,
+    output_help, parse_rename,
 };
 use crate::size::parse_size;
 
 #[derive(ClapArgs)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = convert_example())]
 pub(crate) struct Convert {
-    /// A file, a directory, an index of shards, a part of a split file, a name in a local store;
-    /// `-` is standard input
+    /// A file, a directory, a name in a local store; `-` is standard input
+    ///
+    /// An index of shards stands for all of them, and so does any part of a split file.
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
-    #[arg(short, long, value_name = "OUT", help = output_help())]
+    #[arg(
+        short,
+        long,
+        value_name = "OUT",
+        help = "A file by its extension, or a directory; `-` is stdout",
+        long_help = output_help()
+    )]
     pub(crate) output: PathBuf,
 
     /// Replace an existing output, once the new one is complete
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Continue an interrupted run to the same directory; files that are complete are kept
+    /// Continue an interrupted run to the same directory
+    ///
+    /// Files that are complete are kept.
     #[arg(long, conflicts_with = "force")]
     pub(crate) resume: bool,
 
@@ -36,66 +46,87 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Read the output again before it gets its name, and compare it with the model bit for bit
+    /// Read the output again and compare it, bit for bit
+    ///
+    /// It gets its name only if everything is the same.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) verify: bool,
 
     #[command(flatten)]
     pub(crate) output_args: OutputArgs,
+
+    /// The most bytes to write [default: 1000 times what the model holds]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
+    pub(crate) max_output: Option<u64>,
 }
 
+/// What `--dtype` does in `dequantize`.
+const DTYPE_OF_DECODED: &str = "The type of what is decoded";
+const DTYPE_OF_DECODED_IN_FULL: &str =
+    "The type of what is decoded. Plain tensors stay as they are; --cast is for them too";
+
 #[derive(ClapArgs)]
-#[command(after_help = EXIT_CODES)]
+#[command(
+    after_help = "Example: weigh dequantize model/ -o plain --verify",
+    mut_arg("dtype", |arg| arg.help(DTYPE_OF_DECODED).long_help(DTYPE_OF_DECODED_IN_FULL))
+)]
 pub(crate) struct Dequantize {
+    /// Also copy files outside the model that links in it lead to
+    #[arg(long, help_heading = "Output")]
+    pub(crate) follow_links: bool,
+
     #[command(flatten)]
     pub(crate) convert: Convert,
-
-    /// Also copy files outside the model that links in it lead to
-    #[arg(long)]
-    pub(crate) follow_links: bool,
 }
 
 // The flags that `convert` and `verify` share. No doc comment: clap would take it for the help
 // of the whole command.
 #[derive(ClapArgs)]
 pub(crate) struct OutputArgs {
-    #[arg(long, value_name = "FORMAT", help = format_help())]
+    #[arg(long, value_name = "FORMAT", help = formats(), long_help = format_help())]
     to: Option<String>,
 
-    /// The type of the numbers. Integers always keep theirs
+    /// The type of the numbers
+    ///
+    /// Integers always keep theirs.
     #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
     dtype: Dtype,
 
     /// A type (f32, bf16, f16) for weights whose name matches; may be repeated, the first match
     /// counts
-    #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast)]
+    #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast, help_heading = "Output")]
     cast: Vec<(Regex, DType)>,
 
     /// Rename weights: what matches becomes TO, where $1 is the first group; may be repeated, rules
     /// are applied one after the other
-    #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
+    #[arg(long, value_name = "RE=TO", value_parser = parse_rename, help_heading = "Output")]
     rename: Vec<(Regex, String)>,
 
     #[arg(
         long,
         value_name = "KEY=TYPE:VALUE",
         value_parser = parse_entry,
-        help = metadata_help()
+        help = metadata_help(),
+        help_heading = "Output"
     )]
     kv: Vec<(String, Value)>,
 
+    /// Leave out weights that cannot be read, such as arrays of text, and list them
+    #[arg(long, help_heading = "Output")]
+    skip_unreadable: bool,
+
     /// The most data in one file of a directory, like 2GB [default: 5GB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Output")]
     max_shard_size: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) select: Select,
 
     #[command(flatten)]
     work: Work,
 
     #[command(flatten)]
     pub(crate) report: Report,
-
-    #[command(flatten)]
-    pub(crate) select: Select,
 
     #[command(flatten)]
     pub(crate) open: Open,
@@ -107,6 +138,7 @@ impl OutputArgs {
         let mut options = ConvertOptions::new(output)
             .dtype(self.dtype.into())
             .select(self.select.options())
+            .skip_unreadable(self.skip_unreadable)
             .work(&self.work.options());
         if let Some(to) = &self.to {
             options = options.to(to);
@@ -127,15 +159,33 @@ impl OutputArgs {
     }
 }
 
+impl OutputArgs {
+    /// Says which rules match nothing in the models; the notes are for the report, too.
+    pub(crate) fn unmatched(&self, models: &[Model]) -> Vec<String> {
+        let weights: Vec<Weight> = models.iter().flat_map(Model::weights).collect();
+        let mut unmatched = match self.dtype {
+            Dtype::Keep => Unmatched::of_stored(models),
+            _ => Unmatched::new(weights.iter().map(Weight::name)),
+        };
+        self.open.check(&models.iter().collect::<Vec<_>>(), &mut unmatched);
+        self.select.check(&mut unmatched);
+        unmatched.check("--cast", self.cast.iter().map(|(rule, _)| rule));
+        unmatched.check_renames("--rename", &self.rename);
+        self.report.say(unmatched.notes())
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Dtype {
-    /// What is decoded in its own 16-bit type, or else bf16; plain tensors as they are
+    /// As native; but `dequantize` follows the 16-bit type that the config names
     Auto,
-    /// Every floating-point tensor in single precision
+    /// What is decoded in its own 16-bit type, or else bf16; plain tensors as they are
+    Native,
+    /// Single precision: every floating-point tensor, in `dequantize` what is decoded
     F32,
-    /// Every floating-point tensor in bfloat16
+    /// bfloat16, for the same
     Bf16,
-    /// Every floating-point tensor in half precision
+    /// Half precision, for the same
     F16,
     /// Nothing is decoded: tensors as they are stored
     Keep,
@@ -145,6 +195,7 @@ impl From<Dtype> for OutputType {
     fn from(dtype: Dtype) -> Self {
         match dtype {
             Dtype::Auto => Self::Auto,
+            Dtype::Native => Self::Native,
             Dtype::F32 => Self::F32,
             Dtype::Bf16 => Self::Bf16,
             Dtype::F16 => Self::F16,

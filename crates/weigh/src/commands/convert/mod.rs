@@ -1,15 +1,15 @@
 //! `weigh convert MODEL -o OUT` and `weigh dequantize MODEL -o OUT`.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport};
-use weighbridge::{Error, Model};
+use weighbridge::{Error, Model, OpenOptions};
 
 use super::stop::Stop;
-use super::{Outcome, after_write, progress, stdin};
-use crate::render::{self as pages, Page};
+use super::{Outcome, after_failure, after_write, progress, standard_output, stdin};
+use crate::render::{self as pages, Failure, LABEL, Page};
 use crate::{sys, terminal};
 
 mod args;
@@ -18,18 +18,61 @@ mod render;
 pub(crate) use args::{Convert, Dequantize, OutputArgs};
 pub(super) use render::plan_line;
 
-/// A verb that writes: how it is planned, and which links it follows.
+/// A verb that writes.
 #[derive(Clone, Copy)]
-pub(super) struct Verb {
-    pub(super) plan: fn(&Model, &ConvertOptions) -> Result<Conversion, Error>,
-    pub(super) follow_links: bool,
+pub(super) enum Verb {
+    Convert,
+    Dequantize { follow_links: bool },
+}
+
+/// What is converted.
+enum Source {
+    One(Model),
+    /// The components of a pipeline.
+    Pipeline(Vec<Model>),
+}
+
+impl Source {
+    fn models(&self) -> &[Model] {
+        match self {
+            Self::One(model) => std::slice::from_ref(model),
+            Self::Pipeline(models) => models,
+        }
+    }
+}
+
+impl Verb {
+    /// Opens a model by its name. Only a directory, or something that is no path, can be a pipeline.
+    fn open(self, path: &Path, opener: &OpenOptions) -> Result<Source, Error> {
+        if matches!(self, Self::Dequantize { .. })
+            && (path.is_dir() || !path.exists())
+            && let Some(models) = opener.open_pipeline(path)?
+        {
+            return Ok(Source::Pipeline(models));
+        }
+        opener.open(path).map(Source::One)
+    }
+
+    fn plan(self, source: &Source, options: &ConvertOptions) -> Result<Conversion, Error> {
+        match (self, source) {
+            (Self::Convert, Source::One(model)) => Conversion::plan(model, options),
+            (Self::Dequantize { .. }, Source::One(model)) => {
+                Conversion::plan_dequantized(model, options)
+            }
+            (_, Source::Pipeline(models)) => Conversion::plan_dequantized_pipeline(models, options),
+        }
+    }
+
+    fn follow_links(self) -> bool {
+        matches!(self, Self::Dequantize { follow_links: true })
+    }
 }
 
 pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
     let stop = Stop::on_interrupt();
     match convert(args, verb, &stop) {
         Ok(done) => {
-            let shown = show(args, &done);
+            let shown = show(args, verb, &done);
             match is_right(&done) {
                 true => after_show(args, shown),
                 false => {
@@ -42,33 +85,50 @@ pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
                 }
             }
         }
-        Err(error) => stop.failed(&error),
+        Err(error) => failed(args, &error, stop.failed(&error)),
     }
+}
+
+/// The outcome after an error. Where standard output is the model, it is not mixed with JSON.
+fn failed(args: &Convert, error: &Error, outcome: Outcome) -> Outcome {
+    let (path, json) = (Some(args.model.as_path()), args.output_args.report.json.layout());
+    let Some(layout) = json.filter(|_| is_stream(args)) else {
+        return after_failure(error, path, json, outcome);
+    };
+    let mut out = Vec::new();
+    let written = Failure::new(path, error).write(&mut out, layout);
+    // Nothing is left to be done if standard error is closed.
+    let _ = written.and_then(|()| anstream::stderr().write_all(&out));
+    outcome
 }
 
 fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Error> {
     if is_stream(args) && !args.dry_run {
-        check_standard_output()?;
+        standard_output::check("a model")?;
     }
     let opener = args.output_args.open.options();
     let model = match args.model.as_os_str() == "-" {
         true => {
             refuse_own_input(&args.output)?;
-            stdin::open(&opener)?
+            Source::One(stdin::open(&opener)?)
         }
-        false => opener.open(&args.model)?,
+        false => verb.open(&args.model, &opener)?,
     };
     stop.begin();
-    let options = args
+    let unmatched = args.output_args.unmatched(model.models());
+    let mut options = args
         .output_args
         .options(&args.output)
         .force(args.force)
         .dry_run(args.dry_run)
         .resume(args.resume)
-        .follow_links(verb.follow_links)
+        .follow_links(verb.follow_links())
         .verify(args.verify)
         .cancel(stop.asked.clone());
-    let mut conversion = (verb.plan)(&model, &options)?;
+    if let Some(bytes) = args.max_output {
+        options = options.max_output(bytes);
+    }
+    let mut conversion = verb.plan(&model, &options)?;
     if args.verify && conversion.is_streamed() {
         return Err(Error::usage("what goes into a stream cannot be read again to verify it")
             .hint("write to a file, or run `weigh verify` on the result"));
@@ -84,7 +144,11 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Err
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    written
+    let mut report = written?;
+    if args.output_args.report.json.layout().is_some() {
+        report.notes.extend(unmatched);
+    }
+    Ok(report)
 }
 
 fn is_right(written: &ConvertReport) -> bool {
@@ -94,19 +158,6 @@ fn is_right(written: &ConvertReport) -> bool {
 /// Whether the model goes to standard output, named as `-` or as `/dev/stdout`.
 fn is_stream(args: &Convert) -> bool {
     args.output.as_os_str() == "-" || sys::is_piped_to(&args.output)
-}
-
-/// An error if standard output is not something that a model can be written to.
-fn check_standard_output() -> Result<(), Error> {
-    let refused = |problem| Err(Error::usage(problem).in_file(Path::new("standard output")));
-    if sys::standard_output_was_closed() {
-        return refused("is closed, so a model cannot be written to it");
-    }
-    match io::stdout().is_terminal() {
-        false => Ok(()),
-        true => refused("is a terminal, and a model is not written to one")
-            .map_err(|error| error.hint("redirect it into a file or a pipe, or name a file")),
-    }
 }
 
 /// An error if the output is the file that standard input reads: it has no name, so the library
@@ -135,27 +186,28 @@ fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
     }
 }
 
-fn show(args: &Convert, done: &ConvertReport) -> io::Result<()> {
+fn show(args: &Convert, verb: Verb, done: &ConvertReport) -> io::Result<()> {
     if args.output_args.report.quiet {
         return Ok(());
     }
     if is_stream(args) {
         // Standard output is the model.
         let mut out = Vec::new();
-        write(&mut out, args, done, None)?;
+        write(&mut out, args, verb, done, None)?;
         return anstream::stderr().write_all(&out);
     }
-    terminal::print(|out| write(out, args, done, terminal::width()))
+    terminal::print(|out| write(out, args, verb, done, terminal::width()))
 }
 
 fn write(
     out: &mut dyn io::Write,
     args: &Convert,
+    verb: Verb,
     done: &ConvertReport,
     width: Option<usize>,
 ) -> io::Result<()> {
-    if args.output_args.report.json {
-        return pages::json(out, done);
+    if let Some(layout) = args.output_args.report.json.layout() {
+        return pages::json::report(out, layout, done);
     }
     let page = Page { width, verbose: args.output_args.report.verbose };
     if is_right(done) {
@@ -163,6 +215,17 @@ fn write(
     }
     match &done.verified {
         Some(verified) => super::verify::write(out, &page, verified),
-        None => Ok(()),
+        None => match next(args, verb) {
+            Some(command) => writeln!(out, "\n  {LABEL}next:{LABEL:#} {command}"),
+            None => Ok(()),
+        },
     }
+}
+
+/// What can be done with the output: seeing that it is right.
+fn next(args: &Convert, verb: Verb) -> Option<String> {
+    let (is_kept, has_name) = (args.output.is_file() || args.output.is_dir(), args.model.exists());
+    let is_dequantized = matches!(verb, Verb::Dequantize { .. });
+    let can_be = is_kept && has_name && !args.dry_run && !is_stream(args);
+    can_be.then(|| super::next::verify(&args.output, &args.model, is_dequantized))?
 }

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use weighbridge::internals::text::escaped;
-use weighbridge::ops::{ConversionReport, ConvertReport};
+use weighbridge::ops::{ConversionReport, ConvertReport, RewrittenFile};
 
-use crate::render::lists::{dropped, labelled, left_behind, remarks};
+use crate::render::lists::{dropped, labelled, left_behind, remarks, skipped, with_reasons};
 use crate::render::table::{Side, Table};
-use crate::render::units::{bytes, bytes_exactly, count, grouped, plural};
+use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plural, rate};
 use crate::render::{ALARM, Page, TITLE};
 
 /// Writes the report on a conversion, or the plan of one.
@@ -28,7 +28,9 @@ pub(super) fn write(
     writeln!(out)?;
     table(out, page, &report.conversions)?;
     remarks(out, page, &report.notes)?;
+    skipped(out, page, &report.skipped)?;
     dropped(out, page, &report.dropped)?;
+    rewritten(out, page, &report.rewritten)?;
     left_behind(out, page, &report.left_behind)
 }
 
@@ -60,15 +62,24 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
     }
     match report.seconds {
         Some(seconds) => {
-            let speed = gigabytes_a_second(report.read_bytes + report.write_bytes, seconds);
-            let memory = report.peak_memory.map(|peak| format!(", peak memory {}", bytes(peak)));
-            let memory = memory.unwrap_or_default();
-            facts.push(("took", format!("{seconds:.2} s, {speed}{memory}")));
+            let speed = rate(report.read_bytes + report.write_bytes, seconds);
+            let memory = report.peak_memory.map(|peak| format!("peak memory {}", bytes(peak)));
+            let parts = [Some(duration(seconds)), speed, memory];
+            facts.push(("took", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
         }
         None => {
             let (threads, memory) = (plural(report.threads, "thread"), bytes(report.tile_memory));
             facts.push(("would take", format!("{threads}, {memory} of memory besides headers")));
         }
+    }
+    for decoded in report.decoded_as.iter().take(page.shown(report.decoded_as.len())) {
+        let of = decoded.component.as_ref().map(|of| format!("{}: ", escaped(of)));
+        let of = of.unwrap_or_default();
+        facts.push(("decoded to", format!("{of}{}, {}", decoded.dtype, escaped(&decoded.reason))));
+    }
+    if !report.copied.is_empty() {
+        let label = if dry_run { "would copy" } else { "copied" };
+        facts.push((label, plural(report.copied.len() as u64, "other file")));
     }
     for tied in report.tied.iter().take(page.shown(report.tied.len())) {
         facts.push(("tied", format!("{} is {}", escaped(&tied.name), escaped(&tied.to))));
@@ -79,11 +90,22 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
     facts
 }
 
-/// Bytes read and written in a second.
-fn gigabytes_a_second(bytes: u64, seconds: f64) -> String {
-    #[allow(clippy::cast_precision_loss)] // A figure for people.
-    let speed = bytes as f64 / 1e9 / seconds.max(1e-9);
-    format!("{speed:.2} GB/s")
+/// Configs that describe the new weights, with what is different in them.
+fn rewritten(out: &mut dyn Write, page: &Page, files: &[RewrittenFile]) -> io::Result<()> {
+    let described = |file: &RewrittenFile| {
+        let mut parts = Vec::new();
+        if !file.removed.is_empty() {
+            parts.push(format!("without {}", file.removed.join(", ")));
+        }
+        parts.extend(file.changed.iter().map(|new| match &new.from {
+            Some(from) => format!("{} {} instead of {from}", new.key, new.to),
+            None => format!("with {}", new.key),
+        }));
+        (file.name.clone(), parts.join("; "))
+    };
+    let files: Vec<_> = files.iter().map(described).collect();
+    let files: Vec<_> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
+    with_reasons(out, page, "rewritten", &files)
 }
 
 /// `metadata tokenizer.ggml.tokens, tokenizer.ggml.scores`.
@@ -106,7 +128,8 @@ fn table(out: &mut dyn Write, page: &Page, rows: &[ConversionReport]) -> io::Res
         ("parameters", Side::Right),
         ("from", Side::Right),
         ("bytes", Side::Right),
-    ]);
+    ])
+    .dropping(&["parameters", "from"]);
     for row in rows {
         table.row([
             row.scheme.to_owned(),

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
-use weighbridge::Error;
 use weighbridge::ops::{DiffOptions, FailOver, Metric, Values};
+use weighbridge::{Error, Model, Weight};
 
 use super::headline::Counts;
-use crate::args::{EXIT_CODES, Open, Report, Select, Work, parse_rename};
+use crate::args::{Open, Report, Select, Unmatched, Work, parse_rename};
 
 #[derive(ClapArgs)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = "Example: weigh diff original/ converted/")]
 pub(crate) struct Diff {
-    /// A file, a directory, an index of shards, a part of a split file, a name in a local store
+    /// A file, a directory, or a name in a local store
+    ///
+    /// An index of shards stands for all of them, and so does any part of a split file.
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
@@ -25,45 +27,54 @@ pub(crate) struct Diff {
     #[arg(long, value_enum, default_value_t = Look::Differing, value_name = "WHICH")]
     values: Look,
 
-    /// Count everything as a difference that is not identical
+    /// Count everything that is not identical
     #[arg(long, conflicts_with = "fail_over")]
     exact: bool,
 
-    /// Which figures count as a difference, like 'cosine<0.999,max_abs>0.01'; any one condition is
-    /// enough [default: none, weights that are `changed` count]
+    /// Judge by figures, like 'cosine<0.999,max_abs>0.01'
+    ///
+    /// Any one condition is enough for a difference. Without it, weights that are `changed` count.
     #[arg(long, value_name = "RULE")]
     fail_over: Option<FailOver>,
 
-    /// Sort the table by a figure, the worst first: cosine, max_abs, mean_abs, rmse, relative,
-    /// snr_db, ulp_max [default: by status, then by relative]
+    /// Sort the table by a figure, the worst first
+    ///
+    /// cosine, max_abs, mean_abs, rmse, relative, snr_db or ulp_max. Without it, by status, then by
+    /// relative.
     #[arg(long, value_name = "FIGURE")]
     pub(crate) sort: Option<Metric>,
 
-    /// Show at most N lines of each list [default: 20; all with --verbose]
+    /// Show at most N lines of each list [default: 20]
+    ///
+    /// All with --verbose.
     #[arg(long, value_name = "N", conflicts_with = "verbose")]
     pub(crate) limit: Option<usize>,
 
     /// A file that pairs names of A with names of B: lines `a = b`, or a JSON object
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Weights")]
     map: Option<PathBuf>,
 
     /// Rename weights of A: what matches becomes TO, where $1 is the first group; may be repeated,
     /// rules are applied one after the other
-    #[arg(long, value_name = "RE=TO", value_parser = parse_rename)]
+    #[arg(long, value_name = "RE=TO", value_parser = parse_rename, help_heading = "Weights")]
     rename: Vec<(Regex, String)>,
 
     /// Transpose matrices of B whose name, in A or B, matches; may be repeated
-    #[arg(long, value_name = "RE")]
+    #[arg(long, value_name = "RE", help_heading = "Weights")]
     transpose: Vec<Regex>,
+
+    /// Leave out weights that cannot be read, such as arrays of text, and list them
+    #[arg(long, help_heading = "Weights")]
+    skip_unreadable: bool,
+
+    #[command(flatten)]
+    select: Select,
 
     #[command(flatten)]
     work: Work,
 
     #[command(flatten)]
     pub(crate) report: Report,
-
-    #[command(flatten)]
-    select: Select,
 
     #[command(flatten)]
     pub(crate) open: Open,
@@ -99,12 +110,28 @@ impl Diff {
         }
     }
 
+    /// Says which rules match nothing in the models; the notes are for the report, too.
+    pub(super) fn unmatched(&self, a: &Model, b: &Model) -> Vec<String> {
+        let weights: Vec<Weight> = a.weights().chain(b.weights()).collect();
+        let (of_a, _) = weights.split_at(a.weights().len());
+        let mut both = Unmatched::new(weights.iter().map(Weight::name));
+        self.open.check(&[a, b], &mut both);
+        both.check("--transpose", &self.transpose);
+        self.select.check(&mut both);
+        let mut notes = both.notes();
+        let mut renamed = Unmatched::new(of_a.iter().map(Weight::name));
+        renamed.check_renames("--rename", &self.rename);
+        notes.extend(renamed.notes());
+        self.report.say(notes)
+    }
+
     /// The options as the library takes them.
     pub(crate) fn options(&self) -> Result<DiffOptions, Error> {
         let transpose = self.transpose.clone();
         let mut options = DiffOptions::default()
             .values(self.values.into())
             .exact(self.exact)
+            .skip_unreadable(self.skip_unreadable)
             .select(self.select.options())
             .transpose(move |name| transpose.iter().any(|re| re.is_match(name)))
             .work(&self.work.options());

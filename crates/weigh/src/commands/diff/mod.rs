@@ -1,13 +1,14 @@
 //! `weigh diff A B`.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use weighbridge::Source;
 use weighbridge::ops::{self, DiffReport};
-use weighbridge::{Error, Model};
+use weighbridge::{Error, Model, OpenOptions};
 
 use super::stop::Stop;
-use super::{Outcome, after_write, progress};
+use super::{Outcome, after_failure, after_write, progress};
 use crate::render::{self as pages, Page};
 use crate::terminal;
 
@@ -25,7 +26,9 @@ pub(super) fn run(args: &Diff) -> Outcome {
     let stop = Stop::on_interrupt();
     match diff(args, &stop) {
         Ok(report) => after_write(show(args, &report), outcome(&report)),
-        Err(error) => stop.failed(&error),
+        Err((error, path)) => {
+            after_failure(&error, path, args.report.json.layout(), stop.failed(&error))
+        }
     }
 }
 
@@ -38,19 +41,16 @@ fn outcome(report: &DiffReport) -> Outcome {
     }
 }
 
-fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
-    let mut options = args.options()?.cancel(stop.asked.clone());
-    for path in [&args.a, &args.b] {
-        if path.as_os_str() == "-" {
-            return Err(Error::usage(
-                "a comparison reads both models out of order, which standard input does not allow",
-            )
-            .hint("write it to a file first"));
-        }
-    }
+/// Compares the models; with an error comes the one that it is about, if it is about one alone.
+fn diff<'a>(args: &'a Diff, stop: &Stop) -> Result<DiffReport, (Error, Option<&'a Path>)> {
+    let of_both = |error| (error, None);
+    let mut options = args.options().map_err(of_both)?.cancel(stop.asked.clone());
     let opener = args.open.options();
-    let (a, b) = (opener.open(&args.a)?, opener.open(&args.b)?);
+    let open =
+        |path: &'a PathBuf| opened(&opener, path).map_err(|error| (error, Some(path.as_path())));
+    let (a, b) = (open(&args.a)?, open(&args.b)?);
     stop.begin();
+    let unmatched = args.unmatched(&a, &b);
     let bytes = |model: &Model| model.sources().iter().map(Source::file_bytes).sum::<u64>();
     let bar = if args.report.quiet { None } else { progress::bar_of(bytes(&a) + bytes(&b)) };
     if let Some(bar) = &bar {
@@ -60,7 +60,21 @@ fn diff(args: &Diff, stop: &Stop) -> Result<DiffReport, Error> {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    report
+    let mut report = report.map_err(of_both)?;
+    if args.report.json.layout().is_some() {
+        report.notes.extend(unmatched);
+    }
+    Ok(report)
+}
+
+fn opened(opener: &OpenOptions, path: &Path) -> Result<Model, Error> {
+    match path.as_os_str() == "-" {
+        false => opener.open(path),
+        true => Err(Error::usage(
+            "a comparison reads both models out of order, which standard input does not allow",
+        )
+        .hint("write it to a file first")),
+    }
 }
 
 fn show(args: &Diff, report: &DiffReport) -> io::Result<()> {
@@ -69,8 +83,8 @@ fn show(args: &Diff, report: &DiffReport) -> io::Result<()> {
     }
     let page = Page::on_terminal(args.report.verbose);
     let shown = Shown { counts: args.counts(), sort: args.sort, limit: args.limit };
-    terminal::print(|out| match args.report.json {
-        true => pages::json(out, report),
-        false => render::write(out, &page, report, &shown),
+    terminal::print(|out| match args.report.json.layout() {
+        Some(layout) => pages::json::report(out, layout, report),
+        None => render::write(out, &page, report, &shown),
     })
 }

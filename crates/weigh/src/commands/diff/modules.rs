@@ -114,7 +114,8 @@ fn table(out: &mut dyn Write, page: &Page, kinds: &[(String, Group)]) -> io::Res
         ("relative", Side::Right),
         ("largest", Side::Right),
         ("", Side::Left),
-    ]);
+    ])
+    .dropping(&["weights", "layers"]);
     for (kind, group) in kinds {
         let layer = group.largest.and_then(|(_, layer)| layer);
         let weights = match group.changed == group.weights {

@@ -13,6 +13,7 @@ use super::{changes, cost, headline};
 use crate::render::Page;
 use crate::render::table::{Side, Table};
 use crate::render::units::{grouped, plural};
+use crate::render::wrap::Folded;
 
 /// Lines of a list, unless --limit says otherwise.
 const LINES: usize = 20;
@@ -39,12 +40,14 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let limit = if page.verbose { usize::MAX } else { shown.limit.unwrap_or(LINES) };
     let lines = Lines { limit };
+    let out = &mut Folded::new(out, page.width);
     headline::write(out, report, shown.counts)?;
     weights(out, page, report, shown, &lines)?;
     unjudged(out, report)?;
     lines.names(out, &report.only_a, "in A only")?;
     lines.names(out, &report.only_b, "in B only")?;
     explained(out, &lines, report)?;
+    skipped(out, &lines, report)?;
     not_finite(out, &lines, report)?;
     cost::write(out, report)?;
     transforms(out, report)?;
@@ -165,7 +168,8 @@ fn table(out: &mut dyn Write, page: &Page, tensors: &[&DiffTensor]) -> io::Resul
         ("relative", Side::Right),
         ("max diff", Side::Right),
         ("", Side::Left),
-    ]);
+    ])
+    .dropping(&["bits", "cosine", "max diff", "SNR dB"]);
     for tensor in tensors {
         table.row([
             escaped(&tensor.name_a).into_owned(),
@@ -302,6 +306,15 @@ fn explained(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Res
         writeln!(out, "  {}: in {side} only, {}", escaped(&one.name), escaped(&one.reason))?;
     }
     lines.rest(out, report.explained.len(), " of that kind")
+}
+
+/// Weights that were left out.
+fn skipped(out: &mut dyn Write, lines: &Lines, report: &DiffReport) -> io::Result<()> {
+    for one in report.skipped.iter().take(lines.limit) {
+        let (side, name) = (one.side.to_uppercase(), escaped(&one.name));
+        writeln!(out, "  {name}: left out, cannot be read in {side}: {}", escaped(&one.reason))?;
+    }
+    lines.rest(out, report.skipped.len(), " left out")
 }
 
 /// Counts of NaN and infinite numbers, which other figures do not show.

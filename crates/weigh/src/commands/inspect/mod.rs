@@ -5,25 +5,33 @@ use std::path::Path;
 
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{InspectOptions, Report};
-use weighbridge::{Error, Model, OpenOptions, ops};
+use weighbridge::{Error, Model, OpenOptions, Weight, ops};
 
-use super::{Outcome, after_write, stdin};
-use crate::render::{self, Page, TITLE};
+use super::{Outcome, after_write, near, stdin};
+use crate::args::Unmatched;
+use crate::render::json::{Layout, Versioned, json};
+use crate::render::{Failure, Page, TITLE};
 use crate::terminal::{self, Stdout};
 
 mod args;
+mod key;
 mod metadata;
 mod problems;
+mod sort;
 mod summary;
 mod tensors;
+mod tree;
 
 pub(crate) use args::Inspect;
 
 pub(super) fn run(args: &Inspect) -> Outcome {
+    if let Some(key) = &args.key {
+        return key::run(args, key);
+    }
     let mut outcome = Outcome::Done;
-    let written = terminal::print(|out| match args.json {
-        true => as_json(args, out, &mut outcome),
-        false => as_text(args, out, &mut outcome),
+    let written = terminal::print(|out| match args.json.layout() {
+        Some(layout) => as_json(args, layout, out, &mut outcome),
+        None => as_text(args, out, &mut outcome),
     });
     after_write(written, outcome)
 }
@@ -32,30 +40,93 @@ fn as_text(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Resul
     let page = Page::on_terminal(args.verbose);
     let options = options(args, false);
     let mut first = true;
-    each_model(args, &options, outcome, |model, report| {
+    each_model(args, &options, outcome, |looked| {
+        let Looked::At(model, seen) = looked else { return Ok(()) };
         if !std::mem::take(&mut first) && !args.quiet {
             writeln!(out)?;
         }
-        write(out, &page, args, model, &report)?;
+        write(out, &page, args, model, &seen)?;
         out.flush()
     })
 }
 
-fn as_json(args: &Inspect, out: &mut Stdout, outcome: &mut Outcome) -> io::Result<()> {
-    let mut reports = Vec::new();
-    each_model(args, &options(args, args.full_metadata), outcome, |_, report| {
-        reports.push(report);
+fn as_json(
+    args: &Inspect,
+    layout: Layout,
+    out: &mut Stdout,
+    outcome: &mut Outcome,
+) -> io::Result<()> {
+    let mut all = Vec::new();
+    each_model(args, &options(args, args.full_metadata), outcome, |looked| {
+        let object = Versioned::new(Object::from(looked));
+        match layout {
+            Layout::Indented => all.push(object),
+            Layout::Lines => {
+                json(out, layout, &object)?;
+                out.flush()?;
+            }
+        }
         Ok(())
     })?;
-    match &reports[..] {
-        [] if args.models.len() == 1 => Ok(()),
-        [report] if args.models.len() == 1 => render::json(out, report),
-        several => render::json(out, several),
+    match (&all[..], layout) {
+        (_, Layout::Lines) => Ok(()),
+        ([only], _) if args.models.len() == 1 => json(out, layout, only),
+        (several, _) => json(out, layout, several),
+    }
+}
+
+/// What became of one model.
+enum Looked<'m> {
+    /// It was inspected.
+    At(&'m Model, Box<Seen>),
+    /// What was asked for under this path could not be.
+    Failed(&'m Path, &'m Error),
+}
+
+/// What is said of a model.
+#[derive(serde::Serialize)]
+struct Seen {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<Vec<tree::Module>>,
+}
+
+impl Seen {
+    /// Puts the lists of a report in the order and the form that was asked for.
+    fn new(args: &Inspect, mut report: Report) -> Self {
+        if let (Some(tensors), Some(by)) = (&mut report.tensors, args.sort) {
+            sort::sort(tensors, by);
+        }
+        let tensors = report.tensors.as_deref().filter(|_| args.tree);
+        let tree = tensors.map(tree::of);
+        if !args.lists_weights() {
+            report.tensors = None;
+        }
+        Self { report, tree }
+    }
+}
+
+/// The same as an object in JSON.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum Object {
+    Report(Box<Seen>),
+    Failure(Failure),
+}
+
+impl From<Looked<'_>> for Object {
+    fn from(looked: Looked<'_>) -> Self {
+        match looked {
+            Looked::At(_, report) => Self::Report(report),
+            Looked::Failed(path, error) => Self::Failure(Failure::new(Some(path), error)),
+        }
     }
 }
 
 fn options(args: &Inspect, full_metadata: bool) -> InspectOptions {
-    InspectOptions { tensors: args.tensors, full_metadata, select: args.select.options() }
+    let tensors = args.lists_weights() || args.tree;
+    InspectOptions { tensors, full_metadata, select: args.select.options() }
 }
 
 /// Opens and inspects one model after the other; one that fails does not stop the others.
@@ -63,30 +134,54 @@ fn each_model(
     args: &Inspect,
     options: &InspectOptions,
     outcome: &mut Outcome,
-    mut show: impl FnMut(&Model, Report) -> io::Result<()>,
+    mut show: impl FnMut(Looked<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let opener = args.open.options();
     for name in &args.models {
-        let models = open(&opener, name).unwrap_or_else(|error| {
-            terminal::report(&error);
-            *outcome = Outcome::Failed;
-            Vec::new()
-        });
+        let models = match open(&opener, name) {
+            Ok(models) => models,
+            Err(error) => {
+                terminal::report(&error);
+                *outcome = Outcome::Failed;
+                show(Looked::Failed(name, &error))?;
+                continue;
+            }
+        };
         for model in &models {
             match ops::inspect(model, options) {
-                Ok(report) => {
+                Ok(mut report) => {
+                    let unmatched = unmatched(args, model);
+                    if args.json.layout().is_some() {
+                        report.notes.extend(unmatched);
+                    }
                     let found = !report.problems.is_empty();
                     *outcome = (*outcome).max(if found { Outcome::Found } else { Outcome::Done });
-                    show(model, report)?;
+                    show(Looked::At(model, Box::new(Seen::new(args, report))))?;
                 }
                 Err(error) => {
                     terminal::report(&error);
                     *outcome = Outcome::Failed;
+                    show(Looked::Failed(model.path(), &error))?;
                 }
             }
         }
     }
     Ok(())
+}
+
+/// What is said of rules that match nothing in a model.
+fn unmatched(args: &Inspect, model: &Model) -> Vec<String> {
+    let weights: Vec<Weight> = model.weights().collect();
+    let mut unmatched = Unmatched::new(weights.iter().map(Weight::name));
+    args.open.check(&[model], &mut unmatched);
+    args.select.check(&mut unmatched);
+    let notes = unmatched.notes();
+    if !args.quiet {
+        // Of several models, the one that is meant is named.
+        let place = (args.models.len() > 1).then(|| model.path());
+        terminal::notes(place, &notes);
+    }
+    notes
 }
 
 fn open(opener: &OpenOptions, name: &Path) -> Result<Vec<Model>, Error> {
@@ -103,7 +198,7 @@ fn write(
     page: &Page,
     args: &Inspect,
     model: &Model,
-    report: &Report,
+    Seen { report, tree }: &Seen,
 ) -> io::Result<()> {
     if args.quiet && report.problems.is_empty() {
         return Ok(());
@@ -114,14 +209,21 @@ fn write(
         return Ok(());
     }
     if !report.problems.is_empty() {
+        problems::next(out, page, &report.problems)?;
         writeln!(out)?;
     }
     summary::write(out, page, report)?;
+    if let Some(modules) = tree {
+        tree::write(out, page, modules)?;
+    }
     if let Some(tensors) = &report.tensors {
-        tensors::write(out, page, tensors)?;
+        tensors::write(out, page, tensors, args.sort)?;
     }
     if args.metadata || args.full_metadata {
-        metadata::write(out, args.full_metadata, model)?;
+        metadata::write(out, page, args.full_metadata, model)?;
     }
-    Ok(())
+    match &report.would_run {
+        Some(names) => summary::would_run(out, page, names),
+        None => Ok(()),
+    }
 }

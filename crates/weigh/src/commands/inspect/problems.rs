@@ -50,6 +50,23 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> i
     Ok(())
 }
 
+/// The command that says what the kinds of problems mean, and what can be done about them.
+pub(super) fn next(out: &mut dyn Write, page: &Page, problems: &[Finding]) -> io::Result<()> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for finding in problems {
+        if !kinds.contains(&finding.kind) {
+            kinds.push(finding.kind);
+        }
+    }
+    match (kinds.len(), page.shown(kinds.len())) {
+        (0, _) => Ok(()),
+        (all, shown) if all == shown => {
+            writeln!(out, "  {LABEL}next:{LABEL:#} weigh errors {}", kinds.join(" "))
+        }
+        _ => writeln!(out, "  {LABEL}next:{LABEL:#} weigh help errors"),
+    }
+}
+
 fn grouped_by_message(problems: &[Finding]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known = HashMap::new();

@@ -2,16 +2,21 @@
 
 use std::io::{self, Write};
 
-use weighbridge::internals::text::{escaped, shortened};
-use weighbridge::ops::{FileReport, Report, SchemeReport};
+use weighbridge::internals::text::{escaped, listed, shortened};
+use weighbridge::ops::{DecodedBytes, FileReport, Report, SchemeReport};
 
 use crate::render::Page;
 use crate::render::lists::{dropped, labelled, more, remarks};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, count_exactly, grouped, plural};
+use crate::render::wrap::wrapped;
 
 /// The most characters of a model's name, which may be any text.
 const MOST_NAME: usize = 60;
+
+/// How many functions and classes are named, and the most characters of each.
+const MOST_RUN: usize = 5;
+const MOST_PATH: usize = 120;
 
 pub(super) fn write(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
     facts(out, page, report)?;
@@ -21,6 +26,23 @@ pub(super) fn write(out: &mut dyn Write, page: &Page, report: &Report) -> io::Re
     }
     remarks(out, page, &report.notes)?;
     dropped(out, page, &report.dropped)
+}
+
+/// The last line about a file that is a program.
+pub(super) fn would_run(out: &mut dyn Write, page: &Page, names: &[String]) -> io::Result<()> {
+    let shown = page.shown_of(names.len(), MOST_RUN);
+    let mut parts: Vec<String> =
+        names[..shown].iter().map(|name| shortened(name, MOST_PATH)).collect();
+    if shown < names.len() {
+        parts.push(format!("{} more", grouped((names.len() - shown) as u64)));
+    }
+    let what = match parts.is_empty() {
+        true => "nothing but the builders of tensors and of plain containers".to_owned(),
+        false => listed(&parts, "and"),
+    };
+    writeln!(out)?;
+    write!(out, "  ")?;
+    wrapped(out, page.width, 2, 2, &format!("Loading it with Python would run {what}."))
 }
 
 fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
@@ -62,11 +84,18 @@ fn facts(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> {
             [("auto", sizes.auto), ("bf16", sizes.bf16), ("f16", sizes.f16), ("f32", sizes.f32)];
         let sizes = sizes.map(|(name, size)| format!("{name} {}", bytes(size)));
         facts.push(("decoded", sizes.join(", ")));
+        facts.push(("sizes", exact_sizes(&report.decoded_bytes)));
     }
     if !report.dtypes.is_empty() {
         facts.push(("dtypes", dtypes(page, report)));
     }
     labelled(out, page, &facts)
+}
+
+/// `431,360 bytes as f32, 215,680 as bf16, 121,984 as q8_0`.
+fn exact_sizes(sizes: &DecodedBytes) -> String {
+    let [f32, bf16, q8_0] = [sizes.f32, sizes.bf16, sizes.q8_0].map(grouped);
+    format!("{f32} bytes as f32, {bf16} as bf16, {q8_0} as q8_0")
 }
 
 /// `42 I32, 22 F16`, the most frequent first.
@@ -93,7 +122,8 @@ fn schemes(out: &mut dyn Write, page: &Page, report: &Report) -> io::Result<()> 
         ("parameters", Side::Right),
         ("bytes", Side::Right),
         ("share", Side::Right),
-    ]);
+    ])
+    .dropping(&["parameters", "share"]);
     let shown = page.shown(report.schemes.len());
     for row in &report.schemes[..shown] {
         table.row(scheme_row(row, all));

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use crate::args::EXIT_CODES;
 use crate::commands::convert::OutputArgs;
 
 #[derive(ClapArgs)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = "Example: weigh verify plain --against model/")]
 pub(crate) struct Verify {
     /// The output to check: a file or a directory
     #[arg(value_name = "OUT")]
@@ -18,7 +17,9 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "MODEL")]
     pub(crate) against: PathBuf,
 
-    /// OUT was made by `dequantize`: --dtype applies to decoded weights only
+    /// OUT was made by `dequantize`
+    ///
+    /// Of a directory this is known: by its marker, or by the config in it.
     #[arg(long)]
     pub(crate) dequantized: bool,
 

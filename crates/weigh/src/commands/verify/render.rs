@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::VerifyReport;
 
+use crate::render::lists::skipped;
 use crate::render::units::{bytes_exactly, grouped, plural};
+use crate::render::wrap::Folded;
 use crate::render::{ALARM, Page};
 
 /// Writes the report on a comparison with the source.
@@ -14,11 +16,19 @@ pub(in crate::commands) fn write(
     page: &Page,
     report: &VerifyReport,
 ) -> io::Result<()> {
+    let out = &mut Folded::new(out, page.width);
     let checked = plural(report.checked, "tensor");
     let bytes = bytes_exactly(report.bytes);
     match report.ok {
         true => writeln!(out, "verified: {checked}, {bytes}, match the source")?,
-        false => writeln!(out, "{ALARM}different{ALARM:#}: of {checked}, {bytes}, compared")?,
+        false => {
+            writeln!(out, "{ALARM}different{ALARM:#}: {}", headline(report, &checked, &bytes))?;
+        }
+    }
+    if report.checked_files > 0 {
+        let files = plural(report.checked_files, "other file");
+        let wrong = if report.files.is_empty() { ", as they should be" } else { "" };
+        writeln!(out, "  {files} compared{wrong}")?;
     }
     if report.tied > 0 {
         writeln!(out, "  {} tied to another name", plural(report.tied, "weight"))?;
@@ -40,8 +50,31 @@ pub(in crate::commands) fn write(
         }
     }
     more(out, page, report.mismatched.len(), "different")?;
+    for file in report.files.iter().take(page.shown(report.files.len())) {
+        writeln!(out, "  {}: {}", escaped(&file.name), escaped(&file.problem))?;
+    }
+    more(out, page, report.files.len(), "wrong files")?;
     list(out, page, &report.missing, "missing")?;
-    list(out, page, &report.extra, "not in the source")
+    list(out, page, &report.extra, "not in the source")?;
+    skipped(out, page, &report.skipped)
+}
+
+/// What is different, and what is not.
+fn headline(report: &VerifyReport, checked: &str, bytes: &str) -> String {
+    let wrong = report.mismatched.len() + report.missing.len() + report.extra.len();
+    let files = plural(report.files.len() as u64, "other file");
+    let verb = if report.files.len() == 1 { "is" } else { "are" };
+    match (wrong, report.files.len()) {
+        (0, 1..) => format!("{checked}, {bytes}, match the source, but {files} {verb} not right"),
+        (wrong, 0) => {
+            let wrong = plural(wrong as u64, "tensor");
+            format!("{wrong}; {checked}, {bytes}, were compared")
+        }
+        (wrong, _) => {
+            let wrong = plural(wrong as u64, "tensor");
+            format!("{wrong} and {files}; {checked}, {bytes}, were compared")
+        }
+    }
 }
 
 fn list(out: &mut dyn Write, page: &Page, names: &[String], what: &str) -> io::Result<()> {

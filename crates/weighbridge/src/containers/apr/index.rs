@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::{Catalog, Finding, Place, Shape, TensorInfo};
+use crate::catalog::{Catalog, Finding, LISTED, Place, Shape, TensorInfo};
 use crate::cursor::{Cursor, Endian};
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ const SHORTEST: u64 = 20;
 const NAME_CUT: usize = 256;
 
 /// What one listed tensor costs beside its name and dimensions, a finding included.
-const RECORD: u64 = (size_of::<TensorInfo>() + size_of::<Finding>()) as u64;
+const RECORD: u64 = LISTED + size_of::<Finding>() as u64;
 
 /// Where the index is and how it is to be read.
 pub(super) struct Span {

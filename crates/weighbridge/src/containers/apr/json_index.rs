@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
-use crate::catalog::{Catalog, Finding, Shape, TensorInfo, element_count};
+use crate::catalog::{Catalog, Finding, LISTED, Shape, TensorInfo, element_count};
 use crate::cursor::{Cursor, Endian};
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use crate::text::escaped;
 use super::{checks, dtypes, index, metadata};
 
 /// What one listed tensor costs, a finding included.
-const RECORD: u64 = (size_of::<TensorInfo>() + size_of::<Entry>() + size_of::<Finding>()) as u64;
+const RECORD: u64 = LISTED + (size_of::<Entry>() + size_of::<Finding>()) as u64;
 
 /// Opens an `APR1` file.
 pub(super) fn open(input: &Input, budget: &Budget) -> Result<Catalog> {

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
     fn text(&mut self, len: usize) -> Result<Value> {
         let bytes = self.take(len)?;
         self.budget.charge(len as u64, "the metadata")?;
-        Ok(Value::text(String::from_utf8_lossy(bytes)))
+        Ok(Value::of_text(bytes))
     }
 
     fn enter(&self, depth: u32) -> Result<u32> {

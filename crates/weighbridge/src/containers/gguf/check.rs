@@ -11,9 +11,6 @@ use crate::text::shortened;
 use super::reader::Reader;
 use super::tensors::start;
 
-/// ComfyUI flattens some tensors to fit ggml's blocks and keeps their shape under this key.
-const COMFY_SHAPE: &str = "comfy.gguf.orig_shape.";
-
 /// Checks names, places and the end of the file. The cursor stands behind the list of tensors.
 pub(super) fn check(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) -> Result<()> {
     check_names(catalog)?;
@@ -22,7 +19,6 @@ pub(super) fn check(catalog: &mut Catalog, reader: &Reader<'_>, alignment: u64) 
     let end = check_overlap(catalog, reader.budget)?;
     // Without data the padding before it may be missing, too.
     catalog.declared_len = Some(end.max(reader.cursor.position()));
-    note_flattened(catalog);
     note_forks(catalog);
     if let Some(len) = reader.file_len() {
         note_trailing(catalog, len, alignment);
@@ -93,16 +89,6 @@ fn check_overlap(catalog: &mut Catalog, budget: &Budget) -> Result<u64> {
         }
     }
     Ok(last.map_or(0, |(_, end)| end))
-}
-
-fn note_flattened(catalog: &mut Catalog) {
-    let count = catalog.metadata.iter().filter(|(key, _)| key.starts_with(COMFY_SHAPE)).count();
-    if count > 0 {
-        catalog.notes.push(format!(
-            "{count} tensors were reshaped to fit their blocks; metadata `{COMFY_SHAPE}*` has their \
-             own shapes, the stored ones are shown"
-        ));
-    }
 }
 
 /// Type numbers that were read as a fork means them.

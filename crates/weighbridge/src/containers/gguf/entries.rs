@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::text::{escaped, shortened};
 
 use super::check::report;
+use super::original_shapes::{self, Stated};
 use super::reader::{Kind, Reader};
 
 /// What one entry costs beside its texts.
@@ -16,19 +17,53 @@ const RECORD: u64 = size_of::<(Box<str>, Value)>() as u64;
 /// Arrays in arrays are walked by recursion, so their depth has an end whatever the limits say.
 const MAX_NESTING: u32 = 256;
 
-/// Reads `count` entries into the catalog.
-pub(super) fn read(reader: &mut Reader<'_>, count: u64, catalog: &mut Catalog) -> Result<()> {
+/// Reads `count` entries into the catalog, and gives the shapes that some of them state.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    count: u64,
+    catalog: &mut Catalog,
+) -> Result<Vec<Stated>> {
     let least = reader.prefix_bytes().saturating_add(5);
     reader.expect_items(count, least, "the list of metadata entries")?;
     reader.budget.items(count, "the list of metadata entries")?;
-    let mut entries = Vec::new();
+    let (mut entries, mut shapes) = (Vec::new(), Vec::new());
     for _ in 0..count {
         reader.budget.charge(RECORD, "the list of metadata entries")?;
-        let key = reader.string("a metadata key")?;
-        let value = value(reader).map_err(|e| in_key(e, &key))?;
+        let key = reader.name("a metadata key")?;
+        let value = match key.strip_prefix(original_shapes::PREFIX) {
+            None => value(reader),
+            Some(tensor) => stated_shape(reader, tensor).map(|(value, stated)| {
+                shapes.push(stated);
+                value
+            }),
+        };
+        let value = value.map_err(|e| in_key(e, &key))?;
         entries.push((key, value));
     }
-    keep_first(reader, entries, catalog)
+    keep_first(reader, entries, catalog)?;
+    Ok(shapes)
+}
+
+/// A value that should be the shape of a tensor, and what it says.
+fn stated_shape(reader: &mut Reader<'_>, tensor: &str) -> Result<(Value, Stated)> {
+    const COST: u64 = original_shapes::MAX_RANK.saturating_mul(size_of::<Value>() as u64);
+    reader.budget.charge(COST.saturating_add(tensor.len() as u64), "the shapes of tensors")?;
+    let of = |sides| Stated { tensor: tensor.into(), sides };
+    let kind = Kind::read(reader)?;
+    if kind != Kind::Array {
+        return Ok((single(reader, kind)?, of(None)));
+    }
+    let (kind, len) = array_head(reader)?;
+    let offset = reader.cursor.position();
+    if !kind.is_integer() || len > original_shapes::MAX_RANK {
+        let element = skip(reader, kind, len, 1)?;
+        return Ok((
+            Value::Array(ArrayRef { element: element.name().into(), len, offset }),
+            of(None),
+        ));
+    }
+    let sides = (0..len).map(|_| single(reader, kind)).collect::<Result<Vec<_>>>()?;
+    Ok((Value::Array(ArrayRef { element: kind.name().into(), len, offset }), of(Some(sides))))
 }
 
 fn in_key(error: Error, key: &str) -> Error {
@@ -83,7 +118,7 @@ fn single(reader: &mut Reader<'_>, kind: Kind) -> Result<Value> {
         Kind::F32 => Value::F32(cursor.f32(WHAT)?),
         Kind::F64 => Value::F64(cursor.f64(WHAT)?),
         Kind::Bool => Value::Bool(cursor.u8(WHAT)? != 0),
-        Kind::String => Value::Text(reader.string(WHAT)?),
+        Kind::String => reader.text(WHAT)?,
         Kind::Array => return Err(Error::usage("an array is not a single value")),
     })
 }

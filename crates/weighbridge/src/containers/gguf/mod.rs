@@ -11,7 +11,7 @@
 //! data     each tensor at its offset from here, a multiple of the alignment
 //!
 //! n        u64; u32 in version 1
-//! string   n length, bytes (no terminator, not always UTF-8)
+//! string   n length, bytes (no terminator; values are not always UTF-8, names must be)
 //! value    a number, one byte of truth, a string, or an array: u32 type, n length, values
 //! ```
 //!
@@ -39,6 +39,7 @@ use reader::Reader;
 mod check;
 mod entries;
 mod files;
+mod original_shapes;
 mod reader;
 mod tensors;
 mod types;
@@ -68,16 +69,22 @@ impl Container for Gguf {
         let tensor_count = reader.length("the number of tensors")?;
         let entry_count = reader.length("the number of metadata entries")?;
         let mut catalog = Catalog::default();
-        entries::read(&mut reader, entry_count, &mut catalog)?;
+        let shapes = entries::read(&mut reader, entry_count, &mut catalog)?;
         let alignment = alignment(&catalog.metadata)?;
         tensors::read(&mut reader, tensor_count, alignment, &mut catalog)?;
         check::check(&mut catalog, &reader, alignment)?;
+        original_shapes::apply(&mut catalog, shapes, opening.budget)?;
         catalog.detail = Some(detail(&reader, alignment));
         Ok(catalog)
     }
 }
 
 impl FormatRules for Gguf {
+    fn is_own_key(&self, key: &str) -> bool {
+        // Elsewhere the tensors have these shapes.
+        key.starts_with(original_shapes::PREFIX)
+    }
+
     fn array(
         &self,
         input: &Input,

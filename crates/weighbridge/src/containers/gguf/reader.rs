@@ -1,9 +1,11 @@
 //! The building blocks of the header: lengths as wide as the version has them, strings, value types.
 
+use crate::catalog::Value;
 use crate::cursor::{Cursor, Endian, Prefix};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Budget;
+use crate::text::{shortened, spelled_out};
 
 /// The first bytes of every file.
 pub(super) const MAGIC: &[u8] = b"GGUF";
@@ -80,22 +82,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string, charged to the budget. What is not UTF-8 becomes replacement characters.
-    pub(super) fn string(&mut self, what: &str) -> Result<Box<str>> {
+    /// A name, charged to the budget: a string that must be UTF-8, since nothing else can be asked
+    /// for or written elsewhere.
+    pub(super) fn name(&mut self, what: &str) -> Result<Box<str>> {
+        let (start, bytes) = self.string(what)?;
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(error) => {
+                let shown = shortened(&spelled_out(bytes), 100);
+                let at = start.saturating_add(error.valid_up_to() as u64);
+                Err(Error::malformed(format!("{what} is not UTF-8: `{shown}`")).at(at))
+            }
+        }
+    }
+
+    /// A text, charged to the budget; bytes if it is not UTF-8.
+    pub(super) fn text(&mut self, what: &str) -> Result<Value> {
+        self.string(what).map(|(_, bytes)| Value::of_text(bytes))
+    }
+
+    /// The bytes of a string, and where they start.
+    fn string(&mut self, what: &str) -> Result<(u64, &[u8])> {
         let len = self.length(what)?;
         self.cursor.expect(len, what)?;
         self.budget.charge(len, what)?;
         let len = usize::try_from(len)
             .map_err(|_| Error::limit("a string is longer than this machine can address"))?;
-        let bytes = self.cursor.take(len, what)?;
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(text.into()),
-            Err(_) => {
-                // Each byte may become a replacement character of three.
-                self.budget.charge((len as u64).saturating_mul(2), what)?;
-                Ok(String::from_utf8_lossy(bytes).into())
-            }
-        }
+        let start = self.cursor.position();
+        Ok((start, self.cursor.take(len, what)?))
     }
 
     /// An error if the file is too short for `count` items of at least `least` bytes.
@@ -164,6 +178,12 @@ impl Kind {
     /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
         KINDS.iter().find(|row| row.0 == self).map_or("unknown", |row| row.1)
+    }
+
+    /// Whether it is a whole number.
+    pub(super) fn is_integer(self) -> bool {
+        use Kind::{I8, I16, I32, I64, U8, U16, U32, U64};
+        matches!(self, U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64)
     }
 
     /// Its width, where all values have the same.

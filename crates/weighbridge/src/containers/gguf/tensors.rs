@@ -1,6 +1,6 @@
 //! The list of tensors, and where each one's bytes are.
 
-use crate::catalog::{Catalog, Finding, Place, Run, Shape, TensorInfo};
+use crate::catalog::{Catalog, Finding, LISTED, Place, Run, Shape, TensorInfo};
 use crate::error::{Error, Result};
 
 use super::check::report;
@@ -8,7 +8,7 @@ use super::reader::Reader;
 use super::types::{self, Dialect, Extent, Size};
 
 /// What one listed tensor costs beside its name.
-const RECORD: u64 = size_of::<TensorInfo>() as u64;
+const RECORD: u64 = LISTED;
 
 /// ggml has four dimensions; other writers may go further, garbage goes much further.
 const MAX_RANK: u32 = 8;
@@ -32,7 +32,7 @@ pub(super) fn read(
     // A stream's length is not known, so its count cannot be checked.
     catalog.tensors.reserve(usize::try_from(count).unwrap_or(0).min(4096));
     for _ in 0..count {
-        let name = reader.string("a tensor's name")?;
+        let name = reader.name("a tensor's name")?;
         list.tensor(reader, &name, catalog).map_err(|e| e.in_tensor(&name))?;
     }
     let data_start =
@@ -108,7 +108,7 @@ fn shape(reader: &mut Reader<'_>) -> Result<Shape> {
     Ok(shape)
 }
 
-fn extent(shape: &[u64]) -> Result<Extent> {
+pub(super) fn extent(shape: &[u64]) -> Result<Extent> {
     // A zero must not hide that the other dimensions are absurd.
     let full = shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim.max(1)));
     let Some(full) = full.filter(|&full| full <= MAX_ELEMENTS) else {

@@ -186,10 +186,38 @@ fn forks_give_old_numbers_new_meanings() {
 }
 
 #[test]
-fn flattened_tensors_are_noted() {
-    let shape = [File::new().u32(5).to_vec(), vec![0; 8]].concat();
-    let file = File::new().entry("comfy.gguf.orig_shape.w", 9, &shape);
-    assert!(open(file.header()).unwrap().notes[0].contains("reshaped"));
+fn stated_shapes_must_fit_their_tensors() {
+    const KEY: &str = "comfy.gguf.orig_shape.w";
+    let array = |kind: u32, sides: &[i32]| {
+        let file = File::new();
+        let sides = sides.iter().flat_map(|&side| file.u32(side.cast_unsigned())).collect();
+        [file.u32(kind).to_vec(), file.count(3), sides].concat()
+    };
+    let opened = |kind: u32, value: &[u8]| {
+        let file = File::new().entry(KEY, kind, value).tensor("w", &[8, 3], 0, 0);
+        open(file.bytes(96)).unwrap()
+    };
+    let good = opened(9, &array(5, &[2, 4, 3]));
+    assert_eq!(good.findings, []);
+    assert_eq!(good.tensors[0].shape[..], [3, 8], "the stored shape stays");
+    assert_eq!(good.original_shapes, [("w".into(), [2, 4, 3].into_iter().collect())]);
+    assert!(good.notes[0].contains("1 tensor was flattened"), "{:?}", good.notes);
+    assert!(matches!(good.metadata.get(KEY), Some(Value::Array(array)) if array.len == 3));
+    let long = [File::new().u32(5).to_vec(), File::new().count(9), vec![1; 36]].concat();
+    for (kind, value, words) in [
+        (9, array(5, &[2, 4, 4]), "does not count the 24 elements of the stored shape [3, 8]"),
+        (9, array(5, &[-2, -4, 3]), "is [-2,-4,3], but every dimension must be positive"),
+        (9, array(5, &[0, 4, 3]), "every dimension must be positive"),
+        (9, array(6, &[2, 4, 3]), "is not an array of at most 8 integers"),
+        (9, long, "is not an array of at most 8 integers"),
+        (4, 24u32.to_le_bytes().to_vec(), "is not an array of at most 8 integers"),
+    ] {
+        let bad = opened(kind, &value);
+        let [finding] = &bad.findings[..] else { panic!("{:?}", bad.findings) };
+        assert_eq!((finding.tensor.as_deref(), finding.kind), (Some("w"), "bad-original-shape"));
+        assert!(finding.message.contains(words), "{}", finding.message);
+        assert!(bad.original_shapes.is_empty());
+    }
 }
 
 #[test]
@@ -212,7 +240,7 @@ fn arrays_stay_in_the_file() {
         }
         other => panic!("{other:?}"),
     };
-    assert_eq!(read("a"), ("string".to_owned(), "[\"a\",\"\u{fffd}\",\"\"]".to_owned()));
+    assert_eq!(read("a"), ("string".to_owned(), r#"["a","\\xff",""]"#.to_owned()));
     assert_eq!(read("b"), ("array[u32]".to_owned(), "[[7],[7]]".to_owned()));
     assert_eq!(read("c"), ("array[mixed]".to_owned(), "[[7],[true]]".to_owned()));
     let Some(Value::Array(array)) = catalog.metadata.get("a") else { panic!() };
@@ -286,4 +314,29 @@ fn a_stream_costs_its_header() {
     let catalog = Gguf.open(&input, &opening).unwrap();
     assert_eq!(catalog.tensors.len(), 1);
     assert_eq!(catalog.declared_len, Some(file.bytes(32).len() as u64));
+}
+
+#[test]
+fn names_that_are_not_utf8_are_refused_by_their_place() {
+    // Names of four bytes, damaged afterwards: a letter becomes 0xff.
+    let file = File::new().text("a.kk", "text").tensor("w.xx", &[1], 0, 0).bytes(4);
+    for (name, what) in [(&b"a.kk"[..], "a metadata key"), (b"w.xx", "a tensor's name")] {
+        let at = file.windows(4).position(|window| window == name).unwrap();
+        let mut damaged = file.clone();
+        damaged[at + 2] = 0xff;
+        let error = open(damaged).unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::Malformed, Some(at as u64 + 2)));
+        assert!(error.message().contains(&format!("{what} is not UTF-8")), "{error}");
+        assert!(error.message().contains("\\xff"), "{error}");
+    }
+}
+
+#[test]
+fn values_that_are_not_utf8_keep_their_bytes() {
+    let file = File::new();
+    let raw = file.string(b"caf\xe9");
+    let catalog = open(file.entry("a", 8, &raw).bytes(0)).unwrap();
+    let value = catalog.metadata.get("a").unwrap();
+    assert_eq!(*value, Value::RawText(b"caf\xe9"[..].into()));
+    assert_eq!(value.to_json(), "caf\\xe9");
 }

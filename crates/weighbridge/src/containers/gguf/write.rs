@@ -13,7 +13,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 
 use super::reader::{Kind, MAGIC};
-use super::{Gguf, types};
+use super::{Gguf, tensors, types};
 
 /// ggml's buffer for a name, with the zero at its end.
 const MAX_NAME: usize = 64;
@@ -31,20 +31,27 @@ impl Writer for Gguf {
         "gguf"
     }
 
+    fn refuses_name(&self, name: &str) -> Option<String> {
+        if name.contains('\0') {
+            return Some("its name contains a zero byte, which ggml does not allow".to_owned());
+        }
+        let (len, most) = (name.len(), MAX_NAME - 1);
+        (len > most).then(|| format!("its name has {len} bytes, ggml reads at most {most}"))
+    }
+
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
         if type_number(tensor.stored).is_none() {
             return Some(writing::no_type(tensor, "GGUF"));
         }
-        if tensor.name.contains('\0') {
-            return Some("its name contains a zero byte, which ggml does not allow".to_owned());
-        }
-        if tensor.name.len() >= MAX_NAME {
-            let (len, most) = (tensor.name.len(), MAX_NAME - 1);
-            return Some(format!("its name has {len} bytes, ggml reads at most {most}"));
+        if let Some(reason) = self.refuses_name(tensor.name) {
+            return Some(reason);
         }
         if tensor.shape.len() > MAX_RANK {
             let rank = tensor.shape.len();
             return Some(format!("it has {rank} dimensions, ggml reads at most {MAX_RANK}"));
+        }
+        if tensors::extent(tensor.shape).is_err() {
+            return Some(writing::too_large(tensor, "GGUF"));
         }
         None
     }
@@ -298,6 +305,10 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
         Value::F32(number) => out.extend(number.to_le_bytes()),
         Value::F64(number) => out.extend(number.to_le_bytes()),
         Value::Text(string) => text(out, string),
+        Value::RawText(bytes) => {
+            out.extend((bytes.len() as u64).to_le_bytes());
+            out.extend_from_slice(bytes);
+        }
         Value::List(values) if is_array(values) => {
             let element = values.first().map_or(Kind::String, kind);
             out.extend(element.number().to_le_bytes());

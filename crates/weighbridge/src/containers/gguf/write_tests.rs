@@ -41,6 +41,7 @@ fn values_come_back_with_their_widths() {
         ("bool", Value::Bool(true)),
         ("text", Value::text("é")),
         ("empty", Value::text("")),
+        ("not UTF-8", Value::RawText([b'a', 0xe9, 0xff].into())),
     ]);
     let layout = Gguf.lay_out(&[f32s("a", &[3, 5]), f32s("b", &[])], &context(&all)).unwrap();
     let catalog = opened(&layout);
@@ -115,6 +116,12 @@ fn what_ggml_cannot_read_is_refused() {
     assert!(Gguf.refuses(&f32s(&long[1..], &[1])).is_none());
     assert!(Gguf.refuses(&f32s("a\0b", &[1])).is_some());
     assert!(Gguf.refuses(&f32s("a", &[1; 5])).unwrap().contains("5 dimensions"));
+    for absurd in [&[0, 1 << 63][..], &[1 << 63, 0], &[0, 1 << 32, 1 << 32], &[1 << 57]] {
+        let tensor = Planned { bytes: 0, ..f32s("a", &[1]) };
+        let reason = Gguf.refuses(&Planned { shape: absurd, ..tensor }).unwrap();
+        assert!(reason.contains("too large for GGUF"), "{reason}");
+    }
+    assert_eq!(Gguf.refuses(&f32s("a", &[0, 1 << 40])), None);
     let bool = StoredType::Element(DType::Bool);
     let tensor = Planned { name: "a", stored: &bool, shape: &[1], bytes: 1 };
     assert!(Gguf.refuses(&tensor).unwrap().contains("BOOL"));

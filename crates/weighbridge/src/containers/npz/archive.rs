@@ -1,6 +1,6 @@
 //! The members of an NPZ archive.
 
-use crate::catalog::{Catalog, Finding, Place, Shape, TensorInfo};
+use crate::catalog::{self, Catalog, Compression, Finding, Place, Shape, TensorInfo};
 use crate::dtype::StoredType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
@@ -197,11 +197,13 @@ impl List {
             let note = format!("members that are not arrays: {}{more}", self.others.join(", "));
             catalog.notes.push(note);
         }
+        let is_deflated = |member: &catalog::Member| member.compression == Compression::Deflate;
+        let how = if catalog.members.iter().all(is_deflated) { "deflated" } else { "packed" };
         catalog.detail = match (catalog.members.len(), catalog.tensors.len()) {
             (_, 0) => None,
             (0, _) => Some("stored".to_owned()),
-            (deflated, all) if deflated == all => Some("deflated".to_owned()),
-            (deflated, all) => Some(format!("{deflated} of {all} arrays deflated")),
+            (packed, all) if packed == all => Some(how.to_owned()),
+            (packed, all) => Some(format!("{packed} of {all} arrays {how}")),
         };
         catalog
     }

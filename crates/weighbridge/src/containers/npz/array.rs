@@ -1,6 +1,9 @@
 //! From a header to a tensor: how long, in which order, and whether it fits where it is.
 
-use crate::catalog::{Catalog, Finding, Order, Place, Run, Shape, Swap, TensorInfo, element_count};
+use crate::catalog::{
+    Catalog, Finding, LISTED, Order, Place, Run, Shape, SummedMember, Swap, TensorInfo,
+    element_count,
+};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 
@@ -15,7 +18,7 @@ pub(super) struct Storage {
 }
 
 /// What one listed array costs beside its name.
-const RECORD: u64 = size_of::<TensorInfo>() as u64;
+const RECORD: u64 = LISTED.saturating_add(size_of::<SummedMember>() as u64);
 
 /// The tensor a header describes.
 pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<TensorInfo> {

@@ -32,8 +32,8 @@ fn npz(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
         encoder.write_all(data).unwrap();
         let body = if *deflated { encoder.finish().unwrap() } else { data.to_vec() };
         let at = out.len() as u32;
-        let mut common =
-            vec![20, 0, 0, 0, if *deflated { 8 } else { 0 }, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut common = vec![20, 0, 0, 0, if *deflated { 8 } else { 0 }, 0, 0, 0, 0, 0];
+        common.extend(crc32fast::hash(data).to_le_bytes());
         common.extend((body.len() as u32).to_le_bytes());
         common.extend((data.len() as u32).to_le_bytes());
         common.extend((name.len() as u16).to_le_bytes());

@@ -9,11 +9,16 @@ use crate::containers::writing::{
 use crate::containers::zip::write::{MAX_NAME, Member, end};
 use crate::error::{Error, Remedy, Result};
 
+use crate::text::leads_outside;
+
 use super::header::MAGIC;
 use super::{Npy, Npz, types};
 
 /// Headers are filled up to a multiple of this, so that the data can be mapped.
 const ALIGNMENT: usize = 64;
+
+/// The most dimensions that numpy has, since version 2; 32 before.
+const MAX_RANK: usize = 64;
 
 impl Writer for Npy {
     fn format(&self) -> &'static str {
@@ -21,7 +26,7 @@ impl Writer for Npy {
     }
 
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
-        no_type(tensor, "NPY")
+        no_type(tensor, "NPY").or_else(|| bad_shape(tensor))
     }
 
     fn holds(&self) -> Holds {
@@ -50,15 +55,24 @@ impl Writer for Npz {
     }
 
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
+        let name = self.refuses_name(tensor.name);
+        name.or_else(|| no_type(tensor, "NPZ")).or_else(|| bad_shape(tensor))
+    }
+
+    fn refuses_name(&self, name: &str) -> Option<String> {
         let most = MAX_NAME.saturating_sub(4);
-        match tensor.name {
+        match name {
             name if name.len() > most => {
                 Some(format!("its name has {} bytes, an archive allows {most}", name.len()))
             }
             name if name.contains('\0') => {
                 Some("its name contains a zero byte, which archives do not allow".to_owned())
             }
-            _ => no_type(tensor, "NPZ"),
+            name if leads_outside(name) => {
+                let why = "its name leads out of the folder that an archive is extracted to";
+                Some(why.to_owned())
+            }
+            _ => None,
         }
     }
 
@@ -112,6 +126,20 @@ fn no_type(tensor: &Planned<'_>, format: &str) -> Option<String> {
         )),
         None => Some(writing::no_type(tensor, format)),
     }
+}
+
+/// Why numpy cannot make an array of this shape, if it cannot: it counts bytes in 63 bits, and an
+/// empty dimension as one.
+fn bad_shape(tensor: &Planned<'_>) -> Option<String> {
+    let rank = tensor.shape.len();
+    if rank > MAX_RANK {
+        return Some(format!("it has {rank} dimensions, numpy reads at most {MAX_RANK}"));
+    }
+    let bits = tensor.stored.element().map_or(8, crate::DType::bits);
+    let bytes = writing::full_count(tensor.shape)
+        .and_then(|count| count.checked_mul(u64::from(bits).div_ceil(8)))
+        .filter(|bytes| i64::try_from(*bytes).is_ok());
+    bytes.is_none().then(|| writing::too_large(tensor, "numpy"))
 }
 
 /// Magic, version, length and the dictionary, filled up with spaces.

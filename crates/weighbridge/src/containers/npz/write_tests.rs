@@ -28,6 +28,22 @@ fn headers_are_numpys() {
 }
 
 #[test]
+fn what_numpy_cannot_make_an_array_of_is_refused() {
+    let refused = |shape: &[u64]| {
+        let stored = StoredType::Element(DType::F64);
+        let tensor = Planned { name: "a", stored: &stored, shape, bytes: 0 };
+        assert_eq!(Npz.refuses(&tensor), Npy.refuses(&tensor));
+        Npz.refuses(&tensor)
+    };
+    // numpy 2.4: `np.empty((0, 2**60), 'f8')` is "too big", `np.empty((0, 2**59), 'f8')` is fine.
+    assert!(refused(&[0, 1 << 60]).unwrap().contains("too large for numpy"));
+    assert_eq!(refused(&[0, 1 << 59]), None);
+    assert!(refused(&[0, u64::MAX]).unwrap().contains("too large"));
+    assert!(refused(&[1; 65]).unwrap().contains("at most 64"));
+    assert_eq!(refused(&[1; 64]), None);
+}
+
+#[test]
 fn what_numpy_has_no_name_for_is_refused() {
     let refused = |dtype| {
         let stored = StoredType::Element(dtype);

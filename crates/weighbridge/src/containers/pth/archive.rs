@@ -31,6 +31,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     let mut archive = Archive::open(input, opening.budget)?;
     let mut catalog = Catalog::default();
     archive.report(&mut catalog);
+    archive.allow_unsummed(&mut catalog);
     let Some(root) = root_of(&archive) else {
         return script::open_json(&archive, opening, catalog);
     };
@@ -38,7 +39,7 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
         let inside = archive.name(member).strip_prefix(&*root);
         inside.is_some_and(|name| name.starts_with("constants.pkl") || name.starts_with("code/"))
     });
-    catalog.detail = Some(if is_script { "TorchScript".into() } else { "zip archive".to_owned() });
+    catalog.detail = Some(if is_script { SCRIPT.into() } else { "zip archive".to_owned() });
     let records = Records {
         root: &root,
         order: byte_order(&archive, &root, opening, &mut catalog)?,
@@ -56,6 +57,9 @@ pub(super) fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
     report::relations(&mut catalog);
     Ok(catalog)
 }
+
+/// What a file with code beside its pickles is called.
+pub(super) const SCRIPT: &str = "TorchScript";
 
 /// What all records of an archive have in common.
 struct Records<'a> {
@@ -91,7 +95,10 @@ fn byte_order(
         return Ok(ByteOrder::Little);
     };
     let says = match archive.contents(member, opening.budget, "the byteorder record") {
-        Ok(contents) => contents,
+        Ok(contents) => {
+            catalog.findings.extend(archive.sum_finding(member, &contents));
+            contents
+        }
         Err(error) if survivable(&error) => Cow::Borrowed(&b"?"[..]),
         Err(error) => return Err(error),
     };
@@ -136,6 +143,8 @@ fn read(
         }
         Err(error) => return Err(error),
     };
+    // It is looked at all the same: PyTorch loads it without checking.
+    catalog.findings.extend(archive.sum_finding(member, &bytes));
     let offset = archive.data_offset(member)?;
     let stored = member.method == Method::STORED;
     let program = run(&bytes, if stored { offset } else { 0 }, opening.budget)?;

@@ -13,31 +13,51 @@ use super::walk::Trail;
 /// Keys that only say "here is the model".
 const WRAPPERS: [&str; 4] = ["state_dict", "model_state_dict", "model", "module"];
 
+/// Keys of what training keeps beside the model, which is nothing to load it with.
+const BESIDE: [&str; 16] = [
+    "optimizer",
+    "optimizers",
+    "optimizer_state_dict",
+    "optimizer_states",
+    "optim",
+    "optim_state_dict",
+    "lr_scheduler",
+    "lr_schedulers",
+    "scheduler",
+    "scheduler_state_dict",
+    "scaler",
+    "grad_scaler",
+    "callbacks",
+    "loops",
+    "rng_state",
+    "rng_states",
+];
+
 /// Branches that an error message names.
 const SHOWN: usize = 20;
 
+/// Where the model is in a checkpoint.
+struct Wrapped {
+    /// The branch that holds it, and its key.
+    branch: u32,
+    name: String,
+    /// Other branches that hold tensors, with their keys.
+    beside: Vec<(u32, String)>,
+}
+
 impl Reader<'_, '_> {
-    /// Leaves off the wrapper where it alone holds tensors.
+    /// Leaves off the wrapper where it alone holds tensors, but for what training keeps beside the
+    /// model: that is left out.
     pub(super) fn unwrap(
         &mut self,
         root: Id,
         first_tensor: usize,
         trail: &mut Trail,
     ) -> Result<()> {
-        let mut counted = trail.branches.iter().filter(|(_, counts)| *counts);
-        let Some(&(branch, _)) = counted.next() else { return Ok(()) };
-        if counted.any(|&(other, _)| other != branch) || !self.is_mapping(root) {
-            return Ok(());
-        }
-        let mut children = Children::new();
-        self.expand(root, &mut children)?;
-        let Some(&(Key::Node(key), value)) = children.get(branch as usize) else { return Ok(()) };
-        let Some(name) = self.heap.text_of(key).filter(|name| WRAPPERS.contains(&&**name)) else {
+        let Some(Wrapped { branch, name, beside }) = self.wrapped(root, trail)? else {
             return Ok(());
         };
-        if self.tensor(value)?.is_some() {
-            return Ok(());
-        }
+        let left_out = self.leave_out(&beside, first_tensor, trail);
         let cut = name.len().saturating_add(1);
         let tensors = self.catalog.tensors.iter_mut().skip(first_tensor);
         for (tensor, _) in tensors.zip(&trail.branches).filter(|(_, (at, _))| *at == branch) {
@@ -57,10 +77,77 @@ impl Reader<'_, '_> {
                 found.name = short;
             }
         }
-        self.catalog
-            .notes
-            .push(format!("all tensors are under `{name}`, which is left off their names"));
+        self.catalog.notes.push(match left_out.is_empty() {
+            true => format!("all tensors are under `{name}`, which is left off their names"),
+            false => format!(
+                "this is a checkpoint of a training: the tensors of the model are under `{name}`, which \
+                 is left off their names; left out: {}; another root can be chosen",
+                left_out.join(", ")
+            ),
+        });
         Ok(())
+    }
+
+    /// The branch of the model, if the names of all branches with tensors say which that is.
+    fn wrapped(&mut self, root: Id, trail: &Trail) -> Result<Option<Wrapped>> {
+        let counted =
+            trail.branches.iter().filter(|(_, counts)| *counts).map(|(branch, _)| *branch);
+        let mut counted: Vec<u32> = counted.collect();
+        counted.dedup();
+        if counted.is_empty() || !self.is_mapping(root) {
+            return Ok(None);
+        }
+        let mut children = Children::new();
+        self.expand(root, &mut children)?;
+        let (mut model, mut beside) = (None, Vec::new());
+        for branch in counted {
+            let Some(&(Key::Node(key), value)) = children.get(branch as usize) else {
+                return Ok(None);
+            };
+            let Some(name) = self.heap.text_of(key) else { return Ok(None) };
+            match (WRAPPERS.contains(&&*name), BESIDE.contains(&&*name), &model) {
+                (true, _, None) if self.tensor(value)?.is_none() => {
+                    model = Some((branch, name.to_string()));
+                }
+                (_, true, _) => beside.push((branch, name.to_string())),
+                _ => return Ok(None),
+            }
+        }
+        Ok(model.map(|(branch, name)| Wrapped { branch, name, beside }))
+    }
+
+    /// Takes branches out of the list; gives their names with what they held.
+    fn leave_out(
+        &mut self,
+        beside: &[(u32, String)],
+        first_tensor: usize,
+        trail: &mut Trail,
+    ) -> Vec<String> {
+        if beside.is_empty() {
+            return Vec::new();
+        }
+        let is_out = |branch: u32| beside.iter().any(|(out, _)| *out == branch);
+        let mut of = trail.branches.iter().map(|(branch, _)| is_out(*branch));
+        let mut at = 0usize;
+        self.catalog.tensors.retain(|_| {
+            let is_older = at < first_tensor;
+            at = at.saturating_add(1);
+            is_older || !of.next().unwrap_or(false)
+        });
+        let counts = beside.iter().map(|(branch, name)| {
+            let count = trail.branches.iter().filter(|(at, _)| at == branch).count();
+            let tensors = if count == 1 { "tensor" } else { "tensors" };
+            format!("`{name}` ({count} {tensors})")
+        });
+        let counts = counts.collect();
+        trail.branches.retain(|(branch, _)| !is_out(*branch));
+        let is_inside = |tensor: &str| {
+            let after =
+                |(_, name): &(u32, String)| Some(tensor.strip_prefix(&**name)?.starts_with('.'));
+            beside.iter().any(|branch| after(branch) == Some(true))
+        };
+        self.catalog.findings.retain(|finding| !finding.tensor.as_deref().is_some_and(is_inside));
+        counts
     }
 
     fn is_mapping(&self, root: Id) -> bool {

@@ -73,21 +73,32 @@ impl Container for Pth {
     }
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
-        let head = input.head(super::PROBE_BYTES)?;
-        if looks_like_zip(&head) {
-            return archive::open(input, opening);
+        let mut catalog = open(input, opening)?;
+        // The code of TorchScript is beside its pickles, and is not looked into.
+        if catalog.detail.as_deref() != Some(archive::SCRIPT) {
+            catalog.would_run.get_or_insert_default();
         }
-        if is_tar(&head) {
-            return Err(Error::unsupported(
-                "the tar format of PyTorch before 0.1.10 cannot be read",
-            )
-            .hint("load it with PyTorch and save it again"));
-        }
-        legacy::open(input, opening)
+        Ok(catalog)
     }
 }
 
-impl FormatRules for Pth {}
+impl FormatRules for Pth {
+    fn has_branches(&self) -> bool {
+        true
+    }
+}
+
+fn open(input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
+    let head = input.head(super::PROBE_BYTES)?;
+    if looks_like_zip(&head) {
+        return archive::open(input, opening);
+    }
+    if is_tar(&head) {
+        return Err(Error::unsupported("the tar format of PyTorch before 0.1.10 cannot be read")
+            .hint("load it with PyTorch and save it again"));
+    }
+    legacy::open(input, opening)
+}
 
 /// The names of the first members tell as a rule; otherwise the directory does.
 fn recognize_zip(probe: &Probe<'_>) -> Recognition {

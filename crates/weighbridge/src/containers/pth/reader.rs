@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::catalog::{Catalog, Finding, Run, TensorInfo};
+use crate::catalog::{Catalog, Finding, LISTED, Run, SummedMember, TensorInfo};
 use crate::error::{Error, Remedy, Result};
 use crate::limits::Budget;
 
@@ -29,7 +29,7 @@ pub(super) struct Reader<'h, 'p> {
 pub(super) const FREE_WORK: u64 = 1 << 22;
 
 /// What one listed tensor costs beside its name.
-const RECORD: u64 = size_of::<TensorInfo>() as u64;
+const RECORD: u64 = LISTED.saturating_add(size_of::<SummedMember>() as u64);
 
 impl<'h, 'p> Reader<'h, 'p> {
     /// A reader that has read nothing yet.
@@ -70,9 +70,12 @@ impl Reader<'_, '_> {
         self.budget.items(1, "the list of tensors")?;
         self.budget.charge(RECORD.saturating_add(name.len() as u64), "the list of tensors")?;
         if let (Some(kind), Some(reason)) = (draft.problem, &draft.refused) {
-            self.budget.charge(reason.len() as u64, "the list of problems")?;
-            self.catalog.findings.push(Finding::of(name, kind, reason.to_string()));
+            let finding = Finding::of(name, kind, reason.to_string());
+            self.budget.charge(finding.cost(), "the list of problems")?;
+            self.catalog.findings.push(finding);
         }
+        let refused = draft.refused.as_deref().map_or(0, str::len);
+        self.budget.charge(refused as u64, "the list of tensors")?;
         self.catalog.tensors.push(TensorInfo {
             name: name.into(),
             shape: draft.shape,
@@ -81,6 +84,14 @@ impl Reader<'_, '_> {
             place: draft.place,
             refused: draft.refused,
         });
+        Ok(())
+    }
+
+    /// Reports what is wrong with a tensor that is listed.
+    pub(super) fn problem(&mut self, name: &str, kind: &'static str, why: String) -> Result<()> {
+        let finding = Finding::of(name, kind, why);
+        self.budget.charge(finding.cost(), "the list of problems")?;
+        self.catalog.findings.push(finding);
         Ok(())
     }
 

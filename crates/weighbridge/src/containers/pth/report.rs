@@ -9,7 +9,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::text::{escaped, shortened};
 
 use super::super::Opening;
-use super::pickle::{Class, Global, Heap, Node, python3_name, run};
+use super::pickle::{Class, Global, Heap, Node, Wrapped, is_dangerous, python3_name, run, wrapped};
 
 /// Groups of tied tensors that are named; names in a group.
 const SHOWN: usize = 20;
@@ -42,25 +42,77 @@ impl Names {
         catalog: &mut Catalog,
         depth: u32,
     ) -> Result<()> {
-        let mut nested = false;
+        let (mut nested, mut wraps) = (false, false);
         for global in heap.globals() {
             nested |= global.class == Class::Nested;
+            wraps |= global.class == Class::Wrapper;
             if !matches!(global.class, Class::Unknown | Class::Dangerous | Class::Nested) {
                 continue;
             }
-            let path = spelled(heap, global);
-            if self.seen.contains(&path) {
-                continue;
-            }
-            opening.budget.charge((path.len() as u64).saturating_mul(4), "the list of globals")?;
-            match global.class {
-                Class::Dangerous => dangerous(&path, opening, catalog)?,
-                _ => unknown(&path, opening, catalog)?,
-            }
-            self.seen.insert(path);
+            self.add(spelled(heap, global), global.class, opening, catalog)?;
+        }
+        if wraps {
+            self.wrappers(heap, opening, catalog)?;
         }
         if nested {
             self.inner_pickles(heap, opening, catalog, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Reports something that loading would run, once.
+    fn add(
+        &mut self,
+        path: String,
+        class: Class,
+        opening: &Opening<'_>,
+        catalog: &mut Catalog,
+    ) -> Result<()> {
+        if self.seen.contains(&path) {
+            return Ok(());
+        }
+        opening.budget.charge((path.len() as u64).saturating_mul(5), "the list of globals")?;
+        match class {
+            Class::Dangerous => dangerous(&path, opening, catalog)?,
+            _ => unknown(&path, opening, catalog)?,
+        }
+        self.seen.insert(path);
+        Ok(())
+    }
+
+    /// Reports functions that call others, by what they call; what calls something harmless is
+    /// harmless.
+    fn wrappers(
+        &mut self,
+        heap: &Heap<'_>,
+        opening: &Opening<'_>,
+        catalog: &mut Catalog,
+    ) -> Result<()> {
+        let mut called = HashSet::<String, RandomState>::default();
+        for id in 0..u32::try_from(heap.len()).unwrap_or(u32::MAX) {
+            let Node::Object(index) = heap.node(id) else { continue };
+            let Some(object) = heap.object(index) else { continue };
+            let global = heap.class_of(object.class).filter(|g| g.class == Class::Wrapper);
+            let Some(path) = global.map(|global| spelled(heap, global)) else { continue };
+            for Wrapped { what, class } in wrapped(heap, object) {
+                if matches!(class, Class::Unknown | Class::Dangerous | Class::Nested) {
+                    self.add(format!("{path} of {}", escaped(&what)), class, opening, catalog)?;
+                }
+                if !called.contains(&path) {
+                    called.insert(path.clone());
+                }
+            }
+        }
+        for global in heap.globals().iter().filter(|global| global.class == Class::Wrapper) {
+            let path = spelled(heap, global);
+            if !called.contains(&path) {
+                let (module, name) = (heap.text(global.module), heap.text(global.name));
+                let class = match is_dangerous(&module, &name) {
+                    true => Class::Dangerous,
+                    false => Class::Unknown,
+                };
+                self.add(path, class, opening, catalog)?;
+            }
         }
         Ok(())
     }
@@ -151,6 +203,7 @@ fn dangerous(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result
     if opening.strict_pickle {
         return Err(Error::unsupported(reason));
     }
+    catalog.would_run.get_or_insert_default().push(path.to_owned());
     let full = || format!("{reason}: nothing is read from this file");
     catalog.unsafe_to_read.get_or_insert_with(full);
     let message = format!("{path} would run when the file is loaded with Python; delete the file");
@@ -165,6 +218,7 @@ fn unknown(path: &str, opening: &Opening<'_>, catalog: &mut Catalog) -> Result<(
         ))
         .remedy(Remedy::AllowUnknownClasses));
     }
+    catalog.would_run.get_or_insert_default().push(path.to_owned());
     let message = format!(
         "{path} is not a known class or function; its contents were searched for tensors, no code was run"
     );

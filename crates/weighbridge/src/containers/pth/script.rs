@@ -74,6 +74,7 @@ pub(super) fn open_json(
     });
     let Some((member, root)) = named else { return no_pickle(archive, catalog) };
     let text = archive.contents(member, opening.budget, "model.json")?;
+    catalog.findings.extend(archive.sum_finding(member, &text));
     // A JSON tree costs several times its text.
     opening.budget.charge((text.len() as u64).saturating_mul(8), "model.json")?;
     let document: Document = serde_json::from_slice(&text).map_err(|error| {

@@ -60,6 +60,8 @@ struct Walk<'w, 'h, 'p> {
     todo: Children,
     flags: Vec<u8>,
     name: String,
+    /// The part of the name that is not UTF-8: where it starts in the name, and in the pickle.
+    not_text: Option<(usize, Option<u64>)>,
     trail: Trail,
 }
 
@@ -79,6 +81,7 @@ pub(super) fn walk(
         todo: Vec::new(),
         flags: vec![0; nodes],
         name: prefix.to_owned(),
+        not_text: None,
         trail: Trail::default(),
     };
     walk.visit(root, u32::from(!prefix.is_empty()), 0)?;
@@ -115,6 +118,7 @@ impl Walk<'_, '_, '_> {
         let (name_len, mut depth) = (frame.name_len, frame.depth);
         let Some(&(key, id)) = self.todo.get(at) else { return Ok(true) };
         self.name.truncate(name_len);
+        self.not_text = self.not_text.filter(|(start, _)| *start < name_len);
         if !matches!(key, Key::Same) {
             // Nothing is listed deeper than the limit, so names need not be made there.
             if !self.is_too_deep(depth) {
@@ -139,6 +143,11 @@ impl Walk<'_, '_, '_> {
         }
         match key {
             Key::Node(key) => {
+                if let Node::Text(span) | Node::String(span) = heap.node(key)
+                    && std::str::from_utf8(heap.bytes(span)).is_err()
+                {
+                    self.not_text.get_or_insert((self.name.len(), heap.offset(span)));
+                }
                 let text = key_text(heap, key);
                 let len = self.name.len().saturating_add(text.len());
                 self.reader.work(text.len() / 64)?;
@@ -164,6 +173,13 @@ impl Walk<'_, '_, '_> {
             let inner = draft.inner;
             let name = if self.name.is_empty() { self.stem } else { &self.name };
             self.reader.list(name, draft)?;
+            if let Some((_, at)) = self.not_text {
+                let at = at.map_or(String::new(), |at| format!(", at byte {at} of the pickle,"));
+                let message = format!(
+                    "a part of its name{at} is not UTF-8 and shown as one character a byte"
+                );
+                self.reader.problem(name, "name-encoding", message)?;
+            }
             return match inner {
                 Some(inner) => self.enter(inner, depth),
                 None => Ok(()),

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use super::json::Json;
-use crate::catalog::{Catalog, Metadata, Place, Run, Shape, TensorInfo, Value, element_count};
+use crate::catalog::{
+    Catalog, LISTED, Metadata, Place, Run, Shape, TensorInfo, Value, element_count,
+};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 
 /// What one listed tensor or entry costs beside its name.
-const RECORD: u64 = size_of::<TensorInfo>() as u64;
+const RECORD: u64 = LISTED;
 
 /// Reads the header whose data starts at `data_start`.
 pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Catalog> {
@@ -28,6 +30,9 @@ pub(super) fn parse(json: &[u8], data_start: u64, budget: &Budget) -> Result<Cat
         } else {
             charge(budget, name.len(), "the list of tensors")?;
             let entry = Entry::read(&mut json).map_err(|e| e.in_tensor(&name))?;
+            // Up to four dimensions lie in the entry itself.
+            let dimensions = entry.shape.as_ref().map_or(0, |shape| shape.len().saturating_sub(4));
+            budget.charge((dimensions as u64).saturating_mul(32), "the list of tensors")?;
             let info = entry.into_info(&name, data_start).map_err(|e| e.in_tensor(&name))?;
             catalog.tensors.push(info);
         }

@@ -2,6 +2,7 @@
 //! the data start at a multiple of eight.
 
 use std::cmp::Reverse;
+use std::fmt::Write as _;
 
 use crate::catalog::Value;
 use crate::containers::writing::{
@@ -26,6 +27,9 @@ impl Writer for Safetensors {
             Some(_) if tensor.name == METADATA => {
                 Some("safetensors reserves this name for its metadata".to_owned())
             }
+            Some(_) if writing::full_count(tensor.shape).is_none() => {
+                Some(writing::too_large(tensor, "safetensors"))
+            }
             Some(_) => None,
         }
     }
@@ -47,9 +51,10 @@ impl Writer for Safetensors {
         let mut order: Vec<usize> = (0..tensors.len()).collect();
         let key = |i: &usize| tensors.get(*i).map(|t| (Reverse(t.stored.element()), t.name));
         order.sort_by(|a, b| key(a).cmp(&key(b)));
-        let mut json = serde_json::Map::new();
+        // Written as it goes: as a tree of values, a header takes ten times the memory.
+        let mut json = String::from("{");
         if !context.metadata.is_empty() {
-            json.insert(METADATA.into(), metadata(context.metadata));
+            let _ = write!(json, "\"{METADATA}\":{}", metadata(context.metadata));
         }
         let mut places = vec![0u64; tensors.len()];
         let mut end = 0u64;
@@ -58,13 +63,14 @@ impl Writer for Safetensors {
                 continue;
             };
             let next = end_of(end, tensor)?;
-            let entry = serde_json::json!({
-                "dtype": tensor.stored.name(), "shape": tensor.shape, "data_offsets": [end, next],
-            });
-            json.insert(tensor.name.to_owned(), entry);
+            if json.len() > 1 {
+                json.push(',');
+            }
+            add_entry(&mut json, tensor, end, next);
             (*place, end) = (end, next);
         }
-        let header = header(&serde_json::Value::Object(json))?;
+        json.push('}');
+        let header = header(json)?;
         let start = header.len() as u64;
         for place in &mut places {
             *place = place.saturating_add(start);
@@ -101,9 +107,20 @@ fn metadata(entries: &[(String, MetadataValue)]) -> serde_json::Value {
     entries.iter().map(|(key, entry)| (key.clone(), text(entry))).collect()
 }
 
+/// `"name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}`.
+fn add_entry(json: &mut String, tensor: &Planned<'_>, start: u64, end: u64) {
+    let (name, dtype) = (serde_json::Value::from(tensor.name), tensor.stored.name());
+    let _ = write!(json, "{name}:{{\"dtype\":\"{dtype}\",\"shape\":[");
+    for (index, dim) in tensor.shape.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(json, "{comma}{dim}");
+    }
+    let _ = write!(json, "],\"data_offsets\":[{start},{end}]}}");
+}
+
 /// Length and padded JSON.
-fn header(json: &serde_json::Value) -> Result<Vec<u8>> {
-    let mut text = json.to_string().into_bytes();
+fn header(json: String) -> Result<Vec<u8>> {
+    let mut text = json.into_bytes();
     text.resize(text.len().next_multiple_of(8), b' ');
     if text.len() as u64 > super::MAX_HEADER {
         return Err(Error::limit(format!(

@@ -2,17 +2,29 @@
 
 use std::fmt;
 
+use crate::catalog::Compression;
+
 /// How a member's data is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Method(pub(crate) u16);
 
 impl Method {
     pub(crate) const STORED: Self = Self(0);
-    pub(crate) const DEFLATED: Self = Self(8);
 
     /// Whether this version can read it.
     pub(crate) fn is_readable(self) -> bool {
-        matches!(self, Self::STORED | Self::DEFLATED)
+        self == Self::STORED || self.compression().is_some()
+    }
+
+    /// The compression, where it can be read.
+    pub(crate) fn compression(self) -> Option<Compression> {
+        Some(match self.0 {
+            8 => Compression::Deflate,
+            12 => Compression::Bzip2,
+            14 => Compression::Lzma,
+            20 | 93 => Compression::Zstd,
+            _ => return None,
+        })
     }
 
     fn name(self) -> Option<&'static str> {

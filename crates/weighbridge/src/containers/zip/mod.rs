@@ -19,17 +19,19 @@
 //! thousand), every length held to a [`Budget`], prefixed archives, and the walk over half an
 //! archive.
 //!
-//! Checksums are not verified: good files with wrong ones exist, and it would mean reading all data.
+//! Opening verifies the checksums of what it reads whole (pickles). Those of members that tensors
+//! lie in go into the catalog, and are checked by whoever reads these. An archive without a directory
+//! has none that could be trusted to belong to what was found.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::catalog::{self, Catalog, Finding, Run};
+use crate::catalog::{self, Catalog, Compression, Finding, NameInFile, Run, SummedMember};
 use crate::error::{Error, Result};
-use crate::inflate::Inflater;
+use crate::inflate::{Inflater, wrong_sum};
 use crate::input::Input;
 use crate::limits::Budget;
-use crate::text::{escaped, shortened};
+use crate::text::{escaped, leads_outside, shortened};
 
 mod check;
 mod directory;
@@ -58,6 +60,10 @@ pub(crate) struct Archive<'a> {
     prefix: u64,
     recovered: bool,
     has_duplicates: bool,
+    /// Whether a checksum of zero is one that was not computed.
+    zero_is_unsummed: bool,
+    /// The most memory that a dictionary may take.
+    max_memory: u64,
     findings: Vec<Finding>,
 }
 
@@ -74,9 +80,8 @@ pub(crate) struct Member {
     pub(crate) compressed: u64,
     /// Bytes of its contents; zero where an incomplete member does not say.
     pub(crate) size: u64,
-    /// The checksum it claims; not checked.
-    #[allow(dead_code)]
-    pub(crate) crc: u32,
+    /// The checksum it claims.
+    crc: u32,
     /// Where its local header is in the file.
     header: u64,
     state: State,
@@ -122,7 +127,8 @@ impl Member {
         match self.refusal() {
             None => Ok(()),
             Some(why) => Err(Error::unsupported(why).at(self.header).hint(
-                "stored and deflated members can be read; repack the archive with one of these",
+                "members that are stored, or compressed with deflate, bzip2, lzma or zstd, can be read; \
+                 repack the archive with one of these",
             )),
         }
     }
@@ -142,6 +148,8 @@ impl<'a> Archive<'a> {
             prefix: 0,
             recovered: false,
             has_duplicates: false,
+            zero_is_unsummed: false,
+            max_memory: budget.limits().max_allocation,
             findings: Vec::new(),
         };
         match end::find(input, len)? {
@@ -199,12 +207,70 @@ impl<'a> Archive<'a> {
         self.recovered
     }
 
+    /// Says that this archive's writer leaves the checksum at zero when it does not compute one, and
+    /// notes how many members that concerns.
+    pub(crate) fn allow_unsummed(&mut self, catalog: &mut Catalog) {
+        self.zero_is_unsummed = true;
+        let is_unsummed = |member: &&Member| member.crc == 0 && member.size > 0;
+        let (all, unsummed) = (self.members.len(), self.members.iter().filter(is_unsummed).count());
+        if unsummed > 0 && !self.recovered {
+            catalog.notes.push(format!(
+                "{unsummed} of {all} archive members carry no checksum: damage to them cannot be seen"
+            ));
+        }
+    }
+
+    /// The checksum that the directory states for a member's contents.
+    fn stated_sum(&self, member: &Member) -> Option<u32> {
+        let is_stated = member.crc != 0 || !self.zero_is_unsummed;
+        (is_stated && !self.recovered && !member.is_incomplete()).then_some(member.crc)
+    }
+
+    /// Where a member's name stands, in the header in front of it.
+    fn name_in_file(member: &Member) -> NameInFile {
+        let offset = member.header.saturating_add(local::FIXED as u64);
+        NameInFile { offset, len: member.name_len }
+    }
+
+    /// A finding if the contents of a member do not have the checksum that the directory states.
+    pub(crate) fn sum_finding(&self, member: &Member, contents: &[u8]) -> Option<Finding> {
+        let (stated, found) = (self.stated_sum(member)?, crc32fast::hash(contents));
+        (stated != found).then(|| {
+            let error = wrong_sum(self.input, Self::name_in_file(member), stated, found);
+            Finding::general("wrong-checksum", error.message())
+        })
+    }
+
     /// Moves the findings about the archive into a catalog.
     pub(crate) fn report(&mut self, catalog: &mut Catalog) {
         catalog.findings.append(&mut self.findings);
+        self.note_climbing(catalog);
         if self.prefix > 0 {
             catalog.notes.push(format!("{} bytes precede the archive", self.prefix));
         }
+    }
+
+    /// Notes names that would leave the folder that the archive is extracted to. Here nothing is
+    /// extracted: they are names like others.
+    fn note_climbing(&self, catalog: &mut Catalog) {
+        // All names are looked at together first: few archives have such a one.
+        let (all, names) = (self.names.as_bytes(), || self.members.iter().map(|m| self.name(m)));
+        let has_mark = memchr::memchr3(b'\\', b':', 0, all).is_some()
+            || memchr::memmem::find(all, b"..").is_some();
+        if !has_mark && !names().any(|name| name.starts_with('/')) {
+            return;
+        }
+        let mut climbing = names().filter(|name| leads_outside(name));
+        let Some(first) = climbing.next() else { return };
+        let first = shortened(first, 80);
+        let others = match climbing.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        catalog.notes.push(format!(
+            "the names of archive members lead out of the folder that it is extracted to: \
+             `{first}`{others}; extract it with care"
+        ));
     }
 
     /// Where a member's data starts in the file.
@@ -230,7 +296,15 @@ impl<'a> Archive<'a> {
     pub(crate) fn run_of(&self, member: &Member, catalog: &mut Catalog) -> Result<Run> {
         let start = self.data_offset(member)?;
         match member.method {
-            Method::STORED => self.stored_size(member).map(|_| Run::At(start)),
+            Method::STORED => {
+                let (len, name) = (self.stored_size(member)?, Self::name_in_file(member));
+                let summed = self.stated_sum(member);
+                let summed = summed.map(|crc| SummedMember { offset: start, len, crc, name });
+                if summed.is_some() && catalog.summed.last() != summed.as_ref() {
+                    catalog.summed.extend(summed);
+                }
+                Ok(Run::At(start))
+            }
             _ => {
                 let index = u32::try_from(catalog.members.len())
                     .map_err(|_| Error::limit("more compressed members than can be counted"))?;
@@ -238,6 +312,11 @@ impl<'a> Archive<'a> {
                 Ok(Run::Inside { member: index, offset: 0 })
             }
         }
+    }
+
+    /// A compressed member whose checksum does not matter to whoever reads it.
+    fn unsummed(&self, member: &Member, start: u64) -> catalog::Member {
+        catalog::Member { crc: None, ..self.compressed(member, start) }
     }
 
     fn compressed(&self, member: &Member, start: u64) -> catalog::Member {
@@ -248,10 +327,16 @@ impl<'a> Archive<'a> {
             State::Incomplete => (member.compressed.min(here), member.size),
             _ => (member.compressed, member.size),
         };
-        catalog::Member { offset: start, compressed, size }
+        let (crc, name) = (self.stated_sum(member), Self::name_in_file(member));
+        // Callers rule out other methods first.
+        let compression = member.method.compression().unwrap_or(Compression::Deflate);
+        let max_memory = self.max_memory;
+        catalog::Member { compression, max_memory, offset: start, compressed, size, crc, name }
     }
 
     /// All contents of a (small) member; `what` names them in messages.
+    ///
+    /// Whether they have the right checksum, [`sum_finding`](Self::sum_finding) says.
     pub(crate) fn contents(
         &self,
         member: &Member,
@@ -271,7 +356,7 @@ impl<'a> Archive<'a> {
         budget.charge(member.size, what)?;
         let size = usize::try_from(member.size).map_err(|_| Error::limit(what))?;
         let mut contents = vec![0; size];
-        Inflater::new(&self.compressed(member, start)).fill(self.input, &mut contents)?;
+        Inflater::new(&self.unsummed(member, start)).fill(self.input, &mut contents)?;
         Ok(Cow::Owned(contents))
     }
 
@@ -289,7 +374,7 @@ impl<'a> Archive<'a> {
             let len = usize::try_from(most).unwrap_or(usize::MAX).min(len);
             return self.input.view(start, len, scratch);
         }
-        let inside = self.compressed(member, start);
+        let inside = self.unsummed(member, start);
         let mut len = usize::try_from(inside.size).unwrap_or(usize::MAX).min(len);
         loop {
             scratch.resize(len, 0);

@@ -3,23 +3,30 @@
 use std::collections::HashMap;
 
 use super::index::Index;
-use super::shown_name;
+use super::{shown_name, some_of};
 use crate::catalog::Finding;
 use crate::source::Source;
 
 /// How many findings of one kind are listed; the rest is counted.
 const MOST: usize = 50;
 
+/// How many names a note has.
+const NAMED: usize = 5;
+
 type Names<'a> = HashMap<&'a str, u32, foldhash::fast::RandomState>;
 
-/// Findings about the files of a model taken together.
-pub(in crate::model) fn cross_check(index: Option<&Index>, sources: &[Source]) -> Vec<Finding> {
+/// Findings about the files of a model taken together, and what is worth a note.
+pub(in crate::model) fn cross_check(
+    index: Option<&Index>,
+    sources: &[Source],
+    notes: &mut Vec<String>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     if sources.len() > 1 {
         findings.extend(duplicates(sources));
     }
     if let Some(index) = index {
-        findings.extend(misplaced(index, sources));
+        findings.extend(misplaced(index, sources, notes));
         findings.extend(absences(index, sources));
     }
     findings
@@ -49,8 +56,10 @@ fn duplicates(sources: &[Source]) -> Vec<Finding> {
     out.finish()
 }
 
-/// Tensors that the index does not list, or lists in another file.
-fn misplaced(index: &Index, sources: &[Source]) -> Vec<Finding> {
+/// Tensors that the index lists in another file. Those that it does not list at all are used, and
+/// noted.
+fn misplaced(index: &Index, sources: &[Source], notes: &mut Vec<String>) -> Vec<Finding> {
+    let mut forgotten: Vec<&str> = Vec::new();
     let promised: Names<'_> = index.entries.iter().map(|(name, file)| (&**name, *file)).collect();
     let mut out = Capped::new("index-mismatch", "more tensors are not where the index says");
     for (_, source, name) in tensors(sources) {
@@ -64,10 +73,14 @@ fn misplaced(index: &Index, sources: &[Source]) -> Vec<Finding> {
                     file_of(source)
                 )
             }),
-            None => out.push(name, || {
-                format!("it is in {}, but the index does not list it", file_of(source))
-            }),
+            None => forgotten.push(name),
         }
+    }
+    if !forgotten.is_empty() {
+        let (count, names) = (forgotten.len(), some_of(&forgotten, NAMED));
+        let (tensors, are) = if count == 1 { ("tensor", "is") } else { ("tensors", "are") };
+        let index = shown_name(&index.path);
+        notes.push(format!("{count} {tensors} that {index} does not list {are} used: {names}"));
     }
     out.finish()
 }

@@ -82,6 +82,12 @@ impl Index {
         Ok(set)
     }
 
+    /// Every tensor, and the file it should be in.
+    pub(crate) fn promises(&self) -> impl Iterator<Item = (&str, &str)> {
+        let file = |at: u32| self.files.get(at as usize).map_or("", String::as_str);
+        self.entries.iter().map(move |(name, at)| (&**name, file(*at)))
+    }
+
     /// How many tensors each file holds.
     fn counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.files.len()];

@@ -57,6 +57,7 @@ mod tests;
 pub(super) use configs::beside_late;
 pub(super) use crosscheck::cross_check;
 pub(super) use index::Index;
+pub(super) use nearby::closest;
 pub(super) use not_a_model::{explain, explain_certain};
 pub use stores::Stores;
 
@@ -78,6 +79,8 @@ pub(super) struct Located {
     pub(super) notes: Vec<String>,
     /// Which file holds which tensor, where an index says so.
     pub(super) index: Option<Index>,
+    /// The folder of the pipeline that it is a component of.
+    pub(super) pipeline: Option<PathBuf>,
     /// What this is to the model beside it (a projector, a draft model). A companion is opened with
     /// the others, and is not counted when only one model may be there.
     pub(super) companion: Option<&'static str>,
@@ -105,6 +108,7 @@ impl Located {
             findings: Vec::new(),
             notes: Vec::new(),
             index: None,
+            pipeline: None,
             companion: None,
         }
     }
@@ -166,12 +170,12 @@ fn shown(path: &Path) -> String {
 }
 
 /// The file's name alone, in a message.
-fn shown_name(path: &Path) -> String {
+pub(super) fn shown_name(path: &Path) -> String {
     shown(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }
 
 /// "a, b, c and 4 more".
-fn some_of<T: AsRef<str>>(names: &[T], most: usize) -> String {
+pub(super) fn some_of<T: AsRef<str>>(names: &[T], most: usize) -> String {
     let head: Vec<_> =
         names.iter().take(most).map(|n| crate::text::shortened(n.as_ref(), 120)).collect();
     match names.len().saturating_sub(most) {

@@ -1,7 +1,10 @@
 //! Names that are close to the one that was typed.
 
 /// The closest few of these names, best first.
-pub(super) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(in crate::model) fn closest<'a>(
+    typed: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let allowed = (wanted.chars().count() / 4).max(1);
     let mut close: Vec<(usize, &str)> = names

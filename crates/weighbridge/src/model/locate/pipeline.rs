@@ -11,11 +11,12 @@ use super::listing::{Entry, Listing};
 use super::search::Search;
 use super::{Located, configs, some_of};
 use crate::catalog::Finding;
+use crate::config;
 use crate::containers;
 use crate::error::Result;
 
 /// The file that makes a folder a pipeline.
-pub(super) const INDEX: &str = "model_index.json";
+pub(super) const INDEX: &str = config::PIPELINE;
 
 /// One model for each component that holds weights; `None` if no folder does.
 pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
@@ -49,6 +50,7 @@ pub(super) fn locate(listing: &Listing, search: &Search<'_>) -> Result<Option<Ve
     for model in &mut models {
         model.findings.splice(0..0, findings.iter().cloned());
         model.notes.splice(0..0, notes.iter().cloned());
+        model.pipeline = Some(listing.folder.clone());
     }
     Ok(Some(models))
 }

@@ -105,7 +105,7 @@ fn of_all(rows: &[Row]) -> Option<String> {
     if alike && is_one_factor && is_explained && (middle - 1.0).abs() > FACTOR {
         return Some(format!("everything in B is about {middle:.4} times what it is in A"));
     }
-    columns_rescaled(rows).then(|| "columns are rescaled, each by a factor of its own".into())
+    rescaled(rows).map(str::to_owned)
 }
 
 fn range(values: &[f64]) -> Option<(f64, f64)> {
@@ -121,27 +121,59 @@ fn is_a_factor(sums: &RowSums) -> bool {
     after < before / 4.0
 }
 
-/// Whether a factor for each column explains most of what differs.
-fn columns_rescaled(rows: &[Row]) -> bool {
+/// Looks at rows from all over a weight whose single numbers say nothing, since codes were chosen
+/// together: whether its columns are rescaled, as activation-aware quantizers and smoothing do it.
+pub(super) fn look_for_rescaled(sides: [&SideView<'_>; 2]) -> Result<Option<Described>> {
+    let view = &sides[0].view;
+    let (len, count) = (view.row_len(), view.row_count());
+    if sides.iter().any(|side| side.view.transposed) || len == 0 || len > LONGEST {
+        return Ok(None);
+    }
+    let some = count.min(ROWS as u64);
+    let rows = (0..some).map(|index| read_row(sides, index * count / some, len));
+    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
+    let places = rows.iter().take(PLACES).filter_map(farthest).collect();
+    Ok(rescaled(&rows).map(|kind| Described { kind: Some(kind.into()), places }))
+}
+
+/// Whether a factor for each column, or for each row and each column, explains most of what
+/// differs. Noise is not explained: a factor for a column takes away one part in as many as there
+/// are rows.
+fn rescaled(rows: &[Row]) -> Option<&'static str> {
     let columns = rows.first().map_or(0, |row| row.a.len());
     if rows.len() < 8 || columns < 8 {
-        return false;
+        return None;
     }
+    let mut all = RowSums::default();
+    rows.iter().for_each(|row| all.plus(&row.sums));
+    let one = vec![all.gain(1)?; rows.len()];
+    if are_explained_by_columns(rows, &one) {
+        return Some("columns are rescaled, each by a factor of its own");
+    }
+    let each: Vec<f64> = rows.iter().map(|row| row.sums.gain(1).unwrap_or(1.0)).collect();
+    are_explained_by_columns(rows, &each)
+        .then_some("rows and columns are rescaled, each by a factor of its own")
+}
+
+/// Whether a factor for each column explains at least half of what differs once B's rows are
+/// divided by their factors.
+fn are_explained_by_columns(rows: &[Row], factors: &[f64]) -> bool {
+    let columns = rows.first().map_or(0, |row| row.a.len());
     let (mut before, mut after) = (0.0, 0.0);
     for column in 0..columns {
-        let (mut aa, mut ab, mut apart) = (0.0, 0.0, 0.0);
-        for row in rows {
-            let (a, b) = (f64::from(row.a[column]), f64::from(row.b[column]));
+        let (mut aa, mut ab, mut bb) = (0.0, 0.0, 0.0);
+        for (row, factor) in rows.iter().zip(factors) {
+            let divided = if *factor == 0.0 { 0.0 } else { 1.0 / factor };
+            let (a, b) = (f64::from(row.a[column]), f64::from(row.b[column]) * divided);
             aa += a * a;
             ab += a * b;
-            apart += (a - b) * (a - b);
+            bb += b * b;
         }
-        let (gain, bb) = (if aa > 0.0 { ab / aa } else { 1.0 }, apart - aa + 2.0 * ab);
-        before += apart;
+        before += aa - 2.0 * ab + bb;
         // What is left when each value of A is multiplied by the column's factor.
-        after += (bb - gain * ab).max(0.0);
+        after += if aa > 0.0 { (bb - ab * ab / aa).max(0.0) } else { bb };
     }
-    after < before / 4.0
+    after < before / 2.0
 }
 
 /// What was done to single rows.
@@ -296,6 +328,16 @@ mod tests {
             })
             .collect();
         assert_eq!(of_all(&scaled).unwrap(), "columns are rescaled, each by a factor of its own");
+        let both: Vec<Row> = scaled
+            .iter()
+            .map(|one| {
+                let factor = 1.0 + (one.number % 5) as f32;
+                let b = one.b.iter().map(|x| x * factor).collect();
+                row(one.number, one.a.clone(), b)
+            })
+            .collect();
+        let says = "rows and columns are rescaled, each by a factor of its own";
+        assert_eq!(of_all(&both).unwrap(), says);
         let other: Vec<Row> =
             (0..16).map(|n| row(n.into(), numbers(n + 1, 64), numbers(n + 99, 64))).collect();
         assert_eq!(of_all(&other), None);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Candidates};
 use crate::compare::{Wide, read};
 use crate::error::{Error, Result};
 use crate::model::{Readahead, Scratch, Weight};
@@ -29,6 +29,18 @@ impl Kept {
     /// Forgets what was read ahead: it may belong to another weight.
     pub(super) fn clear(&mut self) {
         self.readahead.forget();
+    }
+}
+
+impl Kept {
+    /// How many candidates lie outside the bounds of some elements; see [`Weight::count_outside`].
+    pub(super) fn count_outside(
+        &mut self,
+        weight: &Weight,
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        weight.count_outside(elements, candidates, (&mut self.scratch, &mut self.readahead))
     }
 }
 

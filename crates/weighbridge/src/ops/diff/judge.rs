@@ -6,9 +6,17 @@ use crate::dtype::DType;
 use crate::model::Weight;
 use crate::schemes::{RowRule, Rule};
 
-/// From this share of rows with something outside, it is the quantizer's doing: it refitted the
-/// scales, or chose codes together.
-const MANY_ROWS: f64 = 0.1;
+/// From this share of rows with something outside, scales were refitted.
+const REFITTED_ROWS: f64 = 0.1;
+
+/// The same where codes were chosen together: every row has something outside then (98 in a hundred
+/// rows of 64 columns, and more of longer ones), and many elements have (7 in a hundred and more).
+const TOGETHER_ROWS: f64 = 0.5;
+const TOGETHER_ELEMENTS: f64 = 0.02;
+
+/// Fewer rows than this are never the quantizer's doing, however few rows there are: a change of
+/// one row, or of two that are exchanged, is no rule.
+const LEAST_ROWS: usize = 3;
 
 /// How far refitting its scales may scale a whole weight.
 const REFITTED_GAIN: f64 = 0.02;
@@ -26,6 +34,9 @@ pub(super) enum Judge {
         rule: Rule,
         /// The share by which the other side may have been rounded itself.
         rounded: f32,
+        /// Whether the other side is so precise that it may have been copied to a coarser type
+        /// before it was stored.
+        is_precise: bool,
     },
     /// Both sides have bounds, which meet.
     Overlap {
@@ -66,19 +77,34 @@ impl Judge {
         match stored.origin_rule() {
             None => Self::Unknown,
             Some(Rule::ByRows(rule)) => Self::Rows { stored: bounded, rule },
-            Some(rule) => Self::Original { bounded, rule, rounded: rounding_of(plain) },
+            Some(rule) => Self::of_original(plain, bounded, rule),
         }
     }
 
     /// One side may have been cast to a float of eight bits, without a scale.
     fn of_cast(original: &Weight, bounded: usize) -> Self {
         match original.native().is_some_and(DType::is_float) {
-            true => {
-                let rounded = rounding_of(original);
-                Self::Original { bounded, rule: Rule::Bounded, rounded }
-            }
+            true => Self::of_original(original, bounded, Rule::Bounded),
             false => Self::Exact,
         }
+    }
+
+    fn of_original(original: &Weight, bounded: usize, rule: Rule) -> Self {
+        let is_precise = matches!(original.native(), Some(DType::F32 | DType::F64));
+        Self::Original { bounded, rule, rounded: rounding_of(original), is_precise }
+    }
+
+    /// The side whose bounds the other lies in, where only one has them.
+    pub(super) fn bounded(&self) -> Option<usize> {
+        match self {
+            Self::Original { bounded, .. } => Some(*bounded),
+            _ => None,
+        }
+    }
+
+    /// Whether a coarser copy of one side may be what the other was made from.
+    pub(super) fn may_be_copied(&self) -> bool {
+        matches!(self, Self::Original { is_precise: true, .. })
     }
 
     fn of_two(a: Option<Rule>, b: Option<Rule>) -> Self {
@@ -140,6 +166,7 @@ impl Judge {
         let is_within = match self {
             Self::Unknown => return Status::Unjudged,
             Self::Exact => false,
+            Self::Original { .. } if outside.copied_as().is_some() => true,
             Self::Original { bounded, rule, .. } => match rule {
                 Rule::Refitted { tight, loose, by_importance, .. } => {
                     let gain = match bounded {
@@ -162,8 +189,16 @@ impl Judge {
 
 /// Whether so many rows have something outside that it is the quantizer's doing.
 #[allow(clippy::cast_precision_loss)] // A share of rows.
-fn are_many(outside: &Outside, rows: u64) -> bool {
-    outside.rows.len() as f64 >= MANY_ROWS * rows as f64
+fn are_many(outside: &Outside, rows: u64, share: f64) -> bool {
+    let count = outside.rows.len();
+    count >= LEAST_ROWS && count as f64 >= share * rows as f64
+}
+
+/// Whether what lies outside shows that codes were chosen together.
+#[allow(clippy::cast_precision_loss)] // A share of elements.
+fn are_chosen_together(outside: &Outside, rows: u64, elements: u64) -> bool {
+    are_many(outside, rows, TOGETHER_ROWS)
+        && outside.elements as f64 >= TOGETHER_ELEMENTS * elements as f64
 }
 
 /// Whether what lies outside is no more than refitting the scales can move.
@@ -178,7 +213,7 @@ fn is_refitted(
         return is_refitted(moved, rows, (tight, loose, by_importance), gain);
     }
     let farthest = outside.worst.and_then(|worst| worst.times).unwrap_or(0.0);
-    let many = are_many(outside, rows);
+    let many = are_many(outside, rows, REFITTED_ROWS);
     let limit = if by_importance || many { loose } else { tight };
     let is_kept_in_size = (gain - 1.0).abs() <= REFITTED_GAIN || !(by_importance || many);
     outside.elements == 0
@@ -212,20 +247,21 @@ fn is_either_16_bits(a: &Weight, b: &Weight) -> bool {
     types == [Some(DType::BF16), Some(DType::F16)] || types == [Some(DType::F16), Some(DType::BF16)]
 }
 
-/// Adds the rows that are not like their originals, of `rows`.
-pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64) {
+/// Adds the rows that are not like their originals, of `rows` with `elements` in all. Whether they
+/// were judged by nothing but their direction and size, which leaves room for other factors.
+pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64, elements: u64) -> bool {
     found.settle();
     let (stored, rule) = match judge {
         Judge::Rows { stored, rule } => (stored, rule),
         // Codes were chosen together: single numbers say nothing.
         Judge::Original { bounded, rule: Rule::BoundedOrByRows(rule), .. }
-            if are_many(found, rows) =>
+            if found.copied_as().is_none() && are_chosen_together(found, rows, elements) =>
         {
             let row_sums = std::mem::take(&mut found.row_sums);
             *found = Outside { row_sums, ..Outside::default() };
             (bounded, rule)
         }
-        _ => return,
+        _ => return false,
     };
     let is_wrong = |sums: &&RowSums| {
         let zero = [sums.squares_a == 0.0, sums.squares_b == 0.0];
@@ -243,4 +279,5 @@ pub(super) fn settle_rows(judge: &Judge, found: &mut Outside, rows: u64) {
     let wrong: Vec<u64> = found.row_sums.iter().filter(is_wrong).map(|sums| sums.row).collect();
     found.rows.extend(wrong);
     found.settle();
+    rule.wrong_signs.is_none()
 }

@@ -5,9 +5,10 @@
 //! compared as bytes. All others are decoded on both sides, tile by tile, by all workers; a worker
 //! holds one tile of each side.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::compare::Outside;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
@@ -24,6 +25,7 @@ mod piece;
 mod precision;
 mod report;
 mod rules;
+mod second_look;
 mod side;
 mod summary;
 mod values;
@@ -35,7 +37,8 @@ pub use report::{
 };
 pub use rules::{FailOver, Metric};
 
-use super::refusals::problems_by_weight;
+use super::Dropped;
+use super::refusals::{problems_by_weight, unreadable};
 use bytes::Bytes;
 use change::Described;
 use side::SideView;
@@ -53,10 +56,23 @@ pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
         b.will_need_all();
         let done = comparison.compare_bytes()?;
         comparison.compare_values(done)?;
-        a.refuse_changed()?;
-        b.refuse_changed()?;
+        comparison.explain_zero_biases()?;
+        comparison.note_copies();
+        for read in [a, b] {
+            read.check_sums(&|| options.work.refuse_cancelled())?;
+            read.refuse_changed()?;
+        }
     }
     Ok(comparison.report())
+}
+
+/// An error if pairing the models would take more memory than the limits of either leave.
+fn check_cost(a: &Model, b: &Model) -> Result<()> {
+    const WHAT: &str = "the comparison";
+    // A weight's handle, what it is looked up by, and its pair in the report.
+    let each = (2 * size_of::<DiffTensor>() + 2 * size_of::<Weight>() + 300) as u64;
+    a.check_list(each, 6, WHAT)?;
+    b.check_list(each, 6, WHAT)
 }
 
 /// Two models that are being compared.
@@ -66,17 +82,29 @@ struct Comparison<'m> {
     options: &'m DiffOptions,
     pairing: Pairing,
     tensors: Vec<DiffTensor>,
+    /// Weights that cannot be read, and take no part in it.
+    skipped: Vec<Explained>,
     /// Pairs whose stored bytes are the same.
     same_bytes: Vec<usize>,
     /// What lies outside, for each pair whose numbers were compared.
     outside: Vec<(usize, Outside)>,
+    /// Pairs of which only rows were judged: their columns may be rescaled.
+    may_be_rescaled: Vec<usize>,
+    /// Pairs that are the same only if one side was copied to a coarser type before the other was
+    /// made from it: the side that was made, and the type.
+    copied: Vec<(usize, usize, DType)>,
     whole: Whole,
 }
 
 impl<'m> Comparison<'m> {
     /// Pairs the weights, and settles what headers can settle.
     fn of(a: &'m Model, b: &'m Model, options: &'m DiffOptions) -> Result<Self> {
-        let weights = [a.weights().collect::<Vec<_>>(), b.weights().collect()];
+        check_cost(a, b)?;
+        let mut weights = [a.weights().collect::<Vec<_>>(), b.weights().collect()];
+        let skipped = match options.skip_unreadable {
+            true => skip_unreadable([a, b], &mut weights, options)?,
+            false => Vec::new(),
+        };
         let mut pairing = names::pair(&side(a, &weights[0]), &side(b, &weights[1]), &options.rules);
         let name = |which: usize, index: usize| weights[which][index].name();
         pairing.pairs.retain(|pair| options.select.wants_any(&[name(0, pair.a), name(1, pair.b)]));
@@ -99,8 +127,11 @@ impl<'m> Comparison<'m> {
             options,
             pairing,
             tensors,
+            skipped,
             same_bytes: Vec::new(),
             outside: Vec::new(),
+            may_be_rescaled: Vec::new(),
+            copied: Vec::new(),
             whole: Whole::default(),
         })
     }
@@ -200,6 +231,7 @@ impl<'m> Comparison<'m> {
             self.settle_values(index, outcome);
         }
         self.look_for_other_orders(workers)?;
+        self.look_for_rescaled()?;
         self.describe_changes()
     }
 
@@ -271,6 +303,15 @@ impl<'m> Comparison<'m> {
                 let shape = &self.pairing.pairs[index].view_a.shape;
                 tensor.set_figures(&outcome, shape);
                 self.whole.add(&outcome.stats);
+                if outcome.may_be_rescaled {
+                    self.may_be_rescaled.push(index);
+                }
+                let copied = outcome.outside.copied_as().zip(outcome.judge.bounded());
+                if let Some((dtype, side)) =
+                    copied.filter(|_| tensor.status == Status::WithinPrecision)
+                {
+                    self.copied.push((index, side, dtype));
+                }
                 self.outside.push((index, outcome.outside));
                 // Its numbers are known now.
                 if let Ok(place) = self.same_bytes.binary_search(&index) {
@@ -309,12 +350,30 @@ impl<'m> Comparison<'m> {
             only_a: self.pairing.only_a.iter().map(|&index| name(0, index)).collect(),
             only_b: self.pairing.only_b.iter().map(|&index| name(1, index)).collect(),
             explained: self.pairing.explained.iter().map(explained).collect(),
+            skipped: self.skipped,
             notes: self.pairing.notes.clone(),
             metadata: metadata::compare(a, b),
             summary,
             tensors: self.tensors,
         }
     }
+}
+
+/// Takes out weights that cannot be read; gives them with the reasons.
+fn skip_unreadable(
+    models: [&Model; 2],
+    weights: &mut [Vec<Weight>; 2],
+    options: &DiffOptions,
+) -> Result<Vec<Explained>> {
+    let mut skipped = Vec::new();
+    for (side, (model, weights)) in ["a", "b"].into_iter().zip(models.into_iter().zip(weights)) {
+        let unreadable = unreadable(model, &options.select, false)?;
+        let names: HashSet<&str> = unreadable.iter().map(|one| &*one.name).collect();
+        weights.retain(|weight| !names.contains(weight.name()));
+        let explained = |one: Dropped| Explained { side, name: one.name, reason: one.reason };
+        skipped.extend(unreadable.into_iter().map(explained));
+    }
+    Ok(skipped)
 }
 
 /// A model as the pairing of names takes it.

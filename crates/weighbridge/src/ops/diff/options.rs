@@ -39,6 +39,7 @@ pub struct DiffOptions {
     pub(super) select: Select,
     pub(super) fail_over: Option<FailOver>,
     pub(super) exact: bool,
+    pub(super) skip_unreadable: bool,
     pub(super) work: Work,
 }
 
@@ -91,6 +92,16 @@ impl DiffOptions {
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
+        self
+    }
+
+    /// Leave out weights that cannot be read, on either side, instead of failing for them:
+    /// [`DiffReport::skipped`] names them.
+    ///
+    /// [`DiffReport::skipped`]: super::DiffReport::skipped
+    #[must_use]
+    pub fn skip_unreadable(mut self, skip: bool) -> Self {
+        self.skip_unreadable = skip;
         self
     }
 

@@ -6,7 +6,8 @@ use super::judge::Judge;
 use super::precision::Precision;
 use crate::bounds::Bounds;
 use crate::compare::{
-    Outside, Place, RowSums, are_apart, count_apart, count_disordered, count_outside, times_outside,
+    COPIES, Outside, Place, RowSums, are_apart, are_outside_rounded, count_apart, count_disordered,
+    count_outside, times_outside,
 };
 use crate::schemes::{RowRule, Rule};
 use crate::simd;
@@ -28,7 +29,7 @@ const SHORT_ROW: usize = 32;
 pub(super) struct Piece<'a> {
     /// Their numbers.
     pub(super) values: [&'a [f32]; 2],
-    /// Their bounds, where they are needed.
+    /// Their bounds, where they are needed: none where everything is known to lie within them.
     pub(super) bounds: [&'a [Bounds]; 2],
     /// Elements of a row.
     pub(super) row: u64,
@@ -43,11 +44,14 @@ impl Piece<'_> {
         match *judge {
             Judge::Unknown => {}
             Judge::Exact => self.look_at_all(precision, &mut found),
-            Judge::Original { bounded, rule, rounded } => {
+            Judge::Original { bounded, rule, rounded, .. } => {
                 let (x, bounds) = (self.values[1 - bounded], self.bounds[bounded]);
                 if count_outside(simd::level(), x, bounds, rounded) > 0 {
                     self.look_at_originals(bounded, rule, rounded, &mut found);
                     self.look_at_order(bounded, rule, &mut found);
+                    found.unexplained = COPIES.map(|to| {
+                        !judge.may_be_copied() || are_outside_rounded(simd::level(), to, x, bounds)
+                    });
                 }
                 self.look_for_zeros(&mut found);
                 if let Rule::BoundedOrByRows(_) = rule {
@@ -216,6 +220,13 @@ impl Piece<'_> {
         (0..count).map(move |index| start + index * block..start + (index + 1) * block)
     }
 
+    /// Whether rows are all zero on one side only, as far as can be told without bounds.
+    pub(super) fn has_lost_rows(&self) -> bool {
+        let mut found = Outside::default();
+        self.look_for_zeros(&mut found);
+        found.elements > 0
+    }
+
     /// Rows that are all zero on one side only.
     fn look_for_zeros(&self, found: &mut Outside) {
         for (row, elements) in self.rows().filter(|(_, elements)| elements.len() >= SHORT_ROW) {
@@ -238,6 +249,7 @@ impl Piece<'_> {
             let lost = other.iter().enumerate().position(is_lost);
             if let Some(at) = lost.filter(|_| found.rows.last() != Some(&row)) {
                 found.add(self.place(elements.start + at, Some(f64::INFINITY)), row);
+                found.unexplained = [true; COPIES.len()];
             }
         }
     }

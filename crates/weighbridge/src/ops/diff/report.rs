@@ -20,6 +20,7 @@ pub struct DiffReport {
     pub only_a: Vec<String>,
     pub only_b: Vec<String>,
     pub explained: Vec<Explained>,
+    pub skipped: Vec<Explained>,
     pub tensors: Vec<DiffTensor>,
     pub metadata: DiffMetadata,
     pub notes: Vec<String>,
@@ -262,7 +263,7 @@ impl DiffTensor {
 
     /// Sets the figures that the numbers give, and the status that follows from them.
     pub(super) fn set_figures(&mut self, outcome: &Outcome, shape: &[u64]) {
-        let Outcome { stats, outside, precision, judge, rows } = outcome;
+        let Outcome { stats, outside, precision, judge, rows, .. } = outcome;
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         self.identical = Some(stats.identical);
         self.unlike = Some(stats.unlike);

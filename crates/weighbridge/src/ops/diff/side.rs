@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::figure::{Figure, Kept, Stretch};
+use crate::bounds::Candidates;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Weight;
@@ -110,6 +111,26 @@ impl<'m> SideView<'m> {
             buffers.seen.iter_mut().for_each(|value| *value = plus(*value, self.view.add));
         }
         Ok(&buffers.seen)
+    }
+
+    /// How many candidates lie outside the bounds of an area of the view; `None` where that must be
+    /// asked of the bounds.
+    pub(super) fn count_outside(
+        &self,
+        area: &Area,
+        candidates: Candidates<'_>,
+        kept: &mut Kept,
+    ) -> Result<Option<u64>> {
+        let Rows::From(start) = self.view.rows else { return Ok(None) };
+        let is_seen_as_it_is = self.view.add == 0.0 && !self.view.transposed;
+        match area {
+            Area::Flat(seen) if self.row.is_none() && is_seen_as_it_is => {
+                let before = start * self.view.row_len().max(1);
+                let elements = seen.start + before..seen.end + before;
+                kept.count_outside(self.weight, elements, candidates)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn read_flat<T: Figure>(

@@ -10,9 +10,9 @@ use super::judge::{Judge, settle_rows};
 use super::piece::Piece;
 use super::precision::{Precision, Rounding};
 use super::side::{SideBuffers, SideView};
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Candidates};
 use crate::compare::{
-    Coarse, Outside, PIECE, Place, Statistics, Wide, measure, one_by_one, steps, steps_in,
+    Coarse, Outside, PIECE, Place, ROUNDING, Statistics, Wide, measure, one_by_one, steps, steps_in,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -64,6 +64,8 @@ pub(super) struct Outcome {
     pub(super) judge: Judge,
     /// Rows of the view that both sides share.
     pub(super) rows: u64,
+    /// Whether columns may have factors of their own that the verdict did not see.
+    pub(super) may_be_rescaled: bool,
 }
 
 /// What a worker keeps of both sides from one tile to the next.
@@ -162,9 +164,9 @@ impl<'m> Values<'m> {
             *rounded &= rounding.is_some();
         }
         let rows = self.elements.div_ceil(self.row);
-        settle_rows(&self.judge, &mut outside, rows);
+        let may_be_rescaled = settle_rows(&self.judge, &mut outside, rows, self.elements);
         let (precision, judge) = (self.precision, self.judge);
-        Ok(Outcome { stats, outside, precision, judge, rows })
+        Ok(Outcome { stats, outside, precision, judge, rows, may_be_rescaled })
     }
 
     fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Found> {
@@ -215,8 +217,10 @@ impl<'m> Values<'m> {
             let is_rounded = rounded.any(|(same, known)| *same && known.is_some());
             measured.push((piece, is_same || is_rounded && self.judge.takes_roundings()));
         }
-        // What is the same, rounded or not, needs no bounds.
-        let needs_bounds = measured.iter().any(|(_, is_same)| !is_same);
+        // What is the same, rounded or not, needs no bounds; and none are made to find that nothing
+        // lies outside them.
+        let needs_bounds = measured.iter().any(|(_, is_same)| !is_same)
+            && !self.are_inside([a, b], area, &mut [&mut *kept_a, &mut *kept_b])?;
         let [bounds_a, bounds_b] = bounds;
         let bounds = match needs_bounds {
             true => [
@@ -236,6 +240,23 @@ impl<'m> Values<'m> {
             found.stats.plus(&placed(piece, area, before));
         }
         Ok(found)
+    }
+
+    /// Whether all originals are known to lie within their bounds, and no row was lost.
+    fn are_inside(
+        &self,
+        values: [&[f32]; 2],
+        area: &Area,
+        kept: &mut [&mut Kept; 2],
+    ) -> Result<bool> {
+        let Judge::Original { bounded, rounded, .. } = self.judge else { return Ok(false) };
+        let Some(side) = &self.sides[bounded] else { return Ok(false) };
+        let (stored, originals) = (values[bounded], values[1 - bounded]);
+        let candidates = Candidates { stored, originals, share: rounded + ROUNDING };
+        let outside = side.count_outside(area, candidates, kept[bounded])?;
+        let index = |at: u64| area.index(at);
+        let whole = Piece { values, bounds: [&[]; 2], row: self.row, index: &index };
+        Ok(outside == Some(0) && !whole.has_lost_rows())
     }
 
     /// The bounds of a side, where they are needed.

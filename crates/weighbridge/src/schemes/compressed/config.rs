@@ -109,6 +109,8 @@ pub(super) struct Args {
     /// Columns were quantized in an order of their own, which nobody does who takes the nearest
     /// code for each by itself.
     pub(super) calibrated: bool,
+    /// Scales were searched for the least error, so that the largest numbers may be clipped.
+    pub(super) clipped: bool,
     /// The config names a strategy that is not known here.
     pub(super) has_unknown_strategy: bool,
     /// A format that is not known here: the same tensors may mean something else in it.
@@ -131,9 +133,7 @@ pub(super) const EARLY_KEY: &str = "compression_config";
 /// What implies the method where it is not named: the key of early versions, or groups.
 pub(super) fn sign(configs: Configs<'_>) -> Option<Sign> {
     let has_key = |json: &Json| json.get(EARLY_KEY).is_some();
-    let config = configs.model();
-    let nested = || config.and_then(|config| config.get("text_config")).is_some_and(has_key);
-    if config.is_some_and(has_key) || nested() {
+    if configs.models().into_iter().any(has_key) {
         return Some(Sign::Key);
     }
     let (_, settings) = configs.quantization()?;
@@ -184,6 +184,11 @@ impl Settings {
     /// Whether the config shows that codes were chosen together, with the help of sample inputs.
     pub(super) fn are_calibrated(&self) -> bool {
         self.groups.iter().any(|group| group.args.calibrated)
+    }
+
+    /// Whether a config says that large numbers may have been clipped.
+    pub(super) fn are_clipped(&self) -> bool {
+        self.groups.iter().any(|group| group.args.clipped)
     }
 
     /// The arguments of every group; without any, those that leave all to the tensors.
@@ -296,6 +301,7 @@ impl Args {
             symmetric: Some(json.get("symmetric").and_then(Json::as_bool).unwrap_or(true)),
             ordered: ordered || order.and_then(Json::as_bool) == Some(true),
             calibrated: order.is_some_and(|order| !order.is_null() && *order != false),
+            clipped: text("observer").is_some_and(|observer| observer.contains("mse")),
             has_unknown_strategy: strategy.is_none(),
             format: None,
         }

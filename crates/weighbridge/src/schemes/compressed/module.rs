@@ -8,7 +8,7 @@ use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
-use crate::schemes::columns::CALIBRATED;
+use crate::schemes::columns::calibrated;
 use crate::schemes::matrix::{
     Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
@@ -287,7 +287,7 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         factors,
         arithmetic,
         native: layout.native,
-        choice: choice(layout, ordered || settings.are_calibrated()),
+        choice: choice(layout, ordered || settings.are_calibrated(), settings.are_clipped()),
     };
     match layout.stated {
         None => Arc::new(matrix),
@@ -300,15 +300,24 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
 
 /// How codes were chosen. Integers may have been chosen together; nothing but an order of columns
 /// says so, and most are without one.
-fn choice(layout: &Layout, calibrated: bool) -> Choice {
+fn choice(layout: &Layout, by_samples: bool, clipped: bool) -> Choice {
     let has_zeros = layout.zero != ZeroKind::None;
     // Codes are rounded as the scale puts the largest number half a code beyond the last; a zero
     // point is rounded, too.
-    let beyond = if has_zeros { 1.3 } else { 0.7 };
+    let beyond = match has_zeros {
+        _ if clipped => f32::MAX,
+        true => 1.3,
+        false => 0.7,
+    };
+    let bits = match layout.codes {
+        Kind::Packed(bits, _) => bits,
+        _ => 8,
+    };
     Choice::Nearest(match layout.codes {
-        Kind::Packed(..) | Kind::Byte if calibrated => return Choice::Together(CALIBRATED),
+        Kind::Packed(..) | Kind::Byte if by_samples => return Choice::Together(calibrated(bits)),
         Kind::Packed(..) | Kind::Byte => {
-            return Choice::Either(Loss::rounded_to(layout.scale).beyond(beyond), CALIBRATED);
+            let loss = Loss::rounded_to(layout.scale).beyond(beyond);
+            return Choice::Either(loss, calibrated(bits));
         }
         Kind::Float(DType::F8_E4M3) if layout.scale == DType::F8_E8M0 => Loss::of_powers(448.0),
         Kind::Float(dtype) => {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Candidates};
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -80,5 +80,15 @@ impl Origins for Stated {
         // The last of what is staged is the shape.
         let staged = &staged[..staged.len().saturating_sub(1)];
         self.matrix.bounds(staged, elements, values, out)
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        let staged = &staged[..staged.len().saturating_sub(1)];
+        self.matrix.count_outside(staged, elements, candidates)
     }
 }

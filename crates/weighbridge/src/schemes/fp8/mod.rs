@@ -6,7 +6,7 @@
 //! X.weight_scale        one, per row, or blocks (vLLM, fbgemm, ModelOpt, ComfyUI's newer files)
 //! X.scale_weight        ComfyUI's older files, with a marker tensor `scaled_fp8`
 //! X.qscale_weight       Mistral's own files
-//! X.scale               DeepSeek V4
+//! X.scale               DeepSeek V4, a grid; one number or one a row only if a config or the user says so
 //! P_scale, P_scale_inv, P_weight_scale   of a parameter P that is not called `weight` (experts)
 //! ```
 //!
@@ -35,6 +35,7 @@ use super::{
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
+use crate::text::shortened;
 
 mod comfy;
 mod geometry;
@@ -142,7 +143,13 @@ impl<'a> Model<'_, 'a> {
         let format = layer.as_ref().map(|layer| layer.format.clone()).transpose();
         let agreed = format.and_then(|format| self.agree(info, &scales, format.as_deref()));
         match agreed {
-            Ok(agreed) => bids.weights.push(agreed.bid(info, parts)),
+            Ok(agreed) => match self.doubt(info, &scales, layer.is_some(), &agreed) {
+                None => bids.weights.push(agreed.bid(info, parts)),
+                Some(reason) => {
+                    let bid = Bid::refused(&*info.name, info.shape.clone(), parts, &reason);
+                    bids.refuse(info, "ambiguous", bid);
+                }
+            },
             Err(reason) => bids.refuse_tensor(info, parts, &reason),
         }
         if let Some((id, _)) = layer.and_then(|layer| layer.tensor) {
@@ -204,6 +211,41 @@ impl<'a> Model<'_, 'a> {
         };
         let scale_rounded = wide && (comfy || self.settings.is_modelopt());
         Ok(Agreed { layout, codes, scale_type, native, scale_rounded })
+    }
+
+    /// Why it is not certain that the only scale is one, unless the user says so. `X.scale` with
+    /// one number, or one a row, is what no library is known to write: DeepSeek's of that name is a
+    /// grid, and elsewhere a tensor of that name is a divisor, or the model's own.
+    fn doubt(
+        &self,
+        info: &TensorInfo,
+        scales: &[(&'static str, StoredTensor<'a>)],
+        is_described: bool,
+        agreed: &Agreed,
+    ) -> Option<String> {
+        let [(".scale", (_, scale))] = scales else { return None };
+        let is_said = self.settings.method.is_some()
+            || self.settings.scales_expected
+            || is_described
+            || self.comfy.is_marked(&info.name);
+        if is_said || scale.shape.len() > 1 {
+            return None;
+        }
+        let choice = self.evidence.chosen(&info.name);
+        let reading = format!("{}/{}", Fp8.name(), agreed.variant());
+        if choice == Some(&*reading) {
+            return None;
+        }
+        let not_it = choice.map_or_else(String::new, |choice| {
+            format!("; '{}', which was given for it, is not that", shortened(choice, 40))
+        });
+        Some(format!(
+            "no config says what {} of shape {:?} is: the weight may have to be multiplied by it \
+             ({reading}), or divided by it, or it may be a parameter of the model's own. Put \
+             config.json beside the file or, if it is a multiplier, state that{not_it}",
+            shortened(&scale.name, 120),
+            &scale.shape[..],
+        ))
     }
 
     /// The type of a weight's codes, if nothing contradicts it.
@@ -320,7 +362,8 @@ impl Agreed {
             (DType::F8_E8M0, _) => Loss::of_powers(highest),
             (scales, DType::I8) => Loss::rounded_to(scales).beyond(0.7),
             // Scales may have been computed in fewer digits than they are stored with.
-            (scales, _) => Loss::rounded_to(scales).beyond(highest / 224.0),
+            // Some writers divide in BF16, whatever type the scale is stored in.
+            (_, _) => Loss::rounded_to(DType::BF16).beyond(highest / 224.0),
         }
     }
 

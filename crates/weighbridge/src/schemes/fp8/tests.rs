@@ -183,6 +183,50 @@ fn every_name_of_a_scale_is_known_in_every_type() {
 }
 
 #[test]
+fn a_lone_scale_without_a_config_is_ambiguous() {
+    let tensors = |dtype, shape| [("a.weight", F8_E4M3, &[8, 16][..]), ("a.scale", dtype, shape)];
+    let open = |shape: &'static [u64], words: &str| {
+        let found = outcome(&tensors(F32, shape), &json!({}));
+        let [(tensor, kind, message)] = &found.findings[..] else { panic!("{:?}", found.findings) };
+        assert_eq!((&**tensor, *kind), ("a.weight", "ambiguous"));
+        for word in ["multiplied", "divided", "model's own", words] {
+            assert!(message.contains(word), "{message}");
+        }
+        assert_eq!(found.variants, [("a.weight".to_owned(), "undecided".to_owned())]);
+    };
+    open(
+        &[8],
+        "a.scale of shape [8] is: the weight may have to be multiplied by it (fp8/e4m3-channel)",
+    );
+    open(&[], "fp8/e4m3-tensor");
+    open(&[1], "fp8/e4m3-tensor");
+    // What does not fit at all is no question.
+    refused(&tensors(F32, &[7]), &json!({}), "do not fit");
+    // A grid is DeepSeek's, a config or a marker says what it is, and other names are certain.
+    decoded(&tensors(F32, &[8, 1]), &json!({}), "e4m3-channel");
+    decoded(&tensors(F32, &[8]), &fp8(&Json::Null), "e4m3-channel");
+    let named = [("a.weight", F8_E4M3, &[8, 16][..]), ("a.weight_scale", F32, &[8][..])];
+    decoded(&named, &json!({}), "e4m3-channel");
+}
+
+#[test]
+fn the_user_says_that_a_lone_scale_is_one() {
+    use crate::schemes::SchemeChoice;
+    let stored = testing::tensors(&[("a.weight", F8_E4M3, &[8, 16]), ("a.scale", F32, &[8])]);
+    let found = |says: &str| {
+        let choices = [SchemeChoice::new(Arc::new(|_: &str| true), says.into())];
+        let evidence = testing::evidence(&stored, &[]).with_choices(&choices);
+        let bids = testing::bids(&Fp8, &evidence);
+        let findings: Vec<String> = bids.findings.into_iter().map(|f| f.message).collect();
+        (bids.weights[0].variant.to_string(), findings)
+    };
+    assert_eq!(found("fp8/e4m3-channel"), ("e4m3-channel".to_owned(), vec![]));
+    let (variant, findings) = found("fp8/e4m3-tensor");
+    assert_eq!(variant, "undecided");
+    assert!(findings[0].contains("'fp8/e4m3-tensor', which was given for it, is not that"));
+}
+
+#[test]
 fn compressed_tensors_are_left_alone() {
     let tensors = [("a.weight", F8_E4M3, &[8, 8][..]), ("a.weight_scale", F32, &[8, 1][..])];
     for config in [

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::fp4::nvfp4_times;
 use super::{BlockRows, Maker, kernel_of};
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Candidates};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -160,6 +160,20 @@ impl Origins for Scaled {
         piece.fill_bounds(values, out);
         Ok(())
     }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let first = elements.start;
+        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
+        Ok(Some(piece.count_outside_bounds(candidates)))
+    }
 }
 
 /// Some elements with the bytes they need.
@@ -191,6 +205,18 @@ impl Piece<'_> {
             self.of.blocks.fill_bounds(bytes, first, Some(scale), row, bounds);
             (values, out) = (rest, others);
         }
+    }
+
+    /// How many candidates lie outside these bounds.
+    fn count_outside_bounds(&self, candidates: Candidates<'_>) -> u64 {
+        let (mut count, mut done) = (0, 0);
+        for (first, here, scale) in self.rows(candidates.stored.len()) {
+            let part = candidates.part(done..done + here);
+            let bytes = &self.bytes[self.place_of(first)..];
+            count += self.of.blocks.count_outside_bounds(bytes, first, Some(scale), part);
+            done += here;
+        }
+        count
     }
 
     /// The first element of every scale, how many of the next `elements` it has, and the scale.

@@ -22,10 +22,11 @@ mod flat;
 mod grid;
 mod origins;
 
+pub(crate) use crate::simd::codes::Numbers;
 pub(crate) use e2m1::E2M1;
 pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
-pub(crate) use origins::{Choice, Loss, Numbers};
+pub(crate) use origins::{Choice, Loss};
 
 pub(crate) use crate::simd::codes::{Arithmetic, Codes, Factor, Packing, Run, decode};
 

@@ -5,11 +5,13 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Codes, Factor, Flat, GROUPS, Matrix, check_finite, length};
-use crate::bounds::{Bounds, Gaps, Levels, Slack};
+use super::{Arithmetic, Factor, Flat, GROUPS, Matrix, check_finite, length};
+use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::schemes::{Origins, RowRule, Rule};
+use crate::simd::codes::{Numbers, Spacing};
+use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
 
 /// How codes were chosen.
@@ -81,32 +83,7 @@ impl Loss {
     }
 }
 
-/// What codes stand for.
-pub(crate) struct Numbers {
-    /// Each once, in ascending order.
-    all: Vec<f32>,
-    spacing: Spacing,
-}
-
-/// How far numbers are apart.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Spacing {
-    Even(f32),
-    Floats { digits: i32, smallest_normal: f32 },
-    Uneven,
-}
-
 impl Numbers {
-    pub(crate) fn of(codes: &Codes) -> Self {
-        let count = 1usize << codes.packing.bits();
-        let mut all: Vec<f32> = codes.numbers[..count].to_vec();
-        all.retain(|number| number.is_finite());
-        all.sort_by(f32::total_cmp);
-        all.dedup();
-        let spacing = even(&all).or_else(|| floats(&all)).unwrap_or(Spacing::Uneven);
-        Self { all, spacing }
-    }
-
     fn ends(&self) -> [f32; 2] {
         [self.all.first(), self.all.last()].map(|end| end.copied().unwrap_or(0.0))
     }
@@ -177,31 +154,6 @@ impl Numbers {
     }
 }
 
-/// Whether numbers are equally far apart.
-fn even(all: &[f32]) -> Option<Spacing> {
-    let gap = all.get(1)? - all[0];
-    all.windows(2).all(|pair| pair[1] - pair[0] == gap).then_some(Spacing::Even(gap))
-}
-
-/// Whether numbers are all floats of some number of digits, up to the highest of them.
-fn floats(all: &[f32]) -> Option<Spacing> {
-    let positive = &all[all.iter().position(|&number| number > 0.0)?..];
-    let least = positive[0];
-    // Subnormal and first normal numbers share the smallest step: twice as many as digits tell
-    // apart.
-    let first = (1u16..).zip(positive).take_while(|(n, x)| **x == f32::from(*n) * least).count();
-    let digits = i32::try_from(first.checked_ilog2()?).ok()? - 1;
-    let smallest_normal = least * (digits as f32).exp2();
-    let step = |x: f32| {
-        let power = f32::from_bits(x.to_bits() & 0x7f80_0000).max(smallest_normal);
-        power * (-digits as f32).exp2()
-    };
-    let is_next = |pair: &[f32]| pair[1] - pair[0] == step(pair[0]);
-    let is_mirrored = all.iter().rev().zip(all).all(|(high, low)| *high == -low);
-    (digits > 0 && is_mirrored && positive.windows(2).all(is_next))
-        .then_some(Spacing::Floats { digits, smallest_normal })
-}
-
 impl Origins for Matrix {
     fn rule(&self) -> Rule {
         match self.choice {
@@ -217,6 +169,29 @@ impl Origins for Matrix {
         elements: Range<u64>,
         values: &[f32],
         out: &mut [Bounds],
+    ) -> Result<()> {
+        self.each_group(staged, elements, |here, levels| {
+            levels.fill(&values[here.clone()], &mut out[here]);
+        })
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        simd::run(simd::level(), Count { of: self, staged, elements, candidates }).map(Some)
+    }
+}
+
+impl Groups for Matrix {
+    #[inline(always)]
+    fn each_group(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        mut tell: impl FnMut(Range<usize>, &Levels<'_>),
     ) -> Result<()> {
         let (Some((_, staged)), Choice::Nearest(loss) | Choice::Either(loss, _)) =
             (staged.split_first(), &self.choice)
@@ -239,7 +214,7 @@ impl Origins for Matrix {
                     let end = columns.end.min((group + 1) * self.group);
                     let here = at..at + length(end - column);
                     let levels = numbers.levels(self.arithmetic, *factor, loss, 0.0);
-                    levels.fill(&values[here.clone()], &mut out[here.clone()]);
+                    tell(here.clone(), &levels);
                     (column, at) = (end, here.end);
                 }
             }
@@ -260,6 +235,29 @@ impl Origins for Flat {
         values: &[f32],
         out: &mut [Bounds],
     ) -> Result<()> {
+        self.each_group(staged, elements, |here, levels| {
+            levels.fill(&values[here.clone()], &mut out[here]);
+        })
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        simd::run(simd::level(), Count { of: self, staged, elements, candidates }).map(Some)
+    }
+}
+
+impl Groups for Flat {
+    #[inline(always)]
+    fn each_group(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        mut tell: impl FnMut(Range<usize>, &Levels<'_>),
+    ) -> Result<()> {
         let Some((_, staged)) = staged.split_first() else {
             return Err(Error::usage("codes and their factors are needed"));
         };
@@ -276,11 +274,44 @@ impl Origins for Flat {
                 let end = elements.end.min((block + 1) * self.block);
                 let here = length(at - elements.start)..length(end - elements.start);
                 let levels = numbers.levels(self.arithmetic, *factor, &self.loss, unsure);
-                levels.fill(&values[here.clone()], &mut out[here]);
+                tell(here, &levels);
                 at = end;
             }
         }
         Ok(())
+    }
+}
+
+/// Elements in groups that share their levels.
+trait Groups {
+    /// Calls `tell` with the levels of each group, and with where it lies among the elements.
+    fn each_group(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        tell: impl FnMut(Range<usize>, &Levels<'_>),
+    ) -> Result<()>;
+}
+
+/// Counts the candidates that lie outside their bounds.
+struct Count<'a, T> {
+    of: &'a T,
+    staged: &'a [Staged<'a>],
+    elements: Range<u64>,
+    candidates: Candidates<'a>,
+}
+
+impl<T: Groups> Task for Count<'_, T> {
+    type Output = Result<u64>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> Result<u64> {
+        let Self { of, staged, elements, candidates } = self;
+        let mut count = 0;
+        of.each_group(staged, elements, |here, levels| {
+            count += u64::from(levels.count_outside(candidates.part(here)));
+        })?;
+        Ok(count)
     }
 }
 

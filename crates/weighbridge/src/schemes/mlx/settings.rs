@@ -65,8 +65,8 @@ const KEY: &str = "quantization";
 
 /// Whether config.json has MLX's settings under its own key.
 pub(super) fn is_there(configs: Configs<'_>) -> bool {
-    let settings = configs.model().and_then(|config| config.get(KEY));
-    settings.is_some_and(|settings| settings.get("group_size").is_some())
+    let mut settings = configs.models().into_iter().filter_map(|model| model.get(KEY));
+    settings.any(|settings| settings.get("group_size").is_some())
 }
 
 /// The config's entry on quantization, if it is MLX's or that of transformers' `metal`.
@@ -75,12 +75,11 @@ pub(super) struct Settings<'a>(Option<&'a Json>);
 
 impl<'a> Settings<'a> {
     pub(super) fn of(evidence: &Evidence<'a>) -> Self {
-        let config = evidence.configs().model();
         let speaks =
             |json: &&Json| ["bits", "group_size", "mode"].iter().any(|k| json.get(k).is_some());
         let own = || {
-            let nested = || config?.get("text_config")?.get(KEY);
-            config?.get(KEY).filter(speaks).or_else(|| nested().filter(speaks))
+            let models = evidence.configs().models().into_iter();
+            models.filter_map(|model| model.get(KEY)).find(speaks)
         };
         let ours = |json: &&Json| match json.get("quant_method").and_then(Json::as_str) {
             Some(method) => METHODS.iter().any(|own| own.is_called(&method.to_lowercase())),

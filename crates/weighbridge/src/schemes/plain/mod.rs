@@ -25,9 +25,14 @@ pub const NAME: &str = "plain";
 
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
+    recipe_as(info, &info.shape)
+}
+
+/// The same for a weight of another shape with as many elements.
+pub fn recipe_as(info: &TensorInfo, shape: &[u64]) -> Result<Plain, String> {
     match info.stored.element() {
         Some(dtype) if widen(dtype, Level::BASELINE, &[], &mut []) => {
-            Ok(Plain { dtype, columns: columns(&info.shape) })
+            Ok(Plain { dtype, columns: columns(shape) })
         }
         Some(dtype) => Err(format!("{dtype} cannot be decoded by this version")),
         None => Err(format!("type {} is not known to this version", escaped(info.stored.name()))),

@@ -4,7 +4,9 @@
 #[cfg(test)]
 mod agreement;
 mod decode;
+mod numbers;
 mod packing;
 
 pub(crate) use decode::{Arithmetic, Factor, Run, Segment, decode};
+pub(crate) use numbers::{Numbers, Spacing};
 pub(crate) use packing::{Codes, Kind, Packing};

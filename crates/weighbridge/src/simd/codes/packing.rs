@@ -1,7 +1,9 @@
 //! How codes lie in bytes, and what each stands for.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use super::Numbers;
 use crate::simd::small_floats;
 
 /// How the codes of a row are packed.
@@ -94,6 +96,8 @@ pub(crate) struct Codes {
     /// For sixteen codes whose upper eight have the magnitudes of the lower eight: in the highest
     /// bit of each byte, whether the sign differs.
     pub mirror: Option<[u8; 16]>,
+    /// The same numbers in order, once somebody asks.
+    pub in_order: OnceLock<Numbers>,
 }
 
 /// Kinds of numbers that can be computed faster than looked up.
@@ -140,7 +144,7 @@ impl Codes {
         (0..=last).for_each(|code| numbers[usize::from(code)] = number(code));
         let kind = Kind::of(packing, &numbers);
         let mirror = mirror(&numbers).filter(|_| kind == Kind::Sixteen);
-        Self { packing, numbers, kind, mirror }
+        Self { packing, numbers, kind, mirror, in_order: OnceLock::new() }
     }
 }
 

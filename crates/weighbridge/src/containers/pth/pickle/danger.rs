@@ -364,7 +364,7 @@ pub(crate) fn python3_name(module: &str) -> Option<&'static str> {
 pub(super) const LONGEST: usize = 500;
 
 /// Whether a global is one of those.
-pub(super) fn is_dangerous(module: &str, name: &str) -> bool {
+pub(crate) fn is_dangerous(module: &str, name: &str) -> bool {
     if module.len() > LONGEST || name.len() > LONGEST {
         return true;
     }

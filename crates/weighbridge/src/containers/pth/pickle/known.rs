@@ -3,6 +3,7 @@
 use super::danger;
 pub(super) use super::danger::LONGEST;
 use super::element::Element;
+use super::wrappers;
 
 /// What a global means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(crate) enum Class {
     Nested,
     /// `getattr`: harmless when it spells the name of a known thing, an attack otherwise.
     GetAttr,
+    /// Calls what it is given: as dangerous as that.
+    Wrapper,
     /// Known, harmless, and without a meaning of its own.
     Inert,
     /// Nothing is known about it.
@@ -81,7 +84,7 @@ pub(super) fn classify(module: &str, name: &str) -> Class {
         "collections" => collection(name),
         "torch.storage" if name == "_load_from_bytes" => Some(Class::Nested),
         "torch" | "torch.cuda" | "torch.storage" | "torch.sparse" => torch(name),
-        "builtins" | "__builtin__" => builtin(name),
+        "builtins" | "__builtin__" if !wrappers::is_wrapper(module, name) => builtin(name),
         "torch.nn.parameter" => parameter(name),
         "torch.autograd.variable" if name == "Variable" => Some(Class::Rebuild(Rebuild::First)),
         "copyreg" | "copy_reg" if name == "_reconstructor" => Some(Class::Reconstructor),
@@ -90,6 +93,7 @@ pub(super) fn classify(module: &str, name: &str) -> Class {
         "torch.jit._pickle" => script(name),
         "torch._C" if name == "_VariableFunctionsClass" => Some(Class::Inert),
         _ if module.starts_with("numpy") => numpy(module, name),
+        _ if wrappers::is_wrapper(module, name) => Some(Class::Wrapper),
         _ => None,
     };
     match known {
@@ -267,7 +271,8 @@ mod tests {
         assert_eq!(classify("torch.nn.modules.linear", "Linear"), Class::Inert);
         assert_eq!(classify("__torch__.net", "Net"), Class::Inert);
         assert_eq!(classify("argparse", "Namespace"), Class::Unknown);
-        assert_eq!(classify("functools", "partial"), Class::Unknown);
+        assert_eq!(classify("functools", "partial"), Class::Wrapper);
+        assert_eq!(classify("__builtin__", "map"), Class::Wrapper);
     }
 
     #[test]

@@ -9,9 +9,10 @@ use std::ops::Range;
 
 use super::kernel::MOST_ELEMENTS;
 use super::{BlockRows, Maker};
-use crate::bounds::{Bounds, Gaps, Levels, Slack};
+use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::error::Result;
 use crate::schemes::{Origins, RowRule, Rule};
+use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
 
 #[cfg(test)]
@@ -94,25 +95,35 @@ pub(super) struct Grid {
 }
 
 impl Nearest {
-    /// The bounds of some elements of a block, from `skip` on.
-    fn fill(&self, scales: &Scales, maker: Maker, skip: usize, values: &[f32], out: &mut [Bounds]) {
+    /// Calls `tell` with the levels of each group of a block's elements in `wanted`, and with where
+    /// it lies among those.
+    #[inline(always)]
+    fn each_group(
+        &self,
+        scales: &Scales,
+        maker: Maker,
+        groups: usize,
+        wanted: Range<usize>,
+        mut tell: impl FnMut(Range<usize>, &Levels<'static>),
+    ) {
         let is_clipped = maker == Maker::Ggml { by_importance: true }
             && !matches!(self.importance, Importance::Ignored);
-        let beyond = if is_clipped { f32::INFINITY } else { self.beyond(scales) };
+        let beyond = if is_clipped { f32::INFINITY } else { self.beyond(scales, groups) };
         let slackens = self.is_before_rounding || maker == Maker::Apr;
-        let mut at = 0;
-        while at < values.len() {
-            let group = (skip + at) / self.group;
-            let end = values.len().min((group + 1) * self.group - skip);
+        let mut at = wanted.start;
+        while at < wanted.end {
+            let group = at / self.group;
+            let end = wanted.end.min((group + 1) * self.group);
             let mut levels = self.levels(scales, group, beyond);
             if slackens {
                 levels.slack = self.slack(scales, group);
             }
-            levels.fill(&values[at..end], &mut out[at..end]);
+            tell(at - wanted.start..end - wanted.start, &levels);
             at = end;
         }
     }
 
+    #[inline(always)]
     fn levels(&self, scales: &Scales, group: usize, beyond: f32) -> Levels<'static> {
         let (scale, zero) = (scales.scales[group], scales.zeros[group]);
         let [first, last] = self.numbers.ends().map(|number| number * scale + zero);
@@ -138,10 +149,12 @@ impl Nearest {
         }
     }
 
-    /// How far beyond the outermost levels of a block an original may lie.
-    fn beyond(&self, scales: &Scales) -> f32 {
+    /// How far beyond the outermost levels of a block of so many groups an original may lie.
+    #[inline(always)]
+    fn beyond(&self, scales: &Scales, groups: usize) -> f32 {
         let [first, last] = self.numbers.ends();
-        let largest = scales.scales.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
+        let largest =
+            scales.scales[..groups].iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let rounded = (last - first) * self.most[0] * scales.unsure[0];
         self.clipped * largest * self.numbers.middling() + rounded + self.most[1] * scales.unsure[1]
     }
@@ -192,26 +205,77 @@ impl BlockRows {
         values: &[f32],
         out: &mut [Bounds],
     ) {
+        self.each_group(bytes, first, factor, values.len(), |here, levels| {
+            levels.fill(&values[here.clone()], &mut out[here]);
+        });
+    }
+
+    /// How many candidates lie outside these bounds.
+    pub(crate) fn count_outside_bounds(
+        &self,
+        bytes: &[u8],
+        first: u64,
+        factor: Option<f32>,
+        candidates: Candidates<'_>,
+    ) -> u64 {
+        simd::run(simd::level(), Count { blocks: self, bytes, first, factor, candidates })
+    }
+
+    /// Calls `tell` with the levels of each group of the next `count` elements from `first` on, and
+    /// with where it lies among them.
+    #[inline(always)]
+    fn each_group(
+        &self,
+        bytes: &[u8],
+        first: u64,
+        factor: Option<f32>,
+        count: usize,
+        mut tell: impl FnMut(Range<usize>, &Levels<'static>),
+    ) {
         let Some(Choice::Nearest(nearest)) = of_type(self.block.name) else { return };
         let each = self.block.elements as usize;
         let mut scales = Scales::default();
         // The remainder is less than a block.
         let mut skip = usize::try_from(first % each as u64).unwrap_or_default();
-        let (mut values, mut out) = (values, out);
+        let mut done = 0;
         for block in bytes.chunks_exact(self.block.bytes as usize) {
-            let count = (each - skip).min(values.len());
-            if count == 0 {
+            let here = (each - skip).min(count - done);
+            if here == 0 {
                 break;
             }
-            let (now, rest) = values.split_at(count);
-            let (bounds, others) = out.split_at_mut(count);
             (nearest.scales)(block, &mut scales);
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
-            nearest.fill(&scales, self.maker, skip, now, bounds);
-            (values, out, skip) = (rest, others, 0);
+            let groups = each / nearest.group;
+            nearest.each_group(&scales, self.maker, groups, skip..skip + here, |group, levels| {
+                tell(done + group.start..done + group.end, levels);
+            });
+            (done, skip) = (done + here, 0);
         }
+    }
+}
+
+/// The task of [`BlockRows::count_outside_bounds`].
+struct Count<'a> {
+    blocks: &'a BlockRows,
+    bytes: &'a [u8],
+    first: u64,
+    factor: Option<f32>,
+    candidates: Candidates<'a>,
+}
+
+impl Task for Count<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> u64 {
+        let Self { blocks, bytes, first, factor, candidates } = self;
+        let mut count = 0;
+        blocks.each_group(bytes, first, factor, candidates.stored.len(), |here, levels| {
+            count += u64::from(levels.count_outside(candidates.part(here)));
+        });
+        count
     }
 }
 
@@ -249,5 +313,15 @@ impl Origins for BlockRows {
         let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
         self.fill_bounds(bytes, elements.start, None, values, out);
         Ok(())
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        Ok(Some(self.count_outside_bounds(bytes, elements.start, None, candidates)))
     }
 }

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use super::*;
 use crate::schemes::matrix::{E2M1, Packing};
 use crate::schemes::plain;
+use crate::simd::codes::Codes;
 
 /// A small generator of random numbers, the same on every run.
 struct Noise(u64);
@@ -93,7 +94,7 @@ fn scales_of_the_weights_own_type() {
                 if scale == 0.0 {
                     continue;
                 }
-                let code = |weight: &f32| nearest(&numbers, rounded(dtype, weight / scale));
+                let code = |weight: &f32| nearest(numbers, rounded(dtype, weight / scale));
                 let stored: Vec<f32> = group.iter().map(|weight| code(weight) * scale).collect();
                 let factor = Factor { scale, offset: 0.0 };
                 let levels = numbers.levels(Arithmetic::Times, factor, &loss, 0.0);
@@ -172,7 +173,7 @@ fn scales_that_are_powers_of_two() {
     ] {
         for group in groups() {
             let scale = power(farthest(&group)).exp2();
-            let code = |weight: &f32| nearest(&numbers, weight / scale) * scale;
+            let code = |weight: &f32| nearest(numbers, weight / scale) * scale;
             let stored: Vec<f32> = group.iter().map(code).collect();
             let factor = Factor { scale, offset: 0.0 };
             let levels = numbers.levels(Arithmetic::Times, factor, &loss, 0.0);
@@ -189,10 +190,10 @@ fn scales_of_eight_bits() {
     let (numbers, scales) = (Numbers::of(&codes), Numbers::of(&scales));
     let loss = Loss::of_small_scales(false);
     for group in groups() {
-        let scale = nearest(&scales, farthest(&group) / 6.0);
+        let scale = nearest(scales, farthest(&group) / 6.0);
         let code = |weight: &f32| match scale == 0.0 {
             true => 0.0,
-            false => nearest(&numbers, weight / scale) * scale,
+            false => nearest(numbers, weight / scale) * scale,
         };
         let stored: Vec<f32> = group.iter().map(code).collect();
         let factor = Factor { scale, offset: 0.0 };

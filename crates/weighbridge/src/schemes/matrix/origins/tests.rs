@@ -1,6 +1,7 @@
 use super::*;
 use crate::schemes::matrix::{E2M1, Packing};
 use crate::schemes::plain;
+use crate::simd::codes::Codes;
 
 fn floats_of(dtype: DType) -> Codes {
     Codes::new(Packing::Bytes, |code| plain::number(dtype, &[code], 0))

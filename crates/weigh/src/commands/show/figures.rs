@@ -1,0 +1,85 @@
+//! The figures of a weight, for people.
+
+use std::io::{self, Write};
+
+use weighbridge::ops::{Bars, Figures};
+
+use crate::render::lists::labelled;
+use crate::render::units::{figure, grouped};
+use crate::render::{LABEL, Page};
+use crate::terminal;
+
+/// Columns of the longest bar.
+const LONGEST: usize = 30;
+
+pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
+    let number = |value: Option<f64>| value.map_or("none".to_owned(), figure);
+    let at = |index: &Option<Vec<u64>>| match index {
+        Some(index) => format!(" at {index:?}"),
+        None => String::new(),
+    };
+    let counted = |count: u64, index: &Option<Vec<u64>>| match index {
+        Some(index) => format!("{}, the first at {index:?}", grouped(count)),
+        None => grouped(count),
+    };
+    let mut facts = vec![
+        ("numbers", grouped(figures.elements)),
+        ("mean", number(figures.mean)),
+        ("deviation", number(figures.deviation)),
+        ("min", format!("{}{}", number(figures.min), at(&figures.min_index))),
+        ("max", format!("{}{}", number(figures.max), at(&figures.max_index))),
+        ("zeros", grouped(figures.zeros)),
+        ("nan", counted(figures.nan, &figures.first_nan)),
+        ("infinite", counted(figures.infinite, &figures.first_infinite)),
+        ("outliers", grouped(figures.outliers)),
+    ];
+    let quantiles = [1, 5, 25, 50, 75, 95, 99]
+        .map(|percent| format!("{percent}% {}", number(figures.quantiles.percent(percent))));
+    facts.push(("quantiles", quantiles.join(", ")));
+    writeln!(out)?;
+    labelled(out, &Page::on_terminal(false), &facts)?;
+    match &figures.histogram {
+        Some(histogram) => bars(out, histogram, terminal::speaks_unicode()),
+        None => Ok(()),
+    }
+}
+
+/// A line for each stretch: where it begins, a bar, and its share.
+#[allow(clippy::cast_precision_loss)] // A dozen bars.
+fn bars(out: &mut dyn Write, histogram: &Bars, unicode: bool) -> io::Result<()> {
+    writeln!(out)?;
+    let most = histogram.shares.iter().copied().fold(0.0, f64::max);
+    let step = (histogram.to - histogram.from) / histogram.shares.len() as f64;
+    for (index, &share) in histogram.shares.iter().enumerate() {
+        let from = figure(histogram.from + step * index as f64);
+        let (bar, percent) = (bar(share / most, unicode), share * 100.0);
+        writeln!(out, "  {LABEL}{from:>10}{LABEL:#}  {bar:<LONGEST$} {percent:5.1}%")?;
+    }
+    Ok(())
+}
+
+/// A bar of a share of the longest, to an eighth of a column where that can be shown.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn bar(share: f64, unicode: bool) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    match unicode {
+        true => {
+            let eighths = (share * LONGEST as f64 * 8.0).round() as usize;
+            format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+        }
+        false => "#".repeat((share * LONGEST as f64).round() as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_fine_as_the_characters_there_are() {
+        assert_eq!(bar(1.0, true), "█".repeat(LONGEST));
+        assert_eq!(bar(0.5 / 30.0, true), "▌");
+        assert_eq!(bar(0.0, true), "");
+        assert_eq!(bar(2.4 / 30.0, false), "##");
+    }
+}

@@ -1,0 +1,134 @@
+//! The statistics of a model, for people: what looks wrong, then a line for each weight.
+
+use std::io::{self, Write};
+
+use weighbridge::internals::text::escaped;
+use weighbridge::ops::{StatsReport, WeightStats};
+
+use crate::render::lists::{more, remarks, skipped};
+use crate::render::table::{Side, Table};
+use crate::render::units::{count, figure, grouped, plural};
+use crate::render::wrap::wrapped;
+use crate::render::{ALARM, Page, TITLE};
+
+/// Lines of each list, unless something else is asked for.
+const LINES: usize = 20;
+
+/// Narrower terminals are shown fewer columns.
+const WIDE: usize = 120;
+
+pub(super) fn write(
+    out: &mut dyn Write,
+    page: &Page,
+    limit: Option<usize>,
+    report: &StatsReport,
+) -> io::Result<()> {
+    let lines = limit.unwrap_or(LINES);
+    writeln!(out, "{TITLE}{}{TITLE:#}", escaped(&report.path))?;
+    let all = format!("{}, {} numbers", plural(report.weights, "weight"), count(report.elements));
+    match report.odd {
+        0 => writeln!(out, "  {all}: none looks wrong")?,
+        odd => {
+            let look = if odd == 1 { "looks" } else { "look" };
+            writeln!(out, "  {all}: {ALARM}{} {look} wrong{ALARM:#}", grouped(odd))?;
+        }
+    }
+    oddities(out, page, lines, report)?;
+    if !report.tensors.is_empty() {
+        writeln!(out)?;
+        table(out, page, lines, report)?;
+    }
+    skipped(out, page, &report.skipped)?;
+    remarks(out, page, &report.notes)
+}
+
+/// Each weight that looks wrong, and why.
+fn oddities(
+    out: &mut dyn Write,
+    page: &Page,
+    lines: usize,
+    report: &StatsReport,
+) -> io::Result<()> {
+    let odd: Vec<&WeightStats> =
+        report.tensors.iter().filter(|weight| !weight.findings.is_empty()).collect();
+    let shown = page.shown_of(odd.len(), lines);
+    for weight in &odd[..shown] {
+        writeln!(out, "\n  {}", escaped(&weight.name))?;
+        for finding in &weight.findings {
+            let kind = finding.kind;
+            write!(out, "    {ALARM}{kind}{ALARM:#}: ")?;
+            wrapped(out, page.width, 6, 6 + kind.len(), &finding.message)?;
+        }
+    }
+    more(out, odd.len() - shown)
+}
+
+/// A line for each weight: what looks worst first.
+fn table(out: &mut dyn Write, page: &Page, lines: usize, report: &StatsReport) -> io::Result<()> {
+    let shown = page.shown_of(report.tensors.len(), lines);
+    let shown_weights = &report.tensors[..shown];
+    match page.width.is_some_and(|width| width < WIDE) {
+        true => narrow(shown_weights).write(out, 2, page.width)?,
+        false => wide(shown_weights).write(out, 2, page.width)?,
+    }
+    more(out, report.tensors.len() - shown)
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), figure)
+}
+
+fn narrow(weights: &[WeightStats]) -> Table<5> {
+    let right = |name| (name, Side::Right);
+    let mut table = Table::new([
+        ("name", Side::Left),
+        right("mean"),
+        right("deviation"),
+        right("min"),
+        right("max"),
+    ]);
+    for weight in weights {
+        let figures = &weight.figures;
+        table.row([
+            escaped(&weight.name).into_owned(),
+            number(figures.mean),
+            number(figures.deviation),
+            number(figures.min),
+            number(figures.max),
+        ]);
+    }
+    table
+}
+
+fn wide(weights: &[WeightStats]) -> Table<10> {
+    let right = |name| (name, Side::Right);
+    let mut table = Table::new([
+        ("name", Side::Left),
+        ("shape", Side::Left),
+        right("mean"),
+        right("deviation"),
+        right("min"),
+        right("1%"),
+        right("50%"),
+        right("99%"),
+        right("max"),
+        right("zeros"),
+    ]);
+    for weight in weights {
+        let figures = &weight.figures;
+        let quantile = |percent| number(figures.quantiles.percent(percent));
+        table.row([
+            escaped(&weight.name).into_owned(),
+            format!("{:?}", weight.shape),
+            number(figures.mean),
+            number(figures.deviation),
+            number(figures.min),
+            quantile(1),
+            quantile(50),
+            quantile(99),
+            number(figures.max),
+            count(figures.zeros),
+        ]);
+    }
+    table
+}

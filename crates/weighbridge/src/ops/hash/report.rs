@@ -1,0 +1,105 @@
+//! The options and the result of hashing a model.
+
+use serde::Serialize;
+
+use crate::model::Select;
+use crate::ops::work::work_options;
+use crate::ops::{Dropped, Work};
+
+/// What is hashed, and how.
+///
+/// ```no_run
+/// use weighbridge::{Model, ops};
+/// use weighbridge::ops::HashOptions;
+/// let options = HashOptions::default().values(true);
+/// let of = |path| ops::hash(&Model::open(path)?, &options).map(|report| report.hash);
+/// println!("the same weights: {}", of("model.gguf")? == of("model.safetensors")?);
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct HashOptions {
+    pub(super) values: bool,
+    pub(super) tensors: bool,
+    pub(super) select: Select,
+    pub(super) skip_unreadable: bool,
+    pub(super) work: Work,
+}
+
+work_options!(HashOptions);
+
+impl HashOptions {
+    /// Hashes the numbers of the weights as f32, whatever they are stored in, and not the stored
+    /// bytes.
+    #[must_use]
+    pub fn values(mut self, values: bool) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// Lists the weights with their hashes.
+    #[must_use]
+    pub fn tensors(mut self, tensors: bool) -> Self {
+        self.tensors = tensors;
+        self
+    }
+
+    /// Which weights are hashed.
+    #[must_use]
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = select;
+        self
+    }
+
+    /// Leaves out weights that cannot be read, and lists them; otherwise they are an error.
+    #[must_use]
+    pub fn skip_unreadable(mut self, skip: bool) -> Self {
+        self.skip_unreadable = skip;
+        self
+    }
+}
+
+/// The hash of a model. The field names are the JSON contract.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)] // Each field is described in the guide.
+pub struct HashReport {
+    pub path: String,
+    pub hash: String,
+    /// What was hashed: `stored` or `values`.
+    pub of: &'static str,
+    /// The version of what a hash is made of.
+    pub encoding: u32,
+    pub weights: u64,
+    /// Bytes that were hashed.
+    pub bytes: u64,
+    pub skipped: Vec<Dropped>,
+    pub notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tensors: Option<Vec<HashedWeight>>,
+}
+
+/// The hash of a weight.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct HashedWeight {
+    pub name: String,
+    pub hash: String,
+    pub shape: Vec<u64>,
+    /// The stored tensors that were hashed; absent where values were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<HashedPart>>,
+}
+
+/// The hash of the bytes of a stored tensor.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub struct HashedPart {
+    pub name: String,
+    pub role: &'static str,
+    pub dtype: String,
+    pub shape: Vec<u64>,
+    pub bytes: u64,
+    pub hash: String,
+}

@@ -1,0 +1,200 @@
+//! The figures of every weight, in one pass over the numbers, and what looks wrong in them.
+//!
+//! Every weight is cut into tiles of whole rows, which the workers decode to f32 (or read as f64,
+//! where f32 has no room) and take while they are in the cache. Sums are added in the order of the
+//! tiles, so no number of workers changes a digit.
+
+use serde::Serialize;
+
+use super::refusals::{refuse_problems, unreadable, without};
+use super::work::work_options;
+use super::{Dropped, Work};
+use crate::error::{Error, Remedy, Result};
+use crate::model::{Model, Select, Weight};
+use crate::pipeline::MemoryBudget;
+
+mod figures;
+mod findings;
+mod gauge;
+mod histogram;
+mod job;
+mod piece;
+mod tally;
+mod window;
+
+pub use figures::{Bars, Figures, Quantiles, RowFigures};
+pub use findings::Oddity;
+
+use job::Job;
+
+/// Which weights are looked at, and how.
+///
+/// ```no_run
+/// use weighbridge::ops::StatsOptions;
+/// let model = weighbridge::Model::open("model.gguf")?;
+/// let report = weighbridge::ops::stats(&model, &StatsOptions::default())?;
+/// for weight in report.tensors.iter().filter(|weight| !weight.findings.is_empty()) {
+///     println!("{}: {}", weight.name, weight.findings[0].message);
+/// }
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct StatsOptions {
+    select: Select,
+    skip_unreadable: bool,
+    work: Work,
+}
+
+work_options!(StatsOptions);
+
+impl StatsOptions {
+    /// Which weights are looked at.
+    #[must_use]
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = select;
+        self
+    }
+
+    /// Leave out weights that cannot be read, instead of failing for them:
+    /// [`StatsReport::skipped`] names them.
+    #[must_use]
+    pub fn skip_unreadable(mut self, skip: bool) -> Self {
+        self.skip_unreadable = skip;
+        self
+    }
+}
+
+/// The figures of a model's weights. The field names are the JSON contract.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's section on statistics.
+#[non_exhaustive]
+pub struct StatsReport {
+    pub path: String,
+    pub weights: u64,
+    pub elements: u64,
+    pub nan: u64,
+    pub infinite: u64,
+    /// How many weights something looks wrong with.
+    pub odd: u64,
+    /// How far a quantile may be from the right one, as a share of itself.
+    pub quantile_error: f64,
+    /// What looks worst comes first; otherwise in the order of the model.
+    pub tensors: Vec<WeightStats>,
+    pub skipped: Vec<Dropped>,
+    pub notes: Vec<String>,
+}
+
+/// The figures of one weight.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+#[non_exhaustive]
+pub struct WeightStats {
+    pub name: String,
+    pub shape: Vec<u64>,
+    pub scheme: &'static str,
+    pub variant: String,
+    #[serde(flatten)]
+    pub figures: Figures,
+    pub findings: Vec<Oddity>,
+}
+
+impl WeightStats {
+    fn of(weight: &Weight, figures: Figures) -> Self {
+        Self {
+            name: weight.name().to_owned(),
+            shape: weight.shape().to_vec(),
+            scheme: weight.scheme(),
+            variant: weight.variant().to_owned(),
+            findings: findings::oddities(weight, &figures),
+            figures,
+        }
+    }
+}
+
+/// Takes the numbers of all weights.
+pub fn stats(model: &Model, options: &StatsOptions) -> Result<StatsReport> {
+    let each = (2 * size_of::<WeightStats>() + size_of::<Job>() + 2048) as u64;
+    model.check_list(each, 3, "the statistics")?;
+    let (select, mut skipped) = match options.skip_unreadable {
+        true => {
+            let skipped = unreadable(model, &options.select, false)?;
+            (without(&options.select, &skipped), skipped)
+        }
+        false => {
+            refuse_problems(model, &options.select, false)?;
+            (options.select.clone(), Vec::new())
+        }
+    };
+    let mut weights: Vec<Weight> = model.weights().select(select).collect();
+    refuse_undecodable(&mut weights, options.skip_unreadable.then_some(&mut skipped))?;
+    model.will_need_all();
+    let all = measured(weights, &options.work)?;
+    model.check_sums(&|| options.work.refuse_cancelled())?;
+    model.refuse_changed()?;
+    Ok(report(model, all, skipped))
+}
+
+/// An error if one of the weights cannot be decoded; unless there is a list for those.
+fn refuse_undecodable(
+    weights: &mut Vec<Weight>,
+    mut skipped: Option<&mut Vec<Dropped>>,
+) -> Result<()> {
+    let mut refused = None;
+    weights.retain(|weight| match (weight.undecodable(), &mut skipped) {
+        (None, _) => true,
+        (Some(reason), Some(skipped)) => {
+            skipped.push(Dropped { name: weight.name().to_owned(), reason });
+            false
+        }
+        (Some(reason), None) => {
+            refused.get_or_insert_with(|| {
+                Error::unsupported(reason).in_tensor(weight.name()).in_file(weight.model_path())
+            });
+            true
+        }
+    });
+    refused
+        .map_or(Ok(()), |error| Err(error.remedy(Remedy::Exclude).remedy(Remedy::SkipUnreadable)))
+}
+
+/// The figures of some weights, in their order.
+pub(super) fn measured(weights: Vec<Weight>, work: &Work) -> Result<Vec<(Weight, Figures)>> {
+    let total = weights.iter().map(Weight::stored_bytes).fold(0, u64::saturating_add);
+    let mut budget = MemoryBudget::new(work.workers(), work.max_memory);
+    let mut jobs = Vec::with_capacity(weights.len());
+    for weight in weights {
+        let job = Job::new(weight)?;
+        budget.make_room(job.weight.name(), job.needed_bytes()?)?;
+        jobs.push(job);
+    }
+    let report_progress = work.reporter(total);
+    work.pool(budget.memory().workers, &report_progress).run(&jobs)?;
+    Ok(jobs
+        .into_iter()
+        .map(|job| {
+            let weight = job.weight.clone();
+            // A weight without elements has no tiles.
+            let figures = job.figures().unwrap_or_else(|| window::nothing(weight.shape()));
+            (weight, figures)
+        })
+        .collect())
+}
+
+fn report(model: &Model, all: Vec<(Weight, Figures)>, skipped: Vec<Dropped>) -> StatsReport {
+    let mut tensors: Vec<WeightStats> =
+        all.into_iter().map(|(weight, figures)| WeightStats::of(&weight, figures)).collect();
+    tensors.sort_by_key(|weight| findings::rank(&weight.findings));
+    let sum = |of: fn(&Figures) -> u64| tensors.iter().map(|one| of(&one.figures)).sum();
+    StatsReport {
+        path: model.path().to_string_lossy().into_owned(),
+        weights: tensors.len() as u64,
+        elements: sum(|figures| figures.elements),
+        nan: sum(|figures| figures.nan),
+        infinite: sum(|figures| figures.infinite),
+        odd: tensors.iter().filter(|one| !one.findings.is_empty()).count() as u64,
+        quantile_error: histogram::ERROR,
+        tensors,
+        skipped,
+        notes: model.notes().to_vec(),
+    }
+}
