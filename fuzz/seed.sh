@@ -29,6 +29,18 @@ seed pth pth
 seed apr apr
 seed zip npz
 
+# The convert target takes a byte before the file: format and type.
+mkdir -p "$corpus/convert"
+for kind in safetensors gguf npz npy pth apr; do
+    [ -d "$samples/$kind" ] || continue
+    number=0
+    find "$samples/$kind" -type f -size "-$most" ! -name '*.json' ! -name '*.md' ! -path '*/sources/*' | sort |
+        while read -r file; do
+            number=$((number + 1))
+            { printf "\\$(printf %03o $((number % 16)))"; cat "$file"; } >"$corpus/convert/$kind-$(basename "$file")"
+        done
+done
+
 # The pickle target takes what lies inside an archive.
 mkdir -p "$corpus/pickle"
 python3 - "$samples/pth" "$corpus/pickle" <<'PYTHON'

@@ -91,7 +91,7 @@ fn summary(ledger: &Ledger) -> Vec<String> {
     let weight = |entry: &Entry| match entry {
         Entry::Plain(id) => format!("plain {id:?}"),
         Entry::Scheme(scheme, bid) => {
-            let Bid { name, shape, variant, native, parts, .. } = bid;
+            let Bid { name, shape, variant, native, parts, .. } = &**bid;
             format!(
                 "{scheme} {name} {shape:?} {variant} {native:?} {parts:?} {}",
                 bid.recipe.is_ok()
