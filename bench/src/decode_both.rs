@@ -1,5 +1,5 @@
-//! The limit of a comparison: reads and decodes both sides on all workers and does nothing with
-//! the numbers.
+//! The limit of a comparison, and of statistics: reads and decodes both sides, or one model, on all
+//! workers and does nothing with the numbers.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,23 +13,25 @@ pub const DECODE_BOTH: &str = "decode-both";
 /// Numbers that are decoded at once.
 const TILE: u64 = 64 << 10;
 
-/// This program, decoding two models with `threads` threads.
-pub fn command(a: &Path, b: &Path, threads: usize) -> Command {
+/// This program, decoding some models with `threads` threads.
+pub fn command(models: &[&Path], threads: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-    command.arg(DECODE_BOTH).arg(a).arg(b).arg(threads.to_string());
+    command.arg(DECODE_BOTH).args(models).arg(threads.to_string());
     command
 }
 
-/// The child. Its arguments are the paths of two models and the number of threads.
+/// The child. Its arguments are the paths of the models and the number of threads.
 pub fn child(arguments: &[String]) -> std::io::Result<()> {
-    let [a, b, threads] = arguments else { return Err(std::io::ErrorKind::InvalidInput.into()) };
+    let Some((threads, paths)) = arguments.split_last() else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
     let open = |path: &String| OpenOptions::new().access(FileAccess::Read).open(path);
-    let models = [a, b].map(|path| open(path).expect("it opens"));
+    let models: Vec<Model> = paths.iter().map(|path| open(path).expect("it opens")).collect();
     decode(&models, threads.parse().map_err(std::io::Error::other)?);
     Ok(())
 }
 
-fn decode(models: &[Model; 2], threads: usize) {
+fn decode(models: &[Model], threads: usize) {
     let weights: Vec<_> = models.iter().flat_map(Model::weights).collect();
     let ends: Vec<u64> = weights
         .iter()

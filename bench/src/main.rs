@@ -86,6 +86,8 @@ const TABLES: &[Choice] = &[
     ("convert", tables::convert::measure, tables::convert::names),
     ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
     ("diff", tables::diff::measure, tables::diff::names),
+    ("stats", tables::stats::measure, tables::stats::names),
+    ("hash", tables::hash::measure, tables::hash::names),
     ("question-zeroing", questions::zeroing::measure, Vec::new),
     ("question-stack-buffer", questions::stack_buffer::measure, Vec::new),
     ("question-pushing", questions::pushing::measure, Vec::new),

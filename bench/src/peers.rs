@@ -37,6 +37,7 @@ const PEERS: &[(&str, Found, &str)] = &[
         "cargo install apr-cli --version 0.72.3 --root DIR",
     ),
     ("cp", Found::Program("BENCH_CP", "cp"), "it is part of every system"),
+    ("b3sum", Found::Program("BENCH_B3SUM", "b3sum"), "apt install b3sum, or cargo install b3sum"),
     ("cmp", Found::Program("BENCH_CMP", "cmp"), "apt install diffutils"),
     ("torch", Found::Python("torch", "torch"), "pip install torch==2.15.0"),
     (

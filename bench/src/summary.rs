@@ -1,4 +1,4 @@
-//! `bench summary`: the latest record as a short table for the README: every missed demand, and
+//! `bench summary`: the latest record as a short table for docs/speed.md: every missed demand, and
 //! from each table without one, the demand closest to its bound.
 
 use std::fs;

@@ -179,7 +179,7 @@ fn entries(
         command.arg(&a.file).arg(&b.file);
         entries.push(Entry::new(CMP, command, usize::MAX));
     } else {
-        let command = decode_both::command(&a.model, &b.model, workers);
+        let command = decode_both::command(&[&a.model, &b.model], workers);
         entries.push(Entry::new(LIMIT, command, usize::MAX));
     }
     if setting.quick {

@@ -7,12 +7,14 @@ pub mod gguf_decode;
 pub mod gguf_open;
 pub mod growth_tensors;
 pub mod growth_threads;
+pub mod hash;
 pub mod header_cost;
 pub mod npz_read;
 pub mod pth_open;
 pub mod questions;
 pub mod safetensors_open;
 pub mod scheme_decode;
+pub mod stats;
 
 use std::path::Path;
 
