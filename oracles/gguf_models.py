@@ -1,0 +1,286 @@
+"""Tiny repositories of each family, and the GGUF files that llama.cpp's converter makes of them.
+
+    python oracles/gguf_models.py LLAMA_CPP tests/files/to-gguf [FAMILY ..]
+
+LLAMA_CPP is the source tree with convert_hf_to_gguf.py in it (`ggml_build.sh DIR` leaves it in
+DIR/src/vendor/llama.cpp). Every parameter is random, norms and biases too. A vocabulary of 300 tokens
+has no hash that the converter knows, so that one question is answered for it; everything else it does
+itself, tokenizers included.
+"""
+
+import importlib.metadata
+import json
+import logging
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import gguf_vocabularies as vocabularies
+import torch
+from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
+from provenance import record
+
+import transformers
+
+LLAMA_CPP, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
+sys.path[:0] = [LLAMA_CPP, os.path.join(LLAMA_CPP, "gguf-py")]
+import gguf  # noqa: E402
+from conversion import ModelBase, ModelType, get_model_architecture, get_model_class  # noqa: E402
+
+TYPES = {
+    "f32": "ALL_F32",
+    "f16": "MOSTLY_F16",
+    "bf16": "MOSTLY_BF16",
+    "q8_0": "MOSTLY_Q8_0",
+    "auto": "GUESSED",
+}
+COMMON = dict(
+    hidden_size=16,
+    intermediate_size=24,
+    num_hidden_layers=1,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    max_position_embeddings=64,
+)
+ROPE = dict(
+    rope_type="llama3",
+    rope_theta=500000.0,
+    factor=8.0,
+    low_freq_factor=1.0,
+    high_freq_factor=4.0,
+    original_max_position_embeddings=8192,
+)
+EXPERTS = dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8)
+LONG = dict(
+    rope_type="longrope",
+    rope_theta=10000.0,
+    long_factor=[1.0, 1.7],
+    short_factor=[1.0, 1.05],
+    original_max_position_embeddings=32,
+)
+CARD = """---
+license: apache-2.0
+license_link: https://example.com/license
+language:
+- en
+- no
+base_model:
+- weighbridge/Tiny-1B-v0.1
+- https://huggingface.co/weighbridge/Other-Tiny-Chat
+pipeline_tag: text-generation
+tags: [chat, "two words"]
+datasets:
+- weighbridge/words
+---
+
+# A tiny model
+"""
+
+
+def settings(kind, **tokens):
+    return dict(clean_up_tokenization_spaces=False, model_max_length=64, tokenizer_class=kind, **tokens)
+
+
+def llama3(folder):
+    tokens = ["<|begin_of_text|>", "<|end_of_text|>", "<|reserved_special_token_0|>", "<|eot_id|>"]
+    said = settings("PreTrainedTokenizerFast", bos_token=tokens[0], eos_token=tokens[3], chat_template=CHAT)
+    parts = [split(LLAMA3), byte_level()]
+    ids = vocabularies.byte_level_bpe(folder, parts, tokens, said, bos=tokens[0], ignore_merges=True)
+    return dict(bos_token_id=ids[tokens[0]], eos_token_id=[ids[tokens[1]], ids[tokens[3]]])
+
+
+def qwen2(folder):
+    tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>"]
+    said = settings("Qwen2Tokenizer", bos_token=None, eos_token=tokens[2], pad_token=tokens[0], add_bos_token=False)
+    parts = [split(QWEN2), byte_level()]
+    ids = vocabularies.byte_level_bpe(
+        folder, parts, tokens, dict(said, chat_template=CHAT), spelled=True, normalizer=dict(type="NFC")
+    )
+    return dict(bos_token_id=ids[tokens[0]], eos_token_id=ids[tokens[2]])
+
+
+def plain_bpe(parts, kind, first, eos, *more, **options):
+    """A byte-level vocabulary that says little more than where texts end."""
+
+    def write(folder):
+        said = settings(kind, bos_token=first, eos_token=eos, unk_token=eos)
+        tokens = list(dict.fromkeys([first, eos, *more]))
+        ids = vocabularies.byte_level_bpe(folder, parts, tokens, said, **options)
+        return dict(bos_token_id=ids[first], eos_token_id=ids[eos], pad_token_id=ids[eos])
+
+    return write
+
+
+granite = plain_bpe(digits(), "GPT2Tokenizer", "<|end_of_text|>", "<|end_of_text|>", "<fim_prefix>", spelled=True)
+starcoder = plain_bpe(digits(), "GPT2Tokenizer", "<|endoftext|>", "<|endoftext|>", "<fim_prefix>", spelled=True)
+smollm3 = plain_bpe([split(LLAMA3), byte_level()], "PreTrainedTokenizerFast", "<|begin_of_text|>", "<|im_end|>")
+olmo2 = plain_bpe([split(LLAMA3), byte_level()], "GPT2Tokenizer", "<|endoftext|>", "<|endoftext|>", "<|pad|>")
+glm4 = plain_bpe(
+    [split(LLAMA3), byte_level()], "PreTrainedTokenizerFast", "<|endoftext|>", "<|endoftext|>", "[gMASK]", "<|user|>"
+)
+cohere = plain_bpe(
+    digits(),
+    "CohereTokenizer",
+    "<BOS_TOKEN>",
+    "<|END_OF_TURN_TOKEN|>",
+    *["<PAD>", "<UNK>", "<CLS>", "<SEP>", "<MASK_TOKEN>"],
+    bos="<BOS_TOKEN>",
+    normalizer=dict(type="NFC"),
+)
+
+META = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
+GOOGLE = [("<pad>", 0.0, 3), ("<eos>", 0.0, 3), ("<bos>", 0.0, 3), ("<unk>", 0.0, 2), ("<mask>", 0.0, 4)]
+GOOGLE += [("<unused0>", 0.0, 5), ("<start_of_turn>", 0.0, 4), ("<end_of_turn>", 0.0, 4)]
+
+
+def decoder(*tokens):
+    entries = [vocabularies.added(*token) for token in tokens]
+    return {str(entry.pop("id")): entry for entry in entries}
+
+
+def meta(folder, words=vocabularies.WORDS[:6]):
+    found = vocabularies.pieces(META, words)
+    vocabularies.sentencepiece_model(folder, found)
+    more = decoder((0, "<unk>"), (1, "<s>"), (2, "</s>"), (len(found), "\u2581\u2581", False))
+    said = settings("LlamaTokenizer", bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token=None)
+    said.update(add_bos_token=True, add_eos_token=False, legacy=False, added_tokens_decoder=more, chat_template=CHAT)
+    vocabularies.write_json(folder, "tokenizer_config.json", said, indent=2)
+    return dict(bos_token_id=1, eos_token_id=2)
+
+
+def phi3(folder):
+    ids = meta(folder)
+    # Added in a file of their own, and a piece more than there are tokens: some ids belong to nobody.
+    vocabularies.write_json(folder, "added_tokens.json", {"<|endoftext|>": 296, "<|assistant|>": 297}, indent=2)
+    return ids
+
+
+def meta_json(folder):
+    said = settings("LlamaTokenizerFast", bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    vocabularies.byte_fallback_bpe(folder, vocabularies.pieces(META, vocabularies.WORDS[:6]), dict(said, add_bos_token=True))
+    return dict(bos_token_id=1, eos_token_id=2)
+
+
+def google(folder):
+    vocabularies.sentencepiece_model(folder, vocabularies.pieces(GOOGLE, vocabularies.WORDS[:6]))
+    more = decoder((0, "<pad>"), (1, "<eos>"), (2, "<bos>"), (3, "<unk>"), (4, "<mask>", False), (7, "<end_of_turn>"))
+    said = settings("GemmaTokenizer", bos_token="<bos>", eos_token="<eos>", unk_token="<unk>", pad_token="<pad>")
+    said.update(add_bos_token=True, add_eos_token=False, added_tokens_decoder=more, chat_template=CHAT)
+    vocabularies.write_json(folder, "tokenizer_config.json", said, indent=2)
+    return dict(bos_token_id=2, eos_token_id=1, pad_token_id=0)
+
+
+LLAMA = dict(max_position_embeddings=16384, hidden_size=32, intermediate_size=32, num_hidden_layers=2, head_dim=16, rope_parameters=ROPE)
+# folder: model class, its config, its vocabulary, the pre-tokenizer's name, dtype of the checkpoint, types of the GGUF
+MODELS = {
+    "llama": ("Llama", LLAMA, llama3, "llama-bpe", "bfloat16", ["f32", "f16", "bf16", "q8_0"]),
+    "llama-sentencepiece": ("Llama", dict(attention_bias=True), meta, None, "float16", ["f32", "f16", "auto"]),
+    "mistral": ("Mistral", dict(head_dim=6, sliding_window=None), meta, None, "bfloat16", ["auto"]),
+    "qwen2": ("Qwen2", dict(tie_word_embeddings=True), qwen2, "qwen2", "bfloat16", ["f16", "bf16"]),
+    "qwen3": ("Qwen3", dict(head_dim=6, num_hidden_layers=2), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
+    "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, head_dim=4), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
+    "mixtral": ("Mixtral", dict(num_local_experts=3), meta_json, None, "bfloat16", ["bf16"]),
+    "gemma": ("Gemma", dict(head_dim=4), google, None, "bfloat16", ["f16", "bf16"]),
+    "gemma2": ("Gemma2", dict(head_dim=4, num_hidden_layers=2, sliding_window=16), google, None, "float16", ["f32", "f16"]),
+    "gemma3": ("Gemma3", dict(head_dim=4, sliding_window=16), google, None, "bfloat16", ["bf16"]),
+    "phi3": ("Phi3", dict(rope_parameters=LONG, original_max_position_embeddings=32), phi3, None, "bfloat16", ["bf16"]),
+    "granite": (
+        "Granite",
+        dict(embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22, attention_multiplier=0.015625),
+        granite,
+        "refact",
+        "bfloat16",
+        ["bf16"],
+    ),
+    "smollm3": ("SmolLM3", {}, smollm3, "smaug-bpe", "bfloat16", ["bf16"]),
+    "olmo2": ("Olmo2", {}, olmo2, "dbrx", "bfloat16", ["bf16"]),
+    "starcoder2": ("Starcoder2", {}, starcoder, "starcoder", "float32", ["auto"]),
+    "cohere2": ("Cohere2", dict(sliding_window=16, rotary_pct=1.0), cohere, "command-r", "bfloat16", ["bf16"]),
+    "qwen2_moe": ("Qwen2Moe", dict(EXPERTS, shared_expert_intermediate_size=12), qwen2, "qwen2", "bfloat16", ["bf16"]),
+    "glm4": ("Glm4", dict(head_dim=4, attention_bias=True), glm4, "glm4", "bfloat16", ["bf16"]),
+}
+# Repositories of before transformers 5 say so.
+OLD = {"mistral", "qwen2", "gemma3"}
+SAMPLING = {
+    "llama": dict(do_sample=True, temperature=0.6, top_p=0.9),
+    "qwen2": dict(do_sample=True, repetition_penalty=1.05, temperature=0.7, top_k=20, top_p=0.8),
+    "gemma3": dict(do_sample=True, top_k=64, top_p=0.95),
+}
+
+
+def size(folder):
+    """The number of ids, with two more than there are tokens."""
+    path = os.path.join(folder, "tokenizer.json")
+    if os.path.exists(path):
+        tokenizer = json.load(open(path, encoding="utf-8"))
+        ids = [*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]
+        return max(ids) + 3
+    path = os.path.join(folder, "tokenizer.model")
+    model = vocabularies.sentencepiece.ModelProto.FromString(open(path, "rb").read())
+    return max(len(model.pieces) + 3, 300 if os.path.exists(os.path.join(folder, "added_tokens.json")) else 0)
+
+
+def build(kind, chosen):
+    suffix = "TextConfig" if kind == "Gemma3" else "Config"
+    config = getattr(transformers, kind + suffix)(**{**COMMON, "pad_token_id": None, **chosen})
+    model = getattr(transformers, kind + "ForCausalLM")(config)
+    generator = torch.Generator().manual_seed(len(list(model.parameters())))
+    for parameter in model.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=generator) * 0.4
+    model.tie_weights()
+    return model
+
+
+def make_old(config):
+    """The config as transformers 4 wrote it."""
+    rope = config.pop("rope_parameters")
+    if "full_attention" in rope:
+        config["rope_theta"] = rope["full_attention"]["rope_theta"]
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        del config["layer_types"]
+    else:
+        config["rope_theta"] = rope["rope_theta"]
+    config["rope_scaling"] = None
+    config["torch_dtype"] = config.pop("dtype")
+    config["transformers_version"] = "4.46.0"
+    return config
+
+
+def convert(folder, out, kind, pre):
+    with torch.inference_mode():
+        hparams = ModelBase.load_hparams(Path(folder), False)
+        converter = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
+        if pre is not None:
+            converter.get_vocab_base_pre = lambda self, tokenizer: pre
+        converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out)).write()
+
+
+def make(name, kind, chosen, vocabulary, pre, dtype, types):
+    folder = os.path.join(OUT, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    hf = os.path.join(folder, "hf")
+    os.makedirs(hf)
+    ids = vocabulary(hf)
+    model = build(kind, {**ids, **chosen, "vocab_size": size(hf)})
+    model.to(getattr(torch, dtype))
+    model.save_pretrained(hf)
+    if name in OLD:
+        path = os.path.join(hf, "config.json")
+        vocabularies.write_json(hf, "config.json", make_old(json.load(open(path))), indent=2)
+    generation = {**ids, **SAMPLING.get(name, {}), "transformers_version": importlib.metadata.version("transformers")}
+    vocabularies.write_json(hf, "generation_config.json", generation, indent=2)
+    if name == "qwen2":
+        Path(hf, "README.md").write_text(CARD)
+    for written in types:
+        convert(hf, os.path.join(folder, f"model-{written}.gguf"), written, pre)
+    version = importlib.metadata.version("transformers")
+    record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", f"transformers {version}")
+
+
+if __name__ == "__main__":
+    logging.disable(logging.INFO)
+    chosen = sys.argv[3:] or MODELS
+    for name in chosen:
+        make(name, *MODELS[name])
+        print(name)

@@ -1,0 +1,180 @@
+"""Vocabularies of some 300 tokens with the structure of real ones, for gguf_models.py.
+
+The structure is what a converter looks at: the pre-tokenizer's pattern, the special tokens and where
+they stand, merges, bytes, scores. The words are ours. Nothing is trained, so nothing can vary.
+"""
+
+import json
+import os
+
+from sentencepiece import sentencepiece_model_pb2 as sentencepiece
+
+WORDS = "the in er on re at en or an es is it al ar st to nd ing and ion of as ed le weigh bridge".split()
+LETTERS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+LLAMA3 = CONTRACTIONS + "|" + LETTERS + r"|\p{N}{1,3}" + REST
+QWEN2 = CONTRACTIONS + "|" + LETTERS + r"|\p{N}" + REST
+CHAT = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}{% endfor %}"
+
+
+def byte_letters():
+    """The letter that stands for each byte in a byte-level vocabulary, in the order of their ids."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    letters = [chr(byte) for byte in plain] + [chr(256 + i) for i in range(len(others))]
+    return letters
+
+
+def grow(vocabulary, words, start):
+    """Adds words letter by letter, and returns the merges that make them."""
+    merges = []
+    for word in [start + word for word in words] + words:
+        for end in range(2, len(word) + 1):
+            if word[:end] not in vocabulary:
+                merges.append((word[: end - 1], word[end - 1]))
+                vocabulary[word[:end]] = len(vocabulary)
+    return merges
+
+
+def added(id, content, special=True, normalized=False):
+    flags = dict(single_word=False, lstrip=False, rstrip=False, normalized=normalized, special=special)
+    return dict(id=id, content=content, **flags)
+
+
+def split(pattern):
+    return dict(type="Split", pattern=dict(Regex=pattern), behavior="Isolated", invert=False)
+
+
+def byte_level(add_prefix_space=False, use_regex=False):
+    return dict(type="ByteLevel", add_prefix_space=add_prefix_space, trim_offsets=True, use_regex=use_regex)
+
+
+def template(bos, id):
+    """A post-processor that puts a token before every text."""
+    first, second = [dict(Sequence=dict(id=name, type_id=kind)) for name, kind in [("A", 0), ("B", 1)]]
+    token = [dict(SpecialToken=dict(id=bos, type_id=kind)) for kind in (0, 1)]
+    known = {bos: dict(id=bos, ids=[id], tokens=[bos])}
+    return dict(
+        type="TemplateProcessing",
+        single=[token[0], first],
+        pair=[token[0], first, token[1], second],
+        special_tokens=known,
+    )
+
+
+def write_json(folder, name, content, **options):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(content, file, ensure_ascii=False, **options)
+        file.write("\n")
+
+
+def digits():
+    """Digits one by one, then GPT-2's own pattern."""
+    return [dict(type="Digits", individual_digits=True), byte_level(use_regex=True)]
+
+
+def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=False, spelled=False, normalizer=None):
+    """A byte-level tokenizer.json. `tokens` are added after the words; `<tool_call>` alone is not special.
+
+    Returns the ids of the added tokens. `spelled` merges are strings, as older files have them.
+    """
+    vocabulary = {letter: id for id, letter in enumerate(byte_letters())}
+    merges = grow(vocabulary, WORDS[: 8 if len(tokens) > 8 else 12], "\u0120")
+    ids = {token: len(vocabulary) + place for place, token in enumerate(tokens)}
+    model = dict(
+        type="BPE",
+        dropout=None,
+        unk_token=None,
+        continuing_subword_prefix="" if spelled else None,
+        end_of_word_suffix="" if spelled else None,
+        fuse_unk=False,
+        byte_fallback=False,
+        ignore_merges=ignore_merges,
+        vocab=vocabulary,
+        merges=[" ".join(pair) for pair in merges] if spelled else merges,
+    )
+    processor = byte_level() if bos is None else dict(type="Sequence", processors=[byte_level(), template(bos, ids[bos])])
+    tokenizer = dict(
+        version="1.0",
+        truncation=None,
+        padding=None,
+        added_tokens=[added(id, token, token != "<tool_call>") for token, id in ids.items()],
+        normalizer=normalizer,
+        pre_tokenizer=dict(type="Sequence", pretokenizers=parts),
+        post_processor=processor,
+        decoder=byte_level(),
+        model=model,
+    )
+    write_json(folder, "tokenizer.json", tokenizer)
+    decoder = {str(token["id"]): {k: v for k, v in token.items() if k != "id"} for token in tokenizer["added_tokens"]}
+    write_json(folder, "tokenizer_config.json", dict(added_tokens_decoder=decoder, **settings), indent=2)
+    return ids
+
+
+def pieces(first, words):
+    """Pieces of a sentencepiece vocabulary, with scores and kinds (1 normal, 2 unknown, 3 control, 4 user's, 6 byte)."""
+    found = list(first) + [(f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)]
+    known = {piece for piece, _, _ in found}
+    more = {}
+    grow(more, words, "\u2581")
+    letters = ["\u2581", *sorted({letter for word in words for letter in word})]
+    for rank, piece in enumerate([*more, *letters]):
+        if piece not in known:
+            found.append((piece, -float(rank), 1))
+    return found
+
+
+def sentencepiece_model(folder, found):
+    model = sentencepiece.ModelProto()
+    for piece, score, kind in found:
+        entry = model.pieces.add(piece=piece, score=score)
+        if kind != 1:
+            entry.type = kind
+    model.trainer_spec.model_type = 2
+    model.trainer_spec.vocab_size = len(found)
+    model.trainer_spec.byte_fallback = True
+    model.normalizer_spec.name = "identity"
+    model.normalizer_spec.add_dummy_prefix = True
+    model.normalizer_spec.remove_extra_whitespaces = False
+    with open(os.path.join(folder, "tokenizer.model"), "wb") as file:
+        file.write(model.SerializeToString(deterministic=True))
+
+
+def byte_fallback_bpe(folder, found, settings):
+    """The same pieces as a tokenizer.json, as repositories without tokenizer.model have them."""
+    vocabulary = {piece: id for id, (piece, _, _) in enumerate(found)}
+    merges = [(piece[:-1], piece[-1]) for piece, _, kind in found if kind == 1 and len(piece) > 1]
+    special = [added(vocabulary[piece], piece) for piece, _, kind in found if kind in (2, 3)]
+    replace = dict(type="Replace", pattern=dict(String=" "), content="\u2581")
+    decoders = [
+        dict(type="Replace", pattern=dict(String="\u2581"), content=" "),
+        dict(type="ByteFallback"),
+        dict(type="Fuse"),
+        dict(type="Strip", content=" ", start=1, stop=0),
+    ]
+    model = dict(
+        type="BPE",
+        dropout=None,
+        unk_token="<unk>",
+        continuing_subword_prefix=None,
+        end_of_word_suffix=None,
+        fuse_unk=True,
+        byte_fallback=True,
+        ignore_merges=False,
+        vocab=vocabulary,
+        merges=merges,
+    )
+    tokenizer = dict(
+        version="1.0",
+        truncation=None,
+        padding=None,
+        added_tokens=special,
+        normalizer=dict(type="Sequence", normalizers=[dict(type="Prepend", prepend="\u2581"), replace]),
+        pre_tokenizer=None,
+        post_processor=template("<s>", vocabulary["<s>"]),
+        decoder=dict(type="Sequence", decoders=decoders),
+        model=model,
+    )
+    write_json(folder, "tokenizer.json", tokenizer)
+    write_json(folder, "tokenizer_config.json", settings, indent=2)
