@@ -27,6 +27,7 @@ mod sizes;
 mod stale;
 mod stats;
 mod stores;
+mod to_gguf;
 mod twins;
 mod unfinished;
 mod unreadable;

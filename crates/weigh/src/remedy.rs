@@ -49,6 +49,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::ListNames => "`weigh inspect --tensors` lists the names",
         Remedy::ListProblems => "`weigh inspect` lists all problems of the model",
         Remedy::StateScheme => "--scheme 'RE=SCHEME/VARIANT' decides which it is",
+        Remedy::KeepNames => "--names keep copies names, values and metadata as they are",
         Remedy::KeepOrCast => "use either --dtype keep or --cast",
         Remedy::AllowUnknownClasses => "without --strict-pickle it is reported and not called",
         Remedy::ConvertOrCopy => {

@@ -43,6 +43,7 @@ mod simd;
 mod source;
 mod sys;
 mod text;
+mod tokenizer;
 mod unpack;
 
 pub use config::Config;

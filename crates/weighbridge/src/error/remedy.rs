@@ -38,6 +38,8 @@ pub enum Remedy {
     /// State the scheme and variant of the weight, with
     /// [`OpenOptions::scheme`](crate::OpenOptions::scheme).
     StateScheme,
+    /// Keep names, values and metadata as they are.
+    KeepNames,
     /// Choose between keeping weights as they are stored and casting them.
     KeepOrCast,
     /// Allow pickles that name unknown classes, with

@@ -15,6 +15,7 @@ use crate::source::{Slab, Source};
 mod bounds;
 mod by_name;
 mod cost;
+mod derived;
 mod find;
 mod locate;
 mod options;
@@ -31,6 +32,7 @@ mod twins;
 mod weight;
 mod weights;
 
+pub(crate) use derived::{Derived, MadeOf};
 pub use locate::Stores;
 pub use options::OpenOptions;
 pub(crate) use readahead::Readahead;
@@ -54,20 +56,20 @@ pub struct Model(Arc<Contents>);
 struct Contents {
     path: PathBuf,
     folder: Arc<dyn Folder>,
-    sources: Vec<Source>,
+    sources: Arc<Vec<Source>>,
     ledger: Ledger,
     findings: Vec<Finding>,
     notes: Vec<String>,
     configs: Vec<Config>,
     original_shapes: OriginalShapes,
-    twins: Vec<Twin>,
+    twins: Arc<Vec<Twin>>,
     /// The twins that are none after all, once somebody needs values.
     unlike_twins: OnceLock<Vec<Finding>>,
     pipeline: Option<PathBuf>,
     /// Where each name is among the weights, once somebody asks for one by its name.
     by_name: OnceLock<ByName>,
     /// What opening it has cost, and what it may cost.
-    budget: Budget,
+    budget: Arc<Budget>,
 }
 
 impl fmt::Debug for Model {
@@ -132,16 +134,16 @@ impl Model {
         let contents = Contents {
             path,
             folder,
-            sources,
+            sources: Arc::new(sources),
             ledger,
             findings,
             notes,
             configs,
             original_shapes,
-            twins,
+            twins: Arc::new(twins),
             unlike_twins: OnceLock::new(),
             by_name: OnceLock::new(),
-            budget,
+            budget: Arc::new(budget),
             pipeline: located.pipeline,
         };
         Ok(Self(Arc::new(contents)))
@@ -235,7 +237,7 @@ impl Model {
     pub fn metadata(&self) -> Vec<(&str, &Value, &Source)> {
         let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
         let mut all = Vec::new();
-        for source in &self.0.sources {
+        for source in self.0.sources.iter() {
             let entries = source.catalog().metadata.iter().map(|(key, value)| (key, value, source));
             all.extend(entries.filter(|(key, ..)| seen.insert(*key)));
         }

@@ -123,7 +123,7 @@ impl Model {
         }
         let mut findings = Vec::new();
         let used = self.used_beside_twins();
-        for twin in &self.0.twins {
+        for twin in self.0.twins.iter() {
             let info = used.get(&(twin.used, &*twin.info.name)).copied();
             if !info.map_or(Ok(true), |info| self.is_equal(info, twin))? {
                 let [used, other] = [twin.used, twin.source]

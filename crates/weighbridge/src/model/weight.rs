@@ -43,7 +43,7 @@ impl Weight {
     }
 
     /// The stored tensor of a plain weight.
-    fn info(&self, id: TensorId) -> &TensorInfo {
+    pub(super) fn info(&self, id: TensorId) -> &TensorInfo {
         self.model.stored(id).1
     }
 
@@ -141,7 +141,7 @@ impl Weight {
         })
     }
 
-    fn part(&self, index: usize) -> Option<Part> {
+    pub(super) fn part(&self, index: usize) -> Option<Part> {
         match self.entry() {
             Entry::Plain(id) => (index == 0).then_some(Part { role: "weight", tensor: *id }),
             Entry::Scheme(_, bid) => bid.parts.get(index).copied(),

@@ -12,6 +12,7 @@ use crate::catalog::Value;
 use crate::config::Config;
 
 mod facts;
+pub(crate) mod keys;
 mod pieces;
 mod prefix;
 mod search;
@@ -19,10 +20,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod to_gguf;
 mod translate;
 mod view;
 
 use search::Search;
+pub(crate) use to_gguf::{to_gguf, wants_single};
 pub use view::{Rows, View};
 
 /// One of the two models: its weights in order, and what tells its family.

@@ -113,7 +113,7 @@ impl Search<'_> {
     }
 }
 
-fn is_vision(name: &str) -> bool {
+pub(super) fn is_vision(name: &str) -> bool {
     let at_a_dot = |start: &&'static str| {
         name.match_indices(*start).any(|(at, _)| at == 0 || name.as_bytes()[at - 1] == b'.')
     };

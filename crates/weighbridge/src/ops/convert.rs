@@ -10,6 +10,7 @@ use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
 use super::expansion;
 use super::refusals::{self, refusal, refuse_problems, unreadable, without};
+use super::translate::{self, Translated};
 use super::verify::verify_planned;
 use super::{Dropped, OnProgress, Progress};
 use crate::config;
@@ -18,7 +19,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{
-    self, ExtraFile, Job, OutputType, Place, Plan, PlanOptions, Spread, Target, Types, Writing,
+    self, ExtraFile, Job, Kept, OutputType, Place, Plan, PlanOptions, Spread, Target, Types, Writing,
     kept_metadata, set_entry,
 };
 use crate::schemes;
@@ -115,8 +116,10 @@ impl Conversion {
         let (mut parts, mut report) = (Vec::new(), ConvertReport::default());
         for (model, folder) in models {
             let target = target_of(Some(model))?;
+            let translated = translate::translated(model, options, &target)?;
+            let model = translated.as_ref().map_or(*model, |translated| &translated.model);
             let Planned { mut plan, left_out, skipped } =
-                planned(model, options, &target, streamed)?;
+                planned(model, options, &target, streamed, translated.as_ref())?;
             expansion::check(model, options, &plan)?;
             match (&target.place, &mut plan.files[..]) {
                 (Place::File(path), [file]) => {
@@ -128,8 +131,9 @@ impl Conversion {
             }
             let mut own = forecast(model, &target, &plan, skipped);
             own.metadata_left_out = left_out;
+            own.dropped.extend(translated.iter().flat_map(|of| of.left_out.iter().cloned()));
             report.add(own);
-            parts.push(Part { model: (*model).clone(), plan, folder: folder.clone() });
+            parts.push(Part { model: model.clone(), plan, folder: folder.clone() });
         }
         let (options, extra) = (options.clone(), Vec::new());
         Ok(Self { options, target, parts, extra, report, start })
@@ -244,6 +248,7 @@ fn planned(
     options: &ConvertOptions,
     target: &Target,
     streamed: bool,
+    translated: Option<&Translated>,
 ) -> Result<Planned> {
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
@@ -260,9 +265,10 @@ fn planned(
         types: Types {
             of: options.dtype,
             only_decoded: options.only_decoded,
-            casts: &options.casts,
+            casts: translated.map_or(&options.casts, |translated| &translated.casts),
             model: config::model_dtype(model.configs()).filter(|_| options.only_decoded),
         },
+        is_described: translated.is_some(),
         encode: &|_| None,
         rename: &|name| options.renamed(name),
         select: &select,
@@ -281,7 +287,12 @@ fn planned(
         return Err(nothing_to_convert(model, skipped.len()));
     }
     let obsolete = obsolete_keys(&jobs);
-    let mut metadata = kept_metadata(model, target.writer, &obsolete)?;
+    let mut metadata = match translated {
+        Some(translated) => {
+            Kept { entries: translated.metadata.clone(), left_out: Vec::new() }
+        }
+        None => kept_metadata(model, target.writer, &obsolete)?,
+    };
     for (key, value) in &options.metadata {
         set_entry(&mut metadata.entries, key, value.clone());
     }

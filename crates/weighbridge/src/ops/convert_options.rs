@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Work;
+use super::translate::Names;
 use super::work::work_options;
 use crate::catalog::Value;
 use crate::dtype::DType;
@@ -38,6 +39,8 @@ pub struct ConvertOptions {
     pub(super) casts: Vec<Cast>,
     pub(super) renames: Vec<Rename>,
     pub(super) metadata: Vec<(String, Value)>,
+    pub(super) names: Names,
+    pub(super) pre: Option<String>,
     pub(super) select: Select,
     pub(super) skip_unreadable: bool,
     pub(super) force: bool,
@@ -68,6 +71,8 @@ impl ConvertOptions {
             casts: Vec::new(),
             renames: Vec::new(),
             metadata: Vec::new(),
+            names: Names::Keep,
+            pre: None,
             select: Select::new(),
             skip_unreadable: false,
             force: false,
@@ -127,6 +132,21 @@ impl ConvertOptions {
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: Value) -> Self {
         self.metadata.push((key.into(), value));
+        self
+    }
+
+    /// Whether names, values and metadata are translated. By default they stay as they are.
+    #[must_use]
+    pub fn names(mut self, names: Names) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// The name of the pre-tokenizer, where a tokenizer is translated: how it cuts text before it
+    /// looks for tokens. By default it is found in the tokenizer itself.
+    #[must_use]
+    pub fn pre_tokenizer(mut self, name: impl Into<String>) -> Self {
+        self.pre = Some(name.into());
         self
     }
 

@@ -17,6 +17,7 @@ mod refusals;
 mod repository;
 mod show;
 mod stats;
+mod translate;
 mod verify;
 mod verify_files;
 mod work;
@@ -42,6 +43,7 @@ pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
     Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,
 };
+pub use translate::Names;
 pub use verify::{Mismatch, VerifyReport, verify, verify_dequantized, verify_pipeline};
 pub use verify_files::{WrongFile, was_dequantized};
 pub use work::{OnProgress, Progress, Work};

@@ -27,6 +27,8 @@ pub struct PlanOptions<'a> {
     pub writer: &'static dyn Writer,
     /// The types of the numbers.
     pub types: Types<'a>,
+    /// Whether the metadata says all that the file needs, and is written as it is.
+    pub is_described: bool,
     /// The encoder of a weight; without one, a weight is written as plain numbers.
     pub encode: &'a dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
     /// What a tensor is called in the output.
@@ -188,7 +190,7 @@ pub fn plan(
     let metadata = plan_options.writer.metadata(
         metadata,
         &planned,
-        plan_options.types.of == OutputType::Keep,
+        plan_options.is_described || plan_options.types.of == OutputType::Keep,
     )?;
     let spread = if plan_options.writer.splits() { plan_options.spread } else { Spread::OneFile };
     let ranges = spread.files(&jobs.iter().map(Job::bytes).collect::<Vec<_>>());

@@ -44,6 +44,7 @@ impl Run<'_> {
     pub(crate) fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
         let encode = |_: &Weight| Some(encoder.clone());
         let plan_options = PlanOptions {
+            is_described: false,
             writer: writer(self.format).unwrap(),
             types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], model: None },
             encode: &encode,

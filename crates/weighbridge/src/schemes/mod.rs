@@ -14,6 +14,7 @@ pub mod bnb;
 mod choices;
 mod columns;
 mod comfy;
+mod composed;
 pub mod compressed;
 mod configs;
 mod encoder;
@@ -49,6 +50,7 @@ use std::sync::Arc;
 
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
+pub(crate) use composed::{Added, Composed, Computed, RowOrder, Stretch};
 pub use configs::Configs;
 pub use encoder::{EncodedTensor, Encoder, Groups, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};
