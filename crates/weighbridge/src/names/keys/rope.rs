@@ -139,7 +139,9 @@ pub(crate) fn rope_factors(config: &Json) -> Option<Vec<f32>> {
         high: number("high_freq_factor", 4.0),
         context: number("original_max_position_embeddings", 8192.0),
     };
-    let (base, width) = (number("rope_theta", 10000.0), settings.head_width()?);
+    // Nobody has wider heads, and a config may say anything.
+    let width = settings.head_width().filter(|width| *width <= 1 << 16)?;
+    let base = number("rope_theta", 10000.0);
     let frequencies = (0..width).step_by(2).map(|at| frequency(base, at, width));
     Some(frequencies.map(|frequency| scaling.divisor(frequency)).collect())
 }

@@ -185,7 +185,10 @@ fn capitalized(word: &str) -> String {
 pub(super) fn size_label(parameters: &super::Parameters) -> String {
     match parameters.experts {
         0 => rounded(parameters.total),
-        experts => format!("{experts}x{}", rounded(parameters.shared + parameters.expert)),
+        experts => {
+            let one = parameters.shared.saturating_add(parameters.expert);
+            format!("{experts}x{}", rounded(one))
+        }
     }
 }
 
