@@ -1,0 +1,215 @@
+//! The data: what transformers takes for granted where a config says nothing, by `model_type`.
+//!
+//! The converter sees configs through these classes, so a GGUF file has entries that config.json
+//! does not have. The values are those of the configuration classes of transformers 5.22.
+
+/// What a class of configs fills in.
+#[derive(Debug)]
+pub(super) struct Class {
+    /// The `model_type` of its configs.
+    pub model_type: &'static str,
+    /// The values of [`SIZES`].
+    pub sizes: [u64; 6],
+    /// Key heads; as many as there are query heads where this is none.
+    pub key_heads: Option<u64>,
+    /// The width of a head.
+    pub head: Head,
+    /// The key of the norms' epsilon, and its value.
+    pub epsilon: (&'static str, f64),
+    /// The base of rotary frequencies.
+    pub theta: f64,
+    /// Their base in layers with a sliding window, where those have one of their own.
+    pub local_theta: Option<f64>,
+    /// The part of a head that is rotated, where the class states one.
+    pub rotated: Option<f64>,
+    /// Whether the context before scaling stands beside the rotary parameters, and is this.
+    pub original_context: Option<u64>,
+    /// Further keys.
+    pub more: &'static [(&'static str, f64)],
+}
+
+/// Whether a class knows the width of a head.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Head {
+    /// It has no such key.
+    Unsaid,
+    /// Where the config does not say, what the heads make of the hidden size.
+    Share,
+    /// What the heads make of the hidden size, whatever the config says.
+    AlwaysShare,
+    /// Where the config does not say, this.
+    Of(u64),
+}
+
+/// The keys that every class has.
+pub(super) const SIZES: [&str; 6] = [
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "max_position_embeddings",
+];
+
+const LLAMA: Class = Class {
+    model_type: "llama",
+    sizes: [32000, 4096, 11008, 32, 32, 2048],
+    key_heads: None,
+    head: Head::Share,
+    epsilon: ("rms_norm_eps", 1e-6),
+    theta: 10000.0,
+    local_theta: None,
+    rotated: None,
+    original_context: None,
+    more: &[],
+};
+const QWEN2: Class = Class {
+    model_type: "qwen2",
+    sizes: [151936, 4096, 22016, 32, 32, 32768],
+    key_heads: Some(32),
+    head: Head::Unsaid,
+    ..LLAMA
+};
+const GEMMA: Class = Class {
+    model_type: "gemma",
+    sizes: [256000, 3072, 24576, 28, 16, 8192],
+    key_heads: Some(16),
+    head: Head::Of(256),
+    ..LLAMA
+};
+const COHERE: Class = Class {
+    model_type: "cohere",
+    sizes: [256000, 8192, 22528, 40, 64, 8192],
+    head: Head::Unsaid,
+    epsilon: ("layer_norm_eps", 1e-5),
+    theta: 500000.0,
+    more: &[("logit_scale", 0.0625)],
+    ..LLAMA
+};
+
+/// Every class that is known.
+pub(super) static CLASSES: &[Class] = &[
+    LLAMA,
+    Class {
+        model_type: "mistral",
+        sizes: [32000, 4096, 14336, 32, 32, 131072],
+        key_heads: Some(8),
+        ..LLAMA
+    },
+    Class {
+        model_type: "mixtral",
+        sizes: [32000, 4096, 14336, 32, 32, 131072],
+        key_heads: Some(8),
+        head: Head::Unsaid,
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 1000000.0,
+        more: &[("num_experts_per_tok", 2.0), ("num_local_experts", 8.0)],
+        ..LLAMA
+    },
+    QWEN2,
+    Class { model_type: "qwen3", head: Head::Of(128), ..QWEN2 },
+    Class {
+        model_type: "qwen3_moe",
+        sizes: [151936, 2048, 6144, 24, 32, 32768],
+        key_heads: Some(4),
+        more: &[
+            ("moe_intermediate_size", 768.0),
+            ("num_experts_per_tok", 8.0),
+            ("num_experts", 128.0),
+        ],
+        ..QWEN2
+    },
+    Class {
+        model_type: "qwen2_moe",
+        sizes: [151936, 2048, 5632, 24, 16, 32768],
+        key_heads: Some(16),
+        more: &[
+            ("moe_intermediate_size", 1408.0),
+            ("shared_expert_intermediate_size", 5632.0),
+            ("num_experts_per_tok", 4.0),
+            ("num_experts", 60.0),
+        ],
+        ..QWEN2
+    },
+    GEMMA,
+    Class {
+        model_type: "gemma2",
+        sizes: [256000, 2304, 9216, 26, 8, 8192],
+        key_heads: Some(4),
+        more: &[
+            ("sliding_window", 4096.0),
+            ("final_logit_softcapping", 30.0),
+            ("attn_logit_softcapping", 50.0),
+        ],
+        ..GEMMA
+    },
+    Class {
+        model_type: "gemma3_text",
+        sizes: [262208, 2304, 9216, 26, 8, 131072],
+        key_heads: Some(4),
+        theta: 1000000.0,
+        local_theta: Some(10000.0),
+        more: &[("sliding_window", 4096.0)],
+        ..GEMMA
+    },
+    Class {
+        model_type: "phi3",
+        sizes: [32064, 3072, 8192, 32, 32, 4096],
+        head: Head::Unsaid,
+        epsilon: ("rms_norm_eps", 1e-5),
+        rotated: Some(1.0),
+        original_context: Some(4096),
+        ..LLAMA
+    },
+    Class {
+        model_type: "granite",
+        head: Head::Unsaid,
+        more: &[
+            ("embedding_multiplier", 1.0),
+            ("logits_scaling", 1.0),
+            ("residual_multiplier", 1.0),
+            ("attention_multiplier", 1.0),
+        ],
+        ..LLAMA
+    },
+    Class {
+        model_type: "smollm3",
+        sizes: [128256, 2048, 11008, 36, 16, 32768],
+        key_heads: Some(4),
+        head: Head::Unsaid,
+        theta: 2000000.0,
+        ..LLAMA
+    },
+    Class {
+        model_type: "olmo2",
+        sizes: [50304, 4096, 11008, 32, 32, 2048],
+        head: Head::Unsaid,
+        epsilon: ("rms_norm_eps", 1e-5),
+        ..LLAMA
+    },
+    Class {
+        model_type: "starcoder2",
+        sizes: [49152, 3072, 12288, 30, 24, 4096],
+        key_heads: Some(2),
+        head: Head::Unsaid,
+        epsilon: ("norm_epsilon", 1e-5),
+        ..LLAMA
+    },
+    COHERE,
+    Class {
+        model_type: "cohere2",
+        head: Head::AlwaysShare,
+        theta: 10000.0,
+        more: &[("logit_scale", 0.0625), ("sliding_window", 4096.0)],
+        ..COHERE
+    },
+    Class {
+        model_type: "glm4",
+        sizes: [151552, 4096, 13696, 40, 32, 131072],
+        key_heads: Some(2),
+        head: Head::Of(128),
+        epsilon: ("rms_norm_eps", 1.5625e-7),
+        rotated: Some(0.5),
+        ..LLAMA
+    },
+];

@@ -1,0 +1,197 @@
+//! The entries that describe a model to people: what it is called, whose it is, how it is sampled.
+//!
+//! The model card is asked first, then the name that the config has for the repository, then the
+//! name of the folder.
+
+use serde_json::Value as Json;
+
+use super::About;
+use super::card::{Card, Said};
+use super::title::{Parts, parts, size_label, title};
+use crate::catalog::Value;
+
+type Entry = (String, Value);
+
+/// Keys of generation_config.json, what GGUF calls them, and whether they are whole numbers.
+const SAMPLING: &[(&[&str], &str, bool)] = &[
+    (&["top_k"], "top_k", true),
+    (&["top_p"], "top_p", false),
+    (&["min_p"], "min_p", false),
+    (&["xtc_probability"], "xtc_probability", false),
+    (&["xtc_threshold"], "xtc_threshold", false),
+    (&["temperature"], "temp", false),
+    (&["penalty_last_n"], "penalty_last_n", true),
+    (&["penalty_repeat", "repetition_penalty"], "penalty_repeat", false),
+    (&["mirostat"], "mirostat", true),
+    (&["mirostat_tau"], "mirostat_tau", false),
+    (&["mirostat_eta"], "mirostat_eta", false),
+];
+
+/// Texts of a card under one name or another, and what GGUF calls them.
+const SOURCES: &[(&str, &[&str])] = &[
+    ("general.source.url", &["url", "model_url"]),
+    ("general.source.doi", &["doi", "model_doi"]),
+    ("general.source.uuid", &["uuid", "model_uuid"]),
+    ("general.source.repo_url", &["repo_url", "model_repo_url"]),
+];
+
+/// All entries of the kind, in the converter's order.
+pub(super) fn entries(about: &About<'_>) -> Vec<Entry> {
+    let card = about.card.map(Card::of).unwrap_or_default();
+    let mut all = vec![text("general.type", "model")];
+    all.extend(about.generation.into_iter().flat_map(sampling));
+    all.extend(identity(about, &card));
+    all.extend(licence(&card));
+    all.extend(
+        SOURCES.iter().filter_map(|(key, names)| card.text(names).map(|said| text(*key, said))),
+    );
+    let total = about.parameters.total;
+    let bases = ["base_model", "base_models", "base_model_sources"];
+    all.extend(others("general.base_model", card.get(&bases), total));
+    let datasets = ["datasets", "dataset", "dataset_sources"];
+    all.extend(others("general.dataset", card.get(&datasets), total));
+    all.extend(list("general.tags", &card, &["tags", "pipeline_tag"]));
+    all.extend(list("general.languages", &card, &["languages", "language"]));
+    all
+}
+
+fn text(key: impl Into<String>, value: &str) -> Entry {
+    (key.into(), Value::text(value))
+}
+
+fn sampling(generation: &Json) -> Vec<Entry> {
+    let find = |keys: &[&str]| keys.iter().find_map(|key| generation.get(*key));
+    let sequence = find(&["sequence"]).and_then(Json::as_str);
+    let mut all: Vec<Entry> =
+        sequence.map(|said| text("general.sampling.sequence", said)).into_iter().collect();
+    for (keys, name, whole) in SAMPLING {
+        let value = find(keys).and_then(|value| match whole {
+            true => {
+                let number = value.as_i64().filter(|number| i32::try_from(*number).is_ok());
+                number.map(|number| Value::Signed(32, number))
+            }
+            #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
+            false => value.as_f64().map(|number| Value::F32(number as f32)),
+        });
+        all.extend(value.map(|value| (format!("general.sampling.{name}"), value)));
+    }
+    all
+}
+
+/// What the model is called, and what its names say.
+fn identity(about: &About<'_>, card: &Card) -> Vec<Entry> {
+    let total = about.parameters.total;
+    let stated = about.config["_name_or_path"].as_str();
+    // With more than one slash it is the path of somebody's file.
+    let stated = stated.filter(|path| path.matches('/').count() <= 1);
+    let known: Vec<Parts> =
+        stated.into_iter().chain([about.folder]).map(|id| parts(id, total)).collect();
+    let pick = |keys: &[&str], part: fn(&Parts) -> Option<String>| {
+        card.text(keys).map(str::to_owned).or_else(|| known.iter().find_map(part))
+    };
+    let titled = |parts: &Parts| Some(title(&parts.full));
+    let organization = |parts: &Parts| parts.organization.as_deref().map(title);
+    let none = |_: &Parts| None;
+    let size = pick(&["size_label", "model_size_label"], |parts| parts.size_label.clone());
+    let size = size.or_else(|| (total > 0).then(|| size_label(&about.parameters)));
+    let found = [
+        ("name", pick(&["name", "model_name"], titled)),
+        ("author", pick(&["author", "model_author", "model_creator"], none)),
+        ("version", pick(&["version", "model_version"], |parts| parts.version.clone())),
+        ("organization", pick(&["organization", "model_organization"], organization)),
+        ("finetune", pick(&["finetune", "model_finetune"], |parts| parts.finetune.clone())),
+        (
+            "basename",
+            pick(&["basename", "model_basename", "model_type"], |parts| parts.basename.clone()),
+        ),
+        ("description", pick(&["description", "model_description"], none)),
+        ("size_label", size),
+    ];
+    let entry = |(name, value): (&str, Option<String>)| {
+        value.map(|value| text(format!("general.{name}"), &value))
+    };
+    found.into_iter().filter_map(entry).collect()
+}
+
+fn licence(card: &Card) -> Vec<Entry> {
+    let licence = match card.get(&["license"]) {
+        Some(Said::Text(one)) => Some(one.clone()),
+        Some(Said::List(several)) => texts(several).map(|several| several.join(",")),
+        _ => None,
+    };
+    let name = card.text(&["license_name"]).map(str::to_owned);
+    let link = card.text(&["license_link"]).map(str::to_owned);
+    let found = [("", licence), (".name", name), (".link", link)];
+    let entry = |(end, value): (&str, Option<String>)| {
+        value.map(|value| text(format!("general.license{end}"), &value))
+    };
+    found.into_iter().filter_map(entry).collect()
+}
+
+/// The texts of a list that has nothing else.
+fn texts(list: &[Said]) -> Option<Vec<String>> {
+    let text = |said: &Said| match said {
+        Said::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    list.iter().map(text).collect()
+}
+
+fn several(said: &Said) -> Option<Vec<String>> {
+    match said {
+        Said::Text(one) => Some(vec![one.clone()]),
+        Said::List(list) => texts(list),
+        Said::Nothing => Some(Vec::new()),
+        Said::Other => None,
+    }
+}
+
+/// Models or datasets that a card names by their ids or addresses.
+fn others(prefix: &str, said: Option<&Said>, parameters: u64) -> Vec<Entry> {
+    let Some(ids) = said.and_then(several) else { return Vec::new() };
+    let count = Value::Unsigned(32, ids.len() as u64);
+    let mut all = vec![(format!("{prefix}.count"), count)];
+    for (at, id) in ids.iter().enumerate() {
+        let is_address =
+            ["http://", "https://", "ssh://"].iter().any(|start| id.starts_with(start));
+        let parts = match is_address {
+            true => id_in_address(id).map(|id| parts(id, parameters)),
+            false => Some(parts(id, parameters)),
+        };
+        let address = match (is_address, &parts) {
+            (true, _) => Some(id.clone()),
+            (false, Some(Parts { organization: Some(organization), full, .. })) => {
+                Some(format!("https://huggingface.co/{organization}/{full}"))
+            }
+            _ => None,
+        };
+        let parts = parts.as_ref();
+        let found = [
+            ("name", parts.map(|parts| title(&parts.full))),
+            ("version", parts.and_then(|parts| parts.version.clone())),
+            ("organization", parts.and_then(|parts| parts.organization.as_deref().map(title))),
+            ("repo_url", address),
+        ];
+        let entry = |(name, value): (&str, Option<String>)| {
+            value.map(|value| text(format!("{prefix}.{at}.{name}"), &value))
+        };
+        all.extend(found.into_iter().filter_map(entry));
+    }
+    all
+}
+
+/// `owner/name` in the address of a model's page.
+fn id_in_address(address: &str) -> Option<&str> {
+    let start = ["https://huggingface.co/", "http://huggingface.co/"];
+    let id = start.iter().find_map(|start| address.strip_prefix(start))?;
+    let (owner, name) = id.split_once('/')?;
+    (!owner.is_empty() && !name.is_empty() && !name.contains('/')).then_some(id)
+}
+
+/// The texts under two keys, one after the other.
+fn list(key: &str, card: &Card, names: &[&str; 2]) -> Option<Entry> {
+    let said = names.iter().filter_map(|name| card.get(&[name]));
+    let all: Option<Vec<Vec<String>>> = said.map(several).collect();
+    let all: Vec<Value> = all?.concat().into_iter().map(Value::text).collect();
+    (!all.is_empty()).then(|| (key.to_owned(), Value::List(all)))
+}

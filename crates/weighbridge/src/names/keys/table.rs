@@ -1,0 +1,258 @@
+//! The data: which entries the file of each family has, in order, and where their values are.
+
+use super::families::Get::{Any, FileType, Made, MadeOf, Needed, Rope, Yarn};
+use super::families::Kind::{Count, Flag, Number, Text};
+use super::families::{Family, Row};
+use super::made::{
+    attention_factor, gating, head_width, local_theta, no_scaling, nonzero, not_causal,
+    rotated_hidden, rotated_share, rotated_width, scaling_factor, scaling_type, window_or_none,
+    window_unless_everywhere,
+};
+
+const LAYERS: &[&str] = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];
+const CONTEXT: &[&str] = &[
+    "max_position_embeddings",
+    "n_ctx",
+    "n_positions",
+    "max_length",
+    "max_sequence_length",
+    "model_max_length",
+];
+const INNER: &[&str] = &[
+    "prefix_dense_intermediate_size",
+    "dense_intermediate_size",
+    "intermediate_size",
+    "n_inner",
+    "hidden_dim",
+];
+const ORIGINAL: &[&str] = &["original_max_position_embeddings"];
+
+/// What most files have.
+const BASE: &[Row] = &[
+    ("block_count", Count, Needed(LAYERS)),
+    ("context_length", Count, Any(CONTEXT)),
+    ("embedding_length", Count, Any(&["hidden_size", "n_embd", "dim"])),
+    ("feed_forward_length", Count, Any(INNER)),
+    ("attention.head_count", Count, Any(&["num_attention_heads", "n_head", "n_heads"])),
+    ("attention.head_count_kv", Count, Any(&["num_key_value_heads", "n_kv_heads"])),
+    ("attention.causal", Flag, Made(not_causal)),
+    ("rope.scaling.type", Text, Made(scaling_type)),
+    ("rope.scaling.factor", Number, Made(scaling_factor)),
+    ("rope.scaling.original_context_length", Count, Yarn(ORIGINAL)),
+    ("rope.scaling.yarn_ext_factor", Number, Yarn(&["extrapolation_factor"])),
+    ("rope.scaling.yarn_attn_factor", Number, Yarn(&["attention_factor", "attn_factor"])),
+    ("rope.scaling.yarn_beta_fast", Number, Yarn(&["beta_fast"])),
+    ("rope.scaling.yarn_beta_slow", Number, Yarn(&["beta_slow"])),
+    ("rope.freq_base", Number, Rope(&["rope_theta"])),
+    ("rope.freq_base_swa", Number, Made(local_theta)),
+    RMS,
+    (
+        "attention.layer_norm_epsilon",
+        Number,
+        Any(&["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"]),
+    ),
+    ("expert_count", Count, Any(&["num_local_experts", "num_experts", "n_routed_experts"])),
+    (
+        "expert_used_count",
+        Count,
+        Any(&["num_experts_per_tok", "num_experts_per_token", "top_k_experts"]),
+    ),
+    ("expert_group_count", Count, Any(&["n_group"])),
+    ("expert_group_used_count", Count, Any(&["topk_group"])),
+    ("expert_gating_func", Count, Made(gating)),
+    KEY_LENGTH,
+    VALUE_LENGTH,
+    FILE_TYPE,
+];
+const RMS: Row = ("attention.layer_norm_rms_epsilon", Number, Any(&["rms_norm_eps", "norm_eps"]));
+const KEY_LENGTH: Row = ("attention.key_length", Count, Any(&["head_dim"]));
+const VALUE_LENGTH: Row = ("attention.value_length", Count, Any(&["head_dim"]));
+const FILE_TYPE: Row = ("general.file_type", Count, FileType);
+const VOCABULARY: Row = ("vocab_size", Count, Needed(&["vocab_size"]));
+const WINDOW: Row = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
+const LOGIT_SCALE: Row = ("logit_scale", Number, Needed(&["logit_scale"]));
+const NO_SCALING: Row = ("rope.scaling.type", Text, Made(no_scaling));
+
+const OF_LLAMA: &[Row] = &[VOCABULARY, ("rope.dimension_count", Count, Made(head_width))];
+const EXPERTS: &[Row] = &[
+    ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
+    ("expert_shared_feed_forward_length", Count, Any(&["shared_expert_intermediate_size"])),
+];
+const OF_GRANITE: &[Row] = &[
+    ("attention.scale", Number, Made(|settings| nonzero(settings, "attention_multiplier"))),
+    ("embedding_scale", Number, Made(|settings| nonzero(settings, "embedding_multiplier"))),
+    ("residual_scale", Number, Made(|settings| nonzero(settings, "residual_multiplier"))),
+    ("logit_scale", Number, Made(|settings| nonzero(settings, "logits_scaling"))),
+];
+const GEMMA: &[Row] = &[
+    ("context_length", Count, Needed(&["max_position_embeddings"])),
+    ("embedding_length", Count, Needed(&["hidden_size"])),
+    ("block_count", Count, Needed(LAYERS)),
+    ("feed_forward_length", Count, Needed(&["intermediate_size"])),
+    ("attention.head_count", Count, Needed(&["num_attention_heads"])),
+    ("attention.head_count_kv", Count, Needed(&["num_key_value_heads", "num_attention_heads"])),
+    ("attention.layer_norm_rms_epsilon", Number, Needed(&["rms_norm_eps"])),
+    ("attention.key_length", Count, Needed(&["head_dim"])),
+    ("attention.value_length", Count, Needed(&["head_dim"])),
+    FILE_TYPE,
+];
+const OF_GEMMA2: &[Row] = &[
+    ("attn_logit_softcapping", Number, Needed(&["attn_logit_softcapping"])),
+    ("final_logit_softcapping", Number, Needed(&["final_logit_softcapping"])),
+    WINDOW,
+];
+const OF_GEMMA3: &[Row] = &[
+    (
+        "final_logit_softcapping",
+        Number,
+        Made(|settings| nonzero(settings, "final_logit_softcapping")),
+    ),
+    ("attention.sliding_window", Count, Made(window_unless_everywhere)),
+];
+const PHI3: &[Row] = &[
+    ("context_length", Count, Needed(&["n_positions", "max_position_embeddings"])),
+    ("rope.scaling.original_context_length", Count, Rope(ORIGINAL)),
+    ("embedding_length", Count, Needed(&["hidden_size", "n_embd"])),
+    ("feed_forward_length", Count, Needed(&["intermediate_size"])),
+    ("block_count", Count, Needed(LAYERS)),
+    ("attention.head_count", Count, Needed(&["num_attention_heads", "n_head"])),
+    ("attention.head_count_kv", Count, Needed(&["num_key_value_heads", "n_head_kv"])),
+    ("attention.layer_norm_rms_epsilon", Number, Needed(&["rms_norm_eps"])),
+    ("rope.dimension_count", Count, Made(rotated_hidden)),
+    ("rope.freq_base", Number, Rope(&["rope_theta"])),
+    FILE_TYPE,
+    ("attention.sliding_window", Count, Made(window_or_none)),
+];
+const OF_COMMAND_R: &[Row] = &[
+    ("context_length", Count, Any(&["model_max_length", "max_position_embeddings"])),
+    LOGIT_SCALE,
+    NO_SCALING,
+];
+const OF_COHERE2: &[Row] = &[
+    LOGIT_SCALE,
+    WINDOW,
+    VOCABULARY,
+    ("rope.dimension_count", Count, MadeOf("rotary_pct", rotated_share)),
+    NO_SCALING,
+];
+
+const LLAMA: Family = Family {
+    architecture: "llama",
+    classes: &[
+        "LLaMAForCausalLM",
+        "LlamaForCausalLM",
+        "MistralForCausalLM",
+        "MixtralForCausalLM",
+        "LlamaModel",
+    ],
+    types: &["llama", "mistral", "mixtral"],
+    ignored: &[],
+    early: &[],
+    rows: &[BASE, OF_LLAMA],
+    has_rope_freqs: true,
+};
+const QWEN2: Family = Family {
+    architecture: "qwen2",
+    classes: &["Qwen2ForCausalLM", "Qwen2Model"],
+    types: &["qwen2"],
+    rows: &[BASE],
+    has_rope_freqs: false,
+    ..LLAMA
+};
+
+/// Every family that is known.
+pub(super) static FAMILIES: &[Family] = &[
+    LLAMA,
+    QWEN2,
+    Family {
+        architecture: "qwen2moe",
+        classes: &["Qwen2MoeForCausalLM"],
+        types: &["qwen2_moe"],
+        rows: &[BASE, EXPERTS],
+        ..QWEN2
+    },
+    Family {
+        architecture: "qwen3",
+        classes: &["Qwen3ForCausalLM", "Qwen3Model"],
+        types: &["qwen3"],
+        ..QWEN2
+    },
+    Family {
+        architecture: "qwen3moe",
+        classes: &["Qwen3MoeForCausalLM"],
+        types: &["qwen3_moe"],
+        rows: &[BASE, EXPERTS],
+        ..QWEN2
+    },
+    Family {
+        architecture: "gemma",
+        classes: &["GemmaForCausalLM"],
+        types: &["gemma"],
+        rows: &[GEMMA],
+        ..QWEN2
+    },
+    Family {
+        architecture: "gemma2",
+        classes: &["Gemma2ForCausalLM"],
+        types: &["gemma2"],
+        rows: &[GEMMA, OF_GEMMA2],
+        ..QWEN2
+    },
+    Family {
+        architecture: "gemma3",
+        classes: &["Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"],
+        types: &["gemma3", "gemma3_text"],
+        rows: &[BASE, OF_GEMMA3],
+        ..QWEN2
+    },
+    Family {
+        architecture: "phi3",
+        classes: &["Phi3ForCausalLM"],
+        types: &["phi3"],
+        early: &[("rope.scaling.attn_factor", Number, Made(attention_factor))],
+        rows: &[PHI3],
+        ..QWEN2
+    },
+    Family {
+        architecture: "granite",
+        classes: &["GraniteForCausalLM"],
+        types: &["granite"],
+        ignored: &["head_dim"],
+        rows: &[BASE, OF_LLAMA, OF_GRANITE],
+        ..LLAMA
+    },
+    Family {
+        architecture: "smollm3",
+        classes: &["SmolLM3ForCausalLM"],
+        types: &["smollm3"],
+        ..LLAMA
+    },
+    Family { architecture: "olmo2", classes: &["Olmo2ForCausalLM"], types: &["olmo2"], ..QWEN2 },
+    Family {
+        architecture: "starcoder2",
+        classes: &["Starcoder2ForCausalLM"],
+        types: &["starcoder2"],
+        ..QWEN2
+    },
+    Family {
+        architecture: "command-r",
+        classes: &["CohereForCausalLM"],
+        types: &["cohere"],
+        rows: &[BASE, OF_COMMAND_R],
+        ..QWEN2
+    },
+    Family {
+        architecture: "cohere2",
+        classes: &["Cohere2ForCausalLM"],
+        types: &["cohere2"],
+        rows: &[BASE, OF_COHERE2],
+        ..QWEN2
+    },
+    Family {
+        architecture: "glm4",
+        classes: &["Glm4ForCausalLM"],
+        types: &["glm4"],
+        rows: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
+        ..QWEN2
+    },
+];

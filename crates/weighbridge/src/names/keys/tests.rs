@@ -1,0 +1,216 @@
+//! Whole lists of entries against those of llama.cpp's converter.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use super::title::{parts, title};
+use super::*;
+use crate::Model;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/to-gguf")
+}
+
+fn json(path: impl AsRef<Path>) -> Option<Json> {
+    let bytes = std::fs::read(path).ok()?;
+    Some(serde_json::from_slice(&bytes).unwrap())
+}
+
+/// The metadata of a file in its order, without the tokenizer's, arrays read.
+fn written(model: &Model) -> Vec<(String, Value)> {
+    let own = |(key, value, source): (&str, &Value, &crate::source::Source)| {
+        let value = match value {
+            Value::Array(array) => Value::List(source.array(array).unwrap()),
+            value => value.clone(),
+        };
+        (key.to_owned(), value)
+    };
+    let mut all: Vec<_> = model.metadata().into_iter().map(own).collect();
+    all.retain(|(key, _)| !key.starts_with("tokenizer."));
+    all
+}
+
+fn parameters(model: &Model) -> Parameters {
+    let tensors = model.sources().iter().flat_map(|source| source.catalog().tensors.iter());
+    let tensors: Vec<_> = tensors.map(|tensor| (&*tensor.name, tensor.shape.to_vec())).collect();
+    Parameters::of(tensors.iter().map(|(name, shape)| (*name, &shape[..])))
+}
+
+/// The files of each family that the converter made, with the repository they were made of.
+fn converted() -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    for family in std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in std::fs::read_dir(&family).into_iter().flatten() {
+            let file = file.unwrap().path();
+            if file.extension().is_some_and(|ending| ending == "gguf") {
+                found.push((family.file_name().unwrap().to_str().unwrap().to_owned(), file));
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() >= 25, "{found:?}");
+    found
+}
+
+#[test]
+fn entries_are_those_of_the_converter() {
+    for (family, file) in converted() {
+        let model = Model::open(&file).unwrap();
+        let expected = written(&model);
+        let file_type = expected.iter().find(|(key, _)| key == "general.file_type").unwrap();
+        let hf = file.parent().unwrap().join("hf");
+        let card = std::fs::read_to_string(hf.join("README.md")).ok();
+        let config = json(hf.join("config.json")).unwrap();
+        let generation = json(hf.join("generation_config.json"));
+        let about = About {
+            config: &config,
+            generation: generation.as_ref(),
+            card: card.as_deref(),
+            folder: "hf",
+            parameters: parameters(&model),
+            file_type: u32::try_from(file_type.1.as_u64().unwrap()).unwrap(),
+        };
+        let found = entries(&about).unwrap_or_else(|error| panic!("{family}: {error}"));
+        assert_eq!(found, expected, "{family}: {}", file.display());
+    }
+}
+
+#[test]
+fn rotary_factors_are_those_of_the_converter() {
+    for (family, file) in converted() {
+        let model = Model::open(&file).unwrap();
+        let config = json(file.parent().unwrap().join("hf/config.json")).unwrap();
+        let stored = |name: &str| model.weight(name).ok().map(|weight| decoded(&weight));
+        let long = stored("rope_factors_long.weight").zip(stored("rope_factors_short.weight"));
+        assert_eq!(rope_factors(&config), stored("rope_freqs.weight"), "{family}");
+        assert_eq!(long_rope_factors(&config), long, "{family}");
+    }
+}
+
+fn decoded(weight: &crate::Weight) -> Vec<f32> {
+    let mut numbers = vec![0.0; weight.len()];
+    weight.decode_into(&mut numbers).unwrap();
+    numbers
+}
+
+/// The entries of a row of the goldens.
+fn expected(row: &Json) -> Vec<(String, Value)> {
+    let entry = |entry: &Json| (entry[0].as_str().unwrap().to_owned(), value(&entry[1], &entry[2]));
+    row["entries"].as_array().unwrap().iter().map(entry).collect()
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn value(kind: &Json, value: &Json) -> Value {
+    match kind.as_str().unwrap() {
+        "STRING" => Value::text(value.as_str().unwrap()),
+        "UINT32" => Value::Unsigned(32, value.as_u64().unwrap()),
+        "INT32" => Value::Signed(32, value.as_i64().unwrap()),
+        "FLOAT32" => Value::F32(value.as_f64().unwrap() as f32),
+        "BOOL" => Value::Bool(value.as_bool().unwrap()),
+        "ARRAY" => {
+            let texts = value.as_array().unwrap().iter();
+            Value::List(texts.map(|text| Value::text(text.as_str().unwrap())).collect())
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn rows(name: &str) -> Vec<Json> {
+    let rows = json(folder().join(name)).unwrap();
+    rows.as_array().unwrap().clone()
+}
+
+#[test]
+fn what_configs_leave_out_is_filled_in() {
+    let rows = rows("configs.json");
+    assert!(rows.len() > 40);
+    let mut wrong = Vec::new();
+    for row in rows {
+        let about = About {
+            config: &row["config"],
+            generation: row.get("generation"),
+            card: None,
+            folder: "hf",
+            parameters: Parameters::default(),
+            file_type: 32,
+        };
+        let mut found = entries(&about).unwrap_or_else(|error| panic!("{}: {error}", row["name"]));
+        // It follows from the folder, which was another one.
+        found.retain(|(key, _)| key != "general.name");
+        if found != expected(&row) {
+            wrong.push(format!("{}:\n{found:?}\n{:?}", row["name"], expected(&row)));
+        }
+        let numbers = |name: &str| row["tensors"].get(name).map(numbers);
+        let long = numbers("rope_factors_long.weight").zip(numbers("rope_factors_short.weight"));
+        assert_eq!(rope_factors(&row["config"]), numbers("rope_freqs.weight"), "{}", row["name"]);
+        assert_eq!(long_rope_factors(&row["config"]), long, "{}", row["name"]);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn numbers(values: &Json) -> Vec<f32> {
+    values.as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect()
+}
+
+#[test]
+fn names_are_taken_apart_as_the_converter_does() {
+    let mut wrong = Vec::new();
+    for row in rows("names.json") {
+        let text = |key: &str| row[key].as_str().map(str::to_owned);
+        let found = parts(&text("name").unwrap(), row["parameters"].as_u64().unwrap());
+        let expected = title::Parts {
+            full: text("full").unwrap(),
+            organization: text("organization"),
+            basename: text("basename"),
+            finetune: text("finetune"),
+            version: text("version"),
+            size_label: text("size_label"),
+        };
+        if found != expected || title(&found.full) != text("title").unwrap() {
+            wrong.push(format!("{row}\n{found:?} {:?}", title(&found.full)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn cards_are_read_as_the_converter_does() {
+    let rows_of_configs = rows("configs.json");
+    let base = rows_of_configs.iter().find(|row| row["name"] == "qwen2.5").unwrap();
+    for row in rows("cards.json") {
+        let about = About {
+            config: &base["config"],
+            generation: None,
+            card: row["card"].as_str(),
+            folder: "Folder-7B-Instruct-v1",
+            parameters: Parameters::default(),
+            file_type: 32,
+        };
+        let mut found = entries(&about).unwrap();
+        found.retain(|(key, _)| key.starts_with("general."));
+        assert_eq!(found, expected(&row), "{}", row["name"]);
+    }
+}
+
+#[test]
+fn what_is_not_known_is_refused_by_name() {
+    let about = |config: &Json| {
+        let parameters = Parameters::default();
+        let about =
+            About { config, generation: None, card: None, folder: "hf", parameters, file_type: 0 };
+        entries(&about).unwrap_err().to_string()
+    };
+    let unknown = serde_json::json!({"architectures": ["NoSuchForCausalLM"]});
+    assert!(about(&unknown).contains("NoSuchForCausalLM"));
+    assert_eq!(architecture(&unknown), None);
+    let cohere =
+        serde_json::json!({"architectures": ["Cohere2ForCausalLM"], "model_type": "cohere2"});
+    assert!(about(&cohere).contains("`rotary_pct`"));
+    assert_eq!(architecture(&cohere), Some("cohere2"));
+    let wrong = serde_json::json!({
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": "two"
+    });
+    assert!(about(&wrong).contains("block_count"));
+}
