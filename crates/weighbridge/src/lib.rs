@@ -43,7 +43,6 @@ mod simd;
 mod source;
 mod sys;
 mod text;
-mod tokenizer;
 mod unpack;
 
 pub use config::Config;

@@ -102,15 +102,54 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
         let from = MadeOf::Weights(pieces);
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
+    check_rows(&derived, tokens)?;
     let types = types(&derived, options.dtype);
     let file_type = file_type(&derived, &types);
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
+    check_layers(&derived, &metadata)?;
     let left_out = translation.left_out.into_iter().map(|(index, reason)| Dropped {
         name: weights[index].name().to_owned(),
         reason,
     });
     let left_out = left_out.collect();
     Ok(Translated { model: model.derived(derived)?, casts: casts(types), metadata, left_out })
+}
+
+/// An error unless the embedding has a row for every token.
+fn check_rows(derived: &[Derived], tokens: Option<u64>) -> Result<()> {
+    let embedding = derived.iter().find(|tensor| tensor.name == "token_embd.weight");
+    let rows = embedding.and_then(|tensor| tensor.shape.first().copied());
+    match (tokens, rows) {
+        (Some(tokens), Some(rows)) if tokens > rows => {
+            let message = format!("the tokenizer has {tokens} tokens, the embedding {rows} rows");
+            Err(Error::malformed(message))
+        }
+        (_, None) => Err(Error::malformed("there is no embedding of tokens: is a file missing?")),
+        _ => Ok(()),
+    }
+}
+
+/// An error unless there are weights for as many layers as the metadata states.
+fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let stated = metadata.iter().find(|(key, _)| key.ends_with(".block_count"));
+    let Some(stated) = stated.and_then(|(_, value)| value.value()?.as_u64()) else {
+        return Ok(());
+    };
+    let layer = |tensor: &Derived| tensor.name.strip_prefix("blk.")?.split('.').next()?.parse().ok();
+    let found: std::collections::BTreeSet<u64> = derived.iter().filter_map(layer).collect();
+    if let Some(missing) = (0..stated).find(|layer| !found.contains(layer)) {
+        let message = format!(
+            "the config states {stated} layers, but there are no weights of layer {missing}: is a \
+             file missing?"
+        );
+        return Err(Error::malformed(message));
+    }
+    match found.last() {
+        Some(last) if *last >= stated => Err(Error::malformed(format!(
+            "the config states {stated} layers, but there are weights of layer {last}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The order in which llama.cpp's converter meets weights: file by file, by name.

@@ -13,7 +13,7 @@ use super::Dropped;
 use super::compared::{Compared, Difference, number};
 use super::convert::{Conversion, Part};
 use super::convert_options::ConvertOptions;
-use super::verify_files::{WrongFile, wrong_files, wrong_index};
+use super::verify_files::{WrongFile, wrong_files, wrong_index, wrong_metadata};
 use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
@@ -204,6 +204,9 @@ fn compare(
     extra.sort_unstable();
     report.extra.extend(extra);
     report.files.extend(wrong_index(output)?);
+    if let Some(entries) = &plan.described {
+        report.files.extend(wrong_metadata(output, entries)?);
+    }
     Ok(())
 }
 

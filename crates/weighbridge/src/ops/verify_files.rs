@@ -9,8 +9,9 @@ use serde_json::Value as Json;
 
 use super::convert_options::DEQUANTIZE;
 use super::dequantize::is_quantized;
+use crate::catalog::Value;
 use crate::config;
-use crate::containers::writing;
+use crate::containers::writing::{self, Entries};
 use crate::error::Result;
 use crate::input::{EntryKind, Folder, ReadAt, error_of};
 use crate::model::Model;
@@ -90,6 +91,33 @@ pub(super) fn wrong_files(
             let problem = format!("is not {origin}: byte {at} is the first that differs");
             wrong.push(WrongFile::new(&name, problem));
         }
+    }
+    Ok(wrong)
+}
+
+/// What is wrong with the metadata of an output. That of its first file counts; what only says how it
+/// was split into files is not compared.
+pub(super) fn wrong_metadata(output: &Model, expected: &Entries) -> Result<Vec<WrongFile>> {
+    let Some(source) = output.sources().first() else { return Ok(Vec::new()) };
+    let name = source.input().name().file_name().unwrap_or_default().to_string_lossy();
+    let mut wrong = Vec::new();
+    for (key, value) in expected {
+        let found = match source.catalog().metadata.get(key) {
+            Some(Value::Array(array)) => Some(Value::List(source.array(array)?)),
+            other => other.cloned(),
+        };
+        let problem = match (&found, value.value()) {
+            (None, _) => "is missing",
+            (Some(found), Some(value)) if found != value => "is not what it should be",
+            _ => continue,
+        };
+        wrong.push(WrongFile::new(&name, format!("its metadata `{}` {problem}", escaped(key))));
+    }
+    let is_known = |key: &str| expected.iter().any(|(known, _)| known == key);
+    let own = source.catalog().metadata.iter().map(|(key, _)| key);
+    for key in own.filter(|key| !key.starts_with("split.") && !is_known(key)) {
+        let problem = format!("its metadata has `{}`, which should not be there", escaped(key));
+        wrong.push(WrongFile::new(&name, problem));
     }
     Ok(wrong)
 }

@@ -65,6 +65,8 @@ pub struct Plan {
     pub index: Option<(String, String)>,
     /// Names that are not written, because another name shares their numbers.
     pub ties: Vec<Tie>,
+    /// The metadata, if it belongs to what was asked for and is to be verified too.
+    pub described: Option<Entries>,
     /// The number of workers, and the memory they need.
     pub memory: Memory,
 }
@@ -205,7 +207,8 @@ pub fn plan(
         files.push(file(plan_options, jobs, &context)?);
     }
     let index = index(&files, plan_options).filter(|_| count > 1);
-    Ok(Plan { files, index, ties, memory })
+    let described = plan_options.is_described.then_some(metadata);
+    Ok(Plan { files, index, ties, described, memory })
 }
 
 /// Lays out one file.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use regex::Regex;
 use weighbridge::catalog::Value;
-use weighbridge::ops::{ConvertOptions, OutputType};
+use weighbridge::ops::{ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, Weight};
 
 use crate::args::{
@@ -92,6 +92,18 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
     dtype: Dtype,
 
+    /// Whose names weights get: `gguf` makes a GGUF file that llama.cpp runs
+    ///
+    /// With `gguf`, a Hugging Face model gets llama.cpp's names, values, types, metadata and
+    /// tokenizer. With `keep`, everything stays as the model has it, which nothing loads that
+    /// expects a GGUF model.
+    #[arg(long, value_enum, default_value_t = NamesArg::Keep, value_name = "WHOSE", help_heading = "Output")]
+    names: NamesArg,
+
+    /// The name of the pre-tokenizer, with --names gguf, if it cannot be told from the tokenizer
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pre: Option<String>,
+
     /// A type (f32, bf16, f16) for weights whose name matches; may be repeated, the first match
     /// counts
     #[arg(long, value_name = "RE=TYPE", value_parser = parse_cast, help_heading = "Output")]
@@ -137,11 +149,15 @@ impl OutputArgs {
     pub(crate) fn options(&self, output: &PathBuf) -> ConvertOptions {
         let mut options = ConvertOptions::new(output)
             .dtype(self.dtype.into())
+            .names(self.names.into())
             .select(self.select.options())
             .skip_unreadable(self.skip_unreadable)
             .work(&self.work.options());
         if let Some(to) = &self.to {
             options = options.to(to);
+        }
+        if let Some(pre) = &self.pre {
+            options = options.pre_tokenizer(pre);
         }
         if let Some(bytes) = self.max_shard_size {
             options = options.max_shard_size(bytes);
@@ -172,6 +188,23 @@ impl OutputArgs {
         unmatched.check("--cast", self.cast.iter().map(|(rule, _)| rule));
         unmatched.check_renames("--rename", &self.rename);
         self.report.say(unmatched.notes())
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NamesArg {
+    /// As the model has them
+    Keep,
+    /// As llama.cpp wants them
+    Gguf,
+}
+
+impl From<NamesArg> for Names {
+    fn from(names: NamesArg) -> Self {
+        match names {
+            NamesArg::Keep => Self::Keep,
+            NamesArg::Gguf => Self::Gguf,
+        }
     }
 }
 
