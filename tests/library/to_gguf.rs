@@ -24,7 +24,12 @@ fn open(path: &Path) -> Model {
 fn check(family: &str) {
     let home = folder(family);
     let model = open(&home.join("hf"));
-    let types = [("f32", OutputType::F32), ("f16", OutputType::F16), ("bf16", OutputType::Bf16)];
+    let types = [
+        ("auto", OutputType::Auto),
+        ("f32", OutputType::F32),
+        ("f16", OutputType::F16),
+        ("bf16", OutputType::Bf16),
+    ];
     let mut checked = 0;
     for (name, dtype) in types {
         let golden = home.join(format!("model-{name}.gguf"));

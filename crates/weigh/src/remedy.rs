@@ -55,6 +55,7 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::ConvertOrCopy => {
             "`weigh convert` changes its format or its types; copy it to keep it"
         }
+        Remedy::StatePreTokenizer => "--pre NAME says which pre-tokenizer it is",
         Remedy::OpenAsStream => "a pipe can be given as `-`, standard input",
         _ => return None,
     };

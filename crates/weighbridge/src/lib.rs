@@ -43,6 +43,8 @@ mod simd;
 mod source;
 mod sys;
 mod text;
+#[allow(dead_code)]
+mod tokenizer;
 mod unpack;
 
 pub use config::Config;

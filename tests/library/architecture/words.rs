@@ -18,8 +18,8 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     // Formats of numbers, which several schemes and block types have.
     ("mxfp4", &["schemes", "blocks.rs", "containers/gguf"]),
     ("mxfp8", &["schemes"]),
-    // GGUF is ggml's own format.
-    ("ggml", &["schemes/ggml", "containers/gguf"]),
+    // GGUF is ggml's own format, and what it says of tokenizers has keys of that name.
+    ("ggml", &["schemes/ggml", "containers/gguf", "tokenizer"]),
     ("modelopt", &["schemes/modelopt.rs", "schemes/nvfp4"]),
 ];
 

@@ -49,4 +49,6 @@ pub enum Remedy {
     ConvertOrCopy,
     /// Read it front to back, with [`OpenOptions::open_stream`](crate::OpenOptions::open_stream).
     OpenAsStream,
+    /// State the name of the pre-tokenizer, which the files of the repository leave open.
+    StatePreTokenizer,
 }

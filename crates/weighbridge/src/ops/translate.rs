@@ -266,10 +266,12 @@ fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
     Some(match inner.or(config["model_type"].as_str())? {
         "llama" | "mistral" | "mixtral" | "granite" | "smollm3" => Kind::LlamaLike,
         "qwen2" | "qwen2_moe" | "qwen3" | "qwen3_moe" => Kind::QwenLike,
-        "gemma" | "gemma2" => Kind::Gemma,
+        "gemma" => Kind::Gemma,
+        "gemma2" => Kind::Gemma2,
         "gemma3" | "gemma3_text" => Kind::Gemma3,
         "phi3" => Kind::Phi3,
-        "olmo2" | "olmo3" | "cohere" | "cohere2" | "starcoder2" | "glm4" => Kind::BytePairs,
+        "olmo2" | "olmo3" | "cohere" | "cohere2" | "starcoder2" => Kind::BytePairs,
+        "glm4" => Kind::Glm,
         _ => return None,
     })
 }

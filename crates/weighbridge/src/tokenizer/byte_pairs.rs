@@ -1,0 +1,52 @@
+//! Byte-level byte pairs: `tokenizer.json` as it is, with ids that nobody has filled in.
+
+use super::decode::Decoder;
+use super::entries::Entries;
+use super::files::Files;
+use super::pre;
+use super::special::{self, Beyond, KINDS, Special};
+use super::token_type::TokenType;
+use super::vocabulary::{Token, Vocabulary};
+use crate::error::Result;
+
+/// Writes the vocabulary and its merges. Special tokens, which come after them, are returned.
+pub(super) fn write(
+    files: &Files<'_>,
+    entries: &mut Entries,
+    pre: Option<&str>,
+) -> Result<Special> {
+    let tokenizer = files.need_tokenizer()?;
+    let vocabulary = Vocabulary::read(files, tokenizer)?;
+    let count = match files.vocabulary() {
+        0 => vocabulary.base.len() + vocabulary.added.len(),
+        count => count,
+    };
+    let decoder = Decoder::read(&tokenizer["decoder"]);
+    let tokens = vocabulary.by_id(count)?.into_iter().enumerate();
+    let tokens: Vec<(String, TokenType)> =
+        tokens.map(|(id, one)| written(id, one, &decoder)).collect();
+    let pre = match pre {
+        Some(stated) => stated.to_owned(),
+        None => pre::name(files, tokenizer, &vocabulary)?,
+    };
+    entries.text("tokenizer.ggml.model", "gpt2");
+    entries.text("tokenizer.ggml.pre", &pre);
+    TokenType::write(entries, tokens, None);
+    entries.texts("tokenizer.ggml.merges", special::merges(tokenizer)?);
+    Special::read(files, &KINDS, Beyond::Refuse(count))
+}
+
+/// What is written for an id.
+fn written(id: usize, token: Option<Token<'_>>, decoder: &Decoder) -> (String, TokenType) {
+    let added = match token {
+        None => return (format!("[PAD{id}]"), TokenType::Unused),
+        Some(Token::Base(text)) => return (text.to_owned(), TokenType::Normal),
+        Some(Token::Added(added)) => added,
+    };
+    // Added tokens are written the way a decoder shows them.
+    let text = match added.normalized {
+        true => added.content.clone(),
+        false => decoder.decode(&added.content),
+    };
+    TokenType::of_added(text, added.special)
+}

@@ -1,0 +1,119 @@
+//! What the decoder of a tokenizer makes of a single added token.
+
+use serde_json::Value as Json;
+
+/// One step of a decoder.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    /// Letters that stand for bytes become these bytes.
+    Bytes,
+    Replace(String, String),
+    /// At most so many of a letter at the start and at the end are taken away.
+    Strip(char, usize, usize),
+    /// Like a replacement, after which a space in front goes away.
+    Metaspace(String),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Decoder(Vec<Step>);
+
+impl Decoder {
+    /// Steps that change no text of a single token are left out.
+    pub fn read(decoder: &Json) -> Self {
+        let single = std::slice::from_ref(decoder);
+        let steps = decoder["decoders"].as_array().map_or(single, Vec::as_slice);
+        Self(steps.iter().filter_map(step).collect())
+    }
+
+    pub fn decode(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, step| step.apply(&text))
+    }
+}
+
+fn step(step: &Json) -> Option<Step> {
+    let text = |value: &Json| value.as_str().map(str::to_owned);
+    let count = |key: &str| usize::try_from(step[key].as_u64().unwrap_or(0)).unwrap_or(0);
+    match step["type"].as_str()? {
+        "ByteLevel" => Some(Step::Bytes),
+        "Replace" => {
+            Some(Step::Replace(text(&step["pattern"]["String"])?, text(&step["content"])?))
+        }
+        "Strip" => {
+            let letter = step["content"].as_str()?.chars().next()?;
+            Some(Step::Strip(letter, count("start"), count("stop")))
+        }
+        "Metaspace" => Some(Step::Metaspace(text(&step["replacement"]).unwrap_or("▁".to_owned()))),
+        _ => None,
+    }
+}
+
+impl Step {
+    fn apply(&self, text: &str) -> String {
+        match self {
+            Self::Bytes => from_bytes(text),
+            Self::Replace(from, _) if from.is_empty() => text.to_owned(),
+            Self::Replace(from, to) => text.replace(&**from, to),
+            Self::Strip(letter, start, stop) => {
+                let front = text.chars().take_while(|c| c == letter).count().min(*start);
+                let letters: Vec<char> = text.chars().skip(front).collect();
+                let back = letters.iter().rev().take_while(|c| *c == letter).count().min(*stop);
+                letters[..letters.len() - back].iter().collect()
+            }
+            Self::Metaspace(mark) => {
+                let spaced = text.replace(&**mark, " ");
+                spaced.strip_prefix(' ').unwrap_or(&spaced).to_owned()
+            }
+        }
+    }
+}
+
+/// A text in which every letter stands for a byte becomes these bytes; any other stays as it is.
+fn from_bytes(text: &str) -> String {
+    let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
+    match bytes {
+        Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// The byte that a letter of byte-level vocabularies stands for: printable letters of Latin-1 stand
+/// for themselves, and the letters from U+0100 for the rest in its order.
+fn byte_of(letter: char) -> Option<u8> {
+    let itself = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
+    match u8::try_from(letter) {
+        Ok(byte) => itself(byte).then_some(byte),
+        Err(_) => {
+            let place = usize::try_from(u32::from(letter).checked_sub(0x100)?).ok()?;
+            (0..=u8::MAX).filter(|byte| !itself(*byte)).nth(place)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn letters_become_the_bytes_they_stand_for() {
+        let decoder = Decoder::read(&json!({ "type": "ByteLevel" }));
+        assert_eq!(decoder.decode("ĠaĊ"), " a\n");
+        assert_eq!(decoder.decode("<é>"), "<\u{fffd}>");
+        assert_eq!(decoder.decode("<｜x｜>"), "<｜x｜>");
+        assert_eq!(decoder.decode("  "), "  ");
+        assert_eq!(byte_of('Ń'), Some(0xad));
+        assert_eq!(byte_of('ń'), None);
+    }
+
+    #[test]
+    fn a_sequence_runs_in_its_order() {
+        let steps = json!({ "type": "Sequence", "decoders": [
+            { "type": "Replace", "pattern": { "String": "▁" }, "content": " " },
+            { "type": "ByteFallback" }, { "type": "Fuse" },
+            { "type": "Strip", "content": " ", "start": 1, "stop": 0 },
+        ] });
+        assert_eq!(Decoder::read(&steps).decode("▁▁x▁"), " x ");
+        assert_eq!(Decoder::read(&json!(null)).decode("▁x"), "▁x");
+    }
+}

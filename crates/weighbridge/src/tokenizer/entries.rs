@@ -1,0 +1,62 @@
+//! Entries in the order in which they are written.
+
+use crate::catalog::Value;
+
+/// Metadata being put together. A key that is set again keeps its place and takes the new value.
+#[derive(Default)]
+pub(super) struct Entries(Vec<(String, Value)>);
+
+impl Entries {
+    pub fn set(&mut self, key: impl Into<String>, value: Value) {
+        let key = key.into();
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    pub fn text(&mut self, key: &str, text: &str) {
+        self.set(key, Value::text(text));
+    }
+
+    pub fn flag(&mut self, key: &str, value: bool) {
+        self.set(key, Value::Bool(value));
+    }
+
+    pub fn id(&mut self, key: &str, id: u64) {
+        self.set(key, Value::Unsigned(32, id));
+    }
+
+    /// An array; one without elements is not written at all.
+    pub fn list(&mut self, key: &str, values: impl IntoIterator<Item = Value>) {
+        let values: Vec<Value> = values.into_iter().collect();
+        if !values.is_empty() {
+            self.set(key, Value::List(values));
+        }
+    }
+
+    pub fn texts(&mut self, key: &str, texts: impl IntoIterator<Item = String>) {
+        self.list(key, texts.into_iter().map(Value::text));
+    }
+
+    pub fn finished(self) -> Vec<(String, Value)> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_set_again_keeps_its_place() {
+        let mut entries = Entries::default();
+        entries.flag("a", true);
+        entries.texts("none", []);
+        entries.id("b", 1);
+        entries.flag("a", false);
+        let expected =
+            [("a".to_owned(), Value::Bool(false)), ("b".to_owned(), Value::Unsigned(32, 1))];
+        assert_eq!(entries.finished(), expected);
+    }
+}

@@ -1,0 +1,82 @@
+//! The files of a repository that say something about its tokenizer, read and parsed.
+
+use std::path::Path;
+
+use serde_json::{Map, Value as Json};
+
+use super::Repository;
+use crate::config;
+use crate::error::{Error, Result};
+
+pub(super) const TOKENIZER: &str = "tokenizer.json";
+pub(super) const CONFIG: &str = "tokenizer_config.json";
+pub(super) const MODEL: &str = "tokenizer.model";
+
+/// More tokens than any vocabulary has: a config that asks for more is not believed.
+const MOST_TOKENS: u64 = 1 << 24;
+
+/// What all ways of reading a tokenizer look at.
+pub(super) struct Files<'a> {
+    pub repository: &'a Repository<'a>,
+    /// `tokenizer.json`.
+    pub tokenizer: Option<Json>,
+    /// `tokenizer_config.json`; empty if it is not there.
+    pub config: Map<String, Json>,
+}
+
+impl<'a> Files<'a> {
+    pub fn open(repository: &'a Repository<'a>) -> Result<Self> {
+        if repository.vocabulary > MOST_TOKENS {
+            let tokens = repository.vocabulary;
+            return Err(Error::limit(format!("a vocabulary of {tokens} tokens is not believed")));
+        }
+        let tokenizer = json(repository, TOKENIZER)?;
+        if tokenizer.as_ref().is_some_and(|json| !json.is_object()) {
+            return Err(not_an_object(TOKENIZER));
+        }
+        let config = match json(repository, CONFIG)? {
+            None => Map::new(),
+            Some(Json::Object(map)) => map,
+            Some(_) => return Err(not_an_object(CONFIG)),
+        };
+        Ok(Self { repository, tokenizer, config })
+    }
+
+    /// The document that a tokenizer without a file of SentencePiece is read from.
+    pub fn need_tokenizer(&self) -> Result<&Json> {
+        let missing = || Error::unsupported(format!("the repository has no {TOKENIZER}"));
+        self.tokenizer.as_ref().ok_or_else(missing)
+    }
+
+    pub fn json(&self, name: &str) -> Result<Option<Json>> {
+        json(self.repository, name)
+    }
+
+    /// A text, in which every kind of line break is a line feed.
+    pub fn text(&self, name: &str) -> Result<Option<String>> {
+        let Some(bytes) = (self.repository.files)(name)? else { return Ok(None) };
+        let text = String::from_utf8(bytes).map_err(|error| {
+            wrong(name, "it is not UTF-8").at(error.utf8_error().valid_up_to() as u64)
+        })?;
+        Ok(Some(text.replace("\r\n", "\n").replace('\r', "\n")))
+    }
+
+    /// How many tokens there are, which fits since it was looked at on opening.
+    pub fn vocabulary(&self) -> usize {
+        usize::try_from(self.repository.vocabulary).unwrap_or(0)
+    }
+}
+
+fn json(repository: &Repository<'_>, name: &str) -> Result<Option<Json>> {
+    let Some(bytes) = (repository.files)(name)? else { return Ok(None) };
+    config::parse(&bytes).map(Some).map_err(|error| error.in_file(Path::new(name)))
+}
+
+fn not_an_object(name: &str) -> Error {
+    wrong(name, "it is not a JSON object")
+}
+
+/// A file of the repository breaks a rule.
+pub(super) fn wrong(name: &str, message: impl Into<String>) -> Error {
+    Error::malformed(message).in_file(Path::new(name))
+}

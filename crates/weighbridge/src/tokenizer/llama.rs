@@ -1,0 +1,69 @@
+//! Byte pairs with a fallback to bytes, as Llama's first tokenizers have them, without the file of
+//! SentencePiece they were made from. Scores are lost with that file: every token has the same one.
+
+use serde_json::Value as Json;
+
+use super::entries::Entries;
+use super::files::{Files, TOKENIZER, wrong};
+use super::special::{Beyond, KINDS, Special};
+use super::token_type::TokenType;
+use super::vocabulary::{Added, Token, Vocabulary, beyond};
+use crate::error::Result;
+
+const SCORE: f32 = -1000.0;
+
+/// Whether `tokenizer.json` holds such a tokenizer.
+pub(super) fn is_for(tokenizer: &Json) -> bool {
+    let model = &tokenizer["model"];
+    let is = |key: &str| model[key] == true;
+    model["type"] == "BPE" && is("byte_fallback") && tokenizer["decoder"]["type"] == "Sequence"
+}
+
+/// Writes the model's tokens and the added ones after them. Nothing is filled up.
+pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let tokenizer = files.need_tokenizer()?;
+    let vocabulary = Vocabulary::read(files, tokenizer)?;
+    let base = vocabulary.base.len();
+    let count =
+        vocabulary.base.len() + vocabulary.added.iter().filter(|one| one.id >= base as u64).count();
+    if files.vocabulary() > 0 && count > files.vocabulary() {
+        let last = vocabulary.added.iter().max_by_key(|token| token.id);
+        let text = last.map_or("", |token| &token.content);
+        return Err(beyond(text, count as u64 - 1, files.vocabulary()));
+    }
+    let named = named_special(files);
+    let mut tokens = Vec::new();
+    for (id, token) in vocabulary.by_id(count)?.into_iter().enumerate() {
+        let Some(token) = token else {
+            return Err(wrong(TOKENIZER, format!("no token has the id {id}")));
+        };
+        let is_special = named.iter().any(|name| name == token.text());
+        tokens.push((token.text().to_owned(), kind_of(token, id >= base, is_special)));
+    }
+    entries.text("tokenizer.ggml.model", "llama");
+    entries.text("tokenizer.ggml.pre", "default");
+    let scores = vec![SCORE; tokens.len()];
+    TokenType::write(entries, tokens, Some(scores));
+    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+fn kind_of(token: Token<'_>, is_added: bool, is_special: bool) -> TokenType {
+    match token {
+        _ if is_added && is_special => TokenType::Control,
+        Token::Added(Added { .. }) if is_added => TokenType::UserDefined,
+        _ if is_byte(token.text()) => TokenType::Byte,
+        _ if is_special => TokenType::Control,
+        _ => TokenType::Normal,
+    }
+}
+
+/// `<0x0A>` and the like.
+fn is_byte(text: &str) -> bool {
+    let digits = text.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
+    digits.is_some_and(|two| two.len() == 2 && two.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Tokens that are special by name, which is more than being marked as such.
+fn named_special(files: &Files<'_>) -> Vec<String> {
+    super::vocabulary::named(files)
+}

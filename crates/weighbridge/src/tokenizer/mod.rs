@@ -1,0 +1,159 @@
+//! The tokenizer of a Hugging Face repository as the metadata that a GGUF file has of it.
+//!
+//! Keys, types, values and their order are those of llama.cpp's converter, with one difference: the
+//! name of a pre-tokenizer is found by what `tokenizer.json` says about it, not by a hash of what it
+//! makes of a text, so that a vocabulary which was extended keeps the name of its pre-tokenizer.
+//!
+//! Files are not trusted: an id past the end of the vocabulary, two tokens with one id, and whatever
+//! else has no meaning are refused by name.
+
+mod around;
+mod byte_pairs;
+mod decode;
+mod entries;
+mod files;
+mod llama;
+mod pre;
+mod protobuf;
+mod sentencepiece;
+mod special;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod token_type;
+mod vocabulary;
+
+use serde_json::{Value as Json, json};
+
+use crate::catalog::Value;
+use crate::error::{Error, Result};
+use entries::Entries;
+use files::Files;
+use special::{Beyond, Special};
+
+/// What a repository's tokenizer is read from.
+pub(crate) struct Repository<'a> {
+    /// Gives a file of the repository, if it is there: `tokenizer.json`, `tokenizer.model`, ..
+    pub files: &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
+    /// The model's config (`config.json`), as it is.
+    pub config: &'a Json,
+    /// Rows of the embedding's vocabulary: `vocab_size` of the (text) config.
+    pub vocabulary: u64,
+}
+
+/// How a family's tokenizer is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// SentencePiece; without its file, byte pairs with or without a fallback to bytes.
+    LlamaLike,
+    /// SentencePiece if its file is there, else byte pairs.
+    QwenLike,
+    /// Byte pairs.
+    BytePairs,
+    /// Byte pairs, with the special tokens that GLM has beside those that files name.
+    Glm,
+    /// SentencePiece, with the token that ends a turn.
+    Gemma,
+    /// SentencePiece.
+    Gemma2,
+    /// SentencePiece if its file is there, else byte pairs.
+    Gemma3,
+    /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
+    Phi3,
+}
+
+/// The metadata entries, in the converter's order. `pre` is the pre-tokenizer's name if the user
+/// states it.
+pub(crate) fn entries(
+    repository: &Repository<'_>,
+    kind: Kind,
+    pre: Option<&str>,
+) -> Result<Vec<(String, Value)>> {
+    let files = Files::open(repository)?;
+    let mut entries = Entries::default();
+    match kind {
+        Kind::LlamaLike => llama_like(&files, &mut entries, pre)?,
+        Kind::QwenLike => piece_or_pairs(&files, &mut entries, pre)?,
+        Kind::BytePairs => byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?,
+        Kind::Glm => glm(&files, &mut entries, pre)?,
+        Kind::Gemma => gemma(&files, &mut entries)?,
+        Kind::Gemma2 => {
+            sentencepiece::write(&files, &mut entries)?;
+            entries.flag(SPACE_PREFIX, false);
+        }
+        Kind::Gemma3 => {
+            piece_or_pairs(&files, &mut entries, pre)?;
+            if sentencepiece::is_there(&files)? {
+                entries.flag(SPACE_PREFIX, false);
+            }
+        }
+        Kind::Phi3 if files.config.get("tokenizer_class") == Some(&json!("GPT2Tokenizer")) => {
+            byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
+        }
+        Kind::Phi3 => sentencepiece::write_phi3(&files, &mut entries)?,
+    }
+    Ok(entries.finished())
+}
+
+const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
+
+fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    match sentencepiece::is_there(files)? {
+        true => sentencepiece::write(files, entries),
+        false => byte_pairs::write(files, entries, pre)?.write(entries),
+    }
+}
+
+fn llama_like(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    if files.tokenizer.is_none() && (files.repository.files)("tekken.json")?.is_some() {
+        let message = "tekken.json is the only tokenizer, and it cannot be read";
+        return Err(Error::unsupported(message).hint("the repository's tokenizer.json can"));
+    }
+    if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
+        entries.flag(SPACE_PREFIX, *prefix);
+    }
+    if sentencepiece::is_there(files)? {
+        sentencepiece::write(files, entries)?;
+    } else if llama::is_for(files.need_tokenizer()?) {
+        llama::write(files, entries)?;
+    } else {
+        byte_pairs::write(files, entries, pre)?.write(entries)?;
+    }
+    // Code Llama's vocabulary, and that of the small Granite models, are known by their sizes.
+    if files.repository.vocabulary == 32016 {
+        let kinds = ["prefix", "suffix", "middle", "eot"];
+        let mut special = Special::read(files, &kinds, Beyond::Refuse(32016))?;
+        special.set("eot", &json!(32010))?;
+        special.write(entries)?;
+    }
+    if files.repository.vocabulary == 49152 {
+        entries.flag("tokenizer.ggml.add_bos_token", false);
+    }
+    Ok(())
+}
+
+fn gemma(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    sentencepiece::write(files, entries)?;
+    let kinds = ["prefix", "suffix", "middle", "fsep", "eot"];
+    let mut special = Special::read(files, &kinds, Beyond::Refuse(files.vocabulary()))?;
+    special.set("eot", &json!(107))?;
+    special.templates = None;
+    special.write(entries)?;
+    entries.flag(SPACE_PREFIX, false);
+    Ok(())
+}
+
+/// Tokens of GLM that no file calls special, with the kinds they are.
+const GLM: [(&str, &str); 4] =
+    [("bos", "[gMASK]"), ("eot", "<|user|>"), ("unk", "<|endoftext|>"), ("eom", "<|observation|>")];
+
+fn glm(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    let mut special = byte_pairs::write(files, entries, pre)?;
+    let added = files.need_tokenizer()?["added_tokens"].as_array();
+    for (kind, content) in GLM {
+        let found = added.into_iter().flatten().find(|token| token["content"] == content);
+        let missing = || files::wrong(files::TOKENIZER, format!("no added token is `{content}`"));
+        special.set(kind, &found.ok_or_else(missing)?["id"])?;
+    }
+    special.write(entries)
+}

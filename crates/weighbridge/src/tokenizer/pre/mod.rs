@@ -1,0 +1,138 @@
+//! The name of a pre-tokenizer, by what `tokenizer.json` says it does.
+//!
+//! A program that reads the file knows pre-tokenizers by name only. Several names have the same
+//! pre-tokenizer, and differ in what is added to a text or in the family they belong to.
+
+mod structure;
+mod table;
+
+use serde_json::Value as Json;
+
+use super::files::Files;
+use super::vocabulary::Vocabulary;
+use crate::error::{Error, Remedy, Result};
+use crate::text::shortened;
+use structure::{normalizer, steps};
+use table::{If, TABLE};
+
+/// What decides between names of the same pre-tokenizer.
+struct Facts<'a> {
+    begins: bool,
+    ignores_merges: bool,
+    processor: &'a Json,
+    family: &'a str,
+    vocabulary: &'a Vocabulary<'a>,
+}
+
+/// The name, or an error that says what was seen.
+pub(super) fn name(
+    files: &Files<'_>,
+    tokenizer: &Json,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<String> {
+    let facts = Facts {
+        begins: begins(files, tokenizer),
+        ignores_merges: tokenizer["model"]["ignore_merges"] == true,
+        processor: &tokenizer["post_processor"],
+        family: files.repository.config["model_type"].as_str().unwrap_or_default(),
+        vocabulary,
+    };
+    let (normalizer, steps) =
+        (normalizer(&tokenizer["normalizer"]), steps(&tokenizer["pre_tokenizer"]));
+    let row = TABLE.iter().find(|row| {
+        row.steps.iter().eq(steps.iter())
+            && row.normalizers.iter().any(|known| known.iter().eq(normalizer.iter()))
+    });
+    let Some(row) = row else { return Err(unknown(&normalizer, &steps)) };
+    let choice =
+        row.names.iter().find(|(conditions, _)| conditions.iter().all(|one| facts.meet(one)));
+    match choice {
+        Some((_, name)) => Ok((*name).to_owned()),
+        None => Err(unknown(&normalizer, &steps)),
+    }
+}
+
+impl Facts<'_> {
+    fn meet(&self, condition: &If) -> bool {
+        match condition {
+            If::Begins => self.begins,
+            If::IgnoresMerges => self.ignores_merges,
+            If::Family(names) => names.contains(&self.family),
+            If::Has(token) => {
+                let added = self.vocabulary.added.iter().any(|added| added.content == *token);
+                added || self.vocabulary.base.contains_key(token)
+            }
+            If::Roberta => self.processor["type"] == "RobertaProcessing",
+        }
+    }
+}
+
+/// Whether a text gets a token at its beginning. A config that says anything about that replaces what
+/// the post-processor would do.
+fn begins(files: &Files<'_>, tokenizer: &Json) -> bool {
+    let stated = |key: &str| files.config.get(key).filter(|value| value.is_boolean());
+    if stated("add_bos_token").is_some() || stated("add_eos_token").is_some() {
+        return stated("add_bos_token") == Some(&Json::Bool(true));
+    }
+    let processor = &tokenizer["post_processor"];
+    let single = std::slice::from_ref(processor);
+    let all = processor["processors"].as_array().map_or(single, Vec::as_slice);
+    all.iter().any(|one| {
+        !one["single"][0]["SpecialToken"].is_null() || one["type"] == "RobertaProcessing"
+    })
+}
+
+fn unknown(normalizer: &[String], steps: &[String]) -> Error {
+    let shown = |parts: &[String]| match parts {
+        [] => "nothing".to_owned(),
+        parts => parts
+            .iter()
+            .map(|one| format!("`{}`", shortened(one, 120)))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let message = format!(
+        "no known pre-tokenizer does this: normalizing {}, splitting {}",
+        shown(normalizer),
+        shown(steps)
+    );
+    Error::unsupported(message).remedy(Remedy::StatePreTokenizer)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tokenizer::Repository;
+
+    fn named(tokenizer: &Json, config: &Json) -> Result<String> {
+        let repository = Repository { files: &|_| Ok(None), config, vocabulary: 10 };
+        let files = Files::open(&repository).unwrap();
+        let vocabulary = Vocabulary::read(&files, tokenizer).unwrap();
+        name(&files, tokenizer, &vocabulary)
+    }
+
+    #[test]
+    fn what_is_unknown_is_named_and_can_be_stated() {
+        let split = json!({ "type": "Split", "pattern": { "Regex": "x\r+" }, "behavior": "Isolated", "invert": false });
+        let tokenizer = json!({ "model": { "vocab": {} }, "normalizer": { "type": "NFKC" }, "pre_tokenizer": split });
+        let error = named(&tokenizer, &json!({})).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "no known pre-tokenizer does this: normalizing `NFKC`, splitting `split x\\r+`"
+        );
+        assert_eq!(error.remedies(), [Remedy::StatePreTokenizer]);
+    }
+
+    #[test]
+    fn families_share_a_pre_tokenizer() {
+        let tokenizer = json!({
+            "model": { "vocab": {} },
+            "pre_tokenizer": { "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true },
+        });
+        assert_eq!(named(&tokenizer, &json!({})).unwrap(), "gpt-2");
+        assert_eq!(named(&tokenizer, &json!({ "model_type": "phi" })).unwrap(), "phi-2");
+        assert_eq!(named(&tokenizer, &json!({ "model_type": "olmo" })).unwrap(), "olmo");
+    }
+}

@@ -1,0 +1,194 @@
+//! Which pre-tokenizers there are, and what each is called.
+
+/// One pre-tokenizer.
+pub(super) struct Row {
+    /// What normalizers it is known with.
+    pub normalizers: &'static [&'static [&'static str]],
+    pub steps: &'static [&'static str],
+    /// Names; the first whose conditions are all met is taken.
+    pub names: &'static [(&'static [If], &'static str)],
+}
+
+/// What a name depends on.
+pub(super) enum If {
+    /// A text gets a token at its beginning.
+    Begins,
+    /// The model takes a word that is a token without merging.
+    IgnoresMerges,
+    /// The config's `model_type` is one of these.
+    Family(&'static [&'static str]),
+    /// The vocabulary has this token.
+    Has(&'static str),
+    /// The post-processor is RoBERTa's.
+    Roberta,
+}
+
+use If::{Begins, Family, Has, IgnoresMerges, Roberta};
+
+/// Composed letters are left to the text: readers normalize nothing.
+const COMPOSED: &[&[&str]] = &[&[], &["NFC"]];
+
+pub(super) const TABLE: &[Row] = &[
+    // Words with a letter of any kind in front, up to three digits, the rest by kind.
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[
+            (&[Has("[gMASK]"), Family(&["chatglm"])], "chatglm-bpe"),
+            (&[Has("[gMASK]")], "glm4"),
+            (&[Family(&["lfm2", "lfm2_moe", "lfm2-vl"])], "lfm2"),
+            (&[Family(&["falcon_h1"])], "falcon-h1"),
+            (&[IgnoresMerges, Begins], "llama-bpe"),
+            (&[IgnoresMerges], "smaug-bpe"),
+            (&[], "dbrx"),
+        ],
+    },
+    // The same with single digits.
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[
+            (&[Has("<｜begin▁of▁sentence｜>"), Begins], "deepseek-r1-qwen"),
+            (&[Family(&["stablelm"])], "stablelm2"),
+            (&[Family(&["hunyuan", "hunyuan_v1_moe"])], "hunyuan"),
+            (&[Family(&["solar_open"])], "solar-open"),
+            (&[], "qwen2"),
+        ],
+    },
+    // The same with marks among the letters.
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[(&[], "qwen35")],
+    },
+    // Words by their case, with contractions.
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[
+            (&[Family(&["minimax_m2"])], "minimax-m2"),
+            (&[Begins], "llama4"),
+            (&[], "gpt-4o"),
+        ],
+    },
+    // Words by their case, without contractions.
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[(&[], "tekken")],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split \p{N}{1,3}",
+            "split [一-龥\u{3040}-ゟ゠-ヿ]+",
+            r##"split [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"##,
+            "bytes",
+        ],
+        names: &[(&[Family(&["hunyuan_v1_dense"])], "hunyuan-dense"), (&[], "deepseek-v3")],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split [\r\n]",
+            DEEPSEEK_LETTERS,
+            "split \\s?[!-/:-~！-／：-～‘-‟\u{3000}-。]+",
+            r"split \s+$",
+            "split [一-龥ࠀ-一가-\u{d7ff}]+",
+            "digits one by one",
+            "bytes",
+        ],
+        names: &[(&[], "deepseek-llm")],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split [\r\n]",
+            r"split \s?\p{L}+",
+            r"split \s?\p{P}+",
+            "split [一-龥ࠀ-一가-\u{d7ff}]+",
+            "digits one by one",
+            "bytes",
+        ],
+        names: &[(&[], "deepseek-coder")],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &["punctuation Contiguous", "bytes in words", "digits", "split [0-9][0-9][0-9]"],
+        names: &[(&[], "falcon")],
+    },
+    // Digits one by one, then words as GPT-2 has them. Names differ in nothing but the vocabulary.
+    Row {
+        normalizers: COMPOSED,
+        steps: &["digits one by one", "bytes in words"],
+        names: &[
+            (&[Family(&["cohere", "cohere2"])], "command-r"),
+            (&[Family(&["gpt_refact", "granite", "granitemoe", "gpt_bigcode"])], "refact"),
+            (&[Family(&["llama"])], "smollm"),
+            (&[Family(&["exaone"])], "exaone"),
+            (&[Family(&["mistral"])], "minerva-7b"),
+            (&[], "starcoder"),
+        ],
+    },
+    // GPT-2's words.
+    Row {
+        normalizers: COMPOSED,
+        steps: &["bytes in words"],
+        names: &[
+            (&[Roberta], "roberta-bpe"),
+            (&[Family(&["phi"])], "phi-2"),
+            // Three vocabularies that cannot be told apart by what they make of a text.
+            (&[Family(&["olmo", "mpt", "gpt_neox"])], "olmo"),
+            (&[Family(&["modernbert"])], "modern-bert"),
+            (&[Family(&["exaone4"])], "exaone4"),
+            (&[], "gpt-2"),
+        ],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &[r"split  ?[^(\s|[.,!?…。，、।۔،])]+", "bytes"],
+        names: &[(&[], "bloom")],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[(&[Family(&["bailing_moe_v2"])], "bailingmoe2"), (&[], "bailingmoe")],
+    },
+    Row {
+        normalizers: COMPOSED,
+        steps: &[
+            r"split (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "bytes",
+        ],
+        names: &[(&[], "seed-coder")],
+    },
+    // Byte pairs of SentencePiece: spaces become marks, and a word ends with its space.
+    Row {
+        normalizers: &[&[r#"replace " " "▁""#]],
+        steps: &[r#"split " " MergedWithPrevious"#],
+        names: &[(&[], "gemma4")],
+    },
+];
+
+/// Letters that have a case. Some are spelled by number: editors replace them by others that look the
+/// same.
+#[rustfmt::skip]
+const DEEPSEEK_LETTERS: &str = "split \\s?[A-Za-z\u{b5}À-ÖØ-öø-ƺƼ-ƿ\u{1c4}-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-\u{3f5}Ϸ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\u{1f7d}ᾀ-ᾴᾶ-ᾼ\u{1fbe}ῂ-ῄῆ-ῌῐ-\u{1fd3}ῖ-\u{1fdb}ῠ-Ῥῲ-ῴῶ-ῼ\u{2102}\u{2107}\u{210a}-\u{2113}\u{2115}\u{2119}-\u{211d}\u{2124}\u{2126}\u{2128}\u{212a}-\u{212d}\u{212f}-\u{2134}\u{2139}\u{213c}-\u{213f}\u{2145}-\u{2149}ⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿ\u{fb00}-\u{fb06}\u{fb13}-\u{fb17}\u{ff21}-\u{ff3a}\u{ff41}-\u{ff5a}𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+";

@@ -1,0 +1,253 @@
+//! SentencePiece: pieces, scores and types of `tokenizer.model`, and tokens that other files add.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use super::entries::Entries;
+use super::files::{CONFIG, Files, MODEL, TOKENIZER, wrong};
+use super::protobuf::{Field, Message};
+use super::special::{Beyond, KINDS, Special};
+use super::token_type::TokenType;
+use super::vocabulary::beyond;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+/// Scores of ids that nobody has, and of added tokens.
+const NOBODY: f32 = -10000.0;
+const ADDED: f32 = -1000.0;
+
+/// One piece of the file.
+#[derive(Clone, Debug, PartialEq)]
+struct Piece {
+    text: String,
+    score: f32,
+    kind: TokenType,
+}
+
+pub(super) fn is_there(files: &Files<'_>) -> Result<bool> {
+    Ok((files.repository.files)(MODEL)?.is_some())
+}
+
+/// Writes the tokenizer of a file of SentencePiece.
+pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let mut tokens = Tokens::read(files)?;
+    tokens.add_by_text(files)?;
+    for (id, token) in tokens_by_id(&files.config)? {
+        let Some(place) = tokens.place(id) else { continue };
+        let (text, kind) = TokenType::of_added(content(token, CONFIG)?, token["special"] == true);
+        *place = Piece { text, score: ADDED, kind };
+    }
+    tokens.write(files, entries)
+}
+
+/// The same for Phi-3, which takes added tokens as they are and from one more file.
+pub(super) fn write_phi3(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let mut tokens = Tokens::read(files)?;
+    tokens.add_by_text(files)?;
+    let mut added = Vec::new();
+    for (id, token) in tokens_by_id(&files.config)? {
+        added.push((id, token, CONFIG));
+    }
+    let listed = files.tokenizer.as_ref().and_then(|json| json["added_tokens"].as_array());
+    for token in listed.into_iter().flatten() {
+        let id =
+            token["id"].as_u64().ok_or_else(|| wrong(TOKENIZER, "an added token has no id"))?;
+        added.push((id, token, TOKENIZER));
+    }
+    for (id, token, file) in added {
+        let text = content(token, file)?;
+        let count = tokens.0.len();
+        let Some(place) = tokens.place(id) else { return Err(beyond(&text, id, count)) };
+        let kind = match token["special"] == true {
+            true => TokenType::Control,
+            false => TokenType::UserDefined,
+        };
+        *place = Piece { text, score: ADDED, kind };
+    }
+    tokens.write(files, entries)
+}
+
+/// One token for every row of the embedding.
+struct Tokens(Vec<Piece>);
+
+impl Tokens {
+    fn read(files: &Files<'_>) -> Result<Self> {
+        let Some(bytes) = (files.repository.files)(MODEL)? else {
+            return Err(Error::unsupported(format!("the repository has no {MODEL}")));
+        };
+        let pieces = pieces(&bytes).map_err(|error| error.in_file(Path::new(MODEL)))?;
+        let count = match files.vocabulary() {
+            0 => pieces.len(),
+            count => count,
+        };
+        let nobody =
+            |id| Piece { text: format!("[PAD{id}]"), score: NOBODY, kind: TokenType::Unused };
+        let mut all: Vec<Piece> = (0..count).map(nobody).collect();
+        for (place, piece) in all.iter_mut().zip(pieces) {
+            *place = piece;
+        }
+        Ok(Self(all))
+    }
+
+    fn place(&mut self, id: u64) -> Option<&mut Piece> {
+        self.0.get_mut(usize::try_from(id).ok()?)
+    }
+
+    /// Tokens of `added_tokens.json`, which has ids by texts.
+    fn add_by_text(&mut self, files: &Files<'_>) -> Result<()> {
+        const FILE: &str = "added_tokens.json";
+        let added = files.json(FILE)?.unwrap_or_default();
+        for (text, id) in added.as_object().into_iter().flatten() {
+            let no_id = || wrong(FILE, format!("the token `{}` has no id", shortened(text, 40)));
+            if let Some(place) = self.place(id.as_u64().ok_or_else(no_id)?) {
+                *place = Piece { text: text.clone(), score: ADDED, kind: TokenType::UserDefined };
+            }
+        }
+        Ok(())
+    }
+
+    fn write(self, files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+        let count = self.0.len();
+        entries.text("tokenizer.ggml.model", "llama");
+        entries.text("tokenizer.ggml.pre", "default");
+        let scores = self.0.iter().map(|piece| piece.score).collect();
+        let tokens = self.0.into_iter().map(|piece| (piece.text, piece.kind)).collect();
+        TokenType::write(entries, tokens, Some(scores));
+        Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+    }
+}
+
+/// Added tokens of `tokenizer_config.json`, in its order.
+fn tokens_by_id(config: &serde_json::Map<String, Json>) -> Result<Vec<(u64, &Json)>> {
+    let decoder = config.get("added_tokens_decoder").and_then(Json::as_object);
+    let mut all = Vec::new();
+    for (id, token) in decoder.into_iter().flatten() {
+        let not_an_id = |_| wrong(CONFIG, format!("`{}` is not an id", shortened(id, 40)));
+        all.push((id.parse().map_err(not_an_id)?, token));
+    }
+    Ok(all)
+}
+
+fn content(token: &Json, file: &str) -> Result<String> {
+    let text = token["content"].as_str().map(str::to_owned);
+    text.ok_or_else(|| wrong(file, "an added token has no text"))
+}
+
+/// All pieces of the file. No text may be there twice, and exactly one piece stands for the unknown.
+fn pieces(bytes: &[u8]) -> Result<Vec<Piece>> {
+    let (mut found, mut seen, mut unknown) = (Vec::new(), HashSet::new(), false);
+    let mut message = Message::new(bytes, 0);
+    while let Some((number, field)) = message.next()? {
+        let (1, Field::Bytes(inner, start)) = (number, field) else { continue };
+        let (text, score, kind) = piece(inner, start)?;
+        let refused = |reason: &str| {
+            Err(Error::malformed(format!("the piece `{}` {reason}", shortened(text, 40)))
+                .at(start as u64))
+        };
+        if text.is_empty() {
+            return refused("is empty");
+        }
+        if !seen.insert(text) {
+            return refused("is there twice");
+        }
+        if kind == TokenType::Unknown && std::mem::replace(&mut unknown, true) {
+            return refused("is a second one for the unknown");
+        }
+        found.push(Piece { text: text.to_owned(), score, kind });
+    }
+    match unknown {
+        true => Ok(found),
+        false => Err(Error::malformed("no piece stands for the unknown").at(bytes.len() as u64)),
+    }
+}
+
+fn piece(bytes: &[u8], start: usize) -> Result<(&str, f32, TokenType)> {
+    let (mut text, mut score, mut kind) = ("", 0.0, TokenType::Normal);
+    let mut message = Message::new(bytes, start);
+    while let Some((number, field)) = message.next()? {
+        match (number, field) {
+            (1, Field::Bytes(bytes, at)) => {
+                text = std::str::from_utf8(bytes).map_err(|error| {
+                    Error::malformed("a piece is not UTF-8").at((at + error.valid_up_to()) as u64)
+                })?;
+            }
+            (2, Field::Float(value)) => score = value,
+            (3, Field::Number(value)) => kind = kind_of(value).unwrap_or(kind),
+            _ => {}
+        }
+    }
+    Ok((text, score, kind))
+}
+
+/// The type that SentencePiece gives a number. Pieces that the user defined are ordinary ones to the
+/// converter; numbers without a meaning are as good as absent.
+fn kind_of(number: u64) -> Option<TokenType> {
+    match number {
+        1 | 4 => Some(TokenType::Normal),
+        2 => Some(TokenType::Unknown),
+        3 => Some(TokenType::Control),
+        5 => Some(TokenType::Unused),
+        6 => Some(TokenType::Byte),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> Vec<u8> {
+        let mut file = Vec::new();
+        for (text, score, kind) in [("<unk>", 0.0f32, 2), ("▁a", -1.5, 1), ("<0x0A>", 0.0, 6)] {
+            let mut piece = vec![0x0a, u8::try_from(text.len()).unwrap()];
+            piece.extend(text.as_bytes());
+            piece.push(0x15);
+            piece.extend(score.to_le_bytes());
+            piece.extend([0x18, kind]);
+            file.extend([0x0a, u8::try_from(piece.len()).unwrap()]);
+            file.extend(piece);
+        }
+        // A trainer's message, which nobody looks at.
+        file.extend([0x12, 2, 0xff, 0xff]);
+        file
+    }
+
+    #[test]
+    fn pieces_are_read() {
+        let found = pieces(&file()).unwrap();
+        let kinds: Vec<_> =
+            found.iter().map(|piece| (&*piece.text, piece.score, piece.kind)).collect();
+        let expected = [
+            ("<unk>", 0.0, TokenType::Unknown),
+            ("▁a", -1.5, TokenType::Normal),
+            ("<0x0A>", 0.0, TokenType::Byte),
+        ];
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn cut_and_damaged_files_do_no_harm() {
+        let whole = file();
+        for end in 0..whole.len() {
+            match pieces(&whole[..end]) {
+                Ok(found) => assert!(found.len() <= 3),
+                Err(error) => assert!(error.offset().is_some_and(|at| at <= end as u64), "{error}"),
+            }
+            for byte in 0..=u8::MAX {
+                let mut damaged = whole.clone();
+                damaged[end] = byte;
+                let _ = pieces(&damaged);
+            }
+        }
+    }
+
+    #[test]
+    fn what_sentencepiece_refuses_is_refused() {
+        let mut twice = file();
+        twice.extend(file());
+        assert_eq!(pieces(&twice).unwrap_err().message(), "the piece `<unk>` is there twice");
+        assert_eq!(pieces(&[]).unwrap_err().message(), "no piece stands for the unknown");
+    }
+}

@@ -1,0 +1,201 @@
+//! Special tokens: their ids, which of them are added around a text, and flags of the normalizer.
+//!
+//! The names of special tokens are in `tokenizer_config.json`, their ids in `tokenizer.json`; what is
+//! missing there, `config.json` may have. The post-processor of `tokenizer.json` has the last word on
+//! what is added.
+
+use serde_json::Value as Json;
+
+use super::around::Around;
+use super::entries::Entries;
+use super::files::{Files, TOKENIZER, wrong};
+use super::templates::{self, Templates};
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+/// The kinds of special tokens that are looked for, in this order.
+pub(super) const KINDS: [&str; 7] = ["bos", "eos", "unk", "sep", "pad", "cls", "mask"];
+
+/// The keys of those kinds that have one.
+const IDS: [(&str, &str); 8] = [
+    ("bos", "tokenizer.ggml.bos_token_id"),
+    ("eos", "tokenizer.ggml.eos_token_id"),
+    ("unk", "tokenizer.ggml.unknown_token_id"),
+    // Spelled so by everybody who writes or reads it.
+    ("sep", "tokenizer.ggml.seperator_token_id"),
+    ("pad", "tokenizer.ggml.padding_token_id"),
+    ("mask", "tokenizer.ggml.mask_token_id"),
+    ("eot", "tokenizer.ggml.eot_token_id"),
+    ("eom", "tokenizer.ggml.eom_token_id"),
+];
+
+const ADDED: [(&str, &str); 3] = [
+    ("bos", "tokenizer.ggml.add_bos_token"),
+    ("eos", "tokenizer.ggml.add_eos_token"),
+    ("sep", "tokenizer.ggml.add_sep_token"),
+];
+
+/// What to do with an id that the vocabulary does not reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beyond {
+    /// It is left out.
+    LeaveOut(usize),
+    /// It is an error.
+    Refuse(usize),
+}
+
+/// What is known about special tokens.
+pub(super) struct Special {
+    ids: Vec<(&'static str, u64)>,
+    around: Around,
+    pub templates: Option<Templates>,
+    lowercase: Option<bool>,
+    strip_accents: Option<bool>,
+    beyond: Beyond,
+}
+
+impl Special {
+    /// Reads all there is about tokens of these kinds.
+    pub fn read(files: &Files<'_>, kinds: &[&'static str], beyond: Beyond) -> Result<Self> {
+        let mut special = Self {
+            ids: Vec::new(),
+            around: Around::new(files.config.clone(), kinds.to_vec()),
+            templates: None,
+            lowercase: None,
+            strip_accents: None,
+            beyond,
+        };
+        if let Some(tokenizer) = &files.tokenizer {
+            special.normalizer(&tokenizer["normalizer"]);
+            special.around.post_processor(tokenizer);
+        }
+        if !special.around.config.is_empty() {
+            special.templates = templates::read(files)?;
+            special.named(files.tokenizer.as_ref())?;
+        }
+        special.of_the_model(files.repository.config)?;
+        Ok(special)
+    }
+
+    /// Ids of the tokens that `tokenizer_config.json` names.
+    fn named(&mut self, tokenizer: Option<&Json>) -> Result<()> {
+        let added = tokenizer.and_then(|json| json["added_tokens"].as_array());
+        for kind in self.around.kinds.clone() {
+            if let Some(Json::Bool(add)) = self.around.config.get(&format!("add_{kind}_token")) {
+                let add = *add;
+                self.around.add_unless_said(kind, add);
+            }
+            let entry = self.around.config.get(&format!("{kind}_token"));
+            let content =
+                entry.and_then(|entry| entry.as_str().or_else(|| entry["content"].as_str()));
+            let Some(content) = content else { continue };
+            let found = added.into_iter().flatten().find(|token| token["content"] == content);
+            if let Some(token) = found {
+                self.set(kind, &token["id"])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ids that the model's config states.
+    fn of_the_model(&mut self, config: &Json) -> Result<()> {
+        for kind in self.around.kinds.clone() {
+            let key = format!("{kind}_token_id");
+            let id = match &config[&key] {
+                Json::Null => &config["text_config"][&key],
+                id => id,
+            };
+            self.set(kind, id)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the id of a kind that has none yet. What is not a whole number is ignored.
+    pub fn set(&mut self, kind: &'static str, id: &Json) -> Result<()> {
+        let Some(number) = id.as_number().filter(|number| !number.is_f64()) else { return Ok(()) };
+        let Some(id) = number.as_u64() else {
+            return Err(Error::malformed(format!("the {kind} token has the id {number}")));
+        };
+        if self.ids.iter().any(|(known, _)| *known == kind) {
+            return Ok(());
+        }
+        match self.beyond {
+            Beyond::LeaveOut(tokens) if id >= tokens as u64 => return Ok(()),
+            Beyond::Refuse(tokens) if id >= tokens as u64 => {
+                let message = format!("the {kind} token has the id {id}, of {tokens} tokens");
+                return Err(Error::malformed(message));
+            }
+            _ => {}
+        }
+        self.ids.push((kind, id));
+        Ok(())
+    }
+
+    /// Whether a text is lowercased or loses its accents. Depth is bounded by that of the document.
+    fn normalizer(&mut self, normalizer: &Json) {
+        let mut left = vec![normalizer];
+        while let Some(one) = left.pop() {
+            match one["type"].as_str() {
+                Some("Lowercase") => self.lowercase = Some(true),
+                Some("StripAccents") => self.strip_accents = Some(true),
+                Some("BertNormalizer") => {
+                    // A null is the same as nothing said.
+                    let stated = |key: &str, before| match one.get(key) {
+                        Some(value) => value.as_bool(),
+                        None => before,
+                    };
+                    self.lowercase = stated("lowercase", self.lowercase);
+                    self.strip_accents = stated("strip_accents", self.strip_accents);
+                }
+                Some("Sequence") => {
+                    left.extend(one["normalizers"].as_array().into_iter().flatten().rev());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub fn write(self, entries: &mut Entries) -> Result<()> {
+        for (kind, id) in self.ids {
+            if let Some((_, key)) = IDS.iter().find(|(known, _)| *known == kind) {
+                entries.id(key, id);
+            }
+        }
+        for (kind, add) in self.around.add {
+            if let Some((_, key)) = ADDED.iter().find(|(known, _)| *known == kind) {
+                entries.flag(key, add);
+            }
+        }
+        if let Some(templates) = self.templates {
+            templates.write(entries)?;
+        }
+        let flags = [
+            ("tokenizer.ggml.normalizer.lowercase", self.lowercase),
+            ("tokenizer.ggml.normalizer.strip_accents", self.strip_accents),
+        ];
+        for (key, flag) in flags {
+            if let Some(flag) = flag {
+                entries.flag(key, flag);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The merges of a byte-pair tokenizer as texts: two parts with a space between them. A space inside
+/// a part is spelled as byte-level vocabularies spell it.
+pub(super) fn merges(tokenizer: &Json) -> Result<Vec<String>> {
+    let Some(merges) = tokenizer["model"]["merges"].as_array() else { return Ok(Vec::new()) };
+    let is_text = merges.first().is_some_and(Json::is_string);
+    let text = |merge: &Json| match (merge, merge.as_array().map(Vec::as_slice)) {
+        (Json::String(text), _) if is_text => Ok(text.clone()),
+        (_, Some([Json::String(a), Json::String(b)])) if !is_text => {
+            Ok(format!("{} {}", a.replace(' ', "Ġ"), b.replace(' ', "Ġ")))
+        }
+        _ => {
+            let merge = shortened(&merge.to_string(), 40);
+            Err(wrong(TOKENIZER, format!("`{merge}` is not a merge of two parts")))
+        }
+    };
+    merges.iter().map(text).collect()
+}

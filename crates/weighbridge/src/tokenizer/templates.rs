@@ -1,0 +1,70 @@
+//! Chat templates: one, or several by name.
+
+use serde_json::Value as Json;
+
+use super::entries::Entries;
+use super::files::{CONFIG, Files, wrong};
+use crate::catalog::Value;
+use crate::error::Result;
+
+const KEY: &str = "tokenizer.chat_template";
+
+/// What a repository has of them.
+pub(super) struct Templates(Json);
+
+/// `tokenizer_config.json` comes first, even where it says `null`; files of their own come after it.
+pub(super) fn read(files: &Files<'_>) -> Result<Option<Templates>> {
+    let template = match files.config.get("chat_template") {
+        Some(template) => Some(template.clone()),
+        None => match files.text("chat_template.jinja")? {
+            Some(text) => Some(Json::String(text)),
+            None => files.json("chat_template.json")?.map(|json| json["chat_template"].clone()),
+        },
+    };
+    let is_usable = |template: &Json| template.is_string() || template.is_array();
+    Ok(template.filter(is_usable).map(Templates))
+}
+
+impl Templates {
+    pub fn write(self, entries: &mut Entries) -> Result<()> {
+        match self.0 {
+            Json::String(text) => entries.text(KEY, &text),
+            Json::Array(choices) => write_choices(&choices, entries)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Each under its name, then the list of names, then the one that is called `default`.
+fn write_choices(choices: &[Json], entries: &mut Entries) -> Result<()> {
+    let (mut default, mut names) = (None, Vec::new());
+    for choice in choices {
+        let name = plain_name(choice["name"].as_str().unwrap_or_default());
+        let template = match &choice["template"] {
+            Json::Null => continue,
+            Json::String(text) => text,
+            _ => return Err(wrong(CONFIG, "a chat template is not text")),
+        };
+        match &*name {
+            "" => {}
+            "default" => default = Some(template),
+            _ => {
+                entries.text(&format!("{KEY}.{name}"), template);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+    }
+    entries.list("tokenizer.chat_templates", names.into_iter().map(Value::text));
+    if let Some(template) = default {
+        entries.text(KEY, template);
+    }
+    Ok(())
+}
+
+/// A name with letters and digits only.
+fn plain_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

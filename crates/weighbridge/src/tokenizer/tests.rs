@@ -1,0 +1,134 @@
+//! Every sample under `tests/files/tokenizers` against what the converter made of it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::{Kind, Repository, entries};
+use crate::catalog::Value;
+use crate::error::{Error, Result};
+
+fn samples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/tokenizers");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    found.sort();
+    found
+}
+
+fn kind(name: &str) -> Kind {
+    match name {
+        "llama-like" => Kind::LlamaLike,
+        "qwen-like" => Kind::QwenLike,
+        "byte-pairs" => Kind::BytePairs,
+        "glm" => Kind::Glm,
+        "gemma" => Kind::Gemma,
+        "gemma2" => Kind::Gemma2,
+        "gemma3" => Kind::Gemma3,
+        "phi3" => Kind::Phi3,
+        other => panic!("{other}"),
+    }
+}
+
+fn document(path: &Path) -> Json {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn read(folder: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+    match std::fs::read(folder.join(name)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(error, "cannot read")),
+    }
+}
+
+fn found(folder: &Path, expected: &Json) -> Result<Vec<(String, Value)>> {
+    let config = document(&folder.join("config.json"));
+    let inner = config.get("text_config").unwrap_or(&config);
+    let repository = Repository {
+        files: &|name| read(folder, name),
+        config: &config,
+        vocabulary: inner["vocab_size"].as_u64().unwrap(),
+    };
+    let stated = expected["stated"].as_str();
+    entries(&repository, kind(expected["kind"].as_str().unwrap()), stated)
+}
+
+fn as_json(value: &Value) -> Json {
+    match value {
+        Value::Bool(value) => json!(value),
+        Value::Unsigned(_, value) => json!(value),
+        Value::Signed(_, value) => json!(value),
+        Value::F32(value) => json!(f64::from(*value)),
+        Value::Text(text) => json!(text),
+        Value::List(values) => values.iter().map(as_json).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn compare(folder: &Path) {
+    let expected = document(&folder.join("expected.json"));
+    let name = folder.file_name().unwrap().to_string_lossy();
+    let found = found(folder, &expected).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let wanted = expected["entries"].as_array().unwrap();
+    let keys: Vec<&str> = found.iter().map(|(key, _)| &**key).collect();
+    let wanted_keys: Vec<&str> = wanted.iter().map(|one| one["key"].as_str().unwrap()).collect();
+    assert_eq!(keys, wanted_keys, "{name}");
+    for ((key, value), wanted) in found.iter().zip(wanted) {
+        assert_eq!(value.type_name(), wanted["type"].as_str().unwrap(), "{name}: {key}");
+        let value = as_json(value);
+        if let (Json::Array(a), Json::Array(b)) = (&value, &wanted["value"]) {
+            assert_eq!(a.len(), b.len(), "{name}: {key}");
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                assert_eq!(a, b, "{name}: {key}[{index}]");
+            }
+        }
+        assert_eq!(value, wanted["value"], "{name}: {key}");
+    }
+}
+
+#[test]
+fn samples_are_what_the_converter_writes() {
+    let samples = samples();
+    assert!(samples.len() > 10);
+    samples.iter().for_each(|sample| compare(sample));
+}
+
+/// A folder of whole vocabularies that are too large to be kept here, where somebody has one.
+#[test]
+fn whole_vocabularies_are_what_the_converter_writes() {
+    let Some(folder) = std::env::var_os("WHOLE_TOKENIZERS") else { return };
+    let mut wrong = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let outcome = std::panic::catch_unwind(|| compare(&path));
+        println!("{} {}", path.display(), if outcome.is_ok() { "agrees" } else { "differs" });
+        wrong += usize::from(outcome.is_err());
+    }
+    assert_eq!(wrong, 0);
+}
+
+/// Files are cut at many places: an error, or whatever is left of them, and no panic.
+#[test]
+fn damaged_files_are_refused() {
+    for folder in samples() {
+        let expected = document(&folder.join("expected.json"));
+        let config = document(&folder.join("config.json"));
+        let kind = kind(expected["kind"].as_str().unwrap());
+        for name in ["tokenizer.json", "tokenizer_config.json", "tokenizer.model"] {
+            let Some(whole) = read(&folder, name).unwrap() else { continue };
+            for step in 0..7 {
+                let end = whole.len() * step / 7;
+                let cut = |file: &str| match file == name {
+                    true => Ok(Some(whole[..end].to_vec())),
+                    false => read(&folder, file),
+                };
+                let repository = Repository { files: &cut, config: &config, vocabulary: 1 << 10 };
+                let _ = entries(&repository, kind, None);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What kind of token one is.
+
+use super::entries::Entries;
+use crate::catalog::Value;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenType {
+    Normal = 1,
+    Unknown = 2,
+    Control = 3,
+    UserDefined = 4,
+    Unused = 5,
+    Byte = 6,
+}
+
+impl TokenType {
+    /// The text and type of an added token. The text of one that is not special has spaces where
+    /// SentencePiece writes its mark.
+    pub fn of_added(text: String, special: bool) -> (String, Self) {
+        if special || looks_special(&text) {
+            return (text, Self::Control);
+        }
+        (text.replace('▁', " "), Self::UserDefined)
+    }
+
+    /// Writes tokens, scores where there are some, and types.
+    pub fn write(entries: &mut Entries, tokens: Vec<(String, Self)>, scores: Option<Vec<f32>>) {
+        let (texts, types): (Vec<String>, Vec<Self>) = tokens.into_iter().unzip();
+        entries.texts("tokenizer.ggml.tokens", texts);
+        if let Some(scores) = scores {
+            entries.list("tokenizer.ggml.scores", scores.into_iter().map(Value::F32));
+        }
+        let numbers = types.into_iter().map(|one| Value::Signed(32, one as i64));
+        entries.list("tokenizer.ggml.token_type", numbers);
+    }
+}
+
+/// Whether a text has the form of a control token. Some repositories do not mark theirs as special.
+fn looks_special(text: &str) -> bool {
+    let framed = |start: &str, end: &str| text.starts_with(start) && text.ends_with(end);
+    ["<pad>", "<mask>", "<2mass>", "[@BOS@]"].contains(&text)
+        || framed("<|", "|>")
+        || framed("<｜", "｜>")
+        || framed("<unused", ">")
+}

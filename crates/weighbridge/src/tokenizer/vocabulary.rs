@@ -1,0 +1,176 @@
+//! The tokens of `tokenizer.json`: those of its model, and those that were added to it.
+
+use std::collections::HashMap;
+
+use serde_json::Value as Json;
+
+use super::files::{CONFIG, Files, TOKENIZER, wrong};
+use super::special::KINDS;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+/// A token that was added to the vocabulary of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Added {
+    pub id: u64,
+    pub content: String,
+    pub special: bool,
+    pub normalized: bool,
+}
+
+pub(super) struct Vocabulary<'a> {
+    /// Tokens of the model, by their text.
+    pub base: HashMap<&'a str, u64>,
+    pub added: Vec<Added>,
+}
+
+impl<'a> Vocabulary<'a> {
+    pub fn read(files: &Files<'_>, tokenizer: &'a Json) -> Result<Self> {
+        let mut vocabulary = Self { base: base(tokenizer)?, added: Vec::new() };
+        let none = Vec::new();
+        for token in tokenizer["added_tokens"].as_array().unwrap_or(&none) {
+            let stated = token["id"].as_u64();
+            vocabulary.add(flags(token, TOKENIZER)?, stated, TOKENIZER)?;
+        }
+        vocabulary.add_configured(files)?;
+        Ok(vocabulary)
+    }
+
+    /// What `tokenizer_config.json` adds: tokens by their ids, then special tokens by name, which are
+    /// added if nobody else did so.
+    fn add_configured(&mut self, files: &Files<'_>) -> Result<()> {
+        let decoder = files.config.get("added_tokens_decoder").and_then(Json::as_object);
+        let mut listed = Vec::new();
+        for (id, token) in decoder.into_iter().flatten() {
+            let id: u64 = id
+                .parse()
+                .map_err(|_| wrong(CONFIG, format!("`{}` is not an id", shortened(id, 40))))?;
+            listed.push((id, token));
+        }
+        listed.sort_by_key(|(id, _)| *id);
+        for (id, token) in listed {
+            self.add(flags(token, CONFIG)?, Some(id), CONFIG)?;
+        }
+        for content in named(files) {
+            if self.added.iter().all(|token| token.content != content) {
+                let token = Added { id: 0, content, special: true, normalized: false };
+                self.add(token, None, CONFIG)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a token, or changes one that is there. It has the id of its text in the model's
+    /// vocabulary, or else the next one: what a file states has to agree with that.
+    fn add(&mut self, mut token: Added, stated: Option<u64>, file: &str) -> Result<()> {
+        if token.content.is_empty() {
+            return Ok(());
+        }
+        let known = self.added.iter().position(|known| known.content == token.content);
+        token.id = match (known, self.base.get(&*token.content)) {
+            (Some(known), _) => self.added[known].id,
+            (None, Some(id)) => *id,
+            (None, None) => self.next_id(),
+        };
+        if let Some(stated) = stated.filter(|stated| *stated != token.id) {
+            let content = shortened(&token.content, 40);
+            let message = format!(
+                "the added token `{content}` has the id {stated}, but its place is {}",
+                token.id
+            );
+            return Err(wrong(file, message));
+        }
+        match known {
+            Some(known) => self.added[known] = token,
+            None => self.added.push(token),
+        }
+        Ok(())
+    }
+
+    fn next_id(&self) -> u64 {
+        let size = self.base.len() as u64;
+        let after = self.added.iter().map(|token| token.id.saturating_add(1)).max();
+        after.unwrap_or(0).max(size)
+    }
+
+    /// Every id of the model's vocabulary and of the added tokens with its token, in the order of ids.
+    /// Two tokens cannot have the same one.
+    pub fn by_id(&self, tokens: usize) -> Result<Vec<Option<Token<'_>>>> {
+        let mut all: Vec<Option<Token<'_>>> = vec![None; tokens];
+        let base = self.base.iter().map(|(text, id)| (*id, Token::Base(text)));
+        // An added token stands for the model's token of the same text.
+        let added = self.added.iter().map(|token| (token.id, Token::Added(token)));
+        for (id, token) in base.chain(added) {
+            let place = usize::try_from(id).ok().and_then(|id| all.get_mut(id));
+            let Some(place) = place else { return Err(beyond(token.text(), id, tokens)) };
+            match place {
+                Some(known) if known.text() != token.text() => {
+                    let (a, b) = (shortened(known.text(), 40), shortened(token.text(), 40));
+                    let message = format!("the tokens `{a}` and `{b}` have the same id {id}");
+                    return Err(wrong(TOKENIZER, message));
+                }
+                _ => *place = Some(token),
+            }
+        }
+        Ok(all)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Token<'a> {
+    Base(&'a str),
+    Added(&'a Added),
+}
+
+impl<'a> Token<'a> {
+    pub fn text(self) -> &'a str {
+        match self {
+            Self::Base(text) => text,
+            Self::Added(token) => &token.content,
+        }
+    }
+}
+
+/// A token whose id is past the end of the vocabulary.
+pub(super) fn beyond(text: &str, id: u64, tokens: usize) -> Error {
+    let text = shortened(text, 40);
+    let message = format!("the token `{text}` has the id {id}, and the model {tokens} tokens");
+    wrong(TOKENIZER, message)
+}
+
+fn base(tokenizer: &Json) -> Result<HashMap<&str, u64>> {
+    let Some(vocab) = tokenizer["model"]["vocab"].as_object() else {
+        return Err(wrong(TOKENIZER, "its model has no vocabulary by names"));
+    };
+    let id = |(text, id): (&'_ String, &Json)| {
+        id.as_u64().ok_or_else(|| {
+            wrong(TOKENIZER, format!("the token `{}` has no id", shortened(text, 40)))
+        })
+    };
+    vocab.iter().map(|(text, value)| Ok((text.as_str(), id((text, value))?))).collect()
+}
+
+fn flags(token: &Json, file: &str) -> Result<Added> {
+    let Some(content) = token["content"].as_str() else {
+        return Err(wrong(file, "an added token has no text"));
+    };
+    let special = token["special"].as_bool().unwrap_or(false);
+    let normalized = token["normalized"].as_bool().unwrap_or(!special);
+    Ok(Added { id: 0, content: content.to_owned(), special, normalized })
+}
+
+/// Texts of the special tokens that `tokenizer_config.json` names.
+pub(super) fn named(files: &Files<'_>) -> Vec<String> {
+    let text =
+        |token: &Json| Some(token.as_str().or_else(|| token["content"].as_str())?.to_owned());
+    let kinds = KINDS.iter().filter_map(|kind| files.config.get(&format!("{kind}_token")));
+    let mut all: Vec<String> = kinds.filter_map(text).collect();
+    for key in ["additional_special_tokens", "extra_special_tokens"] {
+        match files.config.get(key) {
+            Some(Json::Array(tokens)) => all.extend(tokens.iter().filter_map(text)),
+            Some(Json::Object(tokens)) => all.extend(tokens.values().filter_map(text)),
+            _ => {}
+        }
+    }
+    all
+}
