@@ -1,12 +1,15 @@
 //! Hugging Face models as GGUF files, against what llama.cpp's own converter makes of them: the same
 //! tensors in the same order, to the byte, and the same metadata in type and value.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::root;
+use serde_json::{Value as Json, json};
 use weighbridge::catalog::Value;
 use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
-use weighbridge::{Model, OpenOptions, Source, Stores};
+use weighbridge::{Model, OpenOptions, Select, Source, Stores};
+
+use crate::common::root;
 
 /// Keys that the converter takes from the name of the folder that a model lies in.
 const BY_FOLDER: [&str; 5] =
@@ -100,4 +103,96 @@ families! {
     gemma: "gemma",
     gemma2: "gemma2",
     gemma3: "gemma3",
+}
+
+/// A copy of a family's model, with one of its files changed or, without contents, removed.
+fn changed(family: &str, name: &str, contents: Option<&str>) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder(family).join("hf")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    match contents {
+        Some(contents) => fs::write(copy.path().join(name), contents).unwrap(),
+        None => fs::remove_file(copy.path().join(name)).unwrap(),
+    }
+    copy
+}
+
+/// The same with one value of its config changed.
+fn with_setting(family: &str, key: &str, value: Json) -> tempfile::TempDir {
+    let config = fs::read(folder(family).join("hf/config.json")).unwrap();
+    let mut config: Json = serde_json::from_slice(&config).unwrap();
+    config[key] = value;
+    changed(family, "config.json", Some(&config.to_string()))
+}
+
+fn refused(model: &Path) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out.gguf");
+    let options = ConvertOptions::new(&out).names(Names::Gguf);
+    let error = ops::convert(&open(model), &options).unwrap_err();
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+    error.to_string()
+}
+
+#[test]
+fn what_would_not_run_is_refused_before_anything_is_written() {
+    let says = |model: &tempfile::TempDir, words: &str| {
+        let error = refused(model.path());
+        assert!(error.contains(words), "{error}");
+    };
+    says(&changed("llama", "config.json", None), "no config.json");
+    says(&with_setting("llama", "num_hidden_layers", json!(40)), "no weights of layer");
+    let unknown = with_setting("llama", "architectures", json!(["OtherForCausalLM"]));
+    let config = fs::read_to_string(unknown.path().join("config.json")).unwrap();
+    let config = config.replace("\"llama\"", "\"other\"");
+    fs::write(unknown.path().join("config.json"), config).unwrap();
+    says(&unknown, "`other`");
+    says(&changed("llama", "tokenizer.json", None), "tokenizer");
+    says(&with_setting("llama", "vocab_size", json!(100_000)), "rows");
+}
+
+#[test]
+fn weights_that_are_missing_are_named() {
+    let whole = folder("qwen3_moe").join("hf");
+    let place = tempfile::tempdir().unwrap();
+    let part = place.path().join("part");
+    let select = Select::new().exclude(|name| name.contains(".experts.1.up_proj"));
+    let model = open(&whole);
+    assert!(model.weights().any(|weight| weight.name().contains(".experts.1.up_proj")));
+    ops::convert(&model, &ConvertOptions::new(&part).select(select)).unwrap();
+    for name in ["config.json", "tokenizer.json", "tokenizer_config.json"] {
+        fs::copy(whole.join(name), part.join(name)).unwrap();
+    }
+    let error = refused(&part);
+    assert!(error.contains("expert 1 is missing"), "{error}");
+}
+
+#[test]
+fn a_quantized_model_is_decoded_on_the_way() {
+    let model = open(&root().join("samples/tiny-llama-gptq"));
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out.gguf");
+    let options = ConvertOptions::new(&out).names(Names::Gguf).pre_tokenizer("llama-bpe").verify(true);
+    let report = ops::convert(&model, &options).unwrap();
+    assert!(report.verified.unwrap().ok);
+    let made = open(&out);
+    let report = ops::diff(&model, &made, &ops::DiffOptions::default()).unwrap();
+    assert!(report.ok, "{:?}", report.summary);
+}
+
+#[test]
+fn verifying_looks_at_metadata_too() {
+    let model = open(&folder("llama").join("hf"));
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out.gguf");
+    let options = ConvertOptions::new(&out).names(Names::Gguf);
+    ops::convert(&model, &options).unwrap();
+    assert!(ops::verify(&open(&out), &model, &options).unwrap().ok);
+    let with = options.clone().metadata("llama.context_length", Value::Unsigned(32, 7));
+    let report = ops::verify(&open(&out), &model, &with).unwrap();
+    assert!(!report.ok && report.files[0].problem.contains("llama.context_length"));
+    let with = options.metadata("general.author", Value::text("nobody"));
+    assert!(!ops::verify(&open(&out), &model, &with).unwrap().ok);
 }

@@ -43,7 +43,6 @@ mod simd;
 mod source;
 mod sys;
 mod text;
-#[allow(dead_code)]
 mod tokenizer;
 mod unpack;
 

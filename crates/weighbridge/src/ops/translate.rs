@@ -19,6 +19,7 @@ use crate::input::EntryKind;
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::pipeline::{Cast, OutputType, Target, set_entry};
+use crate::text::escaped;
 use crate::tokenizer;
 
 /// Whether names, values and metadata are translated on the way into another format.
@@ -83,6 +84,11 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
         let message = "no config.json lies beside the weights, so nobody knows what model it is";
         Error::unsupported(message).remedy(Remedy::KeepNames)
     })?;
+    if keys::architecture(config).is_none() {
+        let family = config["model_type"].as_str().unwrap_or("no stated family");
+        let message = format!("models of the family `{}` are not translated", escaped(family));
+        return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
+    }
     let weights: Vec<Weight> = model.weights().collect();
     let tokenizer = tokenizer_entries(model, config, options.pre.as_deref())?;
     let tokens = tokenizer.iter().find_map(|(key, value)| match value {
