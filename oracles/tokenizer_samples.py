@@ -259,7 +259,7 @@ def byte_pairs(name, source, pre, config, kind="byte-pairs", expect=None, tc=Non
     change = more.pop("change", None)
     files = {k: more.pop(k) for k in list(more) if "." in k}
     document = tokenizer_json(vocab, merges, tokens, PRE[pre], processor, **more)
-    if change:
+    if change and not WHOLE:
         change(document, extra)
     config = sized(config, document["added_tokens"], vocab)
     names = dict(tokenizer_class=FAST) | (tc(extra) if callable(tc) else tc or {})

@@ -1,13 +1,15 @@
 //! Byte pairs with a fallback to bytes, as Llama's first tokenizers have them, without the file of
 //! SentencePiece they were made from. Scores are lost with that file: every token has the same one.
 
+use std::collections::HashSet;
+
 use serde_json::Value as Json;
 
 use super::entries::Entries;
 use super::files::{Files, TOKENIZER, wrong};
 use super::special::{Beyond, KINDS, Special};
 use super::token_type::TokenType;
-use super::vocabulary::{Added, Token, Vocabulary, beyond};
+use super::vocabulary::{Token, Vocabulary, beyond, named};
 use crate::error::Result;
 
 const SCORE: f32 = -1000.0;
@@ -31,13 +33,14 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
         let text = last.map_or("", |token| &token.content);
         return Err(beyond(text, count as u64 - 1, files.vocabulary()));
     }
-    let named = named_special(files);
+    // Special is what has a name as such; being marked is not enough.
+    let named: HashSet<String> = named(files).into_iter().collect();
     let mut tokens = Vec::new();
     for (id, token) in vocabulary.by_id(count)?.into_iter().enumerate() {
         let Some(token) = token else {
             return Err(wrong(TOKENIZER, format!("no token has the id {id}")));
         };
-        let is_special = named.iter().any(|name| name == token.text());
+        let is_special = named.contains(token.text());
         tokens.push((token.text().to_owned(), kind_of(token, id >= base, is_special)));
     }
     entries.text("tokenizer.ggml.model", "llama");
@@ -50,7 +53,7 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
 fn kind_of(token: Token<'_>, is_added: bool, is_special: bool) -> TokenType {
     match token {
         _ if is_added && is_special => TokenType::Control,
-        Token::Added(Added { .. }) if is_added => TokenType::UserDefined,
+        Token::Added(_) if is_added => TokenType::UserDefined,
         _ if is_byte(token.text()) => TokenType::Byte,
         _ if is_special => TokenType::Control,
         _ => TokenType::Normal,
@@ -61,9 +64,4 @@ fn kind_of(token: Token<'_>, is_added: bool, is_special: bool) -> TokenType {
 fn is_byte(text: &str) -> bool {
     let digits = text.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
     digits.is_some_and(|two| two.len() == 2 && two.bytes().all(|b| b.is_ascii_hexdigit()))
-}
-
-/// Tokens that are special by name, which is more than being marked as such.
-fn named_special(files: &Files<'_>) -> Vec<String> {
-    super::vocabulary::named(files)
 }

@@ -5,9 +5,12 @@ use serde_json::Value as Json;
 use super::entries::Entries;
 use super::files::{CONFIG, Files, wrong};
 use crate::catalog::Value;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const KEY: &str = "tokenizer.chat_template";
+
+/// More templates than anybody has.
+const MOST: usize = 256;
 
 /// What a repository has of them.
 pub(super) struct Templates(Json);
@@ -38,6 +41,9 @@ impl Templates {
 
 /// Each under its name, then the list of names, then the one that is called `default`.
 fn write_choices(choices: &[Json], entries: &mut Entries) -> Result<()> {
+    if choices.len() > MOST {
+        return Err(Error::limit(format!("{} chat templates are not believed", choices.len())));
+    }
     let (mut default, mut names) = (None, Vec::new());
     for choice in choices {
         let name = plain_name(choice["name"].as_str().unwrap_or_default());

@@ -132,3 +132,26 @@ fn damaged_files_are_refused() {
         }
     }
 }
+
+#[test]
+fn what_has_no_place_is_refused_by_name() {
+    let refused = |tokenizer: &Json, vocabulary: u64| {
+        let text = tokenizer.to_string().into_bytes();
+        let files = |name: &str| Ok((name == "tokenizer.json").then(|| text.clone()));
+        let repository = Repository { files: &files, config: &json!({}), vocabulary };
+        let error = entries(&repository, Kind::BytePairs, Some("gpt-2")).unwrap_err();
+        error.message().to_owned()
+    };
+    let model = json!({ "vocab": { "a": 0, "b": 1 }, "merges": [] });
+    let far = json!({ "model": { "vocab": { "a": 0, "far": 9 } } });
+    assert_eq!(refused(&far, 2), "the token `far` has the id 9, and the model 2 tokens");
+    let same = json!({ "model": { "vocab": { "a": 1, "b": 1 } } });
+    assert_eq!(refused(&same, 2), "the tokens `a` and `b` have the same id 1");
+    let gap = json!({ "model": model, "added_tokens": [{ "id": 7, "content": "<x>" }] });
+    let message = "the added token `<x>` has the id 7, but its place is 2";
+    assert_eq!(refused(&gap, 9), message);
+    let merge = json!({ "model": { "vocab": {}, "merges": [["a", "b"], "c d"] } });
+    assert_eq!(refused(&merge, 2), "`\"c d\"` is not a merge of two parts");
+    assert_eq!(refused(&gap, 1 << 40), "a vocabulary of 1099511627776 tokens is not believed");
+    assert_eq!(refused(&json!([]), 2), "it is not a JSON object");
+}

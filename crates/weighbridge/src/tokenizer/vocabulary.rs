@@ -22,11 +22,17 @@ pub(super) struct Vocabulary<'a> {
     /// Tokens of the model, by their text.
     pub base: HashMap<&'a str, u64>,
     pub added: Vec<Added>,
+    /// Where in `added` a text is.
+    places: HashMap<String, usize>,
+    /// The id of the next token that is added.
+    next: u64,
 }
 
 impl<'a> Vocabulary<'a> {
     pub fn read(files: &Files<'_>, tokenizer: &'a Json) -> Result<Self> {
-        let mut vocabulary = Self { base: base(tokenizer)?, added: Vec::new() };
+        let mut vocabulary =
+            Self { base: base(tokenizer)?, added: Vec::new(), places: HashMap::new(), next: 0 };
+        vocabulary.next = vocabulary.base.len() as u64;
         let none = Vec::new();
         for token in tokenizer["added_tokens"].as_array().unwrap_or(&none) {
             let stated = token["id"].as_u64();
@@ -52,7 +58,7 @@ impl<'a> Vocabulary<'a> {
             self.add(flags(token, CONFIG)?, Some(id), CONFIG)?;
         }
         for content in named(files) {
-            if self.added.iter().all(|token| token.content != content) {
+            if !self.is_added(&content) {
                 let token = Added { id: 0, content, special: true, normalized: false };
                 self.add(token, None, CONFIG)?;
             }
@@ -66,11 +72,11 @@ impl<'a> Vocabulary<'a> {
         if token.content.is_empty() {
             return Ok(());
         }
-        let known = self.added.iter().position(|known| known.content == token.content);
+        let known = self.places.get(&token.content).copied();
         token.id = match (known, self.base.get(&*token.content)) {
             (Some(known), _) => self.added[known].id,
             (None, Some(id)) => *id,
-            (None, None) => self.next_id(),
+            (None, None) => self.next,
         };
         if let Some(stated) = stated.filter(|stated| *stated != token.id) {
             let content = shortened(&token.content, 40);
@@ -80,27 +86,32 @@ impl<'a> Vocabulary<'a> {
             );
             return Err(wrong(file, message));
         }
+        self.next = self.next.max(token.id.saturating_add(1));
         match known {
             Some(known) => self.added[known] = token,
-            None => self.added.push(token),
+            None => {
+                self.places.insert(token.content.clone(), self.added.len());
+                self.added.push(token);
+            }
         }
         Ok(())
     }
 
-    fn next_id(&self) -> u64 {
-        let size = self.base.len() as u64;
-        let after = self.added.iter().map(|token| token.id.saturating_add(1)).max();
-        after.unwrap_or(0).max(size)
+    pub fn is_added(&self, text: &str) -> bool {
+        self.places.contains_key(text)
     }
 
     /// Every id of the model's vocabulary and of the added tokens with its token, in the order of ids.
     /// Two tokens cannot have the same one.
     pub fn by_id(&self, tokens: usize) -> Result<Vec<Option<Token<'_>>>> {
         let mut all: Vec<Option<Token<'_>>> = vec![None; tokens];
-        let base = self.base.iter().map(|(text, id)| (*id, Token::Base(text)));
+        let mut base: Vec<_> =
+            self.base.iter().map(|(text, id)| (*id, Token::Base(text))).collect();
+        // In an order that does not change, since the first that is wrong is named.
+        base.sort_unstable_by_key(|(id, token)| (*id, token.text()));
         // An added token stands for the model's token of the same text.
         let added = self.added.iter().map(|token| (token.id, Token::Added(token)));
-        for (id, token) in base.chain(added) {
+        for (id, token) in base.into_iter().chain(added) {
             let place = usize::try_from(id).ok().and_then(|id| all.get_mut(id));
             let Some(place) = place else { return Err(beyond(token.text(), id, tokens)) };
             match place {

@@ -59,8 +59,7 @@ impl Facts<'_> {
             If::IgnoresMerges => self.ignores_merges,
             If::Family(names) => names.contains(&self.family),
             If::Has(token) => {
-                let added = self.vocabulary.added.iter().any(|added| added.content == *token);
-                added || self.vocabulary.base.contains_key(token)
+                self.vocabulary.is_added(token) || self.vocabulary.base.contains_key(token)
             }
             If::Roberta => self.processor["type"] == "RobertaProcessing",
         }
