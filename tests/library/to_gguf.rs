@@ -12,8 +12,13 @@ use weighbridge::{Model, OpenOptions, Select, Source, Stores};
 use crate::common::root;
 
 /// Keys that the converter takes from the name of the folder that a model lies in.
-const BY_FOLDER: [&str; 5] =
-    ["general.name", "general.basename", "general.finetune", "general.version", "general.size_label"];
+const BY_FOLDER: [&str; 5] = [
+    "general.name",
+    "general.basename",
+    "general.finetune",
+    "general.version",
+    "general.size_label",
+];
 
 fn folder(family: &str) -> PathBuf {
     root().join("tests/files/to-gguf").join(family)
@@ -103,6 +108,14 @@ families! {
     gemma: "gemma",
     gemma2: "gemma2",
     gemma3: "gemma3",
+    phi3: "phi3",
+    granite: "granite",
+    smollm3: "smollm3",
+    olmo2: "olmo2",
+    starcoder2: "starcoder2",
+    cohere2: "cohere2",
+    qwen2_moe: "qwen2_moe",
+    glm4: "glm4",
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.
@@ -174,7 +187,8 @@ fn a_quantized_model_is_decoded_on_the_way() {
     let model = open(&root().join("samples/tiny-llama-gptq"));
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out.gguf");
-    let options = ConvertOptions::new(&out).names(Names::Gguf).pre_tokenizer("llama-bpe").verify(true);
+    let options =
+        ConvertOptions::new(&out).names(Names::Gguf).pre_tokenizer("llama-bpe").verify(true);
     let report = ops::convert(&model, &options).unwrap();
     assert!(report.verified.unwrap().ok);
     let made = open(&out);

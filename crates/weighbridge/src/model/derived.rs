@@ -79,11 +79,7 @@ fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
 }
 
 /// A weight of views of others, in the scheme of the first.
-fn composed(
-    name: String,
-    shape: Shape,
-    pieces: &[(Weight, View)],
-) -> Result<(&'static str, Bid)> {
+fn composed(name: String, shape: Shape, pieces: &[(Weight, View)]) -> Result<(&'static str, Bid)> {
     let (mut parts, mut stretches, mut refused) = (Vec::new(), Vec::new(), None);
     for (weight, view) in pieces {
         let first_part = parts.len();
@@ -118,12 +114,12 @@ fn stretch(
         Rows::Heads { start, head_rows, to_halves: false, .. } => {
             RowOrder::Interleaved { start, head_rows }
         }
-        Rows::Heads { .. } => {
-            return Err(Error::unsupported("its rows cannot be put into halves")
+        Rows::Heads { .. } | Rows::Runs { .. } => {
+            return Err(Error::unsupported("its rows cannot be put into that order")
                 .in_tensor(weight.name()));
         }
     };
-    if view.transposed {
+    if view.transposed.is_some() {
         return Err(Error::unsupported("it cannot be transposed").in_tensor(weight.name()));
     }
     // llama.cpp's converter widens what it adds to, unless that is F16 already.

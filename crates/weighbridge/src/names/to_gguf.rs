@@ -43,7 +43,11 @@ struct Gathered {
 
 /// Translates a model. `order` has all of its weights, in the order in which the converter meets them.
 /// Of embeddings only so many rows are taken where the family leaves out those that no token has.
-pub(crate) fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<Translation> {
+pub(crate) fn to_gguf(
+    side: &Side<'_>,
+    order: &[usize],
+    tokens: Option<u64>,
+) -> Result<Translation> {
     let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
     let facts = Facts::of(side, &names);
     let family = known_family(&facts)?;
@@ -56,6 +60,9 @@ pub(crate) fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> 
     for (at, &index) in order.iter().enumerate() {
         let Named { name, shape } = side.weights[index];
         let mut pieces = translator.parts(index, name, shape);
+        if let Some(fused) = still_fused(&pieces, shape) {
+            pieces = vec![fused];
+        }
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
         }
@@ -81,7 +88,9 @@ fn known_family(facts: &Facts) -> Result<&'static Family> {
     let keep = |message: String| Error::unsupported(message).remedy(Remedy::KeepNames);
     if facts.dialect != Dialect::HuggingFace {
         let dialect = facts.dialect.name();
-        return Err(keep(format!("its names are {dialect}, and only Hugging Face's are translated")));
+        return Err(keep(format!(
+            "its names are {dialect}, and only Hugging Face's are translated"
+        )));
     }
     facts.family.ok_or_else(|| match &facts.family_name {
         Some(name) => keep(format!("models of the family `{name}` are not translated")),
@@ -99,7 +108,23 @@ fn reason_to_leave_out(name: &str, pieces: &[Piece], family: &Family) -> Option<
         return Some("a part of the vision model, which has a file of its own".to_owned());
     }
     let is_head = pieces.iter().any(|piece| piece.key.0 == "output.weight");
-    (family.tied && is_head).then(|| "the same numbers as the embedding".to_owned())
+    // Of other families the converter writes a head that is stored, though it is tied.
+    let is_dropped = family.names[0].starts_with("gemma");
+    (is_dropped && is_head).then(|| "the same numbers as the embedding".to_owned())
+}
+
+/// Queries, keys and values that are one weight stay one, unless their rows change.
+fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
+    let [query, key, value] = pieces else { return None };
+    let ends = [".attn_q.", ".attn_k.", ".attn_v."];
+    let is_fused = [query, key, value].iter().zip(ends).all(|(piece, end)| {
+        piece.key.0.contains(end) && piece.view.is_plain() && piece.key.1.is_none()
+    });
+    is_fused.then(|| Piece {
+        key: (query.key.0.replace(ends[0], ".attn_qkv."), None),
+        view: View::whole(shape),
+        ..query.clone()
+    })
 }
 
 fn unknown_name(family: &Family) -> Error {
@@ -155,7 +180,11 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     };
     // A vector in another order is seen as a column.
     let is_vector = side.weights[first.weight].shape.len() == 1;
-    let mut shape = if is_vector { [first.view.row_count() * first.view.row_len()].into_iter().collect() } else { first.view.shape.clone() };
+    let mut shape = if is_vector {
+        [first.view.row_count() * first.view.row_len()].into_iter().collect()
+    } else {
+        first.view.shape.clone()
+    };
     if *is_stack {
         let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
         if let Some((expert, _)) = missing {
@@ -175,8 +204,12 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
 /// Whether llama.cpp wants a tensor in F32, whatever the others are: what is small, and what decides
 /// between experts.
 pub(crate) fn wants_single(name: &str, shape: &[u64]) -> bool {
-    const SINGLE: [&str; 4] =
-        [".ffn_gate_inp.weight", ".ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight"];
+    const SINGLE: [&str; 4] = [
+        ".ffn_gate_inp.weight",
+        ".ffn_gate_inp_shexp.weight",
+        "position_embd.weight",
+        "token_types.weight",
+    ];
     shape.len() <= 1
         || name.ends_with("_norm.weight")
         || !name.ends_with(".weight")

@@ -19,8 +19,8 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{
-    self, ExtraFile, Job, Kept, OutputType, Place, Plan, PlanOptions, Spread, Target, Types, Writing,
-    kept_metadata, set_entry,
+    self, ExtraFile, Job, Kept, OutputType, Place, Plan, PlanOptions, Spread, Target, Types,
+    Writing, kept_metadata, set_entry,
 };
 use crate::schemes;
 use crate::sys::{peak_memory, standard_output};
@@ -288,9 +288,7 @@ fn planned(
     }
     let obsolete = obsolete_keys(&jobs);
     let mut metadata = match translated {
-        Some(translated) => {
-            Kept { entries: translated.metadata.clone(), left_out: Vec::new() }
-        }
+        Some(translated) => Kept { entries: translated.metadata.clone(), left_out: Vec::new() },
         None => kept_metadata(model, target.writer, &obsolete)?,
     };
     for (key, value) in &options.metadata {

@@ -71,7 +71,9 @@ fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Re
     }
     let some_only = !options.select.is_all() || options.skip_unreadable;
     if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
-        return refused("all weights are translated, or none: they cannot be chosen, cast or renamed");
+        return refused(
+            "all weights are translated, or none: they cannot be chosen, cast or renamed",
+        );
     }
     if options.dtype == OutputType::Keep {
         return refused("what is translated cannot be kept as it is stored");
@@ -113,10 +115,10 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
     let file_type = file_type(&derived, &types);
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
-    let left_out = translation.left_out.into_iter().map(|(index, reason)| Dropped {
-        name: weights[index].name().to_owned(),
-        reason,
-    });
+    let left_out = translation
+        .left_out
+        .into_iter()
+        .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
     let left_out = left_out.collect();
     Ok(Translated { model: model.derived(derived)?, casts: casts(types), metadata, left_out })
 }
@@ -141,7 +143,8 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
     let Some(stated) = stated.and_then(|(_, value)| value.value()?.as_u64()) else {
         return Ok(());
     };
-    let layer = |tensor: &Derived| tensor.name.strip_prefix("blk.")?.split('.').next()?.parse().ok();
+    let layer =
+        |tensor: &Derived| tensor.name.strip_prefix("blk.")?.split('.').next()?.parse().ok();
     let found: std::collections::BTreeSet<u64> = derived.iter().filter_map(layer).collect();
     if let Some(missing) = (0..stated).find(|layer| !found.contains(layer)) {
         let message = format!(
