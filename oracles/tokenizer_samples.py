@@ -261,7 +261,7 @@ def byte_pairs(name, source, pre, config, kind="byte-pairs", expect=None, tc=Non
     if bos is not None:
         start = list(extra)[bos]
         processor = template([start, "A"], [start, "A", start, "B"], {start: extra[start]})
-    if more.pop("in_vocab", False):
+    if more.pop("in_vocab", False) or WHOLE:
         vocab = vocab | extra
     change = more.pop("change", None)
     files = {k: more.pop(k) for k in list(more) if "." in k}
