@@ -198,7 +198,14 @@ def convert(folder, pre):
     return list(values(converter.gguf_writer))
 
 
+# Samples in which vocabulary and pre-tokenizer belong together.
+GENUINE = ["llama3", "llama3-no-bos", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder", "falcon", "starcoder"]
+GENUINE += ["refact", "command-r", "gpt-2", "gpt-neox", "llama-spm", "phi3", "llama-hf"]
+
+
 def make(name, kind, config, files, pre=None, stated=None):
+    if WHOLE and name not in GENUINE:
+        return
     folder = os.path.join(OUT, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -254,7 +261,7 @@ def byte_pairs(name, source, pre, config, kind="byte-pairs", expect=None, tc=Non
     if bos is not None:
         start = list(extra)[bos]
         processor = template([start, "A"], [start, "A", start, "B"], {start: extra[start]})
-    if more.pop("in_vocab", False):
+    if more.pop("in_vocab", False) or WHOLE:
         vocab = vocab | extra
     change = more.pop("change", None)
     files = {k: more.pop(k) for k in list(more) if "." in k}
@@ -309,7 +316,7 @@ def byte_samples():
         lambda e: named(eos=1, pad=0)(e) | dict(bos_token=None, add_prefix_space=False, chat_template=CHAT),
         processor=byte_level(), normalizer=NFC, change=every_kind,
     )  # fmt: skip
-    byte_pairs("qwen35", "qwen35", "qwen35", QWEN, "qwen-like", "qwen35", named(eos=1), normalizer=NFC, change=as_pairs)
+    byte_pairs("qwen35", "qwen35", "qwen35", OLMO2, "byte-pairs", "qwen35", named(eos=1), normalizer=NFC, change=as_pairs)
     jinja = {"chat_template.jinja": "line\r\nline\n"}
     byte_pairs("gpt-4o", "qwen2", "gpt-4o", QWEN, "qwen-like", "gpt-4o", named(eos=0), **jinja)
     byte_pairs("llama4", "qwen2", "gpt-4o", QWEN, "qwen-like", "llama4", named(bos=0, eos=1), bos=0)
