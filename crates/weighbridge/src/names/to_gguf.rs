@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Dialect, Facts};
-use super::pieces::{Piece, Translator};
+use super::pieces::{Cut, Piece, Translator};
 use super::table::{COMPUTED, Family};
 use super::ties::is_vision;
 use super::view::View;
@@ -74,7 +74,7 @@ pub(crate) fn to_gguf(
             return Err(unknown_name(family).in_tensor(name));
         }
         for mut piece in pieces {
-            if family.cuts_embedding && piece.by_token {
+            if family.cuts_embedding && piece.cut == Cut::ByToken {
                 cut_to(&mut piece.view, tokens);
             }
             gather(&mut gathered, piece, at, name)?;

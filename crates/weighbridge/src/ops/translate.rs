@@ -4,6 +4,7 @@
 //! can be done with a model (converting, verifying, resuming) needs to know nothing about it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -231,7 +232,7 @@ fn metadata(
     };
     let (generation, card) = (json("generation_config.json")?, file(model, "README.md")?);
     let card = card.map(|text| String::from_utf8_lossy(&text).into_owned());
-    let folder = model.path().file_name().unwrap_or_default().to_string_lossy();
+    let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
     let shapes = derived.iter().map(|tensor| (&*tensor.name, &tensor.shape[..]));
     let about = keys::About {
         config,
@@ -285,9 +286,17 @@ fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
     })
 }
 
+/// The folder that a model's files lie in.
+fn home(model: &Model) -> &Path {
+    match model.folder().kind(model.path()) {
+        Ok(EntryKind::Folder) => model.path(),
+        _ => model.path().parent().unwrap_or(Path::new("")),
+    }
+}
+
 /// A file beside the weights, if it is there.
 fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
-    let (folder, path) = (model.folder(), std::path::Path::new(name));
+    let (folder, path) = (model.folder(), &home(model).join(name));
     let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
     if bytes > LARGEST {
         return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));

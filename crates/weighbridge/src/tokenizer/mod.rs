@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     QwenLike,
     /// Byte pairs.
     BytePairs,
-    /// Byte pairs, with the special tokens that GLM has beside those that files name.
+    /// Byte pairs, with the special tokens that GLM-4 has beside those that files name.
     Glm,
     /// SentencePiece, with the token that ends a turn.
     Gemma,
@@ -143,9 +143,13 @@ fn gemma(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
     Ok(())
 }
 
-/// Tokens of GLM that no file calls special, with the kinds they are.
-const GLM: [(&str, &str); 4] =
-    [("bos", "[gMASK]"), ("eot", "<|user|>"), ("unk", "<|endoftext|>"), ("eom", "<|observation|>")];
+/// Tokens of GLM-4 that no file calls special, with the kinds they are.
+const GLM: [(&str, &str); 4] = [
+    ("eos", "<|endoftext|>"),
+    ("eot", "<|user|>"),
+    ("unk", "<|endoftext|>"),
+    ("bos", "<|endoftext|>"),
+];
 
 fn glm(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
     let mut special = byte_pairs::write(files, entries, pre)?;

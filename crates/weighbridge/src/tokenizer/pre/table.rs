@@ -42,6 +42,7 @@ pub(super) const TABLE: &[Row] = &[
             (&[Family(&["lfm2", "lfm2_moe", "lfm2-vl"])], "lfm2"),
             (&[Family(&["falcon_h1"])], "falcon-h1"),
             (&[IgnoresMerges, Begins], "llama-bpe"),
+            (&[Family(&["smollm3"])], "smaug-bpe"),
             (&[IgnoresMerges], "smaug-bpe"),
             (&[], "dbrx"),
         ],
