@@ -47,6 +47,10 @@ pub(super) struct Facts {
     pub heads: Option<u64>,
     /// Key heads.
     pub kv_heads: Option<u64>,
+    /// Rows of a key head that are made from the shorter vector, in DeepSeek's attention.
+    pub key_rows: Option<u64>,
+    /// Layers, without those that predict further tokens where a config tells.
+    pub layers: Option<u64>,
     /// Whether the output head shares the embedding's numbers.
     pub tied: Option<bool>,
 }
@@ -63,19 +67,22 @@ impl Facts {
             prefix,
             family: family_name.as_deref().and_then(family),
             family_name,
-            heads: number(side, &["num_attention_heads", "n_heads"], ".attention.head_count"),
-            kv_heads: number(
-                side,
-                &["num_key_value_heads", "n_kv_heads"],
-                ".attention.head_count_kv",
-            ),
+            heads: number(side, HEADS),
+            kv_heads: number(side, KEY_HEADS),
+            key_rows: number(side, KEY_ROWS)
+                .or_else(|| number(side, KEY_LENGTH)?.checked_sub(number(side, ROTARY_LENGTH)?)),
+            layers: number(side, LAYERS),
             tied: tied(side),
         }
     }
 }
 
 fn dialect(names: &[String]) -> (Dialect, String) {
-    let ends = |end: &str| names.iter().find_map(|name| name.strip_suffix(end));
+    // Layers that predict further tokens have embeddings too: the shortest name is the model's own.
+    let ends = |end: &str| {
+        let all = names.iter().filter_map(|name| name.strip_suffix(end));
+        all.min_by_key(|prefix| prefix.len())
+    };
     if names.iter().any(|name| name.starts_with("blk.")) || ends("token_embd.weight").is_some() {
         return (Dialect::Gguf, String::new());
     }
@@ -83,8 +90,9 @@ fn dialect(names: &[String]) -> (Dialect, String) {
         let prefix = ends("tok_embeddings.weight").unwrap_or_default();
         return (Dialect::Consolidated, prefix.to_owned());
     }
-    match ends("embed_tokens.weight").or_else(|| names.iter().find_map(|name| before_layers(name)))
-    {
+    let embedding =
+        ends("embed_tokens.weight").or_else(|| ends("embeddings.word_embeddings.weight"));
+    match embedding.or_else(|| names.iter().find_map(|name| before_layers(name))) {
         Some(prefix) => (Dialect::HuggingFace, prefix.to_owned()),
         None if names.iter().any(|name| is_head(name)) => (Dialect::HuggingFace, "model.".into()),
         None => (Dialect::Other, String::new()),
@@ -142,16 +150,28 @@ fn documents<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Json> {
     inner.chain(configs).collect::<Vec<_>>().into_iter()
 }
 
-/// A number from the configs, from a GGUF key of the architecture, or from an APR key.
-fn number(side: &Side<'_>, keys: &[&str], gguf: &str) -> Option<u64> {
+/// What configs call a number, what GGUF files call it behind their architecture, and what APR
+/// files call it.
+type Number = (&'static [&'static str], Option<&'static str>, Option<&'static str>);
+
+const HEADS: Number =
+    (&["num_attention_heads", "n_heads"], Some(".attention.head_count"), Some("num_heads"));
+const KEY_HEADS: Number = (
+    &["num_key_value_heads", "n_kv_heads"],
+    Some(".attention.head_count_kv"),
+    Some("num_kv_heads"),
+);
+const KEY_ROWS: Number = (&["qk_nope_head_dim"], None, None);
+const KEY_LENGTH: Number = (&[], Some(".attention.key_length_mla"), None);
+const ROTARY_LENGTH: Number = (&[], Some(".rope.dimension_count"), None);
+const LAYERS: Number = (&["num_hidden_layers"], Some(".block_count"), Some("num_layers"));
+
+fn number(side: &Side<'_>, (keys, gguf, apr): Number) -> Option<u64> {
     let architecture = text(side, "general.architecture").unwrap_or_default();
-    let apr = if gguf.ends_with("_kv") { "num_kv_heads" } else { "num_heads" };
-    value(side, &format!("{architecture}{gguf}"))
-        .or_else(|| value(side, apr))
-        .and_then(Value::as_u64)
-        .or_else(|| {
-            documents(side).find_map(|json| keys.iter().find_map(|key| json[*key].as_u64()))
-        })
+    let in_configs =
+        || documents(side).find_map(|json| keys.iter().find_map(|key| json[*key].as_u64()));
+    let in_gguf = gguf.and_then(|key| value(side, &format!("{architecture}{key}")));
+    in_gguf.or_else(|| value(side, apr?)).and_then(Value::as_u64).or_else(in_configs)
 }
 
 fn tied(side: &Side<'_>) -> Option<bool> {

@@ -1,6 +1,7 @@
 //! Finds which weight of one model is which of another, and what has to be done to compare them.
 //!
-//! Names are data: `table` lists the modules of each family and what GGUF calls them. `facts`
+//! Names are data: `rows` lists modules and what GGUF calls them, `table` which of them each family
+//! has. `facts`
 //! finds out which naming a model uses and of which family it is, `pieces` translates a name, and
 //! `search` pairs weights step by step, the surest step first. Values are not read here: a [`View`]
 //! states which rows are compared, in which order, and what is added to them.
@@ -14,7 +15,9 @@ use crate::config::Config;
 mod facts;
 mod pieces;
 mod prefix;
+mod rows;
 mod search;
+mod stacks;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -23,7 +26,7 @@ mod translate;
 mod view;
 
 use search::Search;
-pub use view::{Rows, View};
+pub use view::{Matrix, Rows, View};
 
 /// One of the two models: its weights in order, and what tells its family.
 pub struct Side<'a> {

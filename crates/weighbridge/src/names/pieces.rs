@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 
 use super::facts::{Dialect, Facts};
-use super::table::{CONSOLIDATED, Family, GGUF, How, Row};
+use super::rows::{CONSOLIDATED, GGUF};
+use super::stacks::{Stack, across, in_turn, key_value, stacked};
+use super::table::{Family, How, Row};
 use super::view::{Rows, View};
 
-/// What a piece is, whatever its model calls it: GGUF's name, and the number of a stacked expert.
+/// What a piece is, whatever its model calls it: GGUF's name (of a fused weight, all of its names),
+/// and the number of a stacked expert or head.
 pub(super) type Key = (String, Option<u64>);
 
 /// A part of a weight under its common name.
@@ -20,8 +23,26 @@ pub(super) struct Piece {
     pub view: View,
     /// How it differs from the weight, in words.
     pub words: Vec<String>,
-    /// Whether it has a row for each token: an embedding or an output head.
-    pub by_token: bool,
+    /// Which rows are compared if its counterpart has fewer.
+    pub cut: Cut,
+}
+
+/// Which rows of the longer one of two matrices are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// All: they have to be as many.
+    None,
+    /// The first ones, where the family has rows that no token uses: it has a row for each token.
+    ByToken,
+    /// The last ones: it has a row for each position, and GGUF leaves out those before the first.
+    ByPosition,
+}
+
+impl Piece {
+    /// A part of a weight.
+    pub fn part(weight: usize, key: Key, view: View, words: Vec<String>) -> Self {
+        Self { weight, key, view, words, cut: Cut::None }
+    }
 }
 
 /// Translates the names of one side.
@@ -31,6 +52,7 @@ pub(super) struct Translator<'t> {
     family: &'t Family,
     heads: Option<u64>,
     kv_heads: Option<u64>,
+    key_rows: Option<u64>,
     /// Whether values have to be changed to match GGUF's.
     changes: bool,
 }
@@ -51,6 +73,7 @@ impl<'t> Translator<'t> {
             family,
             heads,
             kv_heads: own.kv_heads.or(other.kv_heads).or(heads),
+            key_rows: own.key_rows.or(other.key_rows),
             changes: own.dialect == Dialect::HuggingFace && other.dialect != own.dialect,
         }
     }
@@ -60,25 +83,39 @@ impl<'t> Translator<'t> {
         self.changes && self.family.pairs && self.heads.is_none()
     }
 
-    /// A weight as one piece, if it is one.
+    /// A weight as one piece, if it is one. A fused weight is one too: the other model may have the
+    /// same.
     pub fn whole(&self, weight: usize, name: &str, shape: &[u64]) -> Option<Piece> {
         if self.facts.dialect == Dialect::Gguf && self.row(name).is_none() {
-            let by_token = ["token_embd.weight", "output.weight"].contains(&name);
+            let cut = match name {
+                "token_embd.weight" | "output.weight" => Cut::ByToken,
+                "position_embd.weight" => Cut::ByPosition,
+                _ => Cut::None,
+            };
             let (key, view) = ((name.to_owned(), None), View::whole(shape));
-            return Some(Piece { weight, key, view, words: Vec::new(), by_token });
+            return Some(Piece { weight, key, view, words: Vec::new(), cut });
         }
         let (row, suffix, numbers) = self.row(name)?;
         let expert = (row.2 == How::Expert).then(|| numbers.get(1).copied()).flatten();
-        let single = row.1.len() == 1;
-        let key = (numbered(row.1[0], &numbers) + suffix, expert);
+        let names: Vec<String> = row.1.iter().map(|name| named(name, &numbers, suffix)).collect();
         let piece = Piece {
             weight,
-            key,
+            key: (names.join(" "), expert),
             view: View::whole(shape),
             words: Vec::new(),
-            by_token: row.2 == How::Embedding,
+            cut: match row.2 {
+                How::Embedding => Cut::ByToken,
+                How::Positions => Cut::ByPosition,
+                _ => Cut::None,
+            },
         };
-        single.then(|| self.changed(piece, row.2))
+        // Parts in another order are to be seen one by one.
+        let is_reordered = match row.2 {
+            How::Across | How::InTurn => true,
+            How::Qkv => self.changes && self.family.pairs,
+            _ => false,
+        };
+        (!is_reordered).then(|| self.changed(piece, row.2))
     }
 
     /// The pieces that a weight holds, if there are several.
@@ -86,12 +123,19 @@ impl<'t> Translator<'t> {
         let Some((row, suffix, numbers)) = self.row(name) else {
             return Vec::new();
         };
-        let names: Vec<String> =
-            row.1.iter().map(|name| numbered(name, &numbers) + suffix).collect();
+        let names: Vec<String> = row.1.iter().map(|name| named(name, &numbers, suffix)).collect();
+        let stack = |of| Stack::of(of, shape.try_into().ok()?);
         match (row.2, shape) {
-            (How::Experts | How::Stacked, &[experts, rows, columns]) => {
-                stacked(weight, &names, [experts, rows, columns])
+            (How::Experts | How::Stacked, _) => {
+                stack("expert").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
             }
+            (How::Heads, _) => {
+                stack("head").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
+            }
+            (How::InTurn, &[experts, length]) => in_turn(weight, &names, [experts, length]),
+            (How::Across | How::InTurn, _) => stack("expert")
+                .map_or(Vec::new(), |stack| across(weight, &names, stack, row.2 == How::InTurn)),
+            (How::KeyValue, _) => self.key_value(weight, &names, shape).unwrap_or_default(),
             (How::Qkv, _) => self.query_key_value(weight, &names, shape).unwrap_or_default(),
             (How::Plain, &[rows, ref inner @ ..]) if names.len() > 1 => {
                 let each = rows / names.len() as u64;
@@ -116,6 +160,15 @@ impl<'t> Translator<'t> {
         let pieces = one_after_the_other(weight, names, &sizes, rows, inner)?;
         let how = [How::Query, How::Key, How::Plain];
         Some(pieces.into_iter().zip(how).map(|(piece, how)| self.changed(piece, how)).collect())
+    }
+
+    fn key_value(&self, weight: usize, names: &[String], shape: &[u64]) -> Option<Vec<Piece>> {
+        let (&[rows, columns], [key, value], heads) = (shape, names, self.heads?) else {
+            return None;
+        };
+        let each = rows.checked_div(heads).filter(|each| each * heads == rows)?;
+        let heads = Stack::of("head", [heads, each, columns])?;
+        Some(key_value(weight, [key, value], heads, self.key_rows?))
     }
 
     /// The piece with GGUF's values, if the weight's differ.
@@ -143,11 +196,12 @@ impl<'t> Translator<'t> {
             // The head's name is not below the model's prefix.
             Some(rest) if !is_head(name) => rest,
             _ if is_head(name) => &name[name.rfind("lm_head")?..],
+            _ if name.starts_with("classifier.") => name,
             _ => return None,
         };
-        let end = [".weight", ".bias"].into_iter().find(|end| rest.ends_with(end));
-        let module = end.map_or(rest, |end| &rest[..rest.len() - end.len()]);
-        let suffix = end.unwrap_or(".weight");
+        let ending = ENDINGS.iter().find(|(end, _)| rest.ends_with(end));
+        let module = ending.map_or(rest, |(end, _)| &rest[..rest.len() - end.len()]);
+        let suffix = ending.map_or(".weight", |(_, suffix)| *suffix);
         let mut numbers = Vec::new();
         let pattern: Vec<&str> = module
             .split('.')
@@ -163,16 +217,21 @@ impl<'t> Translator<'t> {
     }
 }
 
+/// Endings of names, and what they are called today.
+const ENDINGS: &[(&str, &str)] =
+    &[(".weight", ".weight"), (".bias", ".bias"), (".gamma", ".weight"), (".beta", ".bias")];
+
 /// Whether this is Hugging Face's name for the output head.
 pub(super) fn is_head(name: &str) -> bool {
     name == "lm_head.weight" || name.ends_with(".lm_head.weight")
 }
 
-/// Puts the layer's number into a common name.
-fn numbered(name: &str, numbers: &[u64]) -> String {
+/// A common name with the layer's number in it, and with an ending unless it has its own.
+fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
+    let suffix = if name.ends_with(".bias") { "" } else { suffix };
     match (name.split_once('#'), numbers.first()) {
-        (Some((before, after)), Some(number)) => format!("{before}{number}{after}"),
-        _ => name.to_owned(),
+        (Some((before, after)), Some(number)) => format!("{before}{number}{after}{suffix}"),
+        _ => format!("{name}{suffix}"),
     }
 }
 
@@ -206,45 +265,7 @@ fn one_after_the_other(
         let view = View::part(&[size, columns], start);
         let words = vec![format!("rows {start}..{} of {rows}", start + size)];
         start += size;
-        Piece { weight, key: (name.clone(), None), view, words, by_token: false }
+        Piece::part(weight, (name.clone(), None), view, words)
     });
     fits.then(|| pieces.collect())
-}
-
-/// The matrices of stacked experts; each expert holds those of `names`, one after the other.
-fn stacked(weight: usize, names: &[String], [experts, rows, columns]: [u64; 3]) -> Vec<Piece> {
-    let each = rows / names.len() as u64;
-    // Without columns a weight is empty, whatever its other dimensions are.
-    let is_countable = experts.checked_mul(rows).is_some() && columns > 0;
-    let is_even = rows > 0 && each * names.len() as u64 == rows;
-    if !is_countable || !is_even || experts > MOST_EXPERTS {
-        return Vec::new();
-    }
-    let piece = |expert: u64, at: usize| {
-        let start = expert * rows + at as u64 * each;
-        let mut words = vec![format!("expert {expert} of {experts}")];
-        if names.len() > 1 {
-            let first = at as u64 * each;
-            words.push(format!("rows {first}..{} of {rows}", first + each));
-        }
-        let view = View::part(&[each, columns], start);
-        Piece { weight, key: (names[at].clone(), Some(expert)), view, words, by_token: false }
-    };
-    (0..experts).flat_map(|expert| (0..names.len()).map(move |at| piece(expert, at))).collect()
-}
-
-/// More experts than any model has: a damaged file may state any number.
-const MOST_EXPERTS: u64 = 1 << 16;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_stack_may_have_any_dimensions() {
-        let names = ["a".to_owned(), "b".to_owned()];
-        assert!(stacked(0, &names, [3, u64::MAX - 1, 0]).is_empty());
-        assert!(stacked(0, &names, [3, u64::MAX - 1, 1]).is_empty());
-        assert_eq!(stacked(0, &names, [3, 4, 2]).len(), 6);
-    }
 }

@@ -141,10 +141,11 @@ fn index<'n>(names: impl Iterator<Item = &'n str>) -> HashMap<&'n str, usize> {
 
 /// Transposes one of two matrices: one that is otherwise not changed.
 fn transpose(pair: &mut Pair) {
-    let whole = |view: &&mut View| view.is_plain() && view.shape.len() == 2;
-    let Some(view) = [&mut pair.view_b, &mut pair.view_a].into_iter().find(whole) else { return };
-    view.shape.reverse();
-    view.transposed = true;
+    let mut views = [&mut pair.view_b, &mut pair.view_a].into_iter();
+    let Some((transposed, view)) = views.find_map(|view| Some((view.transpose()?, view))) else {
+        return;
+    };
+    *view = transposed;
     let words = pair.transform.take().map_or(String::new(), |words| words + ", ");
     pair.transform = Some(words + "transpose");
 }

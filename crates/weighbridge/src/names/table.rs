@@ -1,13 +1,7 @@
-//! The data: which modules of Hugging Face's (and of the model makers' own) checkpoints are which
-//! tensors of a GGUF file, family by family.
-//!
-//! A row is a module's name, the GGUF tensors that are in it, and how they lie there. `#` stands
-//! for a number: of the layer, then of the expert. Names stand without `.weight` or `.bias`, and
-//! Hugging Face's without what comes before `layers` (`model.` mostly).
-//!
-//! GGUF's names are the common ones: everything is translated into them.
+//! The families: which names each of them uses, and what GGUF changes in its values. The names
+//! themselves are in `rows`.
 
-use How::{Embedding, Expert, Experts, Key, Norm, Plain, Query, Stacked};
+use super::rows::*;
 
 /// How a GGUF tensor lies in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +18,22 @@ pub(super) enum How {
     Qkv,
     /// One row a token.
     Embedding,
+    /// One row a position; GGUF may leave out the first ones, which no token has.
+    Positions,
     /// One of the matrices that GGUF stacks.
     Expert,
     /// The matrices of all experts, stacked.
     Experts,
     /// The matrices of all experts, stacked; each holds several, one after the other.
     Stacked,
+    /// The same, but each is transposed: several lie side by side.
+    Across,
+    /// The same, but the columns of several take turns; of vectors, the numbers.
+    InTurn,
+    /// The matrices of all heads, stacked.
+    Heads,
+    /// Key rows and value rows, head by head; GGUF has the keys of each head transposed.
+    KeyValue,
 }
 
 /// A module, what is in it, and how.
@@ -50,6 +54,13 @@ pub(super) struct Family {
     pub cuts_embedding: bool,
     /// Whether the output head shares the embedding's numbers, unless a config says otherwise.
     pub tied: bool,
+    /// Whether there may be layers that predict further tokens, behind those that the config counts.
+    /// The converter may leave them out.
+    pub predicts: bool,
+    /// How names of weights begin that the converter leaves out, and what they are.
+    pub left_out: &'static [(&'static str, &'static str)],
+    /// Models that GGUF calls by the same name, but changes in ways that are not known here.
+    pub unlike: &'static [&'static str],
 }
 
 const LLAMA: Family = Family {
@@ -59,6 +70,9 @@ const LLAMA: Family = Family {
     norm_add: 0.0,
     cuts_embedding: false,
     tied: false,
+    predicts: false,
+    left_out: &[],
+    unlike: &[],
 };
 const QWEN2: Family =
     Family { names: &["qwen2"], rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS], pairs: false, ..LLAMA };
@@ -89,99 +103,76 @@ pub(super) static FAMILIES: &[Family] = &[
         cuts_embedding: true,
         ..GEMMA
     },
-];
-
-const TRUNK: &[Row] = &[
-    ("embed_tokens", &["token_embd"], Embedding),
-    ("norm", &["output_norm"], Norm),
-    ("lm_head", &["output"], Embedding),
-];
-
-const ATTENTION: &[Row] = &[
-    ("layers.#.self_attn.q_proj", &["blk.#.attn_q"], Query),
-    ("layers.#.self_attn.k_proj", &["blk.#.attn_k"], Key),
-    ("layers.#.self_attn.v_proj", &["blk.#.attn_v"], Plain),
-    ("layers.#.self_attn.o_proj", &["blk.#.attn_output"], Plain),
-    ("layers.#.self_attn.qkv_proj", QKV, How::Qkv),
-];
-
-const QKV: &[&str] = &["blk.#.attn_q", "blk.#.attn_k", "blk.#.attn_v"];
-
-const HEAD_NORMS: &[Row] = &[
-    ("layers.#.self_attn.q_norm", &["blk.#.attn_q_norm"], Norm),
-    ("layers.#.self_attn.k_norm", &["blk.#.attn_k_norm"], Norm),
-];
-
-const MLP: &[Row] = &[
-    ("layers.#.mlp.gate_proj", &["blk.#.ffn_gate"], Plain),
-    ("layers.#.mlp.up_proj", &["blk.#.ffn_up"], Plain),
-    ("layers.#.mlp.down_proj", &["blk.#.ffn_down"], Plain),
-    ("layers.#.mlp.gate_up_proj", &["blk.#.ffn_gate", "blk.#.ffn_up"], Plain),
-];
-
-const TWO_NORMS: &[Row] = &[
-    ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),
-    ("layers.#.post_attention_layernorm", &["blk.#.ffn_norm"], Norm),
-];
-
-const FOUR_NORMS: &[Row] = &[
-    ("layers.#.input_layernorm", &["blk.#.attn_norm"], Norm),
-    ("layers.#.post_attention_layernorm", &["blk.#.post_attention_norm"], Norm),
-    ("layers.#.pre_feedforward_layernorm", &["blk.#.ffn_norm"], Norm),
-    ("layers.#.post_feedforward_layernorm", &["blk.#.post_ffw_norm"], Norm),
-];
-
-const GATE_UP_EXPERTS: &[&str] = &["blk.#.ffn_gate_exps", "blk.#.ffn_up_exps"];
-
-/// One by one as checkpoints have them, fused as transformers 5 has them, stacked as MLX does.
-const EXPERTS: &[Row] = &[
-    ("layers.#.mlp.gate", &["blk.#.ffn_gate_inp"], Plain),
-    ("layers.#.mlp.experts.#.gate_proj", &["blk.#.ffn_gate_exps"], Expert),
-    ("layers.#.mlp.experts.#.up_proj", &["blk.#.ffn_up_exps"], Expert),
-    ("layers.#.mlp.experts.#.down_proj", &["blk.#.ffn_down_exps"], Expert),
-    ("layers.#.mlp.experts.gate_up_proj", GATE_UP_EXPERTS, Stacked),
-    ("layers.#.mlp.experts.down_proj", &["blk.#.ffn_down_exps"], Experts),
-    ("layers.#.mlp.switch_mlp.gate_proj", &["blk.#.ffn_gate_exps"], Experts),
-    ("layers.#.mlp.switch_mlp.up_proj", &["blk.#.ffn_up_exps"], Experts),
-    ("layers.#.mlp.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
-];
-
-const MIXTRAL: &[Row] = &[
-    ("layers.#.block_sparse_moe.gate", &["blk.#.ffn_gate_inp"], Plain),
-    ("layers.#.block_sparse_moe.experts.#.w1", &["blk.#.ffn_gate_exps"], Expert),
-    ("layers.#.block_sparse_moe.experts.#.w3", &["blk.#.ffn_up_exps"], Expert),
-    ("layers.#.block_sparse_moe.experts.#.w2", &["blk.#.ffn_down_exps"], Expert),
-    ("layers.#.block_sparse_moe.switch_mlp.gate_proj", &["blk.#.ffn_gate_exps"], Experts),
-    ("layers.#.block_sparse_moe.switch_mlp.up_proj", &["blk.#.ffn_up_exps"], Experts),
-    ("layers.#.block_sparse_moe.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
-];
-
-/// GGUF's tensors that are several of the common ones; all others are common names already.
-pub(super) const GGUF: &[Row] = &[
-    ("blk.#.attn_qkv", QKV, How::Qkv),
-    ("blk.#.ffn_gate_exps", &["blk.#.ffn_gate_exps"], Experts),
-    ("blk.#.ffn_up_exps", &["blk.#.ffn_up_exps"], Experts),
-    ("blk.#.ffn_down_exps", &["blk.#.ffn_down_exps"], Experts),
-    ("blk.#.ffn_gate.#", &["blk.#.ffn_gate_exps"], Expert),
-    ("blk.#.ffn_up.#", &["blk.#.ffn_up_exps"], Expert),
-    ("blk.#.ffn_down.#", &["blk.#.ffn_down_exps"], Expert),
-];
-
-/// What Meta and Mistral call them in the checkpoints they publish themselves (`consolidated`).
-/// GGUF's order of rows is theirs.
-pub(super) const CONSOLIDATED: &[Row] = &[
-    ("tok_embeddings", &["token_embd"], Embedding),
-    ("norm", &["output_norm"], Norm),
-    ("output", &["output"], Embedding),
-    ("layers.#.attention.wq", &["blk.#.attn_q"], Plain),
-    ("layers.#.attention.wk", &["blk.#.attn_k"], Plain),
-    ("layers.#.attention.wv", &["blk.#.attn_v"], Plain),
-    ("layers.#.attention.wo", &["blk.#.attn_output"], Plain),
-    ("layers.#.attention_norm", &["blk.#.attn_norm"], Norm),
-    ("layers.#.ffn_norm", &["blk.#.ffn_norm"], Norm),
-    ("layers.#.feed_forward.w1", &["blk.#.ffn_gate"], Plain),
-    ("layers.#.feed_forward.w3", &["blk.#.ffn_up"], Plain),
-    ("layers.#.feed_forward.w2", &["blk.#.ffn_down"], Plain),
+    Family {
+        names: &["qwen2moe", "qwen2_moe"],
+        rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERT],
+        ..QWEN2
+    },
+    Family { names: &["phi3"], rows: &[TRUNK, ATTENTION, FUSED_MLP, TWO_NORMS], ..QWEN2 },
+    Family { names: &["granite"], rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS], ..LLAMA },
+    Family { names: &["smollm3"], rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS], tied: true, ..LLAMA },
+    Family {
+        names: &["olmo2", "olmo3"],
+        rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, NORMS_AFTER],
+        ..QWEN2
+    },
+    // Hugging Face has their heads in pairs, as GGUF does.
+    Family {
+        names: &["cohere", "command-r"],
+        rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, ONE_NORM],
+        tied: true,
+        ..QWEN2
+    },
+    Family { names: &["cohere2"], rows: &[TRUNK, ATTENTION, MLP, ONE_NORM], tied: true, ..QWEN2 },
+    Family {
+        names: &["starcoder2"],
+        rows: &[TRUNK, ATTENTION, UNGATED_MLP, TWO_NORMS],
+        tied: true,
+        ..QWEN2
+    },
+    // With rotary embeddings in sections, as the models that see images have them, the converter
+    // changes the order of rows.
+    Family {
+        names: &["glm4"],
+        rows: &[TRUNK, ATTENTION, FUSED_MLP, GLM_NORMS],
+        unlike: &["glm4v", "glm4v_text", "glm_ocr", "glm_ocr_text"],
+        ..QWEN2
+    },
+    Family {
+        names: &["glm4moe", "glm4_moe"],
+        rows: &[TRUNK, ATTENTION, HEAD_NORMS, MLP, NORMS_BETWEEN, EXPERTS, SHARED_EXPERTS, NEXTN],
+        predicts: true,
+        ..QWEN2
+    },
+    Family {
+        names: &["llama4", "llama4_text"],
+        rows: &[TRUNK, ATTENTION, TWO_NORMS, LLAMA4],
+        ..QWEN2
+    },
+    Family {
+        names: &["gpt-oss", "gpt_oss"],
+        rows: &[TRUNK, ATTENTION, NORMS_BETWEEN, GPT_OSS],
+        ..QWEN2
+    },
+    Family {
+        names: &["deepseek2", "deepseek_v2", "deepseek_v3"],
+        rows: &[TRUNK, ATTENTION, LATENT_ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERTS, NEXTN],
+        predicts: true,
+        ..QWEN2
+    },
+    Family {
+        names: &["bert", "xlm-roberta"],
+        rows: &[BERT],
+        left_out: &[
+            ("pooler.", "the pooling layer, which the converter leaves out"),
+            ("cls.predictions.", "the head for masked words, which the converter leaves out"),
+            (
+                "cls.seq_relationship.",
+                "the head for next sentences, which the converter leaves out",
+            ),
+        ],
+        ..QWEN2
+    },
 ];
 
 /// Endings of names that not every library stores, because they can be computed from the config,
@@ -194,6 +185,7 @@ pub(super) const COMPUTED: &[(&str, &str)] = &[
     ("rotary_emb.inv_freq", "rotary frequencies, computed from the config"),
     ("rope.freqs", "rotary frequencies, computed from the config"),
     (".attention.masked_bias", "a constant of the attention mask"),
+    ("embeddings.position_ids", "positions, counted from zero"),
 ];
 
 /// How names of the vision model begin, at any dot: GGUF keeps it in a separate file.

@@ -54,7 +54,7 @@ fn equal_names_of_other_shapes_pair_as_they_are() {
     let rules = Rules { transpose: Some(Arc::new(|name| name == "x.weight")), ..Rules::default() };
     let found = pair(&a, &b, &rules);
     let view = &found.pairs[0].view_b;
-    assert!(view.transposed && view.shape[..] == [2, 3] && !view.is_plain());
+    assert!(view.transposed.is_some() && view.shape[..] == [2, 3] && !view.is_plain());
     assert_eq!(found.pairs[0].transform.as_deref(), Some("transpose"));
 }
 
@@ -198,15 +198,54 @@ fn published_checkpoints_have_the_order_of_gguf() {
 
 #[test]
 fn an_unknown_family_is_named() {
-    let model = config(json!({"model_type": "phi3"}));
+    let model = config(json!({"model_type": "rwkv7"}));
     let a = side(&[("model.embed_tokens.weight", &[8, 8])], &model);
     let b = side(&[("token_embd.weight", &[8, 8])], &[]);
     let found = pair(&a, &b, &Rules::default());
     assert!(
-        found.pairs.is_empty() && found.notes[0].contains("`phi3` is not known"),
+        found.pairs.is_empty() && found.notes[0].contains("`rwkv7` is not known"),
         "{:?}",
         found.notes
     );
+}
+
+/// GGUF calls it `glm4` too, but its converter changes the order of rows.
+#[test]
+fn a_family_that_goes_by_the_name_of_another_is_not_that_one() {
+    let model = config(json!({"text_config": {"model_type": "glm4v_text"}}));
+    let architecture = Value::text("glm4");
+    let a = side(&[("model.embed_tokens.weight", &[8, 8])], &model);
+    let mut b = side(&[("token_embd.weight", &[8, 8])], &[]);
+    b.metadata.push(("general.architecture", &architecture));
+    for (a, b) in [(&a, &b), (&b, &a)] {
+        let found = pair(a, b, &Rules::default());
+        assert!(found.pairs.is_empty() && found.notes[0].contains("`glm4v_text` is not known"));
+    }
+    assert_eq!(
+        pair(&side(&[("model.embed_tokens.weight", &[8, 8])], &[]), &b, &Rules::default())
+            .pairs
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn what_both_models_fuse_is_one_pair() {
+    let model = config(json!({"model_type": "phi3"}));
+    let a = side(&[("model.layers.0.self_attn.qkv_proj.weight", &[16, 8])], &model);
+    let b = side(&[("blk.0.attn_qkv.weight", &[16, 8])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert!(found.pairs.len() == 1 && found.pairs[0].transform.is_none());
+}
+
+/// Early converters dropped the dimension of one.
+#[test]
+fn a_vector_is_the_only_row_of_a_matrix() {
+    let model = config(json!({"model_type": "qwen2_moe"}));
+    let a = side(&[("model.layers.0.mlp.shared_expert_gate.weight", &[1, 8])], &model);
+    let b = side(&[("blk.0.ffn_gate_inp_shexp.weight", &[8])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert_eq!(found.pairs[0].view_a.shape, found.pairs[0].view_b.shape);
 }
 
 #[test]
@@ -221,4 +260,61 @@ fn without_head_counts_rows_stay_and_that_is_said() {
         "{:?}",
         found.notes
     );
+}
+
+/// Files from before keys and values were told apart have the weight as it is.
+#[test]
+fn keys_and_values_that_both_models_keep_together_are_one_pair() {
+    let model = config(json!({
+        "model_type": "deepseek_v3", "num_attention_heads": 2, "qk_nope_head_dim": 3,
+    }));
+    let a = side(&[("model.layers.0.self_attn.kv_b_proj.weight", &[10, 4])], &model);
+    let b = side(&[("blk.0.attn_kv_b.weight", &[10, 4])], &[]);
+    let found = pair(&a, &b, &Rules::default());
+    assert!(found.pairs.len() == 1 && found.pairs[0].transform.is_none());
+    let parts: [(&str, &[u64]); 2] =
+        [("blk.0.attn_k_b.weight", &[2, 4, 3]), ("blk.0.attn_v_b.weight", &[2, 2, 4])];
+    let found = pair(&a, &side(&parts, &[]), &Rules::default());
+    assert_eq!((found.pairs.len(), found.only_a.len(), found.only_b.len()), (3, 0, 0));
+    assert!(found.pairs.iter().all(|pair| pair.view_a.shape == pair.view_b.shape));
+}
+
+/// Only the model's own config tells that a layer is not one of its own.
+#[test]
+fn a_layer_that_is_lost_is_missing() {
+    let names = [0, 1].map(|layer| format!("model.layers.{layer}.input_layernorm.weight"));
+    let weights: Vec<(&str, &[u64])> = names.iter().map(|name| (&**name, &[4][..])).collect();
+    let b = || side(&[("blk.0.attn_norm.weight", &[4])], &[]);
+    let layers = Value::Unsigned(32, 1);
+    for (family, count, missing) in
+        [("deepseek_v3", 1, 0), ("deepseek_v3", 2, 1), ("qwen2", 1, 1), ("deepseek_v3", 0, 1)]
+    {
+        let mut json = json!({"model_type": family, "num_hidden_layers": count});
+        if count == 0 {
+            json = json!({"model_type": family});
+        }
+        let (model, mut b) = (config(json), b());
+        b.metadata.push(("deepseek2.block_count", &layers));
+        let found = pair(&side(&weights, &model), &b, &Rules::default());
+        assert_eq!((found.only_a.len(), found.explained.len()), (missing, 1 - missing));
+    }
+}
+
+/// What older checkpoints call weight and bias of a norm.
+#[test]
+fn gamma_and_beta_are_weight_and_bias() {
+    let model = config(json!({"model_type": "bert"}));
+    let weights: [(&str, &[u64]); 3] = [
+        ("bert.embeddings.word_embeddings.weight", &[8, 4]),
+        ("bert.embeddings.LayerNorm.gamma", &[4]),
+        ("bert.embeddings.LayerNorm.beta", &[4]),
+    ];
+    let a = side(&weights, &model);
+    let common: [(&str, &[u64]); 3] = [
+        ("token_embd.weight", &[8, 4]),
+        ("token_embd_norm.weight", &[4]),
+        ("token_embd_norm.bias", &[4]),
+    ];
+    let found = pair(&a, &side(&common, &[]), &Rules::default());
+    assert_eq!((found.pairs.len(), found.only_a.len(), found.only_b.len()), (3, 0, 0));
 }

@@ -3,7 +3,7 @@
 
 use super::Which;
 use super::facts::Dialect;
-use super::pieces::{Piece, is_head};
+use super::pieces::{Cut, Piece, is_head};
 use super::search::Search;
 use super::table::{COMPUTED, FAMILIES, VISION};
 use super::translate::joined;
@@ -80,7 +80,7 @@ impl Search<'_> {
             key: (String::new(), None),
             view: View::whole(self.sides[side].weights[weight].shape),
             words: Vec::new(),
-            by_token: true,
+            cut: Cut::ByToken,
         };
         let (mut own, other) = (piece(side, index), piece(1 - side, kept));
         let name = self.sides[1 - side].weights[kept].name;
@@ -98,18 +98,46 @@ impl Search<'_> {
             for index in 0..self.names[side].len() {
                 let name = self.names[side][index].as_str();
                 let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
-                let reason = match computed {
-                    _ if self.done[side][index] || self.partly[side][index] => continue,
-                    Some((_, what)) => (*what).to_owned(),
-                    None if other_is_gguf && is_vision(name) => {
-                        "part of the vision model, which GGUF keeps in a separate file".into()
-                    }
-                    None => continue,
-                };
-                self.done[side][index] = true;
-                self.found.explained.push((which, index, reason));
+                if self.done[side][index] || self.partly[side][index] {
+                    continue;
+                }
+                let left_out = || self.left_out(side, name).filter(|_| other_is_gguf);
+                if let Some(reason) = computed.map(|(_, what)| *what).or_else(left_out) {
+                    self.done[side][index] = true;
+                    self.found.explained.push((which, index, reason.to_owned()));
+                }
             }
         }
+    }
+}
+
+impl Search<'_> {
+    /// Why GGUF has no such weight, if converters leave it out.
+    fn left_out(&self, side: usize, name: &str) -> Option<&'static str> {
+        let below = name.strip_prefix(&self.facts[side].prefix).unwrap_or(name);
+        let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
+        let by_family = self.family().and_then(|family| {
+            family.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)
+        });
+        match by_family {
+            Some(what) => Some(what),
+            None if self.is_beyond_the_last_layer(side, name) => {
+                Some("a layer that predicts further tokens, which the converter left out")
+            }
+            None if is_vision(name) => {
+                Some("part of the vision model, which GGUF keeps in a separate file")
+            }
+            None => None,
+        }
+    }
+
+    /// Whether a weight belongs to a layer behind those that the model's own config counts.
+    fn is_beyond_the_last_layer(&self, side: usize, name: &str) -> bool {
+        let facts = &self.facts[side];
+        let below = name.strip_prefix(&facts.prefix).and_then(|rest| rest.strip_prefix("layers."));
+        let number = below.and_then(|rest| rest.split('.').next()?.parse::<u64>().ok());
+        let is_beyond = number.zip(facts.layers).is_some_and(|(number, all)| number >= all);
+        is_beyond && self.family().is_some_and(|family| family.predicts)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::Pair;
 use super::facts::{Dialect, Facts};
-use super::pieces::{Key, Piece, Translator};
+use super::pieces::{Cut, Key, Piece, Translator};
 use super::search::Search;
 use super::table::Family;
 use super::view::{Rows, View};
@@ -43,7 +43,11 @@ impl Search<'_> {
     pub fn family(&self) -> Option<&'static Family> {
         let [a, b] = &self.facts;
         let (first, second) = if b.dialect == Dialect::Gguf { (b, a) } else { (a, b) };
-        first.family.or(second.family)
+        let family = first.family.or(second.family)?;
+        let is_unlike = |side: &Facts| {
+            side.family_name.as_deref().is_some_and(|name| family.unlike.contains(&name))
+        };
+        (!is_unlike(a) && !is_unlike(b)).then_some(family)
     }
 
     fn is_all_done(&self) -> bool {
@@ -52,7 +56,10 @@ impl Search<'_> {
 
     fn note_unknown(&mut self, a: &Facts, b: &Facts) {
         if a.dialect != b.dialect {
-            let name = [a, b].into_iter().find_map(|side| side.family_name.clone());
+            let unknown = |side: &&Facts| side.family.is_none() && side.family_name.is_some();
+            let sides = [a, b].into_iter();
+            let told = sides.clone().find(unknown).or_else(|| sides.clone().next());
+            let name = told.and_then(|side| side.family_name.clone());
             let name = name.map_or("the family".to_owned(), |name| format!("family `{name}`"));
             let (ours, theirs) = (a.dialect.name(), b.dialect.name());
             self.note(format!(
@@ -120,32 +127,46 @@ pub(super) fn joined(a: &Piece, b: &Piece, family: &Family) -> Pair {
     let (mut view_a, mut view_b) = (a.view.clone(), b.view.clone());
     let mut words = a.words.clone();
     words.extend(b.words.iter().filter(|word| !a.words.contains(word)).cloned());
-    as_column(&mut view_a, &view_b);
-    as_column(&mut view_b, &view_a);
-    if family.cuts_embedding && a.by_token && b.by_token {
-        words.extend(cut(&mut view_a, &mut view_b));
+    as_matrix(&mut view_a, &view_b);
+    as_matrix(&mut view_b, &view_a);
+    let is_cut = match a.cut {
+        Cut::None => false,
+        Cut::ByToken => family.cuts_embedding,
+        Cut::ByPosition => true,
+    };
+    if is_cut && a.cut == b.cut {
+        words.extend(cut(&mut view_a, &mut view_b, a.cut));
     }
     let transform = (!words.is_empty()).then(|| words.join(", "));
     Pair { a: a.weight, b: b.weight, view_a, view_b, transform }
 }
 
-/// A vector beside a column is a column too.
-fn as_column(view: &mut View, other: &View) {
-    if view.shape.len() == 1 && other.shape.len() == 2 && other.shape[1] == 1 {
-        view.shape.push(1);
+/// A vector beside a column is a column too, and beside a row a row: converters of early 2024
+/// dropped dimensions of one.
+fn as_matrix(view: &mut View, other: &View) {
+    match (&view.shape[..], &other.shape[..]) {
+        (&[length], &[_, 1]) => view.shape = [length, 1].as_slice().into(),
+        // Rows of a stack of vectors, beside single numbers of them.
+        (&[count, length], &[_, _, 1]) if view.rows == Rows::From(0) => {
+            view.shape = [count, length, 1].as_slice().into();
+        }
+        (&[length], &[1, _]) => view.shape = [1, length].as_slice().into(),
+        _ => {}
     }
 }
 
-/// Cuts the longer of two to the rows that both have: the first ones.
-fn cut(a: &mut View, b: &mut View) -> Option<String> {
+/// Cuts the longer of two to the rows that both have: the first ones, or the last.
+fn cut(a: &mut View, b: &mut View, which: Cut) -> Option<String> {
     let (longer, shorter) = if a.shape.first() > b.shape.first() { (a, b) } else { (b, a) };
     let plain = longer.rows == Rows::From(0) && longer.shape.len() == 2;
     if !plain || shorter.shape.len() != 2 || longer.shape == shorter.shape {
         return None;
     }
-    let words = format!("rows 0..{} of {}", shorter.shape[0], longer.shape[0]);
+    let (all, kept) = (longer.shape[0], shorter.shape[0]);
+    let first = if which == Cut::ByPosition { all - kept } else { 0 };
     (longer.shape[1] == shorter.shape[1]).then(|| {
-        longer.shape[0] = shorter.shape[0];
-        words
+        longer.shape[0] = kept;
+        longer.rows = Rows::From(first);
+        format!("rows {first}..{} of {all}", first + kept)
     })
 }

@@ -8,6 +8,7 @@ use crate::catalog::Shape;
 /// of `shape`: row `r` of the view is row [`View::row`]`(r)` of that cut, with `add` added to
 /// each number. For a matrix these rows are its own. A vector whose order is changed is seen as
 /// a column, `[n, 1]`: its rows are its numbers. A vector that keeps its order stays one row.
+/// Row `r` of a transposed view is column [`View::row`]`(r)` of a matrix in the weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// The shape as seen.
@@ -18,9 +19,17 @@ pub struct View {
     /// f32, but to an f16 weight in f16: its sum is rounded to f16 even where it is then written as
     /// f32.
     pub add: f32,
-    /// Whether an `[a, b]` weight is seen as `[b, a]`. Its rows are then the weight's columns,
-    /// from the first one on.
-    pub transposed: bool,
+    /// The matrix in the weight whose columns the rows of the view are, if it is seen transposed.
+    pub transposed: Option<Matrix>,
+}
+
+/// A matrix in a weight: some of the rows that the weight is cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// The first of those rows.
+    pub first: u64,
+    /// How long they are.
+    pub columns: u64,
 }
 
 /// Which rows of a weight a view shows.
@@ -41,6 +50,15 @@ pub enum Rows {
         /// From pairs side by side into halves; otherwise from halves into pairs.
         to_halves: bool,
     },
+    /// Some consecutive rows of every so many.
+    Runs {
+        /// The first row.
+        start: u64,
+        /// How many are consecutive.
+        run: u64,
+        /// How many rows there are from one run to the next.
+        period: u64,
+    },
 }
 
 impl View {
@@ -52,14 +70,29 @@ impl View {
 
     /// Consecutive rows, seen in a shape.
     pub(super) fn part(shape: &[u64], start: u64) -> Self {
-        Self { shape: shape.into(), rows: Rows::From(start), add: 0.0, transposed: false }
+        Self { shape: shape.into(), rows: Rows::From(start), add: 0.0, transposed: None }
+    }
+
+    /// The transposed matrix that begins at a row of the weight: the columns that `rows` tells.
+    pub(super) fn across(matrix: Matrix, [columns, rows]: [u64; 2], seen: Rows) -> Self {
+        Self { rows: seen, transposed: Some(matrix), ..Self::whole(&[columns, rows]) }
+    }
+
+    /// A matrix, seen by consecutive rows, as its transpose.
+    #[must_use]
+    pub fn transpose(&self) -> Option<Self> {
+        let (&[rows, columns], &Rows::From(first)) = (&self.shape[..], &self.rows) else {
+            return None;
+        };
+        let matrix = Matrix { first, columns };
+        self.is_plain().then(|| Self::across(matrix, [columns, rows], Rows::From(0)))
     }
 
     /// Whether the numbers seen are those of the weight, in their order: all of them, or
     /// consecutive rows.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        matches!(self.rows, Rows::From(_)) && self.add == 0.0 && !self.transposed
+        matches!(self.rows, Rows::From(_)) && self.add == 0.0 && self.transposed.is_none()
     }
 
     /// How many numbers a row of the view has.
@@ -80,6 +113,9 @@ impl View {
     pub fn row(&self, row: u64) -> u64 {
         match self.rows {
             Rows::From(start) => start + row,
+            Rows::Runs { start, run, period } => {
+                start + row / run.max(1) * period + row % run.max(1)
+            }
             Rows::Heads { start, head_rows, to_halves, .. } => {
                 let half = (head_rows / 2).max(1);
                 let (head, at) = (row / (2 * half), row % (2 * half));
@@ -87,6 +123,15 @@ impl View {
                     if to_halves { at % half * 2 + at / half } else { at % 2 * half + at / 2 };
                 start + head * 2 * half + there
             }
+        }
+    }
+
+    /// Where in the weight the number at a row and column of the view is.
+    #[must_use]
+    pub fn element(&self, row: u64, column: u64) -> u64 {
+        match self.transposed {
+            Some(Matrix { first, columns }) => (first + column) * columns + self.row(row),
+            None => self.row(row) * self.row_len() + column,
         }
     }
 }
@@ -111,6 +156,26 @@ mod tests {
         for row in 0..12 {
             assert_eq!(heads(true).row(heads(false).row(row) - 10), 10 + row);
         }
+    }
+
+    #[test]
+    fn a_run_of_every_few_rows_is_seen() {
+        let view =
+            View { rows: Rows::Runs { start: 1, run: 2, period: 5 }, ..View::whole(&[6, 4]) };
+        let seen: Vec<u64> = (0..6).map(|row| view.row(row)).collect();
+        assert_eq!(seen, [1, 2, 6, 7, 11, 12]);
+        assert!(!view.is_plain());
+    }
+
+    #[test]
+    fn a_matrix_in_the_middle_is_transposed() {
+        // Rows 4 and 5 of a weight whose rows have three columns.
+        let view = View::part(&[2, 3], 4).transpose().unwrap();
+        let seen = (0..3).flat_map(|row| [(row, 0), (row, 1)]);
+        let seen: Vec<u64> = seen.map(|(row, column)| view.element(row, column)).collect();
+        assert_eq!((&view.shape[..], seen), (&[3, 2][..], vec![12, 15, 13, 16, 14, 17]));
+        assert!(view.transpose().is_none());
+        assert_eq!(View::part(&[2, 3], 4).element(1, 2), 17);
     }
 
     #[test]

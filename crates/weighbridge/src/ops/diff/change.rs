@@ -48,7 +48,7 @@ pub(super) struct Described {
 pub(super) fn describe(sides: [&SideView<'_>; 2], outside: &Outside) -> Result<Described> {
     let view = &sides[0].view;
     let (len, count) = (view.row_len(), view.row_count().max(1));
-    let is_plain_view = sides.iter().all(|side| !side.view.transposed);
+    let is_plain_view = sides.iter().all(|side| side.view.transposed.is_none());
     if !is_plain_view || len == 0 || len > LONGEST || outside.rows.is_empty() {
         return Ok(Described::default());
     }
@@ -126,7 +126,7 @@ fn is_a_factor(sums: &RowSums) -> bool {
 pub(super) fn look_for_rescaled(sides: [&SideView<'_>; 2]) -> Result<Option<Described>> {
     let view = &sides[0].view;
     let (len, count) = (view.row_len(), view.row_count());
-    if sides.iter().any(|side| side.view.transposed) || len == 0 || len > LONGEST {
+    if sides.iter().any(|side| side.view.transposed.is_some()) || len == 0 || len > LONGEST {
         return Ok(None);
     }
     let some = count.min(ROWS as u64);

@@ -201,7 +201,7 @@ impl<'m> Comparison<'m> {
                     SideView::new(b, pair.view_b.clone()),
                 ),
                 Status::Shape if is_transposed(pair) => {
-                    let view = View { transposed: true, ..View::whole(&pair.view_a.shape) };
+                    let Some(view) = pair.view_b.transpose() else { continue };
                     values::Values::new(
                         SideView::new(a, pair.view_a.clone()),
                         SideView::new(b, view),

@@ -41,7 +41,7 @@ pub(super) fn other_orders(pair: &Pair) -> Vec<(Pair, &'static str)> {
     let mut all = Vec::new();
     let without_heads = |view: &View| match view.rows {
         Rows::Heads { start, .. } => View { rows: Rows::From(start), ..view.clone() },
-        Rows::From(_) => view.clone(),
+        Rows::From(_) | Rows::Runs { .. } => view.clone(),
     };
     let unpermuted = Pair {
         view_a: without_heads(&pair.view_a),
@@ -53,8 +53,8 @@ pub(super) fn other_orders(pair: &Pair) -> Vec<(Pair, &'static str)> {
         all.push((unpermuted, UNPERMUTED));
     }
     let is_square = matches!(pair.view_a.shape[..], [a, b] if a == b);
-    if is_square && pair.view_b == View::whole(&pair.view_b.shape) {
-        let view_b = View { transposed: true, ..pair.view_b.clone() };
+    let whole = (pair.view_b == View::whole(&pair.view_b.shape)).then_some(&pair.view_b);
+    if let Some(view_b) = whole.filter(|_| is_square).and_then(View::transpose) {
         let transposed = Pair { view_a: pair.view_a.clone(), view_b, transform: None, ..*pair };
         all.push((transposed, TRANSPOSED));
     }

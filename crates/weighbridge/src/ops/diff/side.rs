@@ -7,7 +7,7 @@ use crate::bounds::Candidates;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Weight;
-use crate::names::{Rows, View};
+use crate::names::{Matrix, Rows, View};
 use crate::pipeline::{Area, Block, SideShape, check_whole_rows, least_common_multiple};
 use crate::simd::Sides;
 
@@ -18,7 +18,8 @@ const READAHEAD: u64 = 64 << 10;
 pub(super) struct SideView<'m> {
     pub(super) weight: &'m Weight,
     pub(super) view: View,
-    /// Elements of a row, if only whole rows can be decoded.
+    /// Elements of a row, if only whole rows can be decoded, or if that is far cheaper: a few
+    /// columns of a weight that is stored transposed cost as much as all of them.
     pub(super) row: Option<u64>,
 }
 
@@ -33,6 +34,8 @@ pub(super) struct SideBuffers<T> {
     seen: Vec<T>,
     /// Those elements before transposing.
     untransposed: Vec<T>,
+    /// A stretch of a row of which some elements are seen.
+    spread: Vec<T>,
 }
 
 impl<T> SideBuffers<T> {
@@ -44,7 +47,11 @@ impl<T> SideBuffers<T> {
 
 impl<'m> SideView<'m> {
     pub(super) fn new(weight: &'m Weight, view: View) -> Self {
-        let row = (!weight.has_element_access()).then(|| weight.rows_and_columns().1.max(1));
+        let row = match view.transposed {
+            _ if !weight.has_element_access() => Some(weight.rows_and_columns().1.max(1)),
+            Some(matrix) if weight.is_transposed() => Some(matrix.columns.max(1)),
+            _ => None,
+        };
         Self { weight, view, row }
     }
 
@@ -56,7 +63,7 @@ impl<'m> SideView<'m> {
     fn unit(&self) -> u64 {
         let heads = match self.view.rows {
             Rows::Heads { head_rows, .. } => (head_rows / 2).max(1) * 2 * self.view.row_len(),
-            Rows::From(_) => 1,
+            Rows::From(_) | Rows::Runs { .. } => 1,
         };
         match self.row {
             Some(row) => least_common_multiple(row, heads),
@@ -73,6 +80,11 @@ impl<'m> SideView<'m> {
                 let head = (head_rows / 2).max(1) * 2 * columns;
                 let first = start * columns;
                 first + seen.start / head * head..first + seen.end.div_ceil(head) * head
+            }
+            Rows::Runs { .. } => {
+                let last = seen.end.div_ceil(columns).max(1) - 1;
+                let rows = self.view.row(seen.start / columns)..self.view.row(last) + 1;
+                rows.start * columns..rows.end * columns
             }
         }
     }
@@ -96,10 +108,10 @@ impl<'m> SideView<'m> {
             (Area::Flat(tile), Area::Flat(elements)) => {
                 self.read_flat(tile, elements, buffers, kept)?;
             }
-            (_, Area::Block(block)) if self.view.transposed => {
-                self.read_transposed(block, buffers, kept)?;
-            }
-            (_, Area::Block(block)) => self.read_block(block, buffers, kept)?,
+            (_, Area::Block(block)) => match self.view.transposed {
+                Some(matrix) => self.read_transposed(matrix, block, buffers, kept)?,
+                None => self.read_block(block, buffers, kept)?,
+            },
             (Area::Block(_), Area::Flat(_)) => {
                 return Err(Error::usage("a part of a block must be a block"));
             }
@@ -122,7 +134,7 @@ impl<'m> SideView<'m> {
         kept: &mut Kept,
     ) -> Result<Option<u64>> {
         let Rows::From(start) = self.view.rows else { return Ok(None) };
-        let is_seen_as_it_is = self.view.add == 0.0 && !self.view.transposed;
+        let is_seen_as_it_is = self.view.add == 0.0 && self.view.transposed.is_none();
         match area {
             Area::Flat(seen) if self.row.is_none() && is_seen_as_it_is => {
                 let before = start * self.view.row_len().max(1);
@@ -168,7 +180,7 @@ impl<'m> SideView<'m> {
                 let until = end.min(elements.start + READAHEAD);
                 Stretch::Readahead(elements, until)
             }
-            Rows::Heads { .. } => Stretch::Elements(elements),
+            Rows::Heads { .. } | Rows::Runs { .. } => Stretch::Elements(elements),
         }
     }
 
@@ -195,15 +207,47 @@ impl<'m> SideView<'m> {
         buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
-        let Some((rows, row)) = self.rows_of_tile(tile).zip(self.row) else { return Ok(()) };
+        match self.rows_of_tile(tile) {
+            Some(rows) => self.decode_rows(rows, buffers, kept),
+            None => Ok(()),
+        }
+    }
+
+    /// Decodes whole rows, unless they are decoded already.
+    fn decode_rows<T: Figure>(
+        &self,
+        rows: Range<u64>,
+        buffers: &mut SideBuffers<T>,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        let row = self.row.unwrap_or(0);
         let wanted = rows.start * row..rows.end * row;
         if buffers.decoded != wanted {
             buffers.decoded = 0..0;
             buffers.decoded_rows.resize(to_len(wanted.end - wanted.start)?, T::default());
-            T::decode(self.weight, Stretch::Rows(rows), &mut buffers.decoded_rows, kept)?;
+            let stretch = match self.weight.has_element_access() {
+                true => Stretch::Elements(wanted.clone()),
+                false => Stretch::Rows(rows),
+            };
+            T::decode(self.weight, stretch, &mut buffers.decoded_rows, kept)?;
             buffers.decoded = wanted;
         }
         Ok(())
+    }
+
+    /// The rows that are decoded whole for a block of the view, if any are.
+    fn rows_of_block(&self, block: &Block) -> Option<Range<u64>> {
+        let row = self.row?;
+        let elements = match self.view.transposed {
+            Some(Matrix { first, columns }) => {
+                (first + block.columns.start) * columns..(first + block.columns.end) * columns
+            }
+            None => {
+                let len = self.view.row_len();
+                self.span(&(block.rows.start * len..block.rows.end * len))
+            }
+        };
+        Some(elements.start / row..elements.end.div_ceil(row))
     }
 
     /// Reads a block of a view whose rows are rows of the weight.
@@ -214,44 +258,62 @@ impl<'m> SideView<'m> {
         kept: &mut Kept,
     ) -> Result<()> {
         let width = to_len(block.columns.end - block.columns.start)?;
-        buffers.seen.resize(block.len()?, T::default());
-        if self.row.is_some() {
-            // Such a block has whole rows.
-            let rows = self.view.row(block.rows.start)..self.view.row(block.rows.end - 1) + 1;
-            return T::decode(self.weight, Stretch::Rows(rows), &mut buffers.seen, kept);
+        if let Some(rows) = self.rows_of_block(block) {
+            self.decode_rows(rows, buffers, kept)?;
         }
-        for (row, out) in block.rows.clone().zip(buffers.seen.chunks_exact_mut(width.max(1))) {
-            let start = self.view.row(row) * self.view.row_len();
-            let elements = start + block.columns.start..start + block.columns.end;
-            T::decode(self.weight, Stretch::Elements(elements), out, kept)?;
+        let SideBuffers { seen, decoded_rows, decoded, .. } = buffers;
+        seen.resize(block.len()?, T::default());
+        for (row, out) in block.rows.clone().zip(seen.chunks_exact_mut(width.max(1))) {
+            let start = self.view.element(row, block.columns.start);
+            match self.row {
+                Some(_) => {
+                    out.copy_from_slice(&decoded_rows[to_len(start - decoded.start)?..][..width])
+                }
+                None => {
+                    let elements = Stretch::Elements(start..start + width as u64);
+                    T::decode(self.weight, elements, out, kept)?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Reads a block of a transposed view: its rows are columns of the weight.
+    /// Reads a block of a transposed view: its rows are columns of a matrix in the weight.
     fn read_transposed<T: Figure>(
         &self,
+        matrix: Matrix,
         block: &Block,
         buffers: &mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<()> {
         let height = to_len(block.rows.end - block.rows.start)?;
         let width = to_len(block.columns.end - block.columns.start)?;
-        let SideBuffers { seen, untransposed, .. } = buffers;
+        if let Some(rows) = self.rows_of_block(block) {
+            self.decode_rows(rows, buffers, kept)?;
+        }
+        let SideBuffers { seen, untransposed, spread, decoded_rows, decoded } = buffers;
         seen.resize(block.len()?, T::default());
         untransposed.resize(seen.len(), T::default());
-        let stored_row = self.view.row_count();
-        match self.row {
-            // Such a block has whole columns.
-            Some(_) => {
-                T::decode(self.weight, Stretch::Rows(block.columns.clone()), untransposed, kept)?;
+        // The columns of the matrix from the first that is seen to the last.
+        let first = self.view.row(block.rows.start);
+        let across = to_len(self.view.row(block.rows.end.max(1) - 1) + 1 - first)?;
+        spread.resize(if across == height { 0 } else { across }, T::default());
+        let outs = untransposed.chunks_exact_mut(height.max(1));
+        for (column, out) in block.columns.clone().zip(outs) {
+            let start = (matrix.first + column) * matrix.columns + first;
+            let to = if across == height { &mut *out } else { &mut spread[..] };
+            match self.row {
+                Some(_) => {
+                    to.copy_from_slice(&decoded_rows[to_len(start - decoded.start)?..][..across])
+                }
+                None => {
+                    let elements = Stretch::Elements(start..start + across as u64);
+                    T::decode(self.weight, elements, to, kept)?;
+                }
             }
-            None => {
-                let outs = untransposed.chunks_exact_mut(height.max(1));
-                for (column, out) in block.columns.clone().zip(outs) {
-                    let start = column * stored_row;
-                    let elements = start + block.rows.start..start + block.rows.end;
-                    T::decode(self.weight, Stretch::Elements(elements), out, kept)?;
+            if across != height {
+                for (row, out) in block.rows.clone().zip(out) {
+                    *out = spread[to_len(self.view.row(row) - first)?];
                 }
             }
         }
@@ -263,18 +325,21 @@ impl<'m> SideView<'m> {
     /// Bytes that a worker needs for a tile of this side: numbers and the stored bytes.
     pub(super) fn needed_bytes(&self, tile: &Area, width: u64) -> Result<u64> {
         let chunk = tile.chunks().next().map_or(0, |chunk| chunk.elements());
-        let transposed = if self.view.transposed { 2 } else { 1 };
+        let transposed = if self.view.transposed.is_some() { 3 } else { 1 };
         let seen = chunk.saturating_mul(width * transposed);
         match (tile, self.row) {
-            (Area::Flat(tile), Some(row)) => {
-                let rows = self.rows_of_tile(tile).unwrap_or(0..0);
+            (_, Some(row)) => {
+                let rows = match tile {
+                    Area::Flat(tile) => self.rows_of_tile(tile),
+                    Area::Block(block) => self.rows_of_block(block),
+                };
+                let rows = rows.unwrap_or(0..0);
                 let decoded = (rows.end - rows.start).saturating_mul(row).saturating_mul(width);
-                Ok(seen.saturating_add(decoded).saturating_add(self.weight.staged_for_rows(rows)?))
-            }
-            (Area::Block(block), Some(_)) => {
-                let transposed = self.view.transposed;
-                let rows = if transposed { &block.columns } else { &block.rows };
-                Ok(seen.saturating_add(self.weight.staged_for_rows(rows.clone())?))
+                let staged = match self.weight.has_element_access() {
+                    true => self.weight.staged_for_elements(rows.start * row..rows.end * row)?,
+                    false => self.weight.staged_for_rows(rows)?,
+                };
+                Ok(seen.saturating_add(decoded).saturating_add(staged))
             }
             (_, None) => {
                 let read = chunk.max(READAHEAD);
@@ -288,9 +353,10 @@ impl<'m> SideView<'m> {
     pub(super) fn check_memory(&self, tile: &Area) -> Result<()> {
         let rows = match (tile, self.row) {
             (_, None) => return Ok(()),
+            // So many of them are taken as fit.
+            _ if self.weight.has_element_access() => return Ok(()),
             (Area::Flat(tile), Some(_)) => self.rows_of_tile(tile).unwrap_or(0..0),
-            (Area::Block(block), Some(_)) if self.view.transposed => block.columns.clone(),
-            (Area::Block(block), Some(_)) => block.rows.clone(),
+            (Area::Block(block), Some(_)) => self.rows_of_block(block).unwrap_or(0..0),
         };
         let decoded = (rows.end - rows.start).saturating_mul(self.row.unwrap_or(0));
         check_whole_rows(self.weight, rows, decoded)
@@ -304,7 +370,7 @@ impl<'m> SideView<'m> {
             unit: self.unit(),
             whole_rows: self.row.is_some(),
             across: self.weight.is_transposed(),
-            transposed: self.view.transposed,
+            transposed: self.view.transposed.is_some(),
         }
     }
 }
