@@ -1,6 +1,6 @@
 """Tiny models of each family, as transformers saves them and as llama.cpp's converter writes them.
 
-    python oracles/names_models.py LLAMA_CPP tests/files/names
+    python oracles/names_models.py LLAMA_CPP tests/files/names [MODEL ..]
 
 LLAMA_CPP is the source tree with convert_hf_to_gguf.py in it (`ggml_build.sh DIR` leaves it in
 DIR/src/vendor/llama.cpp). Every parameter is random, norms and biases too, so that no change of
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 from provenance import record
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 import transformers
 
@@ -52,6 +52,43 @@ LLAMA3 = dict(
     original_max_position_embeddings=32,
 )
 EXPERTS = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
+# Factors for each rotary frequency, which the converter writes as two tensors.
+LONG = dict(
+    rope_type="longrope",
+    rope_theta=10000.0,
+    original_max_position_embeddings=32,
+    short_factor=[1.0, 1.25, 1.5],
+    long_factor=[1.0, 2.0, 4.0],
+)
+DENSE_FIRST = dict(
+    num_hidden_layers=2,
+    first_k_dense_replace=1,
+    n_routed_experts=3,
+    n_shared_experts=1,
+    num_experts_per_tok=2,
+    moe_intermediate_size=16,
+    n_group=1,
+    topk_group=1,
+)
+GLM4_MOE = dict(DENSE_FIRST, use_qk_norm=True, attention_bias=True)
+LATENT = dict(
+    DENSE_FIRST,
+    num_key_value_heads=4,
+    q_lora_rank=12,
+    kv_lora_rank=10,
+    qk_nope_head_dim=6,
+    qk_rope_head_dim=4,
+    v_head_dim=8,
+)
+LLAMA4 = dict(
+    num_hidden_layers=2,
+    num_local_experts=3,
+    interleave_moe_layer_step=2,
+    intermediate_size=16,
+    intermediate_size_mlp=28,
+)
+GPT_OSS = dict(num_local_experts=3, num_experts_per_tok=2, sliding_window=16)
+ENCODER = dict(type_vocab_size=2, max_position_embeddings=20, num_key_value_heads=4)
 VISION = dict(
     hidden_size=16,
     intermediate_size=16,
@@ -84,22 +121,55 @@ MODELS = {
     # More rows than there are tokens: the converter cuts them off.
     "gemma3": ("Gemma3", dict(sliding_window=16, vocab_size=TOKENS + 8), "bfloat16", "bf16", {}),
     "gemma3-vision": (gemma3_vision, {}, "bfloat16", "bf16", {}),
+    "qwen2moe": ("Qwen2Moe", dict(EXPERTS, shared_expert_intermediate_size=12), "bfloat16", "bf16", {}),
+    "phi3": ("Phi3", dict(rope_parameters=LONG), "bfloat16", "bf16", {}),
+    "granite": ("Granite", dict(attention_bias=True), "bfloat16", "f16", {}),
+    # The second layer has no rotary embedding; its heads are permuted all the same.
+    "smollm3": ("SmolLM3", dict(num_hidden_layers=2, no_rope_layers=[1, 0], tie_word_embeddings=True), "bfloat16", "bf16", {}),
+    "olmo2": ("Olmo2", {}, "bfloat16", "bf16", {}),
+    "olmo3": ("Olmo3", dict(sliding_window=16), "bfloat16", "f16", {}),
+    "cohere": ("Cohere", dict(use_qk_norm=True), "float16", "f16", {}),
+    "cohere2": ("Cohere2", dict(sliding_window=16, rotary_pct=1.0), "bfloat16", "bf16", {}),
+    "starcoder2": ("Starcoder2", dict(tie_word_embeddings=True), "bfloat16", "bf16", {}),
+    "glm4": ("Glm4", dict(attention_bias=True), "bfloat16", "bf16", {}),
+    # The converter keeps the layer that predicts one more token.
+    "glm4moe": ("Glm4Moe", GLM4_MOE, "bfloat16", "bf16", dict(next_layer=True)),
+    "llama4": ("Llama4", LLAMA4, "bfloat16", "bf16", {}),
+    "gpt-oss": ("GptOss", GPT_OSS, "bfloat16", "bf16", {}),
+    # Blocks are 32 long.
+    "gpt-oss-mxfp4": ("GptOss", dict(GPT_OSS, hidden_size=32, intermediate_size=32), "bfloat16", "bf16", dict(mxfp4=True)),
+    # As in the Lite models, queries are made directly.
+    "deepseek2": ("DeepseekV2", dict(LATENT, q_lora_rank=None), "bfloat16", "f16", {}),
+    # Here it drops that layer.
+    "deepseek3": ("DeepseekV3", dict(LATENT, num_hidden_layers=3), "bfloat16", "bf16", dict(next_layer=True)),
+    "bert": ("Bert", ENCODER, "float32", "f16", {}),
+    # Positions begin behind the padding's.
+    "xlm-roberta": ("XLMRoberta", dict(ENCODER, pad_token_id=1, num_labels=1), "bfloat16", "bf16", {}),
 }
 TYPES = {"f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16", "q8_0": "MOSTLY_Q8_0"}
+
+
+# Models that are no language models, by the class that is saved.
+CLASSES = {"Bert": "BertModel", "XLMRoberta": "XLMRobertaForSequenceClassification"}
 
 
 def build(kind, settings):
     if callable(kind):
         return transformers.Gemma3ForConditionalGeneration(kind())
-    suffix = "TextConfig" if kind == "Gemma3" else "Config"
+    suffix = "TextConfig" if kind in ["Gemma3", "Llama4"] else "Config"
     config = getattr(transformers, kind + suffix)(**{**COMMON, **settings})
-    return getattr(transformers, kind + "ForCausalLM")(config)
+    return getattr(transformers, CLASSES.get(kind, kind + "ForCausalLM"))(config)
 
 
 def randomize(model):
     generator = torch.Generator().manual_seed(len(list(model.parameters())))
     for parameter in model.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) * 0.4
+    # Some are kept as buffers.
+    parameters = dict(model.named_parameters())
+    for name, buffer in model.state_dict().items():
+        if name not in parameters and buffer.is_floating_point():
+            buffer.copy_(torch.randn(buffer.shape, generator=generator) * 0.4)
 
 
 def vocabulary(converter):
@@ -118,7 +188,48 @@ def convert(folder, out, kind, options):
         converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out), model_name="tiny", **options).write()
 
 
+def change(work, edit, **settings):
+    """Changes the tensors and the config of a saved model."""
+    path = os.path.join(work, "model.safetensors")
+    tensors = load_file(path)
+    edit(tensors, torch.Generator().manual_seed(len(tensors)))
+    save_file(tensors, path, {"format": "pt"})
+    with open(os.path.join(work, "config.json")) as file:
+        config = {**json.load(file), **settings}
+    with open(os.path.join(work, "config.json"), "w") as file:
+        json.dump(config, file, indent=2, sort_keys=True)
+        file.write("\n")
+
+
+def next_layer(tensors, generator):
+    """Adds what published checkpoints have and transformers does not build: the last layer becomes one
+    that predicts one more token."""
+    last = max(int(name.split(".")[2]) for name in tensors if name.startswith("model.layers."))
+    width = COMMON["hidden_size"]
+    shapes = {
+        "embed_tokens": [TOKENS, width],
+        "eh_proj": [width, 2 * width],
+        "enorm": [width],
+        "hnorm": [width],
+        "shared_head.head": [TOKENS, width],
+        "shared_head.norm": [width],
+    }
+    for name, shape in shapes.items():
+        tensors[f"model.layers.{last}.{name}.weight"] = (torch.randn(shape, generator=generator) * 0.4).bfloat16()
+
+
+def mxfp4(tensors, generator):
+    """Puts blocks of codes and their scales in place of experts, as published checkpoints have them:
+    [experts, outputs, inputs / 32, 16] and [experts, outputs, inputs / 32]."""
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        experts, inputs, outputs = tensors.pop(name).shape
+        shape = [experts, outputs, inputs // 32]
+        tensors[name + "_blocks"] = torch.randint(256, [*shape, 16], generator=generator, dtype=torch.uint8)
+        tensors[name + "_scales"] = torch.randint(120, 128, shape, generator=generator, dtype=torch.uint8)
+
+
 def make(name, kind, settings, dtype, gguf_type, options):
+    options = dict(options)
     folder = os.path.join(OUT, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -128,6 +239,14 @@ def make(name, kind, settings, dtype, gguf_type, options):
     model.to(getattr(torch, dtype))
     with tempfile.TemporaryDirectory() as work:
         model.save_pretrained(work)
+        laid_out = ""
+        if options.pop("next_layer", False):
+            laid_out = "; what is special to the last layer laid out after published checkpoints"
+            layers = model.config.num_hidden_layers - 1
+            change(work, next_layer, num_hidden_layers=layers, num_nextn_predict_layers=1)
+        if options.pop("mxfp4", False):
+            laid_out = "; blocks laid out after its loader"
+            change(work, mxfp4, quantization_config={"quant_method": "mxfp4"})
         tokens = {f"t{i}": i for i in range(TOKENS)}
         with open(os.path.join(work, "tokenizer.json"), "w") as file:
             json.dump({"model": {"vocab": tokens}, "added_tokens": []}, file)
@@ -138,7 +257,7 @@ def make(name, kind, settings, dtype, gguf_type, options):
     if name == "qwen3moe":
         fused(model, folder)
     version = importlib.metadata.version("transformers")
-    record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", f"transformers {version}")
+    record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", f"transformers {version}{laid_out}")
 
 
 def fused(model, folder):
@@ -151,6 +270,6 @@ def fused(model, folder):
 
 if __name__ == "__main__":
     logging.disable(logging.INFO)
-    for name, (kind, settings, dtype, gguf_type, options) in MODELS.items():
-        make(name, kind, settings, dtype, gguf_type, options)
+    for name in sys.argv[3:] or MODELS:
+        make(name, *MODELS[name])
         print(name)

@@ -2,6 +2,8 @@
 //! (That all are paired and have the same numbers is a check of every folder in `tests/samples`.)
 
 use weighbridge::internals::names::{Pair, Pairing, Rows, Rules, Side, View, Which, pair};
+use weighbridge::ops::{DiffOptions, Status};
+use weighbridge::{Model, ops};
 
 use crate::common::pairing::{Opened, agree, both_ways, check, folder, seen};
 
@@ -86,6 +88,124 @@ fn qwen3moe_experts_are_stacked_or_fused() {
 }
 
 #[test]
+fn qwen2moe_has_one_more_expert_for_all() {
+    let (hf, gguf, found) = both_ways("qwen2moe");
+    for n in 0..4 {
+        assert!(transforms(&found).contains(&(format!("expert {n} of 4"), 3)));
+    }
+    assert_eq!(transforms(&found)[0], (String::new(), 17));
+    assert_eq!(exchanged_experts(&found, &hf, &gguf), 12);
+}
+
+#[test]
+fn phi3_stays_fused() {
+    let (_, gguf, found) = assert_transforms("phi3", &[("", 9)]);
+    let explained: Vec<&str> =
+        found.explained.iter().map(|(_, index, _)| &*gguf.shapes[*index].0).collect();
+    assert_eq!(explained, ["rope_factors_long.weight", "rope_factors_short.weight"]);
+}
+
+#[test]
+fn granite_and_smollm3_are_permuted_in_all_layers() {
+    let permuted = |n: usize| [("permute heads=2", n), ("permute heads=4", n)];
+    assert_transforms("granite", &[&[("", 12)][..], &permuted(2)].concat());
+    assert_transforms("smollm3", &[&[("", 16)][..], &permuted(2)].concat());
+    for (name, heads) in [("granite", 4), ("smollm3", 4)] {
+        assert_eq!(wrong_orders(name), heads * 3);
+    }
+}
+
+#[test]
+fn what_only_has_other_names_is_as_it_is() {
+    assert_transforms("olmo2", &[("", 14)]);
+    assert_transforms("olmo3", &[("", 14)]);
+    assert_transforms("cohere", &[("", 12)]);
+    assert_transforms("cohere2", &[("", 10)]);
+    assert_transforms("starcoder2", &[("", 19)]);
+    assert_transforms("glm4", &[("", 16)]);
+}
+
+#[test]
+fn glm4moe_keeps_the_layer_that_predicts_further() {
+    let (hf, gguf, found) = both_ways("glm4moe");
+    assert!(gguf.shapes.iter().any(|(name, _)| name == "blk.1.nextn.eh_proj.weight"));
+    assert_eq!(found.explained, []);
+    assert_eq!(exchanged_experts(&found, &hf, &gguf), 9);
+}
+
+#[test]
+fn llama4_experts_are_transposed() {
+    let (hf, gguf, found) = both_ways("llama4");
+    let gate = "expert 2 of 3, columns 0..16 of 32, transpose";
+    let up = "expert 2 of 3, columns 16..32 of 32, transpose";
+    for words in [gate, up, "expert 2 of 3, transpose"] {
+        assert!(transforms(&found).contains(&(words.to_owned(), 1)), "{:?}", transforms(&found));
+    }
+    assert_eq!(exchanged_experts(&found, &hf, &gguf), 9);
+    // Gate and up have the same shape, too.
+    for pair in found.pairs.iter().filter(|pair| pair.transform.as_deref() == Some(gate)) {
+        let view_a = View { rows: Rows::From(16), ..pair.view_a.clone() };
+        assert!(!agree(&Pair { view_a, ..pair.clone() }, &hf, &gguf));
+    }
+}
+
+#[test]
+fn gpt_oss_gate_and_up_take_turns() {
+    for name in ["gpt-oss", "gpt-oss-mxfp4"] {
+        let (hf, gguf, found) = both_ways(name);
+        let words = ["expert 0 of 3, columns 1, 3, .., transpose", "numbers 0, 2, .."];
+        for words in words {
+            assert!(transforms(&found).contains(&(words.to_owned(), 1)), "{name}");
+        }
+        assert_eq!(exchanged_experts(&found, &hf, &gguf), 9);
+        let mut wrong = 0;
+        for pair in &found.pairs {
+            let Rows::Runs { start, run, period } = pair.view_a.rows else { continue };
+            let rows = Rows::Runs { start: 1 - start, run, period };
+            let view_a = View { rows, ..pair.view_a.clone() };
+            assert!(!agree(&Pair { view_a, ..pair.clone() }, &hf, &gguf), "{name}");
+            wrong += 1;
+        }
+        assert_eq!(wrong, 2 * 3 + 2);
+    }
+}
+
+#[test]
+fn deepseek_keys_and_values_are_told_apart() {
+    let (_, _, found) = both_ways("deepseek2");
+    let key = "head 3 of 4, rows 0..6 of 14, transpose";
+    for words in [key, "rows 6..14 of each head's 14"] {
+        assert!(transforms(&found).contains(&(words.to_owned(), 2)), "{:?}", transforms(&found));
+    }
+    let (hf, gguf, found) = both_ways("deepseek3");
+    for (which, index, words) in &found.explained {
+        let is_last = hf.shapes[*index].0.starts_with("model.layers.2.");
+        assert!(*which == Which::A && is_last && words.contains("further tokens"));
+    }
+    assert!(found.explained.len() > 20);
+    // Heads that are exchanged, and the same without a transposition.
+    let heads: Vec<&Pair> = found.pairs.iter().filter(|p| p.view_a.transposed.is_some()).collect();
+    for (pair, other) in heads.iter().zip(heads.iter().cycle().skip(1)) {
+        let view_b = other.view_b.clone();
+        assert_eq!(agree(&Pair { view_b, ..(*pair).clone() }, &hf, &gguf), pair == other);
+        let mut view_a = View { transposed: None, ..pair.view_a.clone() };
+        view_a.rows = Rows::From(0);
+        assert!(!agree(&Pair { view_a, ..(*pair).clone() }, &hf, &gguf));
+    }
+    assert_eq!(heads.len(), 8);
+}
+
+#[test]
+fn bert_has_names_of_its_own() {
+    let (hf, _, found) = assert_transforms("bert", &[("", 21)]);
+    let explained: Vec<&str> =
+        found.explained.iter().map(|(_, index, _)| &*hf.shapes[*index].0).collect();
+    assert_eq!(explained, ["pooler.dense.bias", "pooler.dense.weight"]);
+    // Positions begin behind the padding's.
+    assert_transforms("xlm-roberta", &[("", 24), ("rows 2..20 of 20", 1)]);
+}
+
+#[test]
 fn gemma_norms_are_one_more() {
     assert_transforms("gemma", &[("", 8), ("norm + 1", 3)]);
     let (hf, gguf, found) = assert_transforms("gemma2", &[("", 15), ("norm + 1", 9)]);
@@ -110,7 +230,12 @@ fn the_part_that_reads_images_is_explained() {
 /// A copy in the order Hugging Face has, and one permuted twice, must not pass.
 #[test]
 fn a_wrong_order_is_seen() {
-    let (hf, gguf, found) = both_ways("llama");
+    assert_eq!(wrong_orders("llama"), 8 * 3);
+}
+
+/// How many wrong orders of heads were tried; none of them may pass.
+fn wrong_orders(name: &str) -> usize {
+    let (hf, gguf, found) = both_ways(name);
     let mut seen_wrong = 0;
     for pair in &found.pairs {
         let Rows::Heads { start, heads, head_rows, .. } = pair.view_a.rows else { continue };
@@ -125,7 +250,24 @@ fn a_wrong_order_is_seen() {
             seen_wrong += 1;
         }
     }
-    assert_eq!(seen_wrong, 8 * 3);
+    seen_wrong
+}
+
+/// How many pairs of experts were compared with the expert before; none of them may pass.
+fn exchanged_experts(found: &Pairing, hf: &Opened, gguf: &Opened) -> usize {
+    let is_expert =
+        |pair: &&Pair| pair.transform.as_ref().is_some_and(|words| words.starts_with("expert "));
+    let experts: Vec<&Pair> = found.pairs.iter().filter(is_expert).collect();
+    for pair in &experts {
+        let others = experts.iter().filter(|other| {
+            other.b == pair.b && other.view_b.shape == pair.view_b.shape && other != &pair
+        });
+        for other in others {
+            let exchanged = Pair { view_b: other.view_b.clone(), ..(*pair).clone() };
+            assert!(!agree(&exchanged, hf, gguf), "{:?}", pair.transform);
+        }
+    }
+    experts.len()
 }
 
 /// The GGUF knows its family and its heads: a bare file of weights is enough.
@@ -136,4 +278,68 @@ fn a_checkpoint_without_its_config_is_translated_too() {
     let bare = Side { configs: &[], ..hf.side() };
     let found = pair(&bare, &gguf.side(), &Rules::default());
     assert_eq!(found, pair(&hf.side(), &gguf.side(), &Rules::default()));
+}
+
+/// A file in memory of single-precision tensors: names, shapes and numbers.
+fn in_memory(family: &str, tensors: &[(&str, &[usize], Vec<f32>)]) -> Model {
+    let mut header = serde_json::json!({"__metadata__": {"model_type": family}});
+    let mut data = Vec::<u8>::new();
+    for (name, shape, values) in tensors {
+        let start = data.len();
+        data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        header[name] = serde_json::json!({
+            "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()],
+        });
+    }
+    let header = header.to_string();
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend(data);
+    Model::open_bytes(file, "memory.safetensors").unwrap()
+}
+
+/// Experts of more than one block, side by side and taking turns.
+#[test]
+fn large_experts_are_transposed_block_by_block() {
+    let (experts, rows, each) = (2, 300, 260);
+    let columns = 2 * each;
+    let values: Vec<f32> = (0..experts * rows * columns).map(|n| n as f32).collect();
+    for (family, modules, in_turn) in
+        [("llama4_text", "feed_forward", false), ("gpt_oss", "mlp", true)]
+    {
+        let taken = |at: usize| -> Vec<f32> {
+            let place = |n: usize| {
+                let (expert, row, column) = (n / rows / each, n % rows, n / rows % each);
+                let column = if in_turn { 2 * column + at } else { at * each + column };
+                values[(expert * rows + row) * columns + column]
+            };
+            (0..experts * rows * each).map(place).collect()
+        };
+        let name = format!("model.layers.0.{modules}.experts.gate_up_proj");
+        let embedding = |name: &'static str| (name, &[2, 2][..], vec![1.0; 4]);
+        let fused = (&*name, &[experts, rows, columns][..], values.clone());
+        let a = in_memory(family, &[embedding("model.embed_tokens.weight"), fused]);
+        let shape: &[usize] = &[experts, each, rows];
+        for changed in [None, Some(each * rows + 7)] {
+            let mut up = taken(1);
+            if let Some(place) = changed {
+                up[place] += 1.0;
+            }
+            let tensors = [
+                embedding("token_embd.weight"),
+                ("blk.0.ffn_gate_exps.weight", shape, taken(0)),
+                ("blk.0.ffn_up_exps.weight", shape, up),
+            ];
+            let report = ops::diff(&a, &in_memory(family, &tensors), &DiffOptions::default());
+            let report = report.unwrap();
+            let not_same: Vec<_> =
+                report.tensors.iter().filter(|t| t.status != Status::Identical).collect();
+            assert_eq!((report.tensors.len(), not_same.len()), (5, usize::from(changed.is_some())));
+            for tensor in not_same {
+                let words = tensor.transform.as_deref().unwrap_or_default();
+                assert!(words.starts_with("expert 1 of 2, columns "), "{words}");
+                assert_eq!((tensor.outside, &tensor.places[0].index[..]), (Some(1), &[0, 7][..]));
+            }
+        }
+    }
 }
