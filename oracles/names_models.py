@@ -87,6 +87,7 @@ LLAMA4 = dict(
     intermediate_size=16,
     intermediate_size_mlp=28,
 )
+BLOCKS = dict(hidden_size=32, intermediate_size=32)
 GPT_OSS = dict(num_local_experts=3, num_experts_per_tok=2, sliding_window=16)
 ENCODER = dict(type_vocab_size=2, max_position_embeddings=20, num_key_value_heads=4)
 VISION = dict(
@@ -125,7 +126,7 @@ MODELS = {
     "phi3": ("Phi3", dict(rope_parameters=LONG), "bfloat16", "bf16", {}),
     "granite": ("Granite", dict(attention_bias=True), "bfloat16", "f16", {}),
     # The second layer has no rotary embedding; its heads are permuted all the same.
-    "smollm3": ("SmolLM3", dict(num_hidden_layers=2, no_rope_layers=[1, 0], tie_word_embeddings=True), "bfloat16", "bf16", {}),
+    "smollm3": ("SmolLM3", dict(num_hidden_layers=2, no_rope_layers=[1, 0]), "bfloat16", "bf16", {}),
     "olmo2": ("Olmo2", {}, "bfloat16", "bf16", {}),
     "olmo3": ("Olmo3", dict(sliding_window=16), "bfloat16", "f16", {}),
     "cohere": ("Cohere", dict(use_qk_norm=True), "float16", "f16", {}),
@@ -137,7 +138,7 @@ MODELS = {
     "llama4": ("Llama4", LLAMA4, "bfloat16", "bf16", {}),
     "gpt-oss": ("GptOss", GPT_OSS, "bfloat16", "bf16", {}),
     # Blocks are 32 long.
-    "gpt-oss-mxfp4": ("GptOss", dict(GPT_OSS, hidden_size=32, intermediate_size=32), "bfloat16", "bf16", dict(mxfp4=True)),
+    "gpt-oss-mxfp4": ("GptOss", dict(GPT_OSS, **BLOCKS), "bfloat16", "bf16", dict(mxfp4=True)),
     # As in the Lite models, queries are made directly.
     "deepseek2": ("DeepseekV2", dict(LATENT, q_lora_rank=None), "bfloat16", "f16", {}),
     # Here it drops that layer.
@@ -165,10 +166,10 @@ def randomize(model):
     generator = torch.Generator().manual_seed(len(list(model.parameters())))
     for parameter in model.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) * 0.4
-    # Some are kept as buffers.
-    parameters = dict(model.named_parameters())
-    for name, buffer in model.state_dict().items():
-        if name not in parameters and buffer.is_floating_point():
+    # Some weights are kept as buffers.
+    kept = model.state_dict()
+    for name, buffer in model.named_buffers():
+        if name in kept and buffer.is_floating_point():
             buffer.copy_(torch.randn(buffer.shape, generator=generator) * 0.4)
 
 
