@@ -267,7 +267,7 @@ impl<'m> SideView<'m> {
             let start = self.view.element(row, block.columns.start);
             match self.row {
                 Some(_) => {
-                    out.copy_from_slice(&decoded_rows[to_len(start - decoded.start)?..][..width])
+                    out.copy_from_slice(&decoded_rows[to_len(start - decoded.start)?..][..width]);
                 }
                 None => {
                     let elements = Stretch::Elements(start..start + width as u64);
@@ -304,7 +304,7 @@ impl<'m> SideView<'m> {
             let to = if across == height { &mut *out } else { &mut spread[..] };
             match self.row {
                 Some(_) => {
-                    to.copy_from_slice(&decoded_rows[to_len(start - decoded.start)?..][..across])
+                    to.copy_from_slice(&decoded_rows[to_len(start - decoded.start)?..][..across]);
                 }
                 None => {
                     let elements = Stretch::Elements(start..start + across as u64);
@@ -327,8 +327,8 @@ impl<'m> SideView<'m> {
         let chunk = tile.chunks().next().map_or(0, |chunk| chunk.elements());
         let transposed = if self.view.transposed.is_some() { 3 } else { 1 };
         let seen = chunk.saturating_mul(width * transposed);
-        match (tile, self.row) {
-            (_, Some(row)) => {
+        match self.row {
+            Some(row) => {
                 let rows = match tile {
                     Area::Flat(tile) => self.rows_of_tile(tile),
                     Area::Block(block) => self.rows_of_block(block),
@@ -341,7 +341,7 @@ impl<'m> SideView<'m> {
                 };
                 Ok(seen.saturating_add(decoded).saturating_add(staged))
             }
-            (_, None) => {
+            None => {
                 let read = chunk.max(READAHEAD);
                 let elements = 0..read.min(self.weight.elements());
                 Ok(seen.saturating_add(self.weight.staged_for_elements(elements)?))
