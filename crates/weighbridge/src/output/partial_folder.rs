@@ -238,7 +238,7 @@ fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> 
     let problem = [&[problem.to_owned()], &aside[..]].concat().join("; ");
     let error = remedies.iter().fold(Error::usage(problem), |error, &one| error.remedy(one));
     let error = error.in_file(partial);
-    hint.into_iter().fold(error, |error, hint| error.hint(hint))
+    hint.into_iter().fold(error, Error::hint)
 }
 
 fn set_aside(old: &Path) -> String {
