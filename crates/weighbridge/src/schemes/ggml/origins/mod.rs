@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use scales::Scales;
+use scales::{Layout, Scales};
 pub(super) use table::of_type;
 
 /// How the codes of a block type are chosen.
@@ -39,8 +39,8 @@ pub(super) struct Nearest {
     numbers: Numbers,
     /// Elements that share a scale.
     group: usize,
-    /// Reads the scales of a block.
-    scales: fn(&[u8], &mut Scales),
+    /// Where the scales of a block are.
+    layout: Layout,
     /// The largest whole numbers that the block's scale and minimum are multiplied by.
     most: [f32; 2],
     /// Whether ggml chooses codes under the scale before it is rounded.
@@ -140,6 +140,7 @@ impl Nearest {
     }
 
     /// What the rounding of scales adds, where codes are chosen before it.
+    #[inline(always)]
     fn slack(&self, scales: &Scales, group: usize) -> Slack {
         let half_gap = self.numbers.widest() / 2.0 * scales.scales[group].abs();
         Slack {
@@ -161,6 +162,7 @@ impl Nearest {
 }
 
 impl Numbers {
+    #[inline(always)]
     fn ends(&self) -> [f32; 2] {
         match self {
             Self::Whole(first, last) => [*first, *last],
@@ -169,6 +171,7 @@ impl Numbers {
         }
     }
 
+    #[inline(always)]
     fn middling(&self) -> f32 {
         match self {
             Self::Whole(..) => 1.0,
@@ -177,6 +180,7 @@ impl Numbers {
         }
     }
 
+    #[inline(always)]
     fn widest(&self) -> f32 {
         match self {
             Self::Table { widest, .. } => *widest,
@@ -243,7 +247,7 @@ impl BlockRows {
             if here == 0 {
                 break;
             }
-            (nearest.scales)(block, &mut scales);
+            nearest.layout.read(block, &mut scales);
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
@@ -269,11 +273,11 @@ impl Task for Count<'_> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> u64 {
+    fn run<I: Isa>(self, isa: I) -> u64 {
         let Self { blocks, bytes, first, factor, candidates } = self;
         let mut count = 0;
         blocks.each_group(bytes, first, factor, candidates.stored.len(), |here, levels| {
-            count += u64::from(levels.count_outside(candidates.part(here)));
+            count += u64::from(levels.count_outside(isa, candidates.part(here)));
         });
         count
     }
