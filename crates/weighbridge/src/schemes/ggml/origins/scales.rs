@@ -50,6 +50,8 @@ impl Layout {
 pub(super) struct Scales {
     pub(super) scales: [f32; GROUPS],
     pub(super) zeros: [f32; GROUPS],
+    /// The block's own scale and minimum, if they were rounded and nobody has asked how far.
+    rounded: Option<(f32, Option<f32>)>,
     /// How far the block's own scale and minimum may be from what they were rounded from.
     pub(super) unsure: [f32; 2],
     /// The first of these, relative to the scale.
@@ -66,15 +68,25 @@ impl Scales {
         for group in 0..groups {
             [self.scales[group], self.zeros[group]] = each(group);
         }
-        self.unsure = [half_ulp(d), m.map_or(0.0, half_ulp)];
-        // A scale of zero has one level, whatever it was rounded from.
-        self.relative = if d == 0.0 { 0.0 } else { self.unsure[0] / d.abs() };
+        self.rounded = Some((d, m));
+    }
+
+    /// Finds out how far scale and minimum may be from what they were rounded from. Most groups are
+    /// judged without that, and a division is slow.
+    #[inline(always)]
+    pub(super) fn settle(&mut self) {
+        if let Some((d, m)) = self.rounded.take() {
+            self.unsure = [half_ulp(d), m.map_or(0.0, half_ulp)];
+            // A scale of zero has one level, whatever it was rounded from.
+            self.relative = if d == 0.0 { 0.0 } else { self.unsure[0] / d.abs() };
+        }
     }
 
     /// Multiplies everything by the scale of a whole weight. That was chosen so that all others can
     /// be stored: the largest of them is then that of the largest number, and was not cut off.
     #[inline(always)]
     pub(super) fn multiply(&mut self, factor: f32) {
+        self.settle();
         self.scales.iter_mut().for_each(|scale| *scale *= factor);
         self.zeros.iter_mut().for_each(|zero| *zero *= factor);
         if self.is_largest {
