@@ -34,6 +34,7 @@ STEPS = {
     "Q1_0": (128, 1), "Q2_0": (64, 2), "MXFP4": (32, 6), "NVFP4": (16, 6), "IQ3_S": (32, 14), "IQ3_XXS": (32, 14), "IQ2_S": (16, 5),
     "IQ2_XS": (16, 5), "IQ2_XXS": (16, 5), "IQ1_S": (32, 2), "IQ1_M": (32, 2),
 }  # fmt: skip
+EVEN = {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "TQ1_0", "TQ2_0", "Q2_0"}
 
 
 def matrices(folder, most_rows):
@@ -118,9 +119,12 @@ def by_sigma(values, random, _):
 
 def by_steps(values, random, stored):
     row, column = (random.integers(n) for n in values.shape)
-    decoded, (group, gaps) = stored
+    decoded, kind, (group, gaps) = stored
     part = decoded[row, column // group * group :][:group]
-    step = (max(part.max(), 0) - min(part.min(), 0)) / gaps
+    apart = np.diff(np.unique(part))
+    # Where levels lie evenly, two that are beside each other tell; else, or if there is but one, the range does.
+    even = kind in EVEN and apart.size
+    step = apart.min() if even else (max(part.max(), 0) - min(part.min(), 0)) / gaps
     values[row, column] += np.float32(3 * step * random.choice([-1, 1]))
     return values, {row}
 
@@ -148,7 +152,7 @@ def detection(args, kind, file, originals, stored, folder):
         for trial in range(1 if change in ("heads", "all x1.04") else args.rounds):
             altered, rows = {}, {}
             for name, values in originals.items():
-                altered[name], rows[name] = plant(values.copy(), random, (stored[name], STEPS[kind.name]))
+                altered[name], rows[name] = plant(values.copy(), random, (stored[name], kind.name, STEPS[kind.name]))
             path = os.path.join(folder, "altered.safetensors")
             save_file(altered, path)
             pair = (file, path) if trial % 2 else (path, file)

@@ -323,7 +323,8 @@ fn being_interrupted_says_what_is_kept() {
         }
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(130), "{said}");
-        let kept = "of 24 files are kept in out.weigh-partial\nhint: --resume continues it\n";
+        let kept = "of 24 files are kept in out.weigh-partial\n\
+                    hint: the same command with --resume continues it\n";
         assert!(said.ends_with(kept) && said.contains("error: stopped: "), "{said}");
         let go_on = [&args[..], &["--resume"]].concat();
         assert!(weigh(place.path(), &go_on).status().unwrap().success());

@@ -104,7 +104,7 @@ fn the_model_of_a_training_is_taken() {
         assert_eq!((model.weights().len(), model.findings()), (9, &[][..]), "{name}");
         assert!(model.weights().all(|weight| !weight.name().starts_with(key)));
         let note = model.notes().iter().find(|note| note.contains("training")).unwrap();
-        assert!(note.contains(&format!("the tensors of the model are under `{key}`")), "{note}");
+        assert!(note.contains(&format!("the model's tensors are under `{key}`")), "{note}");
         assert!(note.contains(&format!("`{beside}` ({state} tensors)")), "{note}");
         let other = OpenOptions::new().root(beside).open(folder.join(name)).unwrap();
         assert_eq!(other.weights().len(), state, "{name}");

@@ -32,8 +32,8 @@ fn about(remedy: Remedy, error: &Error) -> Option<String> {
 pub(crate) fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
         Remedy::Overwrite => "--force replaces it, once the new output is complete",
-        Remedy::Resume => "--resume continues it",
-        Remedy::DiscardUnfinished => "--force deletes it at once and starts over",
+        Remedy::Resume => "the same command with --resume continues it",
+        Remedy::DiscardUnfinished => "--force alone deletes it at once and starts over",
         Remedy::AnotherTarget => "choose another name for the output",
         Remedy::WaitForOther => "wait until it has ended",
         Remedy::RaiseLimit("max_memory") => "raise --max-memory",

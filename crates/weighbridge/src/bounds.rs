@@ -121,8 +121,8 @@ impl Levels<'_> {
     /// How many candidates lie outside the bounds that [`fill`](Self::fill) would give. To be
     /// called within a [`Task`].
     #[inline(always)]
-    pub(crate) fn count_outside(&self, candidates: Candidates<'_>) -> u32 {
-        match self.hold_all(candidates) {
+    pub(crate) fn count_outside(&self, isa: impl Isa, candidates: Candidates<'_>) -> u32 {
+        match self.hold_all(isa, candidates) {
             true => 0,
             false => self.count_in_full(candidates),
         }

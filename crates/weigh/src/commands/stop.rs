@@ -8,6 +8,9 @@ use weighbridge::Error;
 use super::Outcome;
 use crate::{sys, terminal};
 
+/// The exit code of what Ctrl-C has stopped.
+const BY_CTRL_C: u8 = 130;
+
 /// What Ctrl-C does: while the model is being opened it ends the process; after that it asks the
 /// work to stop and clean up. A second one ends the process at once.
 pub(super) struct Stop {
@@ -29,7 +32,11 @@ impl Stop {
                 weighbridge::internals::output::discard_unfinished();
                 std::process::exit(by.into());
             }
-            terminal::note("stopping; press Ctrl-C again to end at once");
+            // Whoever sends one of the others presses no key.
+            terminal::note(match by {
+                BY_CTRL_C => "stopping; press Ctrl-C again to end at once",
+                _ => "stopping; a second signal ends it at once",
+            });
         });
         stop
     }

@@ -129,7 +129,7 @@ impl Model {
                 let [used, other] = [twin.used, twin.source]
                     .map(|at| super::file_name(&self.sources()[at as usize]));
                 let message = format!(
-                    "it is in {used} and again in {other}, with other bytes; there is no telling \
+                    "it is in {used} and again in {other}, with different bytes; there is no telling \
                      which one is right"
                 );
                 findings.push(Finding::of(&twin.info.name, "duplicate-tensor", message));
@@ -138,8 +138,8 @@ impl Model {
         Ok(self.0.unlike_twins.get_or_init(|| findings))
     }
 
-    /// An error if a part of a weight is in several files with other bytes.
-    pub(super) fn refuse_unlike_twins(&self, weight: &Weight) -> Result<()> {
+    /// An error if a part of a weight is in several files with different bytes.
+    pub(crate) fn refuse_unlike_twins(&self, weight: &Weight) -> Result<()> {
         if self.0.twins.is_empty() {
             return Ok(());
         }

@@ -41,7 +41,10 @@ impl ConvertReport {
     /// Adds the report on another part of the same output.
     pub(super) fn add(&mut self, other: Self) {
         self.files.extend(other.files);
-        self.conversions.extend(other.conversions);
+        for row in other.conversions {
+            add(&mut self.conversions, row);
+        }
+        rank(&mut self.conversions);
         self.dropped.extend(other.dropped);
         self.skipped.extend(other.skipped);
         self.tied.extend(other.tied);
@@ -217,26 +220,38 @@ fn conversions<'j>(jobs: impl Iterator<Item = &'j Job>) -> Vec<ConversionReport>
     for job in jobs {
         let (scheme, variant) = job.scheme();
         let dtype = job.outputs.first().map_or("", |output| output.stored.name());
-        let key = (scheme, variant, dtype);
-        let known = rows.iter().position(|row| (row.scheme, &*row.variant, &*row.dtype) == key);
-        let index = known.unwrap_or_else(|| {
-            rows.push(ConversionReport {
-                scheme,
-                variant: variant.to_owned(),
-                dtype: dtype.to_owned(),
-                weights: 0,
-                parameters: 0,
-                read_bytes: 0,
-                write_bytes: 0,
-            });
-            rows.len() - 1
-        });
-        let row = &mut rows[index];
-        row.weights += 1;
-        row.parameters = row.parameters.saturating_add(job.elements());
-        row.read_bytes = row.read_bytes.saturating_add(job.stored_bytes());
-        row.write_bytes = row.write_bytes.saturating_add(job.bytes());
+        let row = ConversionReport {
+            scheme,
+            variant: variant.to_owned(),
+            dtype: dtype.to_owned(),
+            weights: 1,
+            parameters: job.elements(),
+            read_bytes: job.stored_bytes(),
+            write_bytes: job.bytes(),
+        };
+        add(&mut rows, row);
     }
-    rows.sort_by(|a, b| b.write_bytes.cmp(&a.write_bytes).then_with(|| a.variant.cmp(&b.variant)));
+    rank(&mut rows);
     rows
+}
+
+/// Counts weights among those of their kind.
+fn add(rows: &mut Vec<ConversionReport>, more: ConversionReport) {
+    let is_alike = |row: &&mut ConversionReport| {
+        (row.scheme, &row.variant, &row.dtype) == (more.scheme, &more.variant, &more.dtype)
+    };
+    match rows.iter_mut().find(is_alike) {
+        None => rows.push(more),
+        Some(row) => {
+            row.weights += more.weights;
+            row.parameters = row.parameters.saturating_add(more.parameters);
+            row.read_bytes = row.read_bytes.saturating_add(more.read_bytes);
+            row.write_bytes = row.write_bytes.saturating_add(more.write_bytes);
+        }
+    }
+}
+
+/// The kind that takes the most room first.
+fn rank(rows: &mut [ConversionReport]) {
+    rows.sort_by(|a, b| b.write_bytes.cmp(&a.write_bytes).then_with(|| a.variant.cmp(&b.variant)));
 }

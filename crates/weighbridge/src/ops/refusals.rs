@@ -294,8 +294,9 @@ fn summary(done: &str, obstacles: &[Obstacle<'_>]) -> String {
     let mut names: Vec<_> = obstacles.iter().map(|obstacle| obstacle.weight).collect();
     names.sort_unstable();
     names.dedup();
-    let groups = groups(obstacles);
-    let texts: Vec<_> = groups.iter().take(MOST).map(Group::text).collect();
+    let groups = merged(groups(obstacles));
+    let text = |(reason, weights): &(String, Vec<String>)| format!("{}: {reason}", listed(weights));
+    let texts: Vec<_> = groups.iter().take(MOST).map(text).collect();
     let more = match groups.len().saturating_sub(MOST) {
         0 => String::new(),
         more => format!("; and {more} more reasons"),
@@ -324,16 +325,29 @@ fn groups<'a>(obstacles: &'a [Obstacle<'a>]) -> Vec<Group<'a>> {
     groups
 }
 
+/// Reasons in words, each once, with their weights: what names a variant may be what another says.
+fn merged(groups: Vec<Group<'_>>) -> Vec<(String, Vec<String>)> {
+    let (mut merged, mut known) = (Vec::<(String, Vec<String>)>::new(), HashMap::new());
+    for group in groups {
+        let reason = group.reason();
+        let index = *known.entry(reason.clone()).or_insert(merged.len());
+        match merged.get_mut(index) {
+            Some((_, weights)) => weights.extend(group.weights),
+            None => merged.push((reason, group.weights)),
+        }
+    }
+    merged
+}
+
 impl Group<'_> {
-    /// `a, b and 4 more: reason`.
-    fn text(&self) -> String {
-        let reason = match &self.variants[..] {
+    /// With all variants that it was said of.
+    fn reason(&self) -> String {
+        match &self.variants[..] {
             [first, others @ ..] if !others.is_empty() => {
                 self.reason.replacen(first, &listed(&self.variants), 1)
             }
             _ => self.reason.to_owned(),
-        };
-        format!("{}: {reason}", listed(&self.weights))
+        }
     }
 }
 

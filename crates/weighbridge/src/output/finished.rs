@@ -49,6 +49,15 @@ impl Finished {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Goes on with what an earlier run has noted. What is noted from now on begins a line of its own.
+    pub(super) fn go_on(&self, lines: &str) -> Result<()> {
+        self.read(lines);
+        match lines.is_empty() || lines.ends_with('\n') {
+            true => Ok(()),
+            false => self.append("\n"),
+        }
+    }
+
     /// Takes over what an earlier run has noted.
     pub(super) fn read(&self, lines: &str) {
         for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -60,7 +69,7 @@ impl Finished {
     /// Notes that a file is about to be written.
     pub(super) fn begin(&self, name: &str) -> Result<()> {
         match self.begun_files().insert(name.to_owned()) {
-            true => self.append(&json!({ "begun": name })),
+            true => self.append(&format!("{}\n", json!({ "begun": name }))),
             false => Ok(()),
         }
     }
@@ -74,14 +83,15 @@ impl Finished {
     pub(super) fn note(&self, name: &str, noted: Noted) -> Result<()> {
         let Noted { len, checksum } = noted;
         let mut files = self.files();
-        self.append(&json!({ "name": name, "bytes": len, "checksum": checksum }))?;
+        let line = json!({ "name": name, "bytes": len, "checksum": checksum });
+        self.append(&format!("{line}\n"))?;
         files.insert(name.to_owned(), noted);
         Ok(())
     }
 
-    fn append(&self, line: &Value) -> Result<()> {
+    fn append(&self, text: &str) -> Result<()> {
         let file = OpenOptions::new().append(true).open(&self.path);
-        let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|e| Error::io(e, "cannot write").in_file(&self.path))
     }
 
@@ -157,6 +167,13 @@ mod tests {
         };
         assert_eq!(again(lines), (FoundFile::Complete, vec!["a".to_owned()]));
         assert_eq!(again(&lines[..lines.len() - 3]).0, FoundFile::Nothing);
+        // What follows a line that was cut off is not lost with it.
+        std::fs::write(&stamp, &lines[..3]).unwrap();
+        finished.go_on(&lines[..3]).unwrap();
+        finished.begin("b").unwrap();
+        let gone_on = Finished::new(stamp.clone());
+        gone_on.read(&std::fs::read_to_string(&stamp).unwrap());
+        assert!(gone_on.begun().contains("b"));
         for other in ["dome", "\0\0\0\0", "don"] {
             std::fs::write(&a, other).unwrap();
             assert_eq!(again(lines), (FoundFile::Damaged, Vec::new()));

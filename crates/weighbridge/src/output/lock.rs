@@ -48,14 +48,16 @@ impl Lock {
                     .remedy(Remedy::WaitForOther)
                     .remedy(Remedy::AnotherTarget));
             }
+            // A link or a directory; a pipe can be opened.
+            Err(_) if path.symlink_metadata().is_ok_and(|about| !about.is_file()) => {
+                return Err(in_the_way(&path));
+            }
             Err(e) => return Err(Error::io(e, "cannot create").in_file(&path)),
         };
         let (target, mut file) = (target.to_owned(), file);
         let text = contents(&mut file).filter(|text| text.is_empty() || is_ours(text));
         let Some(text) = text else {
-            return Err(Error::usage("is in the way of a lock, and is not one of ours")
-                .in_file(&path)
-                .remedy(Remedy::AnotherTarget));
+            return Err(in_the_way(&path));
         };
         remember(&path);
         let mut lock = Self { file: Some(file), path, target, removed: None };
@@ -114,6 +116,12 @@ impl Drop for Lock {
     }
 }
 
+fn in_the_way(path: &Path) -> Error {
+    Error::usage("is in the way of a lock, and is not one of ours")
+        .in_file(path)
+        .remedy(Remedy::AnotherTarget)
+}
+
 /// The text of a lock; `None` if it cannot be one.
 fn contents(file: &mut File) -> Option<String> {
     file.metadata().ok().filter(|about| about.is_file() && about.len() <= MOST_BYTES)?;
@@ -163,5 +171,8 @@ mod tests {
         std::fs::write(at("out.weigh-lock"), "somebody's own").unwrap();
         assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("in the way"));
         assert_eq!(std::fs::read(at("out.weigh-lock")).unwrap(), b"somebody's own");
+        std::fs::remove_file(at("out.weigh-lock")).unwrap();
+        std::fs::create_dir(at("out.weigh-lock")).unwrap();
+        assert!(Lock::take(&at("out")).err().unwrap().to_string().contains("in the way"));
     }
 }

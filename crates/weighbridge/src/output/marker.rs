@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 
 use serde_json::{Value, json};
 
-use super::stamp::STAMP;
+use super::stamp::{STAMP, is_stamp};
 use crate::error::{Error, Remedy, Result};
 use crate::text::escaped;
 
@@ -106,7 +106,7 @@ pub(crate) fn refuse_foreign(target: &Path) -> Result<()> {
     match found.is_empty() {
         true => Ok(()),
         false => {
-            let what = "it holds what was not written by this program";
+            let what = "it holds what was not written by this program, or has changed since";
             let error = refused(format!("is never replaced: {what}: {}", listed(&found)));
             Err(error.hint("remove those files yourself if they are no longer needed"))
         }
@@ -117,6 +117,9 @@ pub(crate) fn refuse_foreign(target: &Path) -> Result<()> {
 /// does not list, and files of another size. What lies in folders that are not ours is not looked at.
 fn foreign(folder: &Path) -> std::io::Result<Vec<String>> {
     let files = read(folder).map(|marker| marker.files);
+    let is_stamped = is_stamp(&folder.join(STAMP));
+    // There for us alone: the marker, or a stamp.
+    let is_own = |name: &str| name == MARKER || name == STAMP && is_stamped;
     let is_ours = |name: &str, bytes: u64| {
         let listed = |files: &Files| files.get(name).is_some_and(|file| file.bytes == bytes);
         files.as_ref().is_some_and(|files| is_own(name) || listed(files))
@@ -153,11 +156,6 @@ pub(super) fn foreign_in(
     }
     found.sort();
     Ok(found)
-}
-
-/// Whether a file of a directory with a marker is there for us alone: the marker, or a stamp.
-fn is_own(name: &str) -> bool {
-    name == MARKER || name == STAMP
 }
 
 /// Removes a directory that is empty or ours. What appeared in it meanwhile stays, and the
@@ -214,7 +212,9 @@ mod tests {
             .unwrap();
         assert_eq!(made_by(&folder).as_deref(), Some("verb"));
         assert!(foreign(&folder).unwrap().is_empty() && refuse_foreign(&folder).is_ok());
-        for (name, contents) in [("c", "12"), ("inner/c", "1"), ("a", "123")] {
+        let others =
+            [("c", "12"), ("inner/c", "1"), ("a", "123"), ("plan.json", "{}"), (STAMP, "{}")];
+        for (name, contents) in others {
             let before = fs::read(folder.join(name)).ok();
             fs::write(folder.join(name), contents).unwrap();
             assert_eq!(foreign(&folder).unwrap(), [name]);
@@ -228,6 +228,8 @@ mod tests {
         fs::create_dir(folder.join("empty")).unwrap();
         assert_eq!(foreign(&folder).unwrap(), ["empty"]);
         fs::remove_dir(folder.join("empty")).unwrap();
+        // A stamp of ours may be left by a run that died when all was complete.
+        super::super::stamp::write(&folder, "one").unwrap();
         assert!(remove(&folder) && !folder.exists());
     }
 

@@ -75,12 +75,13 @@ impl PartialFolder {
             }
             (Found::Ours(left), Leftover::Resume) if left.stamp == stamp => {
                 refuse_others(&left.foreign(&partial)?, &partial)?;
-                finished.read(&left.lines);
+                finished.go_on(&left.lines)?;
                 stamp::remove_unfinished(&partial, &finished.begun());
             }
             (Found::Complete(marker), Leftover::Resume) if marker.plan == Some(plan) => {
                 stamp::restore(&partial, stamp, &marker)?;
                 if let Found::Ours(left) = Found::at(&partial) {
+                    refuse_others(&left.foreign(&partial)?, &partial)?;
                     finished.read(&left.lines);
                 }
             }
@@ -228,19 +229,16 @@ fn refused(found: &Found, leftover: Leftover, target: &Path, partial: &Path) -> 
             &[Remedy::Resume, Remedy::DiscardUnfinished],
         ),
         _ => (
-            "has no plan.json of ours, so it is not what a run has left, and is never removed",
+            "is not what a run has left (it has no plan of ours), and is never removed",
             Some("rename it, or remove it yourself"),
             &[Remedy::AnotherTarget],
         ),
     };
-    let hints: Vec<String> = hint
-        .map(str::to_owned)
-        .into_iter()
-        .chain(replaced(target).iter().map(|old| set_aside(old)))
-        .collect();
+    let aside: Vec<String> = replaced(target).iter().map(|old| set_aside(old)).collect();
+    let problem = [&[problem.to_owned()], &aside[..]].concat().join("; ");
     let error = remedies.iter().fold(Error::usage(problem), |error, &one| error.remedy(one));
     let error = error.in_file(partial);
-    if hints.is_empty() { error } else { error.hint(hints.join("; ")) }
+    hint.into_iter().fold(error, Error::hint)
 }
 
 fn set_aside(old: &Path) -> String {
@@ -477,9 +475,8 @@ mod tests {
         stamp::write(&partial, "two").unwrap();
         for leftover in [Leftover::Refuse, Leftover::Resume] {
             let error = PartialFolder::create(&target, "one", leftover).err().unwrap();
-            let hint = error.hint_text().unwrap();
-            assert!(hint.contains("Llama-3.1.77.weigh-old"), "{hint}");
-            assert!(!hint.contains("more"), "{hint}");
+            assert!(error.message().contains("Llama-3.1.77.weigh-old"), "{error}");
+            assert!(!error.message().contains("more"), "{error}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The stamp of a directory that is being written, `plan.json`: what the work is, which files were
-//! begun, and which are complete. It tells what a run has left from anything else of that name, so
+//! The stamp of a directory that is being written, `.weigh-plan.json`: what the work is, which files
+//! were begun, and which are complete. It tells what a run has left from anything else of that name, so
 //! only what it lists is ever removed.
 //!
 //! Its first line says that it is ours and how long the stamp is; then come the stamp itself and the
@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -18,8 +19,9 @@ use super::partial_file::PARTIAL;
 use crate::error::{Error, Result};
 use crate::sys::sync_folder_of;
 
-/// The file that says what a partial directory is for.
-pub(super) const STAMP: &str = "plan.json";
+/// The file that says what a partial directory is for. Hidden, because hidden files are never copied
+/// along with a model: no file of one can come to lie in its place.
+pub(super) const STAMP: &str = ".weigh-plan.json";
 
 /// The key of its first line.
 const OURS: &str = "weighbridge_stamp_bytes";
@@ -27,7 +29,8 @@ const OURS: &str = "weighbridge_stamp_bytes";
 /// What has the name of a partial directory.
 pub(super) enum Found {
     Nothing,
-    /// An empty directory: a run had no time to stamp it, or it is anybody's. Nothing is lost.
+    /// An empty directory, or one with the beginning of a stamp: a run had no time to stamp it, or it
+    /// is anybody's. Nothing is lost.
     Empty,
     /// What a run has left.
     Ours(Left),
@@ -53,13 +56,28 @@ impl Found {
         if let Some(left) = Left::read(&partial.join(STAMP)) {
             return Self::Ours(left);
         }
-        let is_empty = fs::read_dir(partial).is_ok_and(|mut all| all.next().is_none());
         match marker::read(partial) {
-            _ if is_empty => Self::Empty,
+            _ if is_empty(partial) => Self::Empty,
             Some(marker) => Self::Complete(marker),
             None => Self::Foreign,
         }
     }
+}
+
+/// Whether nothing is there but, at most, a stamp that was begun.
+fn is_empty(partial: &Path) -> bool {
+    let is_it = |entry: fs::DirEntry| entry.file_name() == STAMP && is_stamp(&entry.path());
+    fs::read_dir(partial).is_ok_and(|mut all| all.all(|entry| entry.is_ok_and(is_it)))
+}
+
+/// Whether a file is a stamp, or the beginning of one: its run may have died while it was written.
+pub(super) fn is_stamp(path: &Path) -> bool {
+    let first = format!("{{\"{OURS}\":");
+    let mut start = Vec::new();
+    let read = |file: fs::File| file.take(first.len() as u64).read_to_end(&mut start);
+    path.symlink_metadata().is_ok_and(|about| about.is_file())
+        && fs::File::open(path).and_then(read).is_ok()
+        && first.as_bytes().starts_with(&start)
 }
 
 impl Left {

@@ -16,6 +16,7 @@ use super::blocks::BlockForms;
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::level::{Level, Set};
+use super::near::{Cells, EvenReach, FloatReach};
 use super::{Number, Sides};
 
 /// Work that is compiled for each instruction set.
@@ -149,5 +150,23 @@ pub(crate) trait Isa: BlockForms {
     #[inline(always)]
     fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
         accumulate::two_sides(a, b)
+    }
+
+    /// Whether all originals lie near their numbers, whose neighbours are equally far away.
+    #[inline(always)]
+    fn near_even(self, reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
+        reach.hold_all(values, originals)
+    }
+
+    /// The same for floating-point numbers.
+    #[inline(always)]
+    fn near_floats(self, reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
+        reach.hold_all(values, originals)
+    }
+
+    /// Whether all originals lie in the cells of their numbers.
+    #[inline(always)]
+    fn in_cells(self, cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
+        cells.hold_all(values, originals)
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod codes;
 mod columns;
 mod isa;
 mod level;
+pub(crate) mod near;
 mod number;
 mod slices;
 pub(crate) mod small_floats;

@@ -38,8 +38,9 @@ pub(crate) struct Convert {
 
     /// Continue an interrupted run to the same directory
     ///
-    /// Files that are complete are kept.
-    #[arg(long, conflicts_with = "force")]
+    /// Files that are complete are kept. With --force, a directory that has the output's name is
+    /// replaced at the end.
+    #[arg(long)]
     pub(crate) resume: bool,
 
     /// Say what would be written, and write nothing

@@ -16,7 +16,7 @@ pub(super) fn write(out: &mut dyn Write, tensor: &DiffTensor, places: usize) -> 
     let parts: Vec<String> = extent(tensor).into_iter().chain(said).collect();
     writeln!(out, "  {}: {}", named(tensor), parts.join("; "))?;
     for place in tensor.places.iter().take(places) {
-        writeln!(out, "    {}", placed(place))?;
+        writeln!(out, "    {}", placed(place, tensor))?;
     }
     Ok(())
 }
@@ -40,15 +40,27 @@ fn extent(tensor: &DiffTensor) -> Option<String> {
 }
 
 /// `[100, 37]: 0.5 in A, -0.5 in B, 12.3 half-gaps`.
-fn placed(place: &DiffPlace) -> String {
-    let value = |value: Option<f64>| value.map_or("not finite".to_owned(), number);
+fn placed(place: &DiffPlace, of: &DiffTensor) -> String {
+    let value = |value: Option<f64>, nan, infinite| {
+        value.map_or_else(|| not_finite(nan, infinite).to_owned(), number)
+    };
     let far = match place.half_gaps {
         Some(gaps) if gaps < 100.0 => format!(", {gaps:.1} half-gaps"),
         Some(gaps) if gaps < 1e6 => format!(", {gaps:.0} half-gaps"),
         Some(gaps) => format!(", {gaps:.1e} half-gaps"),
         None => String::new(),
     };
-    format!("{:?}: {} in A, {} in B{far}", place.index, value(place.a), value(place.b))
+    let (a, b) = (value(place.a, of.nan_a, of.inf_a), value(place.b, of.nan_b, of.inf_b));
+    format!("{:?}: {a} in A, {b} in B{far}", place.index)
+}
+
+/// What a number that is not finite is, as far as the counts of its side tell.
+fn not_finite(nan: Option<u64>, infinite: Option<u64>) -> &'static str {
+    match (nan, infinite) {
+        (Some(1..), Some(0)) => "NaN",
+        (Some(0), Some(1..)) => "infinite",
+        _ => "not finite",
+    }
 }
 
 /// With as many digits as tell it from its neighbours.

@@ -26,7 +26,9 @@ pub(super) enum Counts {
 pub(super) fn write(out: &mut dyn Write, report: &DiffReport, counts: Counts) -> io::Result<()> {
     let all = report.tensors.len() as u64;
     if report.ok && all > 0 && report.summary.identical == all {
-        return writeln!(out, "identical: all {}", plural(all, "weight"));
+        let every = if all == 1 { "the only" } else { "all" };
+        let weights = if all == 1 { "weight".to_owned() } else { plural(all, "weight") };
+        return writeln!(out, "identical: {every} {weights}");
     }
     if all + report.summary.missing == 0 {
         return writeln!(out, "nothing to compare: there are no weights");

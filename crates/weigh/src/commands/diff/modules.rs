@@ -135,7 +135,8 @@ fn table(out: &mut dyn Write, page: &Page, kinds: &[(String, Group)]) -> io::Res
 }
 
 fn by_layer(out: &mut dyn Write, layers: &[(u64, Group)]) -> io::Result<()> {
-    let said = |(layer, group): &(u64, Group)| format!("{} in {layer}", share(group.relative()));
+    let said =
+        |(layer, group): &(u64, Group)| format!("{} in layer {layer}", share(group.relative()));
     let most: Vec<String> = layers.iter().take(LAYERS).map(said).collect();
     let least = layers.last().filter(|_| layers.len() > LAYERS);
     let least = least.map_or(String::new(), |least| format!(", .. {}", said(least)));

@@ -20,15 +20,19 @@ pub(in crate::commands) fn write(
     let checked = plural(report.checked, "tensor");
     let bytes = bytes_exactly(report.bytes);
     match report.ok {
-        true => writeln!(out, "verified: {checked}, {bytes}, match the source")?,
+        true => writeln!(out, "verified: {checked}, {bytes}, {} the source", matching(report))?,
         false => {
             writeln!(out, "{ALARM}different{ALARM:#}: {}", headline(report, &checked, &bytes))?;
         }
     }
     if report.checked_files > 0 {
         let files = plural(report.checked_files, "other file");
-        let wrong = if report.files.is_empty() { ", as they should be" } else { "" };
-        writeln!(out, "  {files} compared{wrong}")?;
+        let right = match (report.files.is_empty(), report.checked_files) {
+            (false, _) => "",
+            (true, 1) => ", as it should be",
+            (true, _) => ", as they should be",
+        };
+        writeln!(out, "  {files} compared{right}")?;
     }
     if report.tied > 0 {
         writeln!(out, "  {} tied to another name", plural(report.tied, "weight"))?;
@@ -59,20 +63,29 @@ pub(in crate::commands) fn write(
     skipped(out, page, &report.skipped)
 }
 
+/// One tensor matches, several match.
+fn matching(report: &VerifyReport) -> &'static str {
+    if report.checked == 1 { "matches" } else { "match" }
+}
+
 /// What is different, and what is not.
 fn headline(report: &VerifyReport, checked: &str, bytes: &str) -> String {
     let wrong = report.mismatched.len() + report.missing.len() + report.extra.len();
     let files = plural(report.files.len() as u64, "other file");
     let verb = if report.files.len() == 1 { "is" } else { "are" };
+    let were = if report.checked == 1 { "was" } else { "were" };
     match (wrong, report.files.len()) {
-        (0, 1..) => format!("{checked}, {bytes}, match the source, but {files} {verb} not right"),
+        (0, 1..) => {
+            let matching = matching(report);
+            format!("{checked}, {bytes}, {matching} the source, but {files} {verb} not right")
+        }
         (wrong, 0) => {
             let wrong = plural(wrong as u64, "tensor");
-            format!("{wrong}; {checked}, {bytes}, were compared")
+            format!("{wrong}; {checked}, {bytes}, {were} compared")
         }
         (wrong, _) => {
             let wrong = plural(wrong as u64, "tensor");
-            format!("{wrong} and {files}; {checked}, {bytes}, were compared")
+            format!("{wrong} and {files}; {checked}, {bytes}, {were} compared")
         }
     }
 }

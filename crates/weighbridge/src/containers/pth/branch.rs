@@ -80,8 +80,8 @@ impl Reader<'_, '_> {
         self.catalog.notes.push(match left_out.is_empty() {
             true => format!("all tensors are under `{name}`, which is left off their names"),
             false => format!(
-                "this is a checkpoint of a training: the tensors of the model are under `{name}`, which \
-                 is left off their names; left out: {}; another root can be chosen",
+                "this is a training checkpoint: the model's tensors are under `{name}`, which is left off \
+                 their names; left out, unless one of them is chosen as the root: {}",
                 left_out.join(", ")
             ),
         });

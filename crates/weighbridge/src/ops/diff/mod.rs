@@ -157,9 +157,12 @@ impl<'m> Comparison<'m> {
             let is_whole = [(&pair.view_a, a), (&pair.view_b, b)]
                 .iter()
                 .all(|(view, weight)| **view == View::whole(weight.shape()));
-            if let Some(job) =
-                Bytes::of(a, b, same_description).filter(|_| is_undecided && is_whole)
-            {
+            // One of its files may agree with the other model while another does not.
+            let is_certain = [(self.models[0], a), (self.models[1], b)]
+                .iter()
+                .all(|(model, weight)| model.refuse_unlike_twins(weight).is_ok());
+            let is_asked = is_undecided && is_whole && is_certain;
+            if let Some(job) = Bytes::of(a, b, same_description).filter(|_| is_asked) {
                 jobs.push(job);
                 indices.push(index);
             }

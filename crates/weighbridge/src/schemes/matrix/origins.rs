@@ -84,23 +84,14 @@ impl Loss {
 }
 
 impl Numbers {
+    #[inline(always)]
     fn ends(&self) -> [f32; 2] {
         [self.all.first(), self.all.last()].map(|end| end.copied().unwrap_or(0.0))
     }
 
-    /// Half of the widest gap; none for floats, whose gaps grow with them.
-    fn half_gap(&self) -> f32 {
-        match self.spacing {
-            Spacing::Even(gap) => gap / 2.0,
-            Spacing::Floats { .. } => 0.0,
-            Spacing::Uneven => {
-                self.all.windows(2).fold(0.0, |most: f32, pair| most.max(pair[1] - pair[0])) / 2.0
-            }
-        }
-    }
-
     /// The levels of a group. `unsure` is how far its scale may be from the one that codes were
     /// chosen under.
+    #[inline(always)]
     pub(crate) fn levels(
         &self,
         arithmetic: Arithmetic,
@@ -137,8 +128,8 @@ impl Numbers {
         let of_scale = if scale == 0.0 { 0.0 } else { unsure / scale.abs() };
         let [of_original, least] = loss.original;
         let slack = Slack {
-            constant: loss.relative * (self.half_gap() * scale.abs() + added)
-                + self.half_gap() * unsure
+            constant: loss.relative * (self.half_gap * scale.abs() + added)
+                + self.half_gap * unsure
                 + least,
             of_distance: of_scale + if has_offset { loss.relative } else { 0.0 },
             of_value: loss.relative + of_original,
@@ -305,11 +296,11 @@ impl<T: Groups> Task for Count<'_, T> {
     type Output = Result<u64>;
 
     #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> Result<u64> {
+    fn run<I: Isa>(self, isa: I) -> Result<u64> {
         let Self { of, staged, elements, candidates } = self;
         let mut count = 0;
         of.each_group(staged, elements, |here, levels| {
-            count += u64::from(levels.count_outside(candidates.part(here)));
+            count += u64::from(levels.count_outside(isa, candidates.part(here)));
         })?;
         Ok(count)
     }

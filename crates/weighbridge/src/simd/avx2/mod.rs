@@ -11,6 +11,7 @@ use super::blocks::BlockForms;
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::isa::{Isa, Task};
+use super::near::{Cells, EvenReach, FloatReach};
 use super::{Number, Sides};
 
 mod accumulate;
@@ -18,6 +19,7 @@ mod blocks;
 mod codes;
 mod columns;
 mod lanes;
+mod near;
 mod numbers;
 mod slices;
 mod table16;
@@ -140,6 +142,24 @@ impl Isa for Avx2 {
     fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
         // SAFETY: the CPU has the instructions.
         unsafe { accumulate::two_sides(a, b) }
+    }
+
+    #[inline(always)]
+    fn near_even(self, reach: &EvenReach, values: &[f32], originals: &[f32]) -> bool {
+        // SAFETY: the CPU has the instructions.
+        unsafe { near::even(reach, values, originals) }
+    }
+
+    #[inline(always)]
+    fn near_floats(self, reach: &FloatReach, values: &[f32], originals: &[f32]) -> bool {
+        // SAFETY: the CPU has the instructions.
+        unsafe { near::floats(reach, values, originals) }
+    }
+
+    #[inline(always)]
+    fn in_cells(self, cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
+        // SAFETY: the CPU has the instructions.
+        unsafe { near::in_cells(cells, values, originals) }
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) struct Numbers {
     pub(crate) all: Vec<f32>,
     /// How far apart they are.
     pub(crate) spacing: Spacing,
+    /// Half of the widest gap; none for floats, whose gaps grow with them.
+    pub(crate) half_gap: f32,
 }
 
 /// How far numbers are apart.
@@ -37,9 +39,19 @@ impl Numbers {
             all.sort_by(f32::total_cmp);
             all.dedup();
             let spacing = even(&all).or_else(|| floats(&all)).unwrap_or(Spacing::Uneven);
-            Self { all, spacing }
+            let half_gap = match spacing {
+                Spacing::Even(gap) => gap / 2.0,
+                Spacing::Floats { .. } => 0.0,
+                Spacing::Uneven => widest(&all) / 2.0,
+            };
+            Self { all, spacing, half_gap }
         })
     }
+}
+
+/// The widest gap between two numbers.
+fn widest(all: &[f32]) -> f32 {
+    all.windows(2).fold(0.0, |most: f32, pair| most.max(pair[1] - pair[0]))
 }
 
 /// Whether numbers are equally far apart.

@@ -12,6 +12,7 @@ use super::{BlockRows, Maker};
 use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::error::Result;
 use crate::schemes::{Origins, RowRule, Rule};
+use crate::simd::near::EvenReach;
 use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
 
@@ -22,7 +23,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use scales::Scales;
+use scales::{Layout, Scales};
 pub(super) use table::of_type;
 
 /// How the codes of a block type are chosen.
@@ -39,8 +40,8 @@ pub(super) struct Nearest {
     numbers: Numbers,
     /// Elements that share a scale.
     group: usize,
-    /// Reads the scales of a block.
-    scales: fn(&[u8], &mut Scales),
+    /// Where the scales of a block are.
+    layout: Layout,
     /// The largest whole numbers that the block's scale and minimum are multiplied by.
     most: [f32; 2],
     /// Whether ggml chooses codes under the scale before it is rounded.
@@ -80,6 +81,10 @@ enum Importance {
 /// an importance matrix was used.
 const TIGHT: f32 = 1.5;
 
+/// What rounding to half precision may add to a scale is at least this share of it (less a little):
+/// half a step of the last of eleven digits.
+const LEAST_SLACK: f32 = 0.999 / (1 << 12) as f32;
+
 /// Below this, scales of grid types have too few digits for rows to be told apart.
 const SMALLEST: f64 = 1e-4;
 
@@ -96,7 +101,7 @@ pub(super) struct Grid {
 
 impl Nearest {
     /// Calls `tell` with the levels of each group of a block's elements in `wanted`, and with where
-    /// it lies among those.
+    /// it lies among those; not of groups whose bit is set in `near`.
     #[inline(always)]
     fn each_group(
         &self,
@@ -104,16 +109,21 @@ impl Nearest {
         maker: Maker,
         groups: usize,
         wanted: Range<usize>,
+        near: u32,
         mut tell: impl FnMut(Range<usize>, &Levels<'static>),
     ) {
         let is_clipped = maker == Maker::Ggml { by_importance: true }
             && !matches!(self.importance, Importance::Ignored);
         let beyond = if is_clipped { f32::INFINITY } else { self.beyond(scales, groups) };
-        let slackens = self.is_before_rounding || maker == Maker::Apr;
+        let slackens = self.slackens(maker);
         let mut at = wanted.start;
         while at < wanted.end {
             let group = at / self.group;
             let end = wanted.end.min((group + 1) * self.group);
+            if near >> group & 1 == 1 {
+                at = end;
+                continue;
+            }
             let mut levels = self.levels(scales, group, beyond);
             if slackens {
                 levels.slack = self.slack(scales, group);
@@ -121,6 +131,40 @@ impl Nearest {
             tell(at - wanted.start..end - wanted.start, &levels);
             at = end;
         }
+    }
+
+    /// Whether the rounding of scales moves levels.
+    #[inline(always)]
+    fn slackens(&self, maker: Maker) -> bool {
+        self.is_before_rounding || maker == Maker::Apr
+    }
+
+    /// Groups of a whole block, as bits, in which every original lies at most half a gap from its
+    /// number, with the least that rounding a scale can add. Where levels are even these lie within
+    /// the full bounds, which end no nearer to the outermost levels: more than a gap beyond them.
+    #[inline(always)]
+    fn near_groups(
+        &self,
+        isa: impl Isa,
+        scales: &Scales,
+        maker: Maker,
+        Candidates { stored, originals, .. }: Candidates<'_>,
+    ) -> u32 {
+        let half = match self.numbers {
+            Numbers::Whole(..) => 0.5,
+            Numbers::Signs => 1.0,
+            Numbers::Table { .. } => return 0,
+        };
+        let slack = if self.slackens(maker) { LEAST_SLACK } else { 0.0 };
+        let mut near = 0;
+        let groups = stored.chunks_exact(self.group).zip(originals.chunks_exact(self.group));
+        for (group, (stored, originals)) in groups.enumerate() {
+            let half_gap = half * scales.scales[group].abs();
+            let constant = half_gap + half_gap * slack;
+            let reach = EvenReach { constant, of_distance: slack, zero: scales.zeros[group] };
+            near |= u32::from(isa.near_even(&reach, stored, originals)) << group;
+        }
+        near
     }
 
     #[inline(always)]
@@ -140,6 +184,7 @@ impl Nearest {
     }
 
     /// What the rounding of scales adds, where codes are chosen before it.
+    #[inline(always)]
     fn slack(&self, scales: &Scales, group: usize) -> Slack {
         let half_gap = self.numbers.widest() / 2.0 * scales.scales[group].abs();
         Slack {
@@ -161,6 +206,7 @@ impl Nearest {
 }
 
 impl Numbers {
+    #[inline(always)]
     fn ends(&self) -> [f32; 2] {
         match self {
             Self::Whole(first, last) => [*first, *last],
@@ -169,6 +215,7 @@ impl Numbers {
         }
     }
 
+    #[inline(always)]
     fn middling(&self) -> f32 {
         match self {
             Self::Whole(..) => 1.0,
@@ -177,6 +224,7 @@ impl Numbers {
         }
     }
 
+    #[inline(always)]
     fn widest(&self) -> f32 {
         match self {
             Self::Table { widest, .. } => *widest,
@@ -205,7 +253,8 @@ impl BlockRows {
         values: &[f32],
         out: &mut [Bounds],
     ) {
-        self.each_group(bytes, first, factor, values.len(), |here, levels| {
+        let none = |_: &Nearest, _: &Scales, _: Range<usize>| 0;
+        self.each_group(bytes, first, factor, values.len(), none, |here, levels| {
             levels.fill(&values[here.clone()], &mut out[here]);
         });
     }
@@ -222,7 +271,7 @@ impl BlockRows {
     }
 
     /// Calls `tell` with the levels of each group of the next `count` elements from `first` on, and
-    /// with where it lies among them.
+    /// with where it lies among them; not of groups whose bits `near` sets, given a whole block.
     #[inline(always)]
     fn each_group(
         &self,
@@ -230,6 +279,7 @@ impl BlockRows {
         first: u64,
         factor: Option<f32>,
         count: usize,
+        near: impl Fn(&Nearest, &Scales, Range<usize>) -> u32,
         mut tell: impl FnMut(Range<usize>, &Levels<'static>),
     ) {
         let Some(Choice::Nearest(nearest)) = of_type(self.block.name) else { return };
@@ -243,14 +293,18 @@ impl BlockRows {
             if here == 0 {
                 break;
             }
-            (nearest.scales)(block, &mut scales);
+            nearest.layout.read(block, &mut scales);
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
-            let groups = each / nearest.group;
-            nearest.each_group(&scales, self.maker, groups, skip..skip + here, |group, levels| {
-                tell(done + group.start..done + group.end, levels);
-            });
+            let (wanted, groups) = (skip..skip + here, each / nearest.group);
+            let near = if here == each { near(nearest, &scales, done..done + here) } else { 0 };
+            if near.count_ones() as usize != groups {
+                scales.settle();
+                nearest.each_group(&scales, self.maker, groups, wanted, near, |group, levels| {
+                    tell(done + group.start..done + group.end, levels);
+                });
+            }
             (done, skip) = (done + here, 0);
         }
     }
@@ -269,11 +323,15 @@ impl Task for Count<'_> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> u64 {
+    fn run<I: Isa>(self, isa: I) -> u64 {
         let Self { blocks, bytes, first, factor, candidates } = self;
         let mut count = 0;
-        blocks.each_group(bytes, first, factor, candidates.stored.len(), |here, levels| {
-            count += u64::from(levels.count_outside(candidates.part(here)));
+        let near = |nearest: &Nearest, scales: &Scales, here: Range<usize>| {
+            nearest.near_groups(isa, scales, blocks.maker, candidates.part(here))
+        };
+        let len = candidates.stored.len();
+        blocks.each_group(bytes, first, factor, len, near, |here, levels| {
+            count += u64::from(levels.count_outside(isa, candidates.part(here)));
         });
         count
     }

@@ -4,7 +4,7 @@
 //! three levels that all move up or down, and neither signs nor correlation have been measured
 //! for them.
 
-use super::scales;
+use super::scales::Layout;
 use super::{Choice, Grid, Importance, Nearest, Numbers};
 
 /// The steps of IQ4_NL and IQ4_XS.
@@ -31,7 +31,7 @@ const fn single(numbers: Numbers, group: usize, importance: Importance) -> Neare
     Nearest {
         numbers,
         group,
-        scales: scales::scale_first,
+        layout: Layout::ScaleFirst,
         most: [1.0, 0.0],
         is_before_rounding: true,
         clipped: 1.5,
@@ -43,30 +43,21 @@ const fn single(numbers: Numbers, group: usize, importance: Importance) -> Neare
 /// One scale and one minimum a block.
 const fn with_minimum(last: f32, loose: f32) -> Nearest {
     Nearest {
-        scales: scales::scale_and_minimum,
+        layout: Layout::ScaleAndMinimum,
         most: [1.0, 1.0],
         ..single(Numbers::Whole(0.0, last), 32, Importance::Refits(loose))
     }
 }
 
 /// Groups with whole numbers as scales. Codes are chosen under the scales as stored.
-const fn grouped(
-    numbers: Numbers,
-    group: usize,
-    scales: fn(&[u8], &mut scales::Scales),
-    most: [f32; 2],
-) -> Nearest {
-    Nearest { scales, most, is_before_rounding: false, ..single(numbers, group, Importance::Clips) }
+const fn grouped(numbers: Numbers, group: usize, layout: Layout, most: [f32; 2]) -> Nearest {
+    Nearest { layout, most, is_before_rounding: false, ..single(numbers, group, Importance::Clips) }
 }
 
 /// Four-bit floats whose scales are not in half precision. Where scales are powers of two, numbers
 /// may lie beyond the highest level by a third of it.
-const fn small_floats(
-    group: usize,
-    scales: fn(&[u8], &mut scales::Scales),
-    most: [f32; 2],
-) -> Nearest {
-    Nearest { clipped: 4.05, importance: Importance::Ignored, ..grouped(FP4, group, scales, most) }
+const fn small_floats(group: usize, layout: Layout, most: [f32; 2]) -> Nearest {
+    Nearest { clipped: 4.05, importance: Importance::Ignored, ..grouped(FP4, group, layout, most) }
 }
 
 const fn grid(
@@ -94,32 +85,32 @@ static TYPES: &[(&str, Choice)] = &[
         "Q2_K",
         Near(Nearest {
             loses_zeros: true,
-            ..grouped(Whole(0.0, 3.0), 16, scales::q2_k, [15.0, 15.0])
+            ..grouped(Whole(0.0, 3.0), 16, Layout::Q2K, [15.0, 15.0])
         }),
     ),
-    ("Q3_K", Near(grouped(Whole(-4.0, 3.0), 16, scales::q3_k, [32.0, 0.0]))),
-    ("Q4_K", Near(grouped(Whole(0.0, 15.0), 32, scales::q4_k, [63.0, 63.0]))),
-    ("Q5_K", Near(grouped(Whole(0.0, 31.0), 32, scales::q4_k, [63.0, 63.0]))),
-    ("Q6_K", Near(grouped(Whole(-32.0, 31.0), 16, scales::q6_k, [128.0, 0.0]))),
+    ("Q3_K", Near(grouped(Whole(-4.0, 3.0), 16, Layout::Q3K, [32.0, 0.0]))),
+    ("Q4_K", Near(grouped(Whole(0.0, 15.0), 32, Layout::Q4K, [63.0, 63.0]))),
+    ("Q5_K", Near(grouped(Whole(0.0, 31.0), 32, Layout::Q4K, [63.0, 63.0]))),
+    ("Q6_K", Near(grouped(Whole(-32.0, 31.0), 16, Layout::Q6K, [128.0, 0.0]))),
     (
         "Q8_K",
         Near(Nearest {
             importance: Ignored,
-            ..grouped(Whole(-128.0, 127.0), 256, scales::q8_k, [0.0, 0.0])
+            ..grouped(Whole(-128.0, 127.0), 256, Layout::Q8K, [0.0, 0.0])
         }),
     ),
     ("IQ4_NL", Near(single(IQ4, 32, Importance::Clips))),
     (
         "IQ4_XS",
-        Near(Nearest { is_before_rounding: true, ..grouped(IQ4, 32, scales::iq4_xs, [32.0, 0.0]) }),
+        Near(Nearest { is_before_rounding: true, ..grouped(IQ4, 32, Layout::Iq4Xs, [32.0, 0.0]) }),
     ),
     (
         "TQ1_0",
-        Near(Nearest { scales: scales::scale_last, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
+        Near(Nearest { layout: Layout::ScaleLast, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
     ),
     (
         "TQ2_0",
-        Near(Nearest { scales: scales::scale_last, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
+        Near(Nearest { layout: Layout::ScaleLast, ..single(Whole(-1.0, 1.0), 256, Ignored) }),
     ),
     // The scale is the mean of 128 magnitudes, none of which is larger than their sum.
     (
@@ -127,9 +118,9 @@ static TYPES: &[(&str, Choice)] = &[
         Near(Nearest { most: [64.0, 0.0], clipped: 64.0, ..single(Numbers::Signs, 128, Ignored) }),
     ),
     ("Q2_0", Near(single(Whole(-1.0, 2.0), 64, Ignored))),
-    ("MXFP4", Near(small_floats(32, scales::mxfp4, [0.0, 0.0]))),
+    ("MXFP4", Near(small_floats(32, Layout::Mxfp4, [0.0, 0.0]))),
     // Rounding the scale moves either end by half of what it moves both.
-    ("NVFP4", Near(small_floats(16, scales::nvfp4, [0.5, 0.0]))),
+    ("NVFP4", Near(small_floats(16, Layout::Nvfp4, [0.5, 0.0]))),
     // ggml makes these two only with an importance matrix, whether the file says so or not.
     ("IQ2_XXS", grid([2, 2], 0.45, None, 32)),
     ("IQ2_XS", grid([2, 2], 0.45, None, 16)),
