@@ -13,7 +13,7 @@ use super::Dropped;
 use super::convert_options::ConvertOptions;
 use crate::catalog::Value;
 use crate::config;
-use crate::containers::writing::Entries;
+use crate::containers::writing::{Entries, Holds};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::input::EntryKind;
@@ -64,10 +64,11 @@ pub(super) fn translated(
 
 fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {
     let refused = |message: &str| Err(Error::usage(message).in_file(model.path()));
-    if target.writer.format() != "gguf" {
+    // The one format with a place for what is translated.
+    if target.writer.holds() != Holds::Values {
         return refused("names are translated into GGUF only");
     }
-    if model.format() == "gguf" {
+    if model.format() == target.writer.format() {
         return refused("its names are GGUF's already");
     }
     let some_only = !options.select.is_all() || options.skip_unreadable;
@@ -95,7 +96,7 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
     let weights: Vec<Weight> = model.weights().collect();
     let tokenizer = tokenizer_entries(model, config, options.pre.as_deref())?;
     let tokens = tokenizer.iter().find_map(|(key, value)| match value {
-        Value::List(tokens) if key == "tokenizer.ggml.tokens" => Some(tokens.len() as u64),
+        Value::List(tokens) if key == tokenizer::TOKENS => Some(tokens.len() as u64),
         _ => None,
     });
     let side = Side {
@@ -280,7 +281,7 @@ fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
         "gemma2" => Kind::Gemma2,
         "gemma3" | "gemma3_text" => Kind::Gemma3,
         "phi3" => Kind::Phi3,
-        "olmo2" | "olmo3" | "cohere" | "cohere2" | "starcoder2" => Kind::BytePairs,
+        "olmo2" | "cohere2" | "starcoder2" => Kind::BytePairs,
         "glm4" => Kind::Glm,
         _ => return None,
     })

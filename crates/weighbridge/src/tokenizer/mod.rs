@@ -31,6 +31,9 @@ use entries::Entries;
 use files::Files;
 use special::{Beyond, Special};
 
+/// The key of the list of tokens.
+pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens";
+
 /// What a repository's tokenizer is read from.
 pub(crate) struct Repository<'a> {
     /// Gives a file of the repository, if it is there: `tokenizer.json`, `tokenizer.model`, ..

@@ -26,7 +26,7 @@ impl TokenType {
     /// Writes tokens, scores where there are some, and types.
     pub fn write(entries: &mut Entries, tokens: Vec<(String, Self)>, scores: Option<Vec<f32>>) {
         let (texts, types): (Vec<String>, Vec<Self>) = tokens.into_iter().unzip();
-        entries.texts("tokenizer.ggml.tokens", texts);
+        entries.texts(super::TOKENS, texts);
         if let Some(scores) = scores {
             entries.list("tokenizer.ggml.scores", scores.into_iter().map(Value::F32));
         }

@@ -156,13 +156,17 @@ impl Nearest {
             Numbers::Table { .. } => return 0,
         };
         let slack = if self.slackens(maker) { LEAST_SLACK } else { 0.0 };
-        let mut near = 0;
-        let groups = stored.chunks_exact(self.group).zip(originals.chunks_exact(self.group));
-        for (group, (stored, originals)) in groups.enumerate() {
+        let (mut near, mut group) = (0, 0);
+        let [mut stored, mut originals] = [stored, originals];
+        // Divisions, as for chunks of this length, would take as long as the rest.
+        while let (Some((numbers, after)), Some((others, later))) =
+            (stored.split_at_checked(self.group), originals.split_at_checked(self.group))
+        {
             let half_gap = half * scales.scales[group].abs();
             let constant = half_gap + half_gap * slack;
             let reach = EvenReach { constant, of_distance: slack, zero: scales.zeros[group] };
-            near |= u32::from(isa.near_even(&reach, stored, originals)) << group;
+            near |= u32::from(isa.near_even(&reach, numbers, others)) << group;
+            (stored, originals, group) = (after, later, group + 1);
         }
         near
     }
@@ -288,6 +292,8 @@ impl BlockRows {
         // The remainder is less than a block.
         let mut skip = usize::try_from(first % each as u64).unwrap_or_default();
         let mut done = 0;
+        let groups = each / nearest.group;
+        let all = u32::MAX >> (32 - groups);
         for block in bytes.chunks_exact(self.block.bytes as usize) {
             let here = (each - skip).min(count - done);
             if here == 0 {
@@ -297,10 +303,10 @@ impl BlockRows {
             if let Some(factor) = factor {
                 scales.multiply(factor);
             }
-            let (wanted, groups) = (skip..skip + here, each / nearest.group);
             let near = if here == each { near(nearest, &scales, done..done + here) } else { 0 };
-            if near.count_ones() as usize != groups {
+            if near != all {
                 scales.settle();
+                let wanted = skip..skip + here;
                 nearest.each_group(&scales, self.maker, groups, wanted, near, |group, levels| {
                     tell(done + group.start..done + group.end, levels);
                 });
