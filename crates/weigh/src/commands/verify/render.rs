@@ -71,7 +71,7 @@ fn matching(report: &VerifyReport) -> &'static str {
 /// What is different, and what is not.
 fn headline(report: &VerifyReport, checked: &str, bytes: &str) -> String {
     let wrong = report.mismatched.len() + report.missing.len() + report.extra.len();
-    let files = plural(report.files.len() as u64, "other file");
+    let files = plural(report.files.len() as u64, "file");
     let verb = if report.files.len() == 1 { "is" } else { "are" };
     let were = if report.checked == 1 { "was" } else { "were" };
     match (wrong, report.files.len()) {
