@@ -13,7 +13,7 @@ use super::Dropped;
 use super::convert_options::ConvertOptions;
 use crate::catalog::Value;
 use crate::config;
-use crate::containers::writing::{Entries, Holds};
+use crate::containers::writing::{Entries, Holds, WRITERS};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::input::EntryKind;
@@ -66,7 +66,9 @@ fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Re
     let refused = |message: &str| Err(Error::usage(message).in_file(model.path()));
     // The one format with a place for what is translated.
     if target.writer.holds() != Holds::Values {
-        return refused("names are translated into GGUF only");
+        let able = WRITERS.iter().filter(|writer| writer.holds() == Holds::Values);
+        let names: Vec<&str> = able.map(|writer| writer.format()).collect();
+        return refused(&format!("names are translated into {} only", names.join(", ")));
     }
     if model.format() == target.writer.format() {
         return refused("its names are GGUF's already");
