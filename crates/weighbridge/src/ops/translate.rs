@@ -71,7 +71,7 @@ fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Re
         return refused(&format!("names are translated into {} only", names.join(", ")));
     }
     if model.format() == target.writer.format() {
-        return refused("its names are GGUF's already");
+        return refused("its names are those of that format already");
     }
     let some_only = !options.select.is_all() || options.skip_unreadable;
     if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
