@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::Dropped;
 use super::convert_options::ConvertOptions;
+use super::refusals::refuse_problems;
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::{Entries, Holds, WRITERS};
@@ -59,6 +60,8 @@ pub(super) fn translated(
         return Ok(None);
     }
     check_options(model, options, target)?;
+    // Problems are known by the names that the model itself has.
+    refuse_problems(model, &options.select, false)?;
     to_gguf(model, options).map(Some).map_err(|error| error.in_file(model.path()))
 }
 
