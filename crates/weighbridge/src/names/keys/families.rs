@@ -8,6 +8,7 @@ use super::settings::{Settings, whole};
 use super::table::FAMILIES;
 use crate::catalog::Value;
 use crate::error::{Error, Result};
+use crate::tokenizer;
 
 /// Models whose files have the same entries.
 pub(super) struct Family {
@@ -25,6 +26,8 @@ pub(super) struct Family {
     pub rows: &'static [&'static [Row]],
     /// Whether Llama 3's scaling of rotary frequencies is stored as a tensor.
     pub has_rope_freqs: bool,
+    /// How its tokenizer is read; none if that is not known.
+    pub tokenizer: Option<tokenizer::Kind>,
 }
 
 /// The end of a key (or all of a key of no architecture), its type, and where its value is.

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use crate::catalog::Value;
 use crate::error::{Error, Result};
+use crate::tokenizer;
 
 mod card;
 mod classes;
@@ -105,6 +106,11 @@ pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
 /// The architecture's name in GGUF, from architectures[0] / model_type; None if it is not known.
 pub(crate) fn architecture(config: &Json) -> Option<&'static str> {
     family_of(config).map(|family| family.architecture)
+}
+
+/// How the tokenizer of a model is read; None if that is not known.
+pub(crate) fn tokenizer(config: &Json) -> Option<tokenizer::Kind> {
+    family_of(config)?.tokenizer
 }
 
 /// How many tokens the model's embedding has rows for.

@@ -8,6 +8,7 @@ use super::made::{
     rotated_hidden, rotated_share, rotated_width, scaling_factor, scaling_type, window_or_none,
     window_unless_everywhere,
 };
+use crate::tokenizer::Kind::{BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, Phi3, QwenLike};
 
 const LAYERS: &[&str] = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];
 const CONTEXT: &[&str] = &[
@@ -150,6 +151,7 @@ const LLAMA: Family = Family {
     early: &[],
     rows: &[BASE, OF_LLAMA],
     has_rope_freqs: true,
+    tokenizer: Some(LlamaLike),
 };
 const QWEN2: Family = Family {
     architecture: "qwen2",
@@ -157,6 +159,7 @@ const QWEN2: Family = Family {
     types: &["qwen2"],
     rows: &[BASE],
     has_rope_freqs: false,
+    tokenizer: Some(QwenLike),
     ..LLAMA
 };
 
@@ -189,6 +192,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["GemmaForCausalLM"],
         types: &["gemma"],
         rows: &[GEMMA],
+        tokenizer: Some(Gemma),
         ..QWEN2
     },
     Family {
@@ -196,6 +200,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Gemma2ForCausalLM"],
         types: &["gemma2"],
         rows: &[GEMMA, OF_GEMMA2],
+        tokenizer: Some(Gemma2),
         ..QWEN2
     },
     Family {
@@ -203,6 +208,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"],
         types: &["gemma3", "gemma3_text"],
         rows: &[BASE, OF_GEMMA3],
+        tokenizer: Some(Gemma3),
         ..QWEN2
     },
     Family {
@@ -211,6 +217,7 @@ pub(super) static FAMILIES: &[Family] = &[
         types: &["phi3"],
         early: &[("rope.scaling.attn_factor", Number, Made(attention_factor))],
         rows: &[PHI3],
+        tokenizer: Some(Phi3),
         ..QWEN2
     },
     Family {
@@ -227,11 +234,18 @@ pub(super) static FAMILIES: &[Family] = &[
         types: &["smollm3"],
         ..LLAMA
     },
-    Family { architecture: "olmo2", classes: &["Olmo2ForCausalLM"], types: &["olmo2"], ..QWEN2 },
+    Family {
+        architecture: "olmo2",
+        classes: &["Olmo2ForCausalLM"],
+        types: &["olmo2"],
+        tokenizer: Some(BytePairs),
+        ..QWEN2
+    },
     Family {
         architecture: "starcoder2",
         classes: &["Starcoder2ForCausalLM"],
         types: &["starcoder2"],
+        tokenizer: Some(BytePairs),
         ..QWEN2
     },
     Family {
@@ -239,6 +253,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["CohereForCausalLM"],
         types: &["cohere"],
         rows: &[BASE, OF_COMMAND_R],
+        tokenizer: None,
         ..QWEN2
     },
     Family {
@@ -246,6 +261,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Cohere2ForCausalLM"],
         types: &["cohere2"],
         rows: &[BASE, OF_COHERE2],
+        tokenizer: Some(BytePairs),
         ..QWEN2
     },
     Family {
@@ -253,6 +269,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Glm4ForCausalLM"],
         types: &["glm4"],
         rows: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
+        tokenizer: Some(Glm),
         ..QWEN2
     },
 ];

@@ -1,94 +1,27 @@
-//! A Hugging Face model as llama.cpp wants it: other names, changed values, metadata, a tokenizer.
-//!
-//! The result is a model like any other, made of the weights of the first, so that everything that
-//! can be done with a model (converting, verifying, resuming) needs to know nothing about it.
+//! A Hugging Face model as llama.cpp wants it.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::Dropped;
-use super::convert_options::ConvertOptions;
-use super::refusals::refuse_problems;
+use super::Translated;
+use super::beside::{file, home};
 use crate::catalog::Value;
 use crate::config;
-use crate::containers::writing::{Entries, Holds, WRITERS};
+use crate::containers::writing::Entries;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
-use crate::input::EntryKind;
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
-use crate::pipeline::{Cast, OutputType, Target, set_entry};
+use crate::ops::Dropped;
+use crate::ops::convert_options::ConvertOptions;
+use crate::pipeline::{Cast, OutputType, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
 
-/// Whether names, values and metadata are translated on the way into another format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Names {
-    /// They stay as they are.
-    #[default]
-    Keep,
-    /// The model becomes a GGUF file that llama.cpp runs.
-    Gguf,
-}
-
-/// A model as llama.cpp wants it.
-pub(super) struct Translated {
-    /// Its weights, under their new names.
-    pub(super) model: Model,
-    /// Their types.
-    pub(super) casts: Vec<Cast>,
-    /// The metadata of the file.
-    pub(super) metadata: Entries,
-    /// Weights that the file does not have.
-    pub(super) left_out: Vec<Dropped>,
-}
-
-/// The largest file beside the weights that is read into memory.
-const LARGEST: u64 = 256 << 20;
-
-/// Translates a model, if the options ask for it.
-pub(super) fn translated(
-    model: &Model,
-    options: &ConvertOptions,
-    target: &Target,
-) -> Result<Option<Translated>> {
-    if options.names == Names::Keep {
-        return Ok(None);
-    }
-    check_options(model, options, target)?;
-    // Problems are known by the names that the model itself has.
-    refuse_problems(model, &options.select, false)?;
-    to_gguf(model, options).map(Some).map_err(|error| error.in_file(model.path()))
-}
-
-fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {
-    let refused = |message: &str| Err(Error::usage(message).in_file(model.path()));
-    // The one format with a place for what is translated.
-    if target.writer.holds() != Holds::Values {
-        let able = WRITERS.iter().filter(|writer| writer.holds() == Holds::Values);
-        let names: Vec<&str> = able.map(|writer| writer.format()).collect();
-        return refused(&format!("names are translated into {} only", names.join(", ")));
-    }
-    if model.format() == target.writer.format() {
-        return refused("its names are those of that format already");
-    }
-    let some_only = !options.select.is_all() || options.skip_unreadable;
-    if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
-        return refused(
-            "all weights are translated, or none: they cannot be chosen, cast or renamed",
-        );
-    }
-    if options.dtype == OutputType::Keep {
-        return refused("what is translated cannot be kept as it is stored");
-    }
-    Ok(())
-}
-
-fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
+/// Translates a model that is named as Hugging Face names it.
+pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
     let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
         let message = "no config.json lies beside the weights, so nobody knows what model it is";
         Error::unsupported(message).remedy(Remedy::KeepNames)
@@ -267,49 +200,10 @@ fn tokenizer_entries(
             Error::unsupported("config.json does not state vocab_size").remedy(Remedy::KeepNames)
         })?,
     };
-    let kind = tokenizer_kind(config).ok_or_else(|| {
+    let kind = keys::tokenizer(config).ok_or_else(|| {
         let family = config["model_type"].as_str().unwrap_or_default();
         Error::unsupported(format!("tokenizers of the family `{family}` are not translated"))
             .remedy(Remedy::KeepNames)
     })?;
     tokenizer::entries(&repository, kind, pre)
-}
-
-/// How the tokenizer of a family is read.
-fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
-    use tokenizer::Kind;
-    let inner = config.get("text_config").and_then(|inner| inner["model_type"].as_str());
-    Some(match inner.or(config["model_type"].as_str())? {
-        "llama" | "mistral" | "mixtral" | "granite" | "smollm3" => Kind::LlamaLike,
-        "qwen2" | "qwen2_moe" | "qwen3" | "qwen3_moe" => Kind::QwenLike,
-        "gemma" => Kind::Gemma,
-        "gemma2" => Kind::Gemma2,
-        "gemma3" | "gemma3_text" => Kind::Gemma3,
-        "phi3" => Kind::Phi3,
-        "olmo2" | "cohere2" | "starcoder2" => Kind::BytePairs,
-        "glm4" => Kind::Glm,
-        _ => return None,
-    })
-}
-
-/// The folder that a model's files lie in.
-fn home(model: &Model) -> &Path {
-    match model.folder().kind(model.path()) {
-        Ok(EntryKind::Folder) => model.path(),
-        _ => model.path().parent().unwrap_or(Path::new("")),
-    }
-}
-
-/// A file beside the weights, if it is there.
-fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
-    let (folder, path) = (model.folder(), &home(model).join(name));
-    let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
-    if bytes > LARGEST {
-        return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));
-    }
-    let failed = |e| Error::io(e, &format!("cannot read {name}"));
-    let input = folder.open(path).map_err(failed)?;
-    let mut text = vec![0; usize::try_from(bytes).unwrap_or(0)];
-    input.read_at(0, &mut text).map_err(failed)?;
-    Ok(Some(text))
 }

@@ -1,0 +1,32 @@
+//! Files that lie beside a model's weights.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::input::EntryKind;
+use crate::model::Model;
+
+/// The largest file beside the weights that is read into memory.
+const LARGEST: u64 = 256 << 20;
+
+/// The folder that a model's files lie in.
+pub(super) fn home(model: &Model) -> &Path {
+    match model.folder().kind(model.path()) {
+        Ok(EntryKind::Folder) => model.path(),
+        _ => model.path().parent().unwrap_or(Path::new("")),
+    }
+}
+
+/// A file beside the weights, if it is there.
+pub(super) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
+    let (folder, path) = (model.folder(), &home(model).join(name));
+    let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
+    if bytes > LARGEST {
+        return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));
+    }
+    let failed = |e| Error::io(e, &format!("cannot read {name}"));
+    let input = folder.open(path).map_err(failed)?;
+    let mut text = vec![0; usize::try_from(bytes).unwrap_or(0)];
+    input.read_at(0, &mut text).map_err(failed)?;
+    Ok(Some(text))
+}
