@@ -28,7 +28,7 @@ mod translate;
 mod view;
 
 use search::Search;
-pub(crate) use to_gguf::{to_gguf, wants_single};
+pub(crate) use to_gguf::{Tensor, to_gguf, wants_single};
 pub use view::{Matrix, Rows, View};
 
 /// One of the two models: its weights in order, and what tells its family.

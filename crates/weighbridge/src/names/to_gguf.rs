@@ -210,8 +210,9 @@ pub(crate) fn wants_single(name: &str, shape: &[u64]) -> bool {
         "position_embd.weight",
         "token_types.weight",
     ];
+    const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
     shape.len() <= 1
         || name.ends_with("_norm.weight")
-        || !name.ends_with(".weight")
+        || !MATRIX.iter().any(|end| name.ends_with(end))
         || SINGLE.iter().any(|end| name.ends_with(end))
 }

@@ -41,6 +41,7 @@ pub struct ConvertOptions {
     pub(super) metadata: Vec<(String, Value)>,
     pub(super) names: Names,
     pub(super) pre: Option<String>,
+    pub(super) base: Option<PathBuf>,
     pub(super) select: Select,
     pub(super) skip_unreadable: bool,
     pub(super) force: bool,
@@ -73,6 +74,7 @@ impl ConvertOptions {
             metadata: Vec::new(),
             names: Names::Keep,
             pre: None,
+            base: None,
             select: Select::new(),
             skip_unreadable: false,
             force: false,
@@ -147,6 +149,14 @@ impl ConvertOptions {
     #[must_use]
     pub fn pre_tokenizer(mut self, name: impl Into<String>) -> Self {
         self.pre = Some(name.into());
+        self
+    }
+
+    /// A repository that says what the model does not say about itself, where it is translated: the
+    /// base model of an adapter. Its weights need not be there.
+    #[must_use]
+    pub fn base(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.base = Some(folder.into());
         self
     }
 

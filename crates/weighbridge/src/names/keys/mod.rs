@@ -103,6 +103,26 @@ pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     Ok(all.0)
 }
 
+/// The entries of an adapter's file. Only `base`, the config of its base model, tells the
+/// architecture; everything else is said about the adapter itself.
+pub(crate) fn adapter_entries(
+    base: &Json,
+    about: &About<'_>,
+    own: Vec<(String, Value)>,
+) -> Result<Vec<(String, Value)>> {
+    let family = family_of(base).ok_or_else(|| unknown(base))?;
+    let mut all = Entries(Vec::new());
+    all.set("general.architecture".into(), Value::text(family.architecture));
+    all.set("general.type".into(), Value::text("adapter"));
+    all.set("adapter.type".into(), Value::text("lora"));
+    let general = general::entries(about).into_iter().filter(|(key, _)| key != "general.type");
+    for (key, value) in general.chain(own) {
+        all.set(key, value);
+    }
+    all.set("general.quantization_version".into(), Value::Unsigned(32, 2));
+    Ok(all.0)
+}
+
 /// The architecture's name in GGUF, from architectures[0] / model_type; None if it is not known.
 pub(crate) fn architecture(config: &Json) -> Option<&'static str> {
     family_of(config).map(|family| family.architecture)

@@ -19,7 +19,12 @@ pub(super) fn home(model: &Model) -> &Path {
 
 /// A file beside the weights, if it is there.
 pub(super) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
-    let (folder, path) = (model.folder(), &home(model).join(name));
+    file_in(model, home(model), name)
+}
+
+/// A file of a folder that lies where the model's own does, if it is there.
+pub(super) fn file_in(model: &Model, home: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+    let (folder, path) = (model.folder(), &home.join(name));
     let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
     if bytes > LARGEST {
         return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));

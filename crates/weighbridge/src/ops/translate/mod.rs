@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::pipeline::{Cast, OutputType, Target};
 
+mod adapter;
 mod beside;
 mod to_gguf;
 
@@ -48,6 +49,7 @@ pub(super) fn translated(
     let translate = match options.names {
         Names::Keep => return Ok(None),
         Names::Hf => return Err(Error::unsupported("no model is translated into that yet")),
+        Names::Gguf if adapter::is_adapter(model) => adapter::to_gguf,
         Names::Gguf => to_gguf::to_gguf,
     };
     check_options(model, options, target)?;

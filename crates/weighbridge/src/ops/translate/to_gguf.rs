@@ -102,7 +102,7 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
 }
 
 /// The order in which llama.cpp's converter meets weights: file by file, by name.
-fn order(weights: &[Weight]) -> Vec<usize> {
+pub(super) fn order(weights: &[Weight]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_cached_key(|&index| {
         let weight = &weights[index];
@@ -124,7 +124,7 @@ fn computed(config: &Json) -> Vec<Derived> {
 }
 
 /// The type of each tensor, by its name.
-fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
+pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
     let of = |tensor: &Derived| match &tensor.from {
         _ if names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
         MadeOf::Numbers(_) => DType::F32,
@@ -140,7 +140,7 @@ fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
     derived.iter().map(|tensor| (tensor.name.clone(), of(tensor))).collect()
 }
 
-fn casts(types: HashMap<String, DType>) -> Vec<Cast> {
+pub(super) fn casts(types: HashMap<String, DType>) -> Vec<Cast> {
     let types = Arc::new(types);
     let cast = |dtype: DType| {
         let types = types.clone();
