@@ -119,6 +119,8 @@ families! {
     cohere2: "cohere2",
     qwen2_moe: "qwen2_moe",
     glm4: "glm4",
+    gpt_oss: "gpt_oss",
+    gpt_oss_in_blocks: "gpt_oss-mxfp4",
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use super::Dropped;
 use super::convert_options::ConvertOptions;
 use super::refusals::refuse_problems;
+use super::repacked::{Packers, repacked};
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::{Entries, Holds, WRITERS};
@@ -41,6 +42,8 @@ pub(super) struct Translated {
     pub(super) model: Model,
     /// Their types.
     pub(super) casts: Vec<Cast>,
+    /// What is not decoded.
+    pub(super) repacked: Packers,
     /// The metadata of the file.
     pub(super) metadata: Entries,
     /// Weights that the file does not have.
@@ -62,7 +65,7 @@ pub(super) fn translated(
     check_options(model, options, target)?;
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &options.select, false)?;
-    to_gguf(model, options).map(Some).map_err(|error| error.in_file(model.path()))
+    to_gguf(model, options, target).map(Some).map_err(|error| error.in_file(model.path()))
 }
 
 fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {
@@ -88,7 +91,7 @@ fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Re
     Ok(())
 }
 
-fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
+fn to_gguf(model: &Model, options: &ConvertOptions, target: &Target) -> Result<Translated> {
     let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
         let message = "no config.json lies beside the weights, so nobody knows what model it is";
         Error::unsupported(message).remedy(Remedy::KeepNames)
@@ -118,8 +121,13 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
     check_rows(&derived, tokens)?;
+    let repacked = match options.dtype {
+        OutputType::Auto => repacked(model, &mut derived, target.writer)?,
+        _ => Packers::new(),
+    };
     let types = types(&derived, options.dtype);
-    let file_type = file_type(&derived, &types);
+    let packer = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+    let file_type = packer.map_or_else(|| file_type(&derived, &types), |found| found.file_type());
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
     let left_out = translation
@@ -127,7 +135,8 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
         .into_iter()
         .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
     let left_out = left_out.collect();
-    Ok(Translated { model: model.derived(derived)?, casts: casts(types), metadata, left_out })
+    let (model, casts) = (model.derived(derived)?, casts(types));
+    Ok(Translated { model, casts, repacked, metadata, left_out })
 }
 
 /// An error unless the embedding has a row for every token.
@@ -286,7 +295,7 @@ fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
         "gemma2" => Kind::Gemma2,
         "gemma3" | "gemma3_text" => Kind::Gemma3,
         "phi3" => Kind::Phi3,
-        "olmo2" | "cohere2" | "starcoder2" => Kind::BytePairs,
+        "olmo2" | "cohere2" | "starcoder2" | "gpt_oss" => Kind::BytePairs,
         "glm4" => Kind::Glm,
         _ => return None,
     })
