@@ -21,6 +21,8 @@ import torch
 from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
 from provenance import record
 
+from safetensors.torch import load_file, save_file
+
 import transformers
 
 LLAMA_CPP, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -52,6 +54,9 @@ ROPE = dict(
     original_max_position_embeddings=8192,
 )
 EXPERTS = dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8)
+GPT_OSS = dict(num_local_experts=3, num_experts_per_tok=2, head_dim=4, sliding_window=16)
+# Blocks are 32 long.
+BLOCKS = dict(hidden_size=64, intermediate_size=32)
 LONG = dict(
     rope_type="longrope",
     rope_theta=10000.0,
@@ -129,6 +134,22 @@ cohere = plain_bpe(
     normalizer=dict(type="NFC"),
 )
 
+# o200k's, as gpt-oss states it.
+UPPER, LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?[{UPPER}]*[{LOWER}]+{SHORT}|[^\r\n\p{{L}}\p{{N}}]?[{UPPER}]+[{LOWER}]*{SHORT}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def gpt_oss(folder):
+    tokens = ["<|startoftext|>", "<|endoftext|>", "<|return|>", "<|start|>", "<|message|>"]
+    said = settings("PreTrainedTokenizerFast", bos_token=tokens[0], eos_token=tokens[2], pad_token=tokens[1])
+    ids = vocabularies.byte_level_bpe(folder, [split(O200K), byte_level()], tokens, dict(said, chat_template=CHAT))
+    return dict(bos_token_id=ids[tokens[0]], eos_token_id=ids[tokens[2]], pad_token_id=ids[tokens[1]])
+
+
 META = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
 GOOGLE = [("<pad>", 0.0, 3), ("<eos>", 0.0, 3), ("<bos>", 0.0, 3), ("<unk>", 0.0, 2), ("<mask>", 0.0, 4)]
 GOOGLE += [("<unused0>", 0.0, 5), ("<start_of_turn>", 0.0, 4), ("<end_of_turn>", 0.0, 4)]
@@ -199,6 +220,8 @@ MODELS = {
     "cohere2": ("Cohere2", dict(sliding_window=16, rotary_pct=1.0), cohere, "command-r", "bfloat16", ["bf16"]),
     "qwen2_moe": ("Qwen2Moe", dict(EXPERTS, shared_expert_intermediate_size=12), qwen2, "qwen2", "bfloat16", ["bf16"]),
     "glm4": ("Glm4", dict(head_dim=4, attention_bias=True), glm4, "glm4", "bfloat16", ["bf16"]),
+    "gpt_oss": ("GptOss", dict(GPT_OSS), gpt_oss, "gpt-4o", "bfloat16", ["f32", "bf16"]),
+    "gpt_oss-mxfp4": ("GptOss", dict(GPT_OSS, num_hidden_layers=2, **BLOCKS), gpt_oss, "gpt-4o", "bfloat16", ["auto"]),
 }
 # Repositories of before transformers 5 say so.
 OLD = {"mistral", "qwen2", "gemma3"}
@@ -256,6 +279,26 @@ def convert(folder, out, kind, pre):
         converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out)).write()
 
 
+def blocks(folder):
+    """Puts blocks of codes and their scales in place of experts, as published checkpoints of gpt-oss have
+    them: [experts, outputs, inputs / 32, 16] and [experts, outputs, inputs / 32]."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors, generator = load_file(path), torch.Generator().manual_seed(1)
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        experts, inputs, outputs = tensors.pop(name).shape
+        shape = [experts, outputs, inputs // 32]
+        tensors[name + "_blocks"] = torch.randint(256, [*shape, 16], generator=generator, dtype=torch.uint8)
+        tensors[name + "_scales"] = torch.randint(116, 124, shape, generator=generator, dtype=torch.uint8)
+    save_file(tensors, path, {"format": "pt"})
+    state(folder, dict(quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn", "model.layers.*.mlp.router"]))
+
+
+def state(folder, quantization):
+    """Says in the config how weights are stored."""
+    config = json.load(open(os.path.join(folder, "config.json")))
+    vocabularies.write_json(folder, "config.json", dict(config, quantization_config=quantization), indent=2)
+
+
 def make(name, kind, chosen, vocabulary, pre, dtype, types):
     folder = os.path.join(OUT, name)
     shutil.rmtree(folder, ignore_errors=True)
@@ -265,6 +308,8 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
     model = build(kind, {**ids, **chosen, "vocab_size": size(hf)})
     model.to(getattr(torch, dtype))
     model.save_pretrained(hf)
+    if name in STORED:
+        STORED[name](hf)
     if name in OLD:
         path = os.path.join(hf, "config.json")
         vocabularies.write_json(hf, "config.json", make_old(json.load(open(path))), indent=2)
@@ -277,6 +322,9 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
     version = importlib.metadata.version("transformers")
     record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", f"transformers {version}")
 
+
+# How weights are stored that are not plain.
+STORED = {"gpt_oss-mxfp4": blocks}
 
 if __name__ == "__main__":
     logging.disable(logging.INFO)

@@ -119,6 +119,8 @@ families! {
     cohere2: "cohere2",
     qwen2_moe: "qwen2_moe",
     glm4: "glm4",
+    gpt_oss: "gpt_oss",
+    gpt_oss_in_blocks: "gpt_oss-mxfp4",
 }
 
 /// Adapters, against what `convert_lora_to_gguf.py` makes of them.

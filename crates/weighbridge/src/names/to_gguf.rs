@@ -157,17 +157,26 @@ fn gather(
     }
 }
 
+impl Gathered {
+    /// Whether it is a stack of several weights.
+    fn is_collected(&self) -> bool {
+        let mut weights = self.pieces.values().map(|piece| piece.weight);
+        let first = weights.next();
+        self.is_stack && weights.any(|weight| Some(weight) != first)
+    }
+}
+
 /// By the last of their weights. The stacks of a layer come together, when all are complete.
 fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
     let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
     let mut complete: HashMap<String, usize> = HashMap::new();
-    for (name, found) in gathered.iter().filter(|(_, found)| found.is_stack) {
+    for (name, found) in gathered.iter().filter(|(_, found)| found.is_collected()) {
         let last = complete.entry(layer(name)).or_default();
         *last = (*last).max(found.last);
     }
     let mut all: Vec<_> = gathered.into_iter().collect();
     all.sort_by_cached_key(|(name, found)| {
-        let together = if found.is_stack { complete[&layer(name)] } else { found.last };
+        let together = if found.is_collected() { complete[&layer(name)] } else { found.last };
         (together, found.last, name.clone())
     });
     all
@@ -178,13 +187,12 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     let Some(first) = pieces.values().next() else {
         return Err(Error::malformed("nothing is left of it").in_tensor(&name));
     };
-    // A vector in another order is seen as a column.
-    let is_vector = side.weights[first.weight].shape.len() == 1;
-    let mut shape = if is_vector {
-        [first.view.row_count() * first.view.row_len()].into_iter().collect()
-    } else {
-        first.view.shape.clone()
-    };
+    // Vectors in another order are seen as columns.
+    let dimensions = side.weights[first.weight].shape.len();
+    let mut shape = first.view.shape.clone();
+    if let (true, [outer @ .., 1]) = (shape.len() == dimensions + 1, &shape[..]) {
+        shape = outer.into();
+    }
     if *is_stack {
         let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
         if let Some((expert, _)) = missing {

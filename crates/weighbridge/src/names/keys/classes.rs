@@ -24,6 +24,8 @@ pub(super) struct Class {
     pub rotated: Option<f64>,
     /// Whether the context before scaling stands beside the rotary parameters, and is this.
     pub original_context: Option<u64>,
+    /// Rotary parameters of models scaled by YaRN, where the config states none.
+    pub yarn: &'static [(&'static str, f64)],
     /// Further keys.
     pub more: &'static [(&'static str, f64)],
 }
@@ -61,6 +63,7 @@ const LLAMA: Class = Class {
     local_theta: None,
     rotated: None,
     original_context: None,
+    yarn: &[],
     more: &[],
 };
 const QWEN2: Class = Class {
@@ -202,6 +205,26 @@ pub(super) static CLASSES: &[Class] = &[
         theta: 10000.0,
         more: &[("logit_scale", 0.0625), ("sliding_window", 4096.0)],
         ..COHERE
+    },
+    Class {
+        model_type: "gpt_oss",
+        sizes: [201088, 2880, 2880, 36, 64, 131072],
+        key_heads: Some(8),
+        head: Head::Of(64),
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 150000.0,
+        yarn: &[
+            ("factor", 32.0),
+            ("beta_fast", 32.0),
+            ("beta_slow", 1.0),
+            ("original_max_position_embeddings", 4096.0),
+        ],
+        more: &[
+            ("num_local_experts", 128.0),
+            ("num_experts_per_tok", 4.0),
+            ("sliding_window", 128.0),
+        ],
+        ..LLAMA
     },
     Class {
         model_type: "glm4",

@@ -137,6 +137,9 @@ const OF_COHERE2: &[Row] = &[
     NO_SCALING,
 ];
 
+const OF_GPT_OSS: &[Row] =
+    &[WINDOW, ("expert_feed_forward_length", Count, Needed(&["intermediate_size"]))];
+
 const LLAMA: Family = Family {
     architecture: "llama",
     classes: &[
@@ -261,6 +264,14 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Cohere2ForCausalLM"],
         types: &["cohere2"],
         rows: &[BASE, OF_COHERE2],
+        tokenizer: Some(BytePairs),
+        ..QWEN2
+    },
+    Family {
+        architecture: "gpt-oss",
+        classes: &["GptOssForCausalLM"],
+        types: &["gpt_oss"],
+        rows: &[BASE, OF_GPT_OSS],
         tokenizer: Some(BytePairs),
         ..QWEN2
     },

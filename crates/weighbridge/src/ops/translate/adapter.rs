@@ -21,7 +21,8 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, View, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::pipeline::set_entry;
+use crate::ops::repacked::Packers;
+use crate::pipeline::{Target, set_entry};
 use crate::text::escaped;
 
 /// Whether the weights are those of an adapter.
@@ -64,7 +65,11 @@ enum What {
 }
 
 /// Translates an adapter.
-pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
+pub(super) fn to_gguf(
+    model: &Model,
+    options: &ConvertOptions,
+    _: &Target,
+) -> Result<Translated> {
     let settings = config::find(model.configs(), ADAPTER).unwrap_or(&Json::Null);
     refuse_unlike(settings)?;
     let base = base_config(model, settings, options.base.as_deref())?;
@@ -86,8 +91,9 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Transla
     }
     let types = types(&derived, options.dtype);
     let metadata = metadata(model, settings, &base)?;
-    let left_out = Vec::<Dropped>::new();
-    Ok(Translated { model: model.derived(derived)?, casts: casts(types), metadata, left_out })
+    let (model, casts) = (model.derived(derived)?, casts(types));
+    let (repacked, left_out) = (Packers::new(), Vec::<Dropped>::new());
+    Ok(Translated { model, casts, repacked, metadata, left_out })
 }
 
 /// Kinds of adapters whose effect llama.cpp would not reproduce: it multiplies the product of the
@@ -194,7 +200,7 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
             }
             What::Product(a, b) => (a, b),
         };
-        if view.transposed.is_some() || view.add != 0.0 || view.shape.len() != 2 {
+        if view.transposed.is_some() || view.changes_values() || view.shape.len() != 2 {
             let message = "what GGUF changes in this weight cannot be done to an adapter";
             return Err(Error::unsupported(message).in_tensor(&changed[index].name));
         }

@@ -6,6 +6,7 @@
 use super::Dropped;
 use super::convert_options::ConvertOptions;
 use super::refusals::refuse_problems;
+use super::repacked::Packers;
 use crate::containers::writing::{Entries, Holds, WRITERS};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -34,6 +35,8 @@ pub(super) struct Translated {
     pub(super) model: Model,
     /// Their types.
     pub(super) casts: Vec<Cast>,
+    /// What is not decoded.
+    pub(super) repacked: Packers,
     /// The metadata of the file.
     pub(super) metadata: Entries,
     /// Weights that the file does not have.
@@ -55,7 +58,7 @@ pub(super) fn translated(
     check_options(model, options, target)?;
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &options.select, false)?;
-    translate(model, options).map(Some).map_err(|error| error.in_file(model.path()))
+    translate(model, options, target).map(Some).map_err(|error| error.in_file(model.path()))
 }
 
 fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {

@@ -16,12 +16,17 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::pipeline::{Cast, OutputType, set_entry};
+use crate::ops::repacked::{Packers, repacked};
+use crate::pipeline::{Cast, OutputType, Target, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
 
 /// Translates a model that is named as Hugging Face names it.
-pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
+pub(super) fn to_gguf(
+    model: &Model,
+    options: &ConvertOptions,
+    target: &Target,
+) -> Result<Translated> {
     let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
         let message = "no config.json lies beside the weights, so nobody knows what model it is";
         Error::unsupported(message).remedy(Remedy::KeepNames)
@@ -51,8 +56,13 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Transla
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
     check_rows(&derived, tokens)?;
+    let repacked = match options.dtype {
+        OutputType::Auto => repacked(model, &mut derived, target.writer)?,
+        _ => Packers::new(),
+    };
     let types = types(&derived, options.dtype);
-    let file_type = file_type(&derived, &types);
+    let packer = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+    let file_type = packer.map_or_else(|| file_type(&derived, &types), |found| found.file_type());
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
     let left_out = translation
@@ -60,7 +70,8 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Transla
         .into_iter()
         .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
     let left_out = left_out.collect();
-    Ok(Translated { model: model.derived(derived)?, casts: casts(types), metadata, left_out })
+    let (model, casts) = (model.derived(derived)?, casts(types));
+    Ok(Translated { model, casts, repacked, metadata, left_out })
 }
 
 /// An error unless the embedding has a row for every token.
