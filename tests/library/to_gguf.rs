@@ -119,6 +119,12 @@ families! {
     cohere2: "cohere2",
     qwen2_moe: "qwen2_moe",
     glm4: "glm4",
+    bert: "bert",
+    bert_with_a_head_and_older_names: "bert-masked",
+    bert_with_classes: "bert-classes",
+    roberta: "roberta",
+    xlm_roberta: "xlm-roberta",
+    xlm_roberta_with_classes: "xlm-roberta-classes",
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.

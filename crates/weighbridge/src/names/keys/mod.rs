@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 
 mod card;
 mod classes;
+mod encoders;
 mod families;
 mod general;
 mod made;
@@ -36,6 +37,8 @@ pub(crate) struct About<'a> {
     pub generation: Option<&'a Json>,
     /// The text of README.md, if it is there.
     pub card: Option<&'a str>,
+    /// How the vectors of all tokens become one, as sentence-transformers say it in a file of its own.
+    pub pooling: Option<&'a Json>,
     /// The name of the folder.
     pub folder: &'a str,
     /// How large the model is.
@@ -87,6 +90,9 @@ impl Parameters {
 pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     let family = family_of(about.config).ok_or_else(|| unknown(about.config))?;
     let mut settings = Settings::of(about.config);
+    if let Some(pooling) = about.pooling {
+        settings.state(encoders::POOLING, pooling.clone());
+    }
     refuse(about, family, &settings)?;
     settings.forget(family.ignored);
     let mut all = Entries(Vec::new());
@@ -106,6 +112,8 @@ pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
 pub(crate) fn architecture(config: &Json) -> Option<&'static str> {
     family_of(config).map(|family| family.architecture)
 }
+
+pub(super) use encoders::first_position;
 
 /// How many tokens the model's embedding has rows for.
 pub(crate) fn vocabulary(config: &Json) -> Option<u64> {

@@ -1,7 +1,8 @@
 //! The data: which entries the file of each family has, in order, and where their values are.
 
+use super::encoders::{classes, context_behind_padding, pooling};
 use super::families::Get::{Any, FileType, Made, MadeOf, Needed, Rope, Yarn};
-use super::families::Kind::{Count, Flag, Number, Text};
+use super::families::Kind::{Count, Flag, Number, Text, Texts};
 use super::families::{Family, Row};
 use super::made::{
     attention_factor, gating, head_width, local_theta, no_scaling, nonzero, not_causal,
@@ -72,6 +73,7 @@ const VOCABULARY: Row = ("vocab_size", Count, Needed(&["vocab_size"]));
 const WINDOW: Row = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
 const LOGIT_SCALE: Row = ("logit_scale", Number, Needed(&["logit_scale"]));
 const NO_SCALING: Row = ("rope.scaling.type", Text, Made(no_scaling));
+const POOLING: Row = ("pooling_type", Count, Made(pooling));
 
 const OF_LLAMA: &[Row] = &[VOCABULARY, ("rope.dimension_count", Count, Made(head_width))];
 const EXPERTS: &[Row] = &[
@@ -136,6 +138,13 @@ const OF_COHERE2: &[Row] = &[
     NO_SCALING,
 ];
 
+const BOTH_WAYS: &[Row] = &[
+    ("attention.causal", Flag, Made(|_| Some(false.into()))),
+    POOLING,
+    ("classifier.output_labels", Texts, Made(classes)),
+];
+const BEHIND_PADDING: &[Row] = &[("context_length", Count, Made(context_behind_padding))];
+
 const LLAMA: Family = Family {
     architecture: "llama",
     classes: &[
@@ -155,7 +164,7 @@ const QWEN2: Family = Family {
     architecture: "qwen2",
     classes: &["Qwen2ForCausalLM", "Qwen2Model"],
     types: &["qwen2"],
-    rows: &[BASE],
+    rows: &[BASE, &[POOLING]],
     has_rope_freqs: false,
     ..LLAMA
 };
@@ -227,11 +236,18 @@ pub(super) static FAMILIES: &[Family] = &[
         types: &["smollm3"],
         ..LLAMA
     },
-    Family { architecture: "olmo2", classes: &["Olmo2ForCausalLM"], types: &["olmo2"], ..QWEN2 },
+    Family {
+        architecture: "olmo2",
+        classes: &["Olmo2ForCausalLM"],
+        types: &["olmo2"],
+        rows: &[BASE],
+        ..QWEN2
+    },
     Family {
         architecture: "starcoder2",
         classes: &["Starcoder2ForCausalLM"],
         types: &["starcoder2"],
+        rows: &[BASE],
         ..QWEN2
     },
     Family {
@@ -253,6 +269,25 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Glm4ForCausalLM"],
         types: &["glm4"],
         rows: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
+        ..QWEN2
+    },
+    Family {
+        architecture: "bert",
+        classes: &["BertModel", "BertForMaskedLM", "BertForSequenceClassification"],
+        types: &["bert"],
+        rows: &[BASE, BOTH_WAYS],
+        ..QWEN2
+    },
+    Family {
+        architecture: "bert",
+        classes: &[
+            "RobertaModel",
+            "RobertaForSequenceClassification",
+            "XLMRobertaModel",
+            "XLMRobertaForSequenceClassification",
+        ],
+        types: &["roberta", "xlm-roberta"],
+        rows: &[BASE, BEHIND_PADDING, BOTH_WAYS],
         ..QWEN2
     },
 ];
