@@ -12,6 +12,7 @@ import importlib.metadata
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -20,7 +21,6 @@ import gguf_vocabularies as vocabularies
 import torch
 from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
 from provenance import record
-
 from safetensors.torch import load_file, save_file
 
 import transformers
@@ -192,6 +192,60 @@ def google(folder):
     return dict(bos_token_id=2, eos_token_id=1, pad_token_id=0)
 
 
+def bert(folder):
+    tokens = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]", mask_token="[MASK]")
+    vocabularies.word_piece(folder, dict(settings("BertTokenizer", **tokens), do_lower_case=True, strip_accents=None))
+    return dict(pad_token_id=0)
+
+
+ROBERTA = dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>", unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")
+
+
+def unigram(has_model):
+    """XLM-RoBERTa's vocabulary, with or without the file of SentencePiece that it was made from."""
+
+    def write(folder):
+        found = vocabularies.unigram_pieces(vocabularies.WORDS)
+        vocabularies.unigram_json(folder, found, settings("XLMRobertaTokenizer", **ROBERTA))
+        if has_model:
+            vocabularies.unigram_model(folder, found)
+        return dict(bos_token_id=0, pad_token_id=1, eos_token_id=2)
+
+    return write
+
+
+def roberta(folder):
+    said = settings("RobertaTokenizer", **ROBERTA, add_prefix_space=False)
+    ids = vocabularies.byte_level_bpe(
+        folder, [byte_level(use_regex=True)], ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], said, spelled=True, roberta=True
+    )
+    return dict(bos_token_id=ids["<s>"], pad_token_id=1, eos_token_id=ids["</s>"])
+
+
+def pooled(vocabulary, **kinds):
+    """A vocabulary in a repository of sentence-transformers, which says how a text becomes one vector."""
+
+    def write(folder):
+        steps = ["Transformer", "Pooling", "Normalize"]
+        paths = ["", "1_Pooling", "2_Normalize"]
+        modules = [
+            dict(idx=i, name=str(i), path=path, type="sentence_transformers.models." + step)
+            for i, (step, path) in enumerate(zip(steps, paths))
+        ]
+        vocabularies.write_json(folder, "modules.json", modules, indent=2)
+        os.makedirs(os.path.join(folder, "1_Pooling"))
+        vocabularies.write_json(folder, "1_Pooling/config.json", dict(word_embedding_dimension=16, **kinds), indent=2)
+        return vocabulary(folder)
+
+    return write
+
+
+def by_flag(kind):
+    kinds = ["cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens"]
+    return {"pooling_mode_" + one: one == kind for one in kinds}
+
+
+ENCODER = dict(type_vocab_size=2, max_position_embeddings=20, num_hidden_layers=2)
 LLAMA = dict(max_position_embeddings=16384, hidden_size=32, intermediate_size=32, num_hidden_layers=2, head_dim=16, rope_parameters=ROPE)
 # folder: model class, its config, its vocabulary, the pre-tokenizer's name, dtype of the checkpoint, types of the GGUF
 MODELS = {
@@ -199,7 +253,7 @@ MODELS = {
     "llama-sentencepiece": ("Llama", dict(attention_bias=True), meta, None, "float16", ["f32", "f16", "auto"]),
     "mistral": ("Mistral", dict(head_dim=6, sliding_window=None), meta, None, "bfloat16", ["auto"]),
     "qwen2": ("Qwen2", dict(tie_word_embeddings=True), qwen2, "qwen2", "bfloat16", ["f16", "bf16"]),
-    "qwen3": ("Qwen3", dict(head_dim=6, num_hidden_layers=2), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
+    "qwen3": ("Qwen3", dict(head_dim=6, num_hidden_layers=2), pooled(qwen2, pooling_mode_lasttoken=True), "qwen2", "bfloat16", ["f32", "bf16"]),
     "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, head_dim=4), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
     "mixtral": ("Mixtral", dict(num_local_experts=3), meta_json, None, "bfloat16", ["bf16"]),
     "gemma": ("Gemma", dict(head_dim=4), google, None, "bfloat16", ["f16", "bf16"]),
@@ -222,7 +276,17 @@ MODELS = {
     "glm4": ("Glm4", dict(head_dim=4, attention_bias=True), glm4, "glm4", "bfloat16", ["bf16"]),
     "gpt_oss": ("GptOss", dict(GPT_OSS), gpt_oss, "gpt-4o", "bfloat16", ["f32", "bf16"]),
     "gpt_oss-mxfp4": ("GptOss", dict(GPT_OSS, num_hidden_layers=2, **BLOCKS), gpt_oss, "gpt-4o", "bfloat16", ["auto"]),
+    "bert": ("BertModel", ENCODER, pooled(bert, **by_flag("cls_token")), "default", "float32", ["f32", "auto"]),
+    "bert-masked": ("BertForMaskedLM", ENCODER, pooled(bert, pooling_mode="mean"), "default", "float16", ["f16"]),
+    "xlm-roberta": ("XLMRobertaModel", ENCODER, pooled(unigram(True), **by_flag("mean_tokens")), None, "float32", ["f32", "auto"]),
+    "xlm-roberta-classes": (
+        "XLMRobertaForSequenceClassification", dict(ENCODER, num_labels=1), unigram(False), None, "bfloat16", ["bf16"]
+    ),
+    "roberta": ("RobertaModel", dict(ENCODER, type_vocab_size=1), roberta, "roberta-bpe", "float32", ["auto"]),
+    "bert-classes": ("BertForSequenceClassification", dict(ENCODER, num_labels=3), bert, "default", "bfloat16", ["bf16"]),
 }
+# Encoders are saved as one of several classes.
+CLASSES = r"(\w+?)(Model|ForMaskedLM|ForSequenceClassification)"
 # Repositories of before transformers 5 say so.
 OLD = {"mistral", "qwen2", "gemma3"}
 SAMPLING = {
@@ -237,7 +301,10 @@ def size(folder):
     path = os.path.join(folder, "tokenizer.json")
     if os.path.exists(path):
         tokenizer = json.load(open(path, encoding="utf-8"))
-        ids = [*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]
+        known = tokenizer["model"]["vocab"]
+        if isinstance(known, list):
+            return len(known) + 3
+        ids = [*known.values(), *(token["id"] for token in tokenizer["added_tokens"])]
         return max(ids) + 3
     path = os.path.join(folder, "tokenizer.model")
     model = vocabularies.sentencepiece.ModelProto.FromString(open(path, "rb").read())
@@ -245,9 +312,12 @@ def size(folder):
 
 
 def build(kind, chosen):
-    suffix = "TextConfig" if kind == "Gemma3" else "Config"
-    config = getattr(transformers, kind + suffix)(**{**COMMON, "pad_token_id": None, **chosen})
-    model = getattr(transformers, kind + "ForCausalLM")(config)
+    family, suffix = re.fullmatch(CLASSES, kind).groups() if re.fullmatch(CLASSES, kind) else (kind, "ForCausalLM")
+    settings = {**COMMON, "pad_token_id": None, **chosen}
+    if suffix != "ForCausalLM":
+        del settings["num_key_value_heads"]
+    config = getattr(transformers, family + ("TextConfig" if kind == "Gemma3" else "Config"))(**settings)
+    model = getattr(transformers, family + suffix)(config)
     generator = torch.Generator().manual_seed(len(list(model.parameters())))
     for parameter in model.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) * 0.4
@@ -268,6 +338,14 @@ def make_old(config):
     config["torch_dtype"] = config.pop("dtype")
     config["transformers_version"] = "4.46.0"
     return config
+
+
+def older_norms(folder):
+    """Norms as they were called when BERT was new."""
+    path = os.path.join(folder, "model.safetensors")
+    new = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    tensors = {re.sub(r"LayerNorm\.\w+$", lambda found: new[found[0]], name): tensor for name, tensor in load_file(path).items()}
+    save_file(tensors, path, {"format": "pt"})
 
 
 def convert(folder, out, kind, pre):
@@ -315,6 +393,8 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
         vocabularies.write_json(hf, "config.json", make_old(json.load(open(path))), indent=2)
     generation = {**ids, **SAMPLING.get(name, {}), "transformers_version": importlib.metadata.version("transformers")}
     vocabularies.write_json(hf, "generation_config.json", generation, indent=2)
+    if name == "bert-masked":
+        older_norms(hf)
     if name == "qwen2":
         Path(hf, "README.md").write_text(CARD)
     for written in types:

@@ -8,8 +8,9 @@ use super::pieces::{Cut, Piece, Translator};
 use super::table::{COMPUTED, Family};
 use super::ties::is_vision;
 use super::view::View;
-use super::{Named, Side};
+use super::{Named, Side, keys};
 use crate::catalog::Shape;
+use crate::config;
 use crate::error::{Error, Remedy, Result};
 
 /// What becomes of the weights of a model.
@@ -56,6 +57,8 @@ pub(crate) fn to_gguf(
     if translator.lacks_heads() {
         return Err(Error::unsupported("no config states the number of attention heads"));
     }
+    let config = config::find(side.configs, config::HUGGING_FACE);
+    let first_position = config.map_or(0, keys::first_position);
     let (mut gathered, mut left_out) = (HashMap::<String, Gathered>::new(), Vec::new());
     for (at, &index) in order.iter().enumerate() {
         let Named { name, shape } = side.weights[index];
@@ -66,7 +69,7 @@ pub(crate) fn to_gguf(
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
         }
-        if let Some(reason) = reason_to_leave_out(name, &pieces, family) {
+        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts.prefix) {
             left_out.push((index, reason));
             continue;
         }
@@ -76,6 +79,9 @@ pub(crate) fn to_gguf(
         for mut piece in pieces {
             if family.cuts_embedding && piece.cut == Cut::ByToken {
                 cut_to(&mut piece.view, tokens);
+            }
+            if piece.cut == Cut::ByPosition {
+                start_at(&mut piece.view, first_position).map_err(|e| e.in_tensor(name))?;
             }
             gather(&mut gathered, piece, at, name)?;
         }
@@ -99,7 +105,15 @@ fn known_family(facts: &Facts) -> Result<&'static Family> {
 }
 
 /// Why a weight is not in the file, if that is known.
-fn reason_to_leave_out(name: &str, pieces: &[Piece], family: &Family) -> Option<String> {
+fn reason_to_leave_out(
+    name: &str,
+    pieces: &[Piece],
+    family: &Family,
+    prefix: &str,
+) -> Option<String> {
+    if let Some(what) = family.leaves_out(name, prefix) {
+        return Some(what.to_owned());
+    }
     let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
     if let Some((_, what)) = computed {
         return Some((*what).to_owned());
@@ -135,6 +149,20 @@ fn unknown_name(family: &Family) -> Error {
 fn cut_to(view: &mut View, tokens: Option<u64>) {
     if let (Some(tokens), Some(rows)) = (tokens, view.shape.first_mut()) {
         *rows = (*rows).min(tokens);
+    }
+}
+
+/// Leaves out rows at the start.
+fn start_at(view: &mut View, first: u64) -> Result<()> {
+    let rows = view.shape.first().copied().unwrap_or(0);
+    let rest = rows.checked_sub(first).filter(|rest| *rest > 0);
+    match (rest, view.shape.get(1)) {
+        _ if first == 0 => Ok(()),
+        (Some(rest), Some(&columns)) => {
+            *view = View::part(&[rest, columns], first);
+            Ok(())
+        }
+        _ => Err(Error::malformed(format!("positions begin at row {first}, and it has {rows}"))),
     }
 }
 

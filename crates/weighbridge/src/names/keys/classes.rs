@@ -26,6 +26,9 @@ pub(super) struct Class {
     pub original_context: Option<u64>,
     /// Rotary parameters of models scaled by YaRN, where the config states none.
     pub yarn: &'static [(&'static str, f64)],
+    /// Whether it reads in both directions: such a model has positions of its own, which are not
+    /// rotary, and a key head for each query head, which goes without saying.
+    pub encoder: bool,
     /// Further keys.
     pub more: &'static [(&'static str, f64)],
 }
@@ -64,6 +67,7 @@ const LLAMA: Class = Class {
     rotated: None,
     original_context: None,
     yarn: &[],
+    encoder: false,
     more: &[],
 };
 const QWEN2: Class = Class {
@@ -87,6 +91,15 @@ const COHERE: Class = Class {
     epsilon: ("layer_norm_eps", 1e-5),
     theta: 500000.0,
     more: &[("logit_scale", 0.0625)],
+    ..LLAMA
+};
+
+const BERT: Class = Class {
+    model_type: "bert",
+    sizes: [30522, 768, 3072, 12, 12, 512],
+    head: Head::Unsaid,
+    epsilon: ("layer_norm_eps", 1e-12),
+    encoder: true,
     ..LLAMA
 };
 
@@ -234,5 +247,13 @@ pub(super) static CLASSES: &[Class] = &[
         epsilon: ("rms_norm_eps", 1.5625e-7),
         rotated: Some(0.5),
         ..LLAMA
+    },
+    BERT,
+    Class { model_type: "xlm-roberta", more: &[("pad_token_id", 1.0)], ..BERT },
+    Class {
+        model_type: "roberta",
+        sizes: [50265, 768, 3072, 12, 12, 512],
+        more: &[("pad_token_id", 1.0)],
+        ..BERT
     },
 ];

@@ -15,6 +15,7 @@ use crate::tokenizer;
 
 mod card;
 mod classes;
+mod encoders;
 mod families;
 mod general;
 mod made;
@@ -37,6 +38,8 @@ pub(crate) struct About<'a> {
     pub generation: Option<&'a Json>,
     /// The text of README.md, if it is there.
     pub card: Option<&'a str>,
+    /// How the vectors of all tokens become one, as sentence-transformers say it in a file of its own.
+    pub pooling: Option<&'a Json>,
     /// The name of the folder.
     pub folder: &'a str,
     /// How large the model is.
@@ -88,6 +91,9 @@ impl Parameters {
 pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     let family = family_of(about.config).ok_or_else(|| unknown(about.config))?;
     let mut settings = Settings::of(about.config);
+    if let Some(pooling) = about.pooling {
+        settings.state(encoders::POOLING, pooling.clone());
+    }
     refuse(about, family, &settings)?;
     settings.forget(family.ignored);
     let mut all = Entries(Vec::new());
@@ -132,6 +138,7 @@ pub(crate) fn architecture(config: &Json) -> Option<&'static str> {
 pub(crate) fn tokenizer(config: &Json) -> Option<tokenizer::Kind> {
     family_of(config)?.tokenizer
 }
+pub(super) use encoders::first_position;
 
 /// How many tokens the model's embedding has rows for.
 pub(crate) fn vocabulary(config: &Json) -> Option<u64> {

@@ -65,11 +65,7 @@ enum What {
 }
 
 /// Translates an adapter.
-pub(super) fn to_gguf(
-    model: &Model,
-    options: &ConvertOptions,
-    _: &Target,
-) -> Result<Translated> {
+pub(super) fn to_gguf(model: &Model, options: &ConvertOptions, _: &Target) -> Result<Translated> {
     let settings = config::find(model.configs(), ADAPTER).unwrap_or(&Json::Null);
     refuse_unlike(settings)?;
     let base = base_config(model, settings, options.base.as_deref())?;
@@ -254,6 +250,7 @@ fn metadata(model: &Model, settings: &Json, base: &Json) -> Result<Entries> {
         folder: &folder,
         parameters: keys::Parameters::default(),
         file_type: 0,
+        pooling: None,
     };
     let mut own = vec![("adapter.lora.alpha".to_owned(), Value::F32(alpha(settings)?))];
     own.extend(invocation(settings)?);

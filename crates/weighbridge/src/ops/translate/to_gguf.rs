@@ -1,6 +1,7 @@
 //! A Hugging Face model as llama.cpp wants it.
 
 use std::collections::HashMap;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -180,6 +181,12 @@ fn metadata(
     let json = |name: &str| -> Result<Option<Json>> {
         file(model, name)?.map(|text| config::parse(&text).map_err(|e| e.inside(name))).transpose()
     };
+    let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
+        Some(name) => Some(json(&name)?.ok_or_else(|| {
+            Error::malformed(format!("modules.json names {}, which is not there", escaped(&name)))
+        })?),
+        None => None,
+    };
     let (generation, card) = (json("generation_config.json")?, file(model, "README.md")?);
     let card = card.map(|text| String::from_utf8_lossy(&text).into_owned());
     let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
@@ -188,6 +195,7 @@ fn metadata(
         config,
         generation: generation.as_ref(),
         card: card.as_deref(),
+        pooling: pooling.as_ref(),
         folder: &folder,
         parameters: keys::Parameters::of(shapes),
         file_type,
@@ -197,6 +205,16 @@ fn metadata(
         set_entry(&mut entries, &key, value);
     }
     Ok(entries)
+}
+
+/// The file that says how vectors are pooled, if the list of a repository's steps has one for that.
+fn pooling_config(modules: &Json) -> Option<String> {
+    let is_pooling =
+        |step: &&Json| step["type"].as_str().is_some_and(|kind| kind.ends_with("Pooling"));
+    let folder = modules.as_array()?.iter().find(is_pooling)?["path"].as_str()?;
+    // A folder beside the weights, and no other.
+    let is_inside = Path::new(folder).components().all(|one| matches!(one, Component::Normal(_)));
+    is_inside.then(|| format!("{folder}/config.json"))
 }
 
 fn tokenizer_entries(
