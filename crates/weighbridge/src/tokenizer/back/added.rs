@@ -38,7 +38,7 @@ pub(super) fn flags(token: &Token, is_byte_level: bool) -> Map<String, Json> {
         "content": token.text,
         "single_word": false,
         "lstrip": false,
-        "rstrip": false,
+        "rstrip": token.takes_spaces,
         "normalized": normalized,
         "special": token.is_special(),
     });

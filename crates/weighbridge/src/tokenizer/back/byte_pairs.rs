@@ -54,6 +54,10 @@ fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
     let assumed = Assumed { adds, ids: &[] };
     let special = Special::read(metadata, &mut tokens, assumed, &mut not_carried)?;
     let merges = merges(metadata, &tokens)?;
+    if known.composes {
+        let what = "letters are composed (NFC) before anything else";
+        not_carried.push(format!("{what}, which the file does not say and `{name}` stands for"));
+    }
     let post_processor = match (special.id("bos"), special.id("sep").or(special.id("eos"))) {
         (Some(cls), Some(sep)) if known.is_roberta => around::roberta(cls, sep, &tokens),
         _ => around::template(&special, &tokens, known.is_byte_level),

@@ -83,7 +83,8 @@ pub(crate) fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written>
 
 fn written(metadata: &Metadata<'_>, made: Made) -> Result<Written> {
     let config = config::of(metadata, &made)?;
-    let Made { tokens, document, mut files, not_carried, .. } = made;
+    let Made { tokens, document, mut files, mut not_carried, .. } = made;
+    not_carried.push("to which side texts are padded, and spaces beside added tokens".to_owned());
     let whole = added::with_tokens(&tokens, document);
     files.insert(0, (super::files::TOKENIZER.to_owned(), text(&whole)?));
     files.insert(1, (super::files::CONFIG.to_owned(), text(&config)?));

@@ -23,6 +23,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
         return Err(Error::unsupported("the file has no `tokenizer.ggml.scores`"));
     }
     let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
+    take_spaces(metadata, &mut tokens, &mut not_carried)?;
     let begins = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
     let document = document(&tokens, &special, begins);
     let mut files = Vec::new();
@@ -68,6 +69,24 @@ fn document(tokens: &Tokens, special: &Special, begins: bool) -> Document {
         decoder: byte_pairs::falling_back(begins),
         model,
     }
+}
+
+/// Special tokens of Phi-3 own the spaces after them, except for these. No file says so: readers know
+/// the family.
+fn take_spaces(
+    metadata: &Metadata<'_>,
+    tokens: &mut Tokens,
+    not_carried: &mut Vec<String>,
+) -> Result<()> {
+    if metadata.text("general.architecture")?.as_deref() != Some("phi3") {
+        return Ok(());
+    }
+    for token in tokens.0.iter_mut().filter(|token| token.is_special()) {
+        token.takes_spaces = !["<unk>", "<s>", "<|endoftext|>"].contains(&&*token.text);
+    }
+    let what = "special tokens own the spaces after them, as those of Phi-3 do";
+    not_carried.push(format!("{what}, which the file does not say"));
+    Ok(())
 }
 
 /// Whether what is no piece becomes bytes.

@@ -83,7 +83,7 @@ impl Special {
             let has_token = self.id(kind).is_some() || *kind == "sep" && self.id("eos").is_some();
             if *flag == Some(true) && !has_token {
                 not_carried
-                    .push(format!("a {kind} token is added to a text, and the file names none"));
+                    .push(format!("that the {kind} token is added to a text: the file names none"));
                 *flag = None;
             }
         }

@@ -127,19 +127,25 @@ fn value(kind: &str, json: &Json) -> Value {
     }
 }
 
+/// What the converter wrote for a sample, and the rest of what is known about it.
+fn expected(folder: &Path) -> (Entries, Json) {
+    let expected = document(&folder.join("expected.json"));
+    let entries = expected["entries"].as_array().unwrap().iter().map(|entry| {
+        let text = |key: &str| entry[key].as_str().unwrap();
+        (text("key").to_owned(), value(text("type"), &entry["value"]))
+    });
+    (entries.collect(), expected)
+}
+
 #[test]
 fn samples_give_back_what_they_were_made_from() {
     let mut wrong = Vec::new();
     for folder in samples() {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let expected = document(&folder.join("expected.json"));
-        let entries = expected["entries"].as_array().unwrap().iter().map(|entry| {
-            let text = |key: &str| entry[key].as_str().unwrap();
-            (text("key").to_owned(), value(text("type"), &entry["value"]))
-        });
+        let (entries, expected) = expected(&folder);
         let config = document(&folder.join("config.json"));
         let kind = (kind(expected["kind"].as_str().unwrap()), expected["stated"].as_str());
-        wrong.extend(check(&name, &entries.collect(), kind, &config));
+        wrong.extend(check(&name, &entries, kind, &config));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -195,30 +201,97 @@ fn files_of_the_converter_give_back_their_metadata() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Repositories of the GGUF files in a folder, each in a folder of its own name beside it, for programs
-/// of others to read.
+/// Repositories of the GGUF files in a folder, and of the samples in it that are too large to be kept
+/// here, each in a folder `NAME.back`, for programs of others to read.
 #[test]
 fn files_of_somebody_become_repositories() {
     let Some(folder) = std::env::var_os("TOKENIZERS_BACK") else { return };
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_none_or(|end| end != "gguf") {
-            continue;
-        }
-        let entries = metadata(&path);
-        let (home, start) = (path.with_extension(""), std::time::Instant::now());
-        let report = match written(&entries) {
+        let entries = match path.extension().is_some_and(|end| end == "gguf") {
+            true => metadata(&path),
+            false if path.join("expected.json").exists() => expected(&path).0,
+            false => continue,
+        };
+        let start = std::time::Instant::now();
+        let made = written(&entries);
+        let (home, seconds) = (path.with_extension("back"), start.elapsed().as_secs_f64());
+        std::fs::create_dir_all(&home).unwrap();
+        let report = match made {
             Ok(made) => {
-                std::fs::create_dir_all(&home).unwrap();
                 for (name, bytes) in &made.files {
                     std::fs::write(home.join(name), bytes).unwrap();
                 }
-                json!({ "seconds": start.elapsed().as_secs_f64(), "not_carried": made.not_carried })
+                json!({ "seconds": seconds, "not_carried": made.not_carried })
             }
             Err(error) => json!({ "refused": error.message() }),
         };
-        std::fs::write(path.with_extension("report.json"), report.to_string()).unwrap();
+        std::fs::write(home.join("report.json"), report.to_string()).unwrap();
     }
+}
+
+/// Entries of a small byte-level tokenizer, with some of them changed.
+fn changed(changes: &[(&str, Value)]) -> Entries {
+    let list = |values: &[Value]| Value::List(values.to_vec());
+    let tokens = ["a", "b", "ab", "<s>"].map(Value::text);
+    let kinds = [1, 1, 1, 3].map(|kind| Value::Signed(32, kind));
+    let mut entries = Entries::from([
+        ("tokenizer.ggml.model".to_owned(), Value::text("gpt2")),
+        ("tokenizer.ggml.pre".to_owned(), Value::text("gpt-2")),
+        ("tokenizer.ggml.tokens".to_owned(), list(&tokens)),
+        ("tokenizer.ggml.token_type".to_owned(), list(&kinds)),
+        ("tokenizer.ggml.merges".to_owned(), list(&[Value::text("a b")])),
+    ]);
+    entries.extend(changes.iter().map(|(key, value)| (format!("tokenizer.{key}"), value.clone())));
+    entries
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    let refused = |key: &str, value: Value| {
+        let error = written(&changed(&[(key, value)])).err().unwrap();
+        error.message().to_owned()
+    };
+    let texts = |texts: &[&str]| Value::List(texts.iter().map(|text| Value::text(*text)).collect());
+    let number = |number: u64| Value::Unsigned(32, number);
+    assert!(written(&changed(&[])).is_ok());
+    let cases = [
+        ("ggml.model", Value::text("rwkv"), "`tokenizer.ggml.model` is `rwkv`, which is not known"),
+        ("ggml.pre", Value::text("new"), "`new` is not a known pre-tokenizer"),
+        ("ggml.tokens", texts(&["a", "b", "a", "<s>"]), "the tokens 0 and 2 are both `a`"),
+        ("ggml.tokens", texts(&["a", "b"]), "4 types of 2 tokens"),
+        ("ggml.tokens", texts(&["a", "b", "ab", ""]), "the token 3 is added and has no text"),
+        ("ggml.tokens", number(4), "`tokenizer.ggml.tokens` is u32, and should be a list"),
+        ("ggml.scores", Value::List(vec![Value::F32(0.0)]), "1 scores of 4 tokens"),
+        (
+            "ggml.token_type",
+            Value::List(vec![number(9); 4]),
+            "the token 0 has the type 9, which is none",
+        ),
+        ("ggml.bos_token_id", number(4), "the bos token has the id 4, which is none of 4 tokens"),
+        (
+            "ggml.merges",
+            texts(&["a <s>"]),
+            "the merge 0, `a <s>`, is not one of two tokens into a third",
+        ),
+        ("ggml.merges", texts(&["ab"]), "the merge 0, `ab`, is not one of two tokens into a third"),
+        ("ggml.merges", texts(&[""]), "the merge 0, ``, is not one of two tokens into a third"),
+        ("chat_templates", texts(&["x"]), "there is no chat template of the name `x`"),
+    ];
+    for (key, value, message) in cases {
+        assert_eq!(refused(key, value), message);
+    }
+}
+
+#[test]
+fn what_has_no_place_is_listed() {
+    let changes = [
+        ("ggml.fim_pre_token_id", Value::Unsigned(32, 3)),
+        ("ggml.add_eos_token", Value::Bool(true)),
+    ];
+    let listed = written(&changed(&changes)).unwrap().not_carried;
+    assert_eq!(listed[0], "the fim_pre token: `<s>`, id 3");
+    assert_eq!(listed[1], "that the eos token is added to a text: the file names none");
 }
 
 #[test]

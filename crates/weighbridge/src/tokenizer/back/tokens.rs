@@ -21,6 +21,8 @@ pub(super) struct Token {
     pub is_added: bool,
     /// It has a name as a special token.
     pub is_named: bool,
+    /// Spaces after it belong to it.
+    pub takes_spaces: bool,
 }
 
 pub(super) struct Tokens(pub Vec<Token>);
@@ -106,7 +108,7 @@ impl Token {
         let is_nobody = filler && text == format!("[PAD{id}]");
         let is_added = !is_nobody
             && matches!(kind, TokenType::Control | TokenType::UserDefined | TokenType::Unknown);
-        Self { text, kind, score, is_nobody, is_added, is_named: false }
+        Self { text, kind, score, is_nobody, is_added, is_named: false, takes_spaces: false }
     }
 
     pub fn is_special(&self) -> bool {

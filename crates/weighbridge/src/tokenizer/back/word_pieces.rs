@@ -67,9 +67,10 @@ fn lowercase(
         return Ok(stated);
     }
     let is_plain = |token: &&Token| token.kind == TokenType::Normal;
-    // Placeholders like `[CLS]` may be ordinary tokens.
+    // Placeholders like `[CLS]` may be ordinary tokens, and some capitals have no small letter.
+    let is_capital = |letter: char| !letter.to_lowercase().eq([letter]);
     let has_capitals =
-        |token: &Token| !token.text.starts_with('[') && token.text.chars().any(char::is_uppercase);
+        |token: &Token| !token.text.starts_with('[') && token.text.chars().any(is_capital);
     let lowercase = !tokens.0.iter().filter(is_plain).any(has_capitals);
     let taken =
         if lowercase { "not kept, since no token has any" } else { "kept, since tokens have some" };

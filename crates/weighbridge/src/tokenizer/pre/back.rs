@@ -9,6 +9,8 @@ use crate::text::shortened;
 /// One pre-tokenizer, as `tokenizer.json` has it.
 pub(in crate::tokenizer) struct Known {
     pub normalizer: Json,
+    /// Letters are composed first, which no file says and its name stands for.
+    pub composes: bool,
     pub pre_tokenizer: Json,
     /// A word that is a token is taken without merging.
     pub ignores_merges: bool,
@@ -27,6 +29,7 @@ pub(in crate::tokenizer) fn known(name: &str) -> Result<Known> {
     };
     Ok(Known {
         normalizer: normalizer(row, same),
+        composes: COMPOSING.contains(&same),
         pre_tokenizer: one_or_all("pretokenizers", row.steps.iter().map(|step| splitting(step))),
         ignores_merges: IGNORING.contains(&same),
         is_roberta: conditions.iter().any(|one| matches!(one, If::Roberta)),
