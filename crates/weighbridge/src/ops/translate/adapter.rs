@@ -194,7 +194,7 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
             }
             What::Product(a, b) => (a, b),
         };
-        if view.transposed.is_some() || view.add != 0.0 || view.shape.len() != 2 {
+        if view.transposed.is_some() || view.changes_values() || view.shape.len() != 2 {
             let message = "what GGUF changes in this weight cannot be done to an adapter";
             return Err(Error::unsupported(message).in_tensor(&changed[index].name));
         }
