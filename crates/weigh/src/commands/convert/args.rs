@@ -56,6 +56,10 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) output_args: OutputArgs,
 
+    /// Also write a Modelfile for Ollama beside a GGUF file
+    #[arg(long, help_heading = "Output")]
+    pub(crate) modelfile: bool,
+
     /// The most bytes to write [default: 1000 times what the model holds]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub(crate) max_output: Option<u64>,
@@ -93,15 +97,15 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
     dtype: Dtype,
 
-    /// Whose names weights get: `gguf` makes a GGUF file that llama.cpp runs
-    ///
-    /// With `gguf`, a Hugging Face model gets llama.cpp's names, values, types, metadata and
-    /// tokenizer. With `keep`, everything stays as the model has it, which nothing loads that
-    /// expects a GGUF model.
-    #[arg(long, value_enum, default_value_t = NamesArg::Keep, value_name = "WHOSE", help_heading = "Output")]
+    /// Whose names weights get, and with them values, metadata and tokenizer
+    #[arg(long, value_enum, default_value_t = NamesArg::Auto, value_name = "WHOSE", help_heading = "Output")]
     names: NamesArg,
 
-    /// The name of the pre-tokenizer, with --names gguf, if it cannot be told from the tokenizer
+    /// A directory with what the model does not say about itself: the config of an adapter's base
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    config: Option<PathBuf>,
+
+    /// The name of the pre-tokenizer for GGUF, if it cannot be told from the tokenizer
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pre: Option<String>,
 
@@ -160,6 +164,9 @@ impl OutputArgs {
         if let Some(pre) = &self.pre {
             options = options.pre_tokenizer(pre);
         }
+        if let Some(config) = &self.config {
+            options = options.base(config);
+        }
         if let Some(bytes) = self.max_shard_size {
             options = options.max_shard_size(bytes);
         }
@@ -194,16 +201,23 @@ impl OutputArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum NamesArg {
-    /// As the model has them
+    /// `gguf` into a GGUF file from other formats, `hf` from GGUF into a directory, else `keep`; also
+    /// `keep` with --include, --exclude and --dtype keep
+    Auto,
+    /// As the model has them, and nothing that expects a model of that format loads the result
     Keep,
-    /// As llama.cpp wants them
+    /// A directory that Hugging Face's libraries load
+    Hf,
+    /// A GGUF file that llama.cpp runs
     Gguf,
 }
 
 impl From<NamesArg> for Names {
     fn from(names: NamesArg) -> Self {
         match names {
+            NamesArg::Auto => Self::Auto,
             NamesArg::Keep => Self::Keep,
+            NamesArg::Hf => Self::Hf,
             NamesArg::Gguf => Self::Gguf,
         }
     }
