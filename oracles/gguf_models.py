@@ -17,6 +17,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import gguf_stored as stored
 import gguf_vocabularies as vocabularies
 import torch
 from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
@@ -57,6 +58,8 @@ EXPERTS = dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8)
 GPT_OSS = dict(num_local_experts=3, num_experts_per_tok=2, head_dim=4, sliding_window=16)
 # Blocks are 32 long.
 BLOCKS = dict(hidden_size=64, intermediate_size=32)
+WIDE = dict(hidden_size=64, intermediate_size=64, head_dim=16)
+PACKED = dict(hidden_size=32, intermediate_size=32, head_dim=8)
 LONG = dict(
     rope_type="longrope",
     rope_theta=10000.0,
@@ -284,6 +287,20 @@ MODELS = {
     ),
     "roberta": ("RobertaModel", dict(ENCODER, type_vocab_size=1), roberta, "roberta-bpe", "float32", ["auto"]),
     "bert-classes": ("BertForSequenceClassification", dict(ENCODER, num_labels=3), bert, "default", "bfloat16", ["bf16"]),
+    "llama-nvfp4": ("Llama", WIDE, llama3, "llama-bpe", "bfloat16", ["auto"]),
+    "llama-nvfp4-packed": ("Llama", WIDE, llama3, "llama-bpe", "bfloat16", ["auto"]),
+    "qwen3_moe-nvfp4": ("Qwen3Moe", {**EXPERTS, **WIDE, "moe_intermediate_size": 64}, qwen2, "qwen2", "bfloat16", ["auto"]),
+    "qwen3-fp8": ("Qwen3", dict(head_dim=6), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
+    "llama-gptq": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", ["f32", "f16"]),
+    "llama-int4": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", ["f32", "bf16"]),
+    # What the converter does not read; but it reads the first of these.
+    "llama-fp8-channel": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", ["f32", "bf16"]),
+    "llama-fp8-tensor": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
+    "llama-awq": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", []),
+    "llama-nf4": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
+    "llama-int8": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", []),
+    "llama-mlx": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
+    "mixtral-gptq": ("Mixtral", dict(PACKED, num_local_experts=3), llama3, "llama-bpe", "float16", []),
 }
 # Encoders are saved as one of several classes.
 CLASSES = r"(\w+?)(Model|ForMaskedLM|ForSequenceClassification)"
@@ -357,26 +374,6 @@ def convert(folder, out, kind, pre):
         converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out)).write()
 
 
-def blocks(folder):
-    """Puts blocks of codes and their scales in place of experts, as published checkpoints of gpt-oss have
-    them: [experts, outputs, inputs / 32, 16] and [experts, outputs, inputs / 32]."""
-    path = os.path.join(folder, "model.safetensors")
-    tensors, generator = load_file(path), torch.Generator().manual_seed(1)
-    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
-        experts, inputs, outputs = tensors.pop(name).shape
-        shape = [experts, outputs, inputs // 32]
-        tensors[name + "_blocks"] = torch.randint(256, [*shape, 16], generator=generator, dtype=torch.uint8)
-        tensors[name + "_scales"] = torch.randint(116, 124, shape, generator=generator, dtype=torch.uint8)
-    save_file(tensors, path, {"format": "pt"})
-    state(folder, dict(quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn", "model.layers.*.mlp.router"]))
-
-
-def state(folder, quantization):
-    """Says in the config how weights are stored."""
-    config = json.load(open(os.path.join(folder, "config.json")))
-    vocabularies.write_json(folder, "config.json", dict(config, quantization_config=quantization), indent=2)
-
-
 def make(name, kind, chosen, vocabulary, pre, dtype, types):
     folder = os.path.join(OUT, name)
     shutil.rmtree(folder, ignore_errors=True)
@@ -404,7 +401,22 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
 
 
 # How weights are stored that are not plain.
-STORED = {"gpt_oss-mxfp4": blocks}
+STORED = {
+    "gpt_oss-mxfp4": stored.gpt_oss,
+    "llama-nvfp4": stored.nvfp4,
+    "llama-nvfp4-packed": stored.nvfp4_packed,
+    "qwen3_moe-nvfp4": stored.nvfp4,
+    "qwen3-fp8": stored.fp8_block,
+    "llama-gptq": stored.gptq,
+    "llama-int4": stored.int4_packed,
+    "llama-awq": stored.awq,
+    "llama-nf4": stored.nf4,
+    "llama-int8": stored.int8,
+    "llama-mlx": stored.mlx,
+    "llama-fp8-channel": stored.fp8_channel,
+    "llama-fp8-tensor": stored.fp8_tensor,
+    "mixtral-gptq": stored.gptq_mixtral,
+}
 
 if __name__ == "__main__":
     logging.disable(logging.INFO)

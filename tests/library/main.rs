@@ -29,6 +29,7 @@ mod stale;
 mod stats;
 mod stores;
 mod to_gguf;
+mod to_gguf_stored;
 mod twins;
 mod unfinished;
 mod unreadable;

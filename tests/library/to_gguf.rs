@@ -127,6 +127,13 @@ families! {
     roberta: "roberta",
     xlm_roberta: "xlm-roberta",
     xlm_roberta_with_classes: "xlm-roberta-classes",
+    llama_in_small_floats: "llama-nvfp4",
+    llama_in_packed_small_floats: "llama-nvfp4-packed",
+    qwen3_moe_in_small_floats: "qwen3_moe-nvfp4",
+    qwen3_in_eight_bits: "qwen3-fp8",
+    llama_in_eight_bits: "llama-fp8-channel",
+    llama_in_gptq: "llama-gptq",
+    llama_in_integers: "llama-int4",
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.

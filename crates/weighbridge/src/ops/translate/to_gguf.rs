@@ -113,13 +113,16 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
     }
 }
 
-/// The order in which llama.cpp's converter meets weights: file by file, by name.
+/// The order in which llama.cpp's converter meets weights: file by file, by name; those last that
+/// are stored under other names.
 pub(super) fn order(weights: &[Weight]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_cached_key(|&index| {
         let weight = &weights[index];
-        let file = weight.parts().next().map(|(_, source, _)| source.input().name().to_owned());
-        (file, weight.name().as_bytes().to_vec())
+        let first = weight.parts().next();
+        let is_renamed = first.is_some_and(|(_, _, info)| *info.name != *weight.name());
+        let file = first.map(|(_, source, _)| source.input().name().to_owned());
+        (is_renamed, file, weight.name().as_bytes().to_vec())
     });
     order
 }
