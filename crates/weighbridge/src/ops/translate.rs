@@ -279,6 +279,7 @@ fn tokenizer_entries(
 ) -> Result<Vec<(String, Value)>> {
     let repository = tokenizer::Repository {
         files: &|name| file(model, name),
+        names: &|name| file_names(model, name),
         config,
         vocabulary: keys::vocabulary(config).ok_or_else(|| {
             Error::unsupported("config.json does not state vocab_size").remedy(Remedy::KeepNames)
@@ -308,6 +309,7 @@ fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
         "bert" => Kind::Bert,
         "roberta" => Kind::Roberta,
         "xlm-roberta" => Kind::XlmRoberta,
+        "nomic_bert" => Kind::NomicBert,
         _ => return None,
     })
 }
@@ -318,6 +320,13 @@ fn home(model: &Model) -> &Path {
         Ok(EntryKind::Folder) => model.path(),
         _ => model.path().parent().unwrap_or(Path::new("")),
     }
+}
+
+/// Names of the files in a folder beside the weights.
+fn file_names(model: &Model, name: &str) -> Vec<String> {
+    let entries = model.folder().list(&home(model).join(name)).unwrap_or_default().into_iter();
+    let files = entries.filter(|entry| matches!(entry.kind, EntryKind::File(_)));
+    files.filter_map(|entry| entry.name.into_string().ok()).collect()
 }
 
 /// A file beside the weights, if it is there.

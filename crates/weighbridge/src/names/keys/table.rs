@@ -1,6 +1,6 @@
 //! The data: which entries the file of each family has, in order, and where their values are.
 
-use super::encoders::{classes, context_behind_padding, pooling};
+use super::encoders::{classes, context_behind_padding, nomic_context, pooling};
 use super::families::Get::{Any, FileType, Made, MadeOf, Needed, Rope, Yarn};
 use super::families::Kind::{Count, Flag, Number, Text, Texts};
 use super::families::{Family, Row};
@@ -288,6 +288,13 @@ pub(super) static FAMILIES: &[Family] = &[
         ],
         types: &["roberta", "xlm-roberta"],
         rows: &[BASE, BEHIND_PADDING, BOTH_WAYS],
+        ..QWEN2
+    },
+    Family {
+        architecture: "nomic-bert",
+        classes: &["NomicBertModel"],
+        types: &["nomic_bert"],
+        rows: &[BASE, &[("context_length", Count, Made(nomic_context))], BOTH_WAYS],
         ..QWEN2
     },
 ];
