@@ -302,6 +302,43 @@ MODELS = {
     "llama-mlx": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
     "mixtral-gptq": ("Mixtral", dict(PACKED, num_local_experts=3), llama3, "llama-bpe", "float16", []),
 }
+# Nomic's models have a config and names of their own, which transformers 5 replaces by its own. The
+# converter reads published ones as they are where transformers does not know them.
+NOMIC = dict(
+    architectures=["NomicBertModel"], model_type="nomic_bert", activation_function="swiglu", causal=False, layer_norm_epsilon=1e-12,
+    max_trained_positions=2048, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=16, n_head=4, n_inner=24, n_layer=2, n_positions=8192,
+    pad_vocab_size_multiple=64, parallel_block=False, prenorm=False, qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0,
+    rotary_emb_interleaved=False, rotary_emb_scale_base=None, tie_word_embeddings=True, type_vocab_size=2,
+)  # fmt: skip
+
+
+def nomic_tensors(tokens, width=16, inner=24, layers=2):
+    shapes = {"embeddings.word_embeddings.weight": [tokens, width], "embeddings.token_type_embeddings.weight": [2, width]}
+    shapes |= {"emb_ln.weight": [width], "emb_ln.bias": [width]}
+    for layer in range(layers):
+        inside = {"attn.Wqkv": [3 * width, width], "attn.out_proj": [width, width]}
+        inside |= {"mlp.fc11": [inner, width], "mlp.fc12": [inner, width], "mlp.fc2": [width, inner]}
+        shapes |= {f"encoder.layers.{layer}.{name}.weight": shape for name, shape in inside.items()}
+        for norm in ["norm1", "norm2"]:
+            shapes |= {f"encoder.layers.{layer}.{norm}.{end}": [width] for end in ["weight", "bias"]}
+    generator = torch.Generator().manual_seed(len(shapes))
+    return {name: torch.randn(shape, generator=generator) * 0.4 for name, shape in shapes.items()}
+
+
+def nomic_bert(name):
+    folder = os.path.join(OUT, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    hf = os.path.join(folder, "hf")
+    os.makedirs(hf)
+    pooled(bert, **by_flag("mean_tokens"))(hf)
+    config = dict(NOMIC, vocab_size=size(hf))
+    vocabularies.write_json(hf, "config.json", config, indent=2)
+    save_file(nomic_tensors(config["vocab_size"]), os.path.join(hf, "model.safetensors"), {"format": "pt"})
+    for written in ["f32", "f16"]:
+        convert(hf, os.path.join(folder, f"model-{written}.gguf"), written, "default", dict(config))
+    record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", "laid out after a published repository")
+
+
 # Encoders are saved as one of several classes.
 CLASSES = r"(\w+?)(Model|ForMaskedLM|ForSequenceClassification)"
 # Repositories of before transformers 5 say so.
@@ -365,13 +402,14 @@ def older_norms(folder):
     save_file(tensors, path, {"format": "pt"})
 
 
-def convert(folder, out, kind, pre):
+def convert(folder, out, kind, pre, hparams=None):
     with torch.inference_mode():
-        hparams = ModelBase.load_hparams(Path(folder), False)
+        given = {} if hparams is None else dict(hparams=dict(hparams))
+        hparams = hparams or ModelBase.load_hparams(Path(folder), False)
         converter = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if pre is not None:
             converter.get_vocab_base_pre = lambda self, tokenizer: pre
-        converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out)).write()
+        converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out), **given).write()
 
 
 def make(name, kind, chosen, vocabulary, pre, dtype, types):
@@ -420,7 +458,10 @@ STORED = {
 
 if __name__ == "__main__":
     logging.disable(logging.INFO)
-    chosen = sys.argv[3:] or MODELS
+    chosen = sys.argv[3:] or [*MODELS, "nomic_bert"]
     for name in chosen:
-        make(name, *MODELS[name])
+        if name == "nomic_bert":
+            nomic_bert(name)
+        else:
+            make(name, *MODELS[name])
         print(name)

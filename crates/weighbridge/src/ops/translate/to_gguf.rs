@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Translated;
-use super::beside::{file, home};
+use super::beside::{file, file_names, home};
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::Entries;
@@ -227,6 +227,7 @@ fn tokenizer_entries(
 ) -> Result<Vec<(String, Value)>> {
     let repository = tokenizer::Repository {
         files: &|name| file(model, name),
+        names: &|name| file_names(model, name),
         config,
         vocabulary: keys::vocabulary(config).ok_or_else(|| {
             Error::unsupported("config.json does not state vocab_size").remedy(Remedy::KeepNames)
