@@ -56,7 +56,7 @@ fn flags(made: &Made) -> Vec<(&'static str, bool)> {
 
 /// Added tokens by their ids. In a vocabulary with scores, those are meant that other files added.
 fn by_id(made: &Made) -> Map<String, Json> {
-    let is_byte_level = made.document.decoder["type"] == "ByteLevel";
+    let is_byte_level = made.document.is_byte_level();
     let is_there = |token: &Token| {
         let later = matches!(token.kind, TokenType::Control | TokenType::UserDefined);
         token.is_added && (is_byte_level || later && token.score == ADDED)

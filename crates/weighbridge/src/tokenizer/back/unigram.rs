@@ -3,10 +3,11 @@
 
 use serde_json::{Value as Json, json};
 
+use super::document::{Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
 use super::tokens::Tokens;
-use super::{Document, Made, around, base64, byte_pairs};
+use super::{Made, around, base64, byte_pairs};
 use crate::error::{Error, Result};
 
 const ASSUMED: Assumed = Assumed { adds: &["eos"], ids: &[("eos", 1), ("unk", 2), ("pad", 0)] };
@@ -25,19 +26,14 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let flag = |key: &str| metadata.flag(&format!("tokenizer.ggml.{key}"));
     let prefix = flag("add_space_prefix")?.unwrap_or(false);
     let fewer_spaces = flag("remove_extra_whitespaces")?.unwrap_or(false);
-    // Ids are places in a list, so that none can be left out before the last.
-    let end = tokens.present().last().map_or(0, |(id, _)| id + 1);
-    let pieces = tokens.0.iter().take(end);
-    let vocabulary: Vec<Json> =
-        pieces.map(|token| json!([token.text, f64::from(token.score)])).collect();
     let document = Document {
         normalizer: normalizer(metadata, fewer_spaces)?,
         pre_tokenizer: pre_tokenizer(prefix, fewer_spaces),
         post_processor: around::template(&special, &tokens, false),
         decoder: marks(prefix),
-        model: json!({
-            "type": "Unigram", "unk_id": unknown, "vocab": vocabulary, "byte_fallback": false,
-        }),
+        model: json!({ "type": "Unigram", "unk_id": unknown, "byte_fallback": false }),
+        vocabulary: Vocabulary::Scores,
+        merges: None,
     };
     let class = byte_pairs::AS_IT_IS;
     Ok(Made { tokens, special, document, class, files: Vec::new(), not_carried })

@@ -3,10 +3,11 @@
 
 use serde_json::json;
 
+use super::document::{Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
 use super::tokens::{Token, Tokens};
-use super::{Document, Made, added, around, byte_pairs};
+use super::{Made, around, byte_pairs};
 use crate::error::{Error, Result};
 use crate::tokenizer::token_type::TokenType;
 
@@ -33,7 +34,6 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
         "unk_token": tokens.get(unknown).map(|token| &token.text),
         "continuing_subword_prefix": "##",
         "max_input_chars_per_word": 100,
-        "vocab": added::vocabulary(&tokens),
     });
     let document = Document {
         normalizer,
@@ -41,6 +41,8 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
         post_processor: around::bert(cls, sep, &tokens),
         decoder: json!({ "type": "WordPiece", "prefix": "##", "cleanup": true }),
         model,
+        vocabulary: Vocabulary::Ids,
+        merges: None,
     };
     let files = lines(&tokens, &mut not_carried);
     Ok(Made { tokens, special, document, class: byte_pairs::AS_IT_IS, files, not_carried })
@@ -82,8 +84,7 @@ fn lowercase(
 /// One token a line, if that can be done.
 fn lines(tokens: &Tokens, not_carried: &mut Vec<String>) -> Vec<(String, Vec<u8>)> {
     const FILE: &str = "vocab.txt";
-    let end = tokens.present().last().map_or(0, |(id, _)| id + 1);
-    let all = tokens.0.get(..end).unwrap_or_default();
+    let all = tokens.0.get(..tokens.end()).unwrap_or_default();
     if all.iter().any(|token| token.text.is_empty() || token.text.contains(['\n', '\r'])) {
         not_carried.push(format!("{FILE}: a token is no line"));
         return Vec::new();
