@@ -152,7 +152,11 @@ def check_repository(folder, texts):
         return f"refused: {report['refused']}"
     config = json.loads((folder / "config.json").read_text())
     (back / "config.json").write_text(json.dumps(config))
-    ours, theirs = AutoTokenizer.from_pretrained(back), AutoTokenizer.from_pretrained(folder)
+    ours = AutoTokenizer.from_pretrained(back)
+    own = folder / "tokenizer.json"
+    if own.exists() and "vocab" not in json.loads(own.read_text())["model"]:
+        return f"loads, {len(ours)} tokens; the repository's own tokenizer.json is no whole one"
+    theirs = AutoTokenizer.from_pretrained(folder)
     special = [one for one in [ours.bos_token, ours.eos_token, *ours.all_special_tokens] if one]
     texts = [*texts, *(f"Hello{one}world {one} again" for one in special[:6])]
     same = {kind: 0 for kind in ["plain", "with special", "pairs", "decoded"]}

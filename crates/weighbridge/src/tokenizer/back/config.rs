@@ -26,7 +26,9 @@ pub(super) fn of(metadata: &Metadata<'_>, made: &Made) -> Result<Json> {
     if let Some(template) = templates(metadata)? {
         set("chat_template", template);
     }
-    set("clean_up_tokenization_spaces", json!(false));
+    // Who converts a unigram vocabulary takes this for what is done to a text at first.
+    let fewer_spaces = metadata.flag("tokenizer.ggml.remove_extra_whitespaces")?;
+    set("clean_up_tokenization_spaces", json!(fewer_spaces.unwrap_or(false)));
     if !is_bert(made) {
         set("model_input_names", json!(["input_ids", "attention_mask"]));
     }

@@ -115,7 +115,7 @@ impl Tokens {
 }
 
 impl Token {
-    fn new(id: usize, text: String, kind: TokenType, score: f32) -> Self {
+    pub fn new(id: usize, text: String, kind: TokenType, score: f32) -> Self {
         let filler = !matches!(kind, TokenType::Normal | TokenType::Control | TokenType::Byte);
         let is_nobody = filler && text == format!("[PAD{id}]");
         let is_added = !is_nobody

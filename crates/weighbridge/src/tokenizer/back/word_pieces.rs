@@ -14,7 +14,7 @@ use crate::tokenizer::token_type::TokenType;
 pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut not_carried = Vec::new();
     let mut tokens = Tokens::read(metadata)?;
-    tokens.0.iter_mut().for_each(respell);
+    tokens.0.iter_mut().enumerate().for_each(respell);
     tokens.leave_out_twins(&mut not_carried)?;
     let special = Special::read(metadata, &mut tokens, Assumed::default(), &mut not_carried)?;
     let need = |kind: &str, other: &str| {
@@ -49,14 +49,15 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
 }
 
 /// As `vocab.txt` spells it. Special tokens are the same in both.
-fn respell(token: &mut Token) {
+fn respell((id, token): (usize, &mut Token)) {
     if token.is_added || token.is_nobody {
         return;
     }
-    token.text = match token.text.strip_prefix('▁') {
+    let text = match token.text.strip_prefix('▁') {
         Some(begins) => begins.to_owned(),
         None => format!("##{}", token.text),
     };
+    *token = Token::new(id, text, token.kind, token.score);
 }
 
 /// Whether a text loses its capitals. A file that does not say so may have none in its tokens.
