@@ -15,8 +15,8 @@ struct Merge {
     letters: (usize, usize),
 }
 
-/// Two parts of every merge, in the order in which merges are tried.
-pub(super) fn of(tokens: &Tokens) -> Vec<(&str, &str)> {
+/// The ids of the two parts of every merge, in the order in which merges are tried.
+pub(super) fn of(tokens: &Tokens) -> Vec<(usize, usize)> {
     let is_piece =
         |(_, token): &(usize, &Token)| token.kind == TokenType::Normal && !token.is_added;
     let mut ids: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
@@ -34,8 +34,7 @@ pub(super) fn of(tokens: &Tokens) -> Vec<(&str, &str)> {
         merges[start..].sort_by_key(|merge| merge.parts);
     }
     sort(&mut merges, tokens);
-    let text = |id: usize| tokens.get(id).map_or("", |token| &*token.text);
-    merges.iter().map(|merge| (text(merge.parts.0), text(merge.parts.1))).collect()
+    merges.into_iter().map(|merge| merge.parts).collect()
 }
 
 /// The highest score comes first; of equal ones, that with the longer parts, as transformers has it.
