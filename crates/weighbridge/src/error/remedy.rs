@@ -40,6 +40,8 @@ pub enum Remedy {
     StateScheme,
     /// Keep names, values and metadata as they are.
     KeepNames,
+    /// Take what the file does not tell from the repository that the model was made from.
+    BaseConfig,
     /// Choose between keeping weights as they are stored and casting them.
     KeepOrCast,
     /// Allow pickles that name unknown classes, with
