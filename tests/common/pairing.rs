@@ -47,17 +47,16 @@ impl Opened {
     }
 }
 
-/// The numbers of a view, row by row; `add` is in f16 where the weight is.
+/// The numbers of a view, row by row; they are changed in f16 where the weight is.
 pub fn seen(view: &View, values: &[f32], dtype: &str) -> Vec<f32> {
     let places = (0..view.row_count())
         .flat_map(|row| (0..view.row_len()).map(move |column| view.element(row, column)));
     let numbers = places.map(|place| values[place as usize]);
-    let add = |value: f32| match view.add {
-        0.0 => value,
-        more if dtype == "f16" => f16::from_f32(value + more).to_f32(),
-        more => value + more,
+    let changed = |value: f32| match view.changes_values() && dtype == "f16" {
+        true => f16::from_f32(view.change.of(value)).to_f32(),
+        false => view.change.of(value),
     };
-    numbers.map(add).collect()
+    numbers.map(changed).collect()
 }
 
 /// Whether B holds what A holds, rounded to the type it has there.

@@ -19,6 +19,7 @@
 mod blocks;
 mod bounds;
 pub mod catalog;
+mod change;
 mod compare;
 mod config;
 mod containers;

@@ -8,9 +8,9 @@ use super::{Contents, Model, Weight};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::names::{Rows, View};
+use crate::names::{Matrix, Rows, View};
 use crate::schemes::{
-    Added, Bid, Composed, Computed, Entry, Ledger, Recipe, RowOrder, Stretch, plain,
+    Across, Bid, Composed, Computed, Entry, Ledger, Recipe, RowOrder, Stretch, plain,
 };
 
 /// A weight of the new model.
@@ -85,7 +85,7 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)]) -> Result<(&'
         let first_part = parts.len();
         parts.extend((0..).map_while(|index| weight.part(index)));
         match (weight.undecodable(), recipe(weight)) {
-            (None, Ok(recipe)) => stretches.push(stretch(recipe, weight, view, first_part)?),
+            (None, Ok(recipe)) => stretches.push(stretch(recipe, weight, view, first_part)),
             (reason, other) => {
                 let reason = reason.or_else(|| other.err().map(|e| e.message().to_owned()));
                 refused = refused.or(reason);
@@ -103,32 +103,29 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)]) -> Result<(&'
     Ok((first.scheme(), Bid { name, shape, variant, native, parts, recipe }))
 }
 
-fn stretch(
-    recipe: Arc<dyn Recipe>,
-    weight: &Weight,
-    view: &View,
-    first_part: usize,
-) -> Result<Stretch> {
+fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: usize) -> Stretch {
     let order = match view.rows {
         Rows::From(start) => RowOrder::From(start),
+        Rows::Runs { start, run, period } => RowOrder::Runs { start, run, period },
         Rows::Heads { start, head_rows, to_halves: false, .. } => {
             RowOrder::Interleaved { start, head_rows }
         }
-        Rows::Heads { .. } | Rows::Runs { .. } => {
-            return Err(Error::unsupported("its rows cannot be put into that order")
-                .in_tensor(weight.name()));
+        Rows::Heads { start, head_rows, to_halves: true, .. } => {
+            RowOrder::Halved { start, head_rows }
         }
     };
-    if view.transposed.is_some() {
-        return Err(Error::unsupported("it cannot be transposed").in_tensor(weight.name()));
+    Stretch {
+        recipe,
+        recipe_row: weight.rows_and_columns().1,
+        first_part,
+        row: view.row_len(),
+        rows: view.row_count(),
+        order,
+        across: view.transposed.map(|Matrix { first, columns }| Across { first, columns }),
+        change: view.change,
+        // llama.cpp's converter widens what it changes, unless that is F16 already.
+        in_half: weight.native() == Some(DType::F16),
     }
-    // llama.cpp's converter widens what it adds to, unless that is F16 already.
-    let added = match weight.native() {
-        _ if view.add == 0.0 => Added::Nothing,
-        Some(DType::F16) => Added::Half(view.add),
-        _ => Added::Single(view.add),
-    };
-    Ok(Stretch { recipe, first_part, row: view.row_len(), rows: view.row_count(), order, added })
 }
 
 /// The recipe of a weight, to keep.

@@ -7,6 +7,7 @@ use super::rows::{CONSOLIDATED, GGUF};
 use super::stacks::{Stack, across, in_turn, key_value, stacked};
 use super::table::{Family, How, Row};
 use super::view::{Rows, View};
+use crate::change::Change;
 
 /// What a piece is, whatever its model calls it: GGUF's name (of a fused weight, all of its names),
 /// and the number of a stacked expert or head.
@@ -184,7 +185,7 @@ impl<'t> Translator<'t> {
             piece.words.push(format!("permute heads={}", heads.unwrap_or(0)));
         }
         if how == How::Norm && self.changes && self.family.norm_add != 0.0 {
-            piece.view.add = self.family.norm_add;
+            piece.view.change = Change::Add(self.family.norm_add);
             piece.words.push(format!("norm + {}", self.family.norm_add));
         }
         piece

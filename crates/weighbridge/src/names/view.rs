@@ -1,12 +1,13 @@
 //! Which numbers of a weight are compared with another, and in which order.
 
 use crate::catalog::Shape;
+use crate::change::Change;
 
 /// A weight, or a part of it, in the shape and order of its counterpart.
 ///
 /// A weight is a sequence of numbers, row-major. Cut it into rows as long as the last dimension
-/// of `shape`: row `r` of the view is row [`View::row`]`(r)` of that cut, with `add` added to
-/// each number. For a matrix these rows are its own. A vector whose order is changed is seen as
+/// of `shape`: row `r` of the view is row [`View::row`]`(r)` of that cut, with each number
+/// changed as `change` says. For a matrix these rows are its own. A vector whose order is changed is seen as
 /// a column, `[n, 1]`: its rows are its numbers. A vector that keeps its order stays one row.
 /// Row `r` of a transposed view is column [`View::row`]`(r)` of a matrix in the weight.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,10 +16,10 @@ pub struct View {
     pub shape: Shape,
     /// Which rows of the weight, in which order.
     pub rows: Rows,
-    /// Added to every value of the weight. llama.cpp's converter, which makes this change, adds in
-    /// f32, but to an f16 weight in f16: its sum is rounded to f16 even where it is then written as
-    /// f32.
-    pub add: f32,
+    /// What is done to every value of the weight. llama.cpp's converter, which makes this change,
+    /// computes in f32, but with an f16 weight in f16: the result is rounded to f16 even where it is
+    /// then written as f32.
+    pub change: Change,
     /// The matrix in the weight whose columns the rows of the view are, if it is seen transposed.
     pub transposed: Option<Matrix>,
 }
@@ -70,7 +71,12 @@ impl View {
 
     /// Consecutive rows, seen in a shape.
     pub(super) fn part(shape: &[u64], start: u64) -> Self {
-        Self { shape: shape.into(), rows: Rows::From(start), add: 0.0, transposed: None }
+        Self {
+            shape: shape.into(),
+            rows: Rows::From(start),
+            change: Change::None,
+            transposed: None,
+        }
     }
 
     /// The transposed matrix that begins at a row of the weight: the columns that `rows` tells.
@@ -92,7 +98,13 @@ impl View {
     /// consecutive rows.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        matches!(self.rows, Rows::From(_)) && self.add == 0.0 && self.transposed.is_none()
+        matches!(self.rows, Rows::From(_)) && !self.changes_values() && self.transposed.is_none()
+    }
+
+    /// Whether the values seen are others than those of the weight.
+    #[must_use]
+    pub fn changes_values(&self) -> bool {
+        self.change != Change::None
     }
 
     /// How many numbers a row of the view has.

@@ -66,11 +66,23 @@ impl<'a> Staged<'a> {
         Self { bytes, row_bytes, stride: row_bytes }
     }
 
+    /// Pieces that lie apart, for tests of recipes.
+    #[cfg(test)]
+    pub(crate) fn with_stride(bytes: &'a [u8], row_bytes: usize, stride: usize) -> Self {
+        Self { bytes, row_bytes, stride }
+    }
+
     /// Piece `index`; empty if there is no such piece.
     #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
         let start = index.saturating_mul(self.stride);
         self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
+    }
+
+    /// Piece `index` alone.
+    #[must_use]
+    pub(crate) fn piece(&self, index: usize) -> Self {
+        Self { bytes: self.row(index), row_bytes: self.row_bytes, stride: self.row_bytes }
     }
 
     /// `row_bytes` bytes of each piece, from the given one and the given byte of it on; the pieces

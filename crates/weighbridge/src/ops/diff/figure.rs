@@ -9,6 +9,7 @@ use std::ops::Range;
 use half::{bf16, f16};
 
 use crate::bounds::{Bounds, Candidates};
+use crate::change::Change;
 use crate::compare::{Wide, read};
 use crate::error::{Error, Result};
 use crate::model::{Readahead, Scratch, Weight};
@@ -73,11 +74,11 @@ pub(super) trait Figure: Copy + Default {
     /// Decodes a stretch into `out`, which has exactly its length.
     fn decode(weight: &Weight, from: Stretch, out: &mut [Self], kept: &mut Kept) -> Result<()>;
 
-    /// With a number added.
-    fn plus(self, more: f32) -> Self;
+    /// With its value changed.
+    fn changed(self, change: Change) -> Self;
 
-    /// With a number added in half precision, which `self` fits in.
-    fn plus_in_half(self, more: f32) -> Self;
+    /// With its value changed in half precision, which `self` fits in.
+    fn changed_in_half(self, change: Change) -> Self;
 
     /// Transposes a matrix.
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]);
@@ -99,7 +100,7 @@ fn decode<T: Element>(
 }
 
 macro_rules! figure {
-    ($($type:ident: $plus:expr, $half:expr;)*) => {
+    ($($type:ident: $narrow:expr, $half:expr;)*) => {
         $(impl Figure for $type {
             fn decode(
                 weight: &Weight,
@@ -109,11 +110,11 @@ macro_rules! figure {
             ) -> Result<()> {
                 decode(weight, from, out, (&mut kept.scratch, &mut kept.readahead))
             }
-            fn plus(self, more: f32) -> Self {
-                $plus(self, more)
+            fn changed(self, change: Change) -> Self {
+                $narrow(change.of(f32::from(self)))
             }
-            fn plus_in_half(self, more: f32) -> Self {
-                $half(f16::from_f32(f32::from(self) + more))
+            fn changed_in_half(self, change: Change) -> Self {
+                $half(f16::from_f32(change.of(f32::from(self))))
             }
             fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {
                 simd::transpose(simd::level(), sides, from, to);
@@ -123,9 +124,9 @@ macro_rules! figure {
 }
 
 figure!(
-    f32: |x: f32, more: f32| x + more, f16::to_f32;
-    bf16: |x: bf16, more: f32| bf16::from_f32(x.to_f32() + more), |x: f16| bf16::from_f32(x.to_f32());
-    f16: |x: f16, more: f32| f16::from_f32(x.to_f32() + more), |x: f16| x;
+    f32: |x: f32| x, f16::to_f32;
+    bf16: bf16::from_f32, |x: f16| bf16::from_f32(x.to_f32());
+    f16: f16::from_f32, |x: f16| x;
 );
 
 impl Figure for Wide {
@@ -152,13 +153,17 @@ impl Figure for Wide {
             .ok_or_else(|| Error::unsupported(format!("{dtype} cannot be read as two doubles")))
     }
 
-    fn plus(self, more: f32) -> Self {
-        Self { upper: self.upper + f64::from(more), ..self }
+    fn changed(self, change: Change) -> Self {
+        match change {
+            // What the lower part holds is not lost.
+            Change::None | Change::Add(_) => Self { upper: change.of_double(self.upper), ..self },
+            Change::MinusExp => change.of_double(self.value()).into(),
+        }
     }
 
     #[allow(clippy::cast_possible_truncation)] // It was half precision before.
-    fn plus_in_half(self, more: f32) -> Self {
-        f16::from_f32(self.value() as f32 + more).to_f64().into()
+    fn changed_in_half(self, change: Change) -> Self {
+        f16::from_f32(change.of(self.value() as f32)).to_f64().into()
     }
 
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {
@@ -171,14 +176,16 @@ impl Figure for Bounds {
         weight.bounds(from.elements(weight), &mut kept.singles, out, &mut kept.scratch)
     }
 
-    fn plus(self, more: f32) -> Self {
-        Self { low: self.low + more, high: self.high + more }
+    fn changed(self, change: Change) -> Self {
+        let [a, b] = [change.of(self.low), change.of(self.high)];
+        Self { low: a.min(b), high: a.max(b) }
     }
 
-    fn plus_in_half(self, more: f32) -> Self {
+    fn changed_in_half(self, change: Change) -> Self {
         // Numbers of about one are rounded by half a step each way.
         const HALF_STEP: f32 = 1.0 / 1024.0;
-        Self { low: self.low + more - HALF_STEP, high: self.high + more + HALF_STEP }
+        let Self { low, high } = self.changed(change);
+        Self { low: low - HALF_STEP, high: high + HALF_STEP }
     }
 
     fn transpose(sides: Sides, from: &[Self], to: &mut [Self]) {

@@ -116,11 +116,11 @@ impl<'m> SideView<'m> {
                 return Err(Error::usage("a part of a block must be a block"));
             }
         }
-        if self.view.add != 0.0 {
-            // Converters add to half-precision numbers in half precision.
+        if self.view.changes_values() {
+            // Converters change half-precision numbers in half precision.
             let in_half = self.weight.native() == Some(DType::F16);
-            let plus = if in_half { T::plus_in_half } else { T::plus };
-            buffers.seen.iter_mut().for_each(|value| *value = plus(*value, self.view.add));
+            let changed = if in_half { T::changed_in_half } else { T::changed };
+            buffers.seen.iter_mut().for_each(|value| *value = changed(*value, self.view.change));
         }
         Ok(&buffers.seen)
     }
@@ -134,7 +134,7 @@ impl<'m> SideView<'m> {
         kept: &mut Kept,
     ) -> Result<Option<u64>> {
         let Rows::From(start) = self.view.rows else { return Ok(None) };
-        let is_seen_as_it_is = self.view.add == 0.0 && self.view.transposed.is_none();
+        let is_seen_as_it_is = !self.view.changes_values() && self.view.transposed.is_none();
         match area {
             Area::Flat(seen) if self.row.is_none() && is_seen_as_it_is => {
                 let before = start * self.view.row_len().max(1);

@@ -343,7 +343,7 @@ impl<'m> Values<'m> {
         index: usize,
     ) -> Result<bool> {
         let is_seen_as_it_is =
-            self.sides[rounding.from].as_ref().is_some_and(|side| side.view.add == 0.0);
+            self.sides[rounding.from].as_ref().is_some_and(|side| !side.view.changes_values());
         if !rounding.by_scheme || !is_seen_as_it_is || !self.possible[index].load(Ordering::Relaxed)
         {
             return Ok(false);
