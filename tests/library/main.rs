@@ -28,6 +28,7 @@ mod stale;
 mod stats;
 mod stores;
 mod to_gguf;
+mod to_hf;
 mod twins;
 mod unfinished;
 mod unreadable;

@@ -31,7 +31,7 @@ mod view;
 
 use search::Search;
 pub(crate) use to_gguf::{to_gguf, wants_single};
-pub(crate) use to_hf::{keeps_single, to_hf};
+pub(crate) use to_hf::{is_tied, keeps_single, to_hf};
 pub use view::{Matrix, Rows, View};
 
 /// One of the two models: its weights in order, and what tells its family.

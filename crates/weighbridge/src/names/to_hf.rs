@@ -7,11 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::facts::{Dialect, Facts};
-use super::table::{COMPUTED, Family, How, Row};
+use super::table::{COMPUTED, FAMILIES, Family, How, Row};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
 use super::{Named, Side};
 use crate::catalog::Shape;
+use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
 
 /// Modules whose names are those of their numbers: nothing stands behind them.
@@ -30,6 +31,11 @@ const SINGLE: &[&str] = &[".e_score_correction_bias"];
 /// Whether a repository has a weight in F32, whatever the others are.
 pub(crate) fn keeps_single(name: &str) -> bool {
     SINGLE.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether models of an architecture have no output head of their own, unless their config says so.
+pub(crate) fn is_tied(architecture: &str) -> bool {
+    FAMILIES.iter().any(|family| family.tied && family.names.contains(&architecture))
 }
 
 /// Translates the names of a GGUF file. Every layer has to be there, with all of its tensors.
@@ -155,9 +161,17 @@ impl Back<'_> {
                 None => odd(&format!("does not hold {heads} heads")),
             },
             (How::Norm, _) => {
-                Ok(one(View { add: -self.family.norm_add, ..View::whole(shape) }, shape.into()))
+                Ok(one(View { change: self.norm_change(), ..View::whole(shape) }, shape.into()))
             }
             _ => Ok(one(View::whole(shape), shape.into())),
+        }
+    }
+
+    /// What undoes the change of norms.
+    fn norm_change(&self) -> Change {
+        match self.family.norm_add {
+            0.0 => Change::None,
+            added => Change::Add(-added),
         }
     }
 

@@ -41,6 +41,7 @@ pub struct ConvertOptions {
     pub(super) metadata: Vec<(String, Value)>,
     pub(super) names: Names,
     pub(super) pre: Option<String>,
+    pub(super) base: Option<PathBuf>,
     pub(super) select: Select,
     pub(super) skip_unreadable: bool,
     pub(super) force: bool,
@@ -73,6 +74,7 @@ impl ConvertOptions {
             metadata: Vec::new(),
             names: Names::Keep,
             pre: None,
+            base: None,
             select: Select::new(),
             skip_unreadable: false,
             force: false,
@@ -147,6 +149,15 @@ impl ConvertOptions {
     #[must_use]
     pub fn pre_tokenizer(mut self, name: impl Into<String>) -> Self {
         self.pre = Some(name.into());
+        self
+    }
+
+    /// The repository that a model was made from, where it becomes a repository again: what its own
+    /// files do not tell is taken from there, the config and the tokenizer. A config that contradicts
+    /// the model is refused.
+    #[must_use]
+    pub fn base(mut self, repository: impl Into<PathBuf>) -> Self {
+        self.base = Some(repository.into());
         self
     }
 

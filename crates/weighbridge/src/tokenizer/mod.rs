@@ -8,6 +8,7 @@
 //! else has no meaning are refused by name.
 
 mod around;
+pub(crate) mod back;
 mod byte_pairs;
 mod decode;
 mod entries;

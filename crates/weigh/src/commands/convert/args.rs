@@ -93,13 +93,22 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
     dtype: Dtype,
 
-    /// Whose names weights get: `gguf` makes a GGUF file that llama.cpp runs
+    /// Whose names weights get: `gguf` makes a GGUF file that llama.cpp runs, `hf` of a GGUF file a
+    /// repository that transformers loads
     ///
     /// With `gguf`, a Hugging Face model gets llama.cpp's names, values, types, metadata and
-    /// tokenizer. With `keep`, everything stays as the model has it, which nothing loads that
-    /// expects a GGUF model.
+    /// tokenizer. With `hf`, a GGUF model becomes a directory of safetensors files with its config
+    /// and tokenizer. With `keep`, everything stays as the model has it, which nothing loads that
+    /// expects a model of the other kind.
     #[arg(long, value_enum, default_value_t = NamesArg::Keep, value_name = "WHOSE", help_heading = "Output")]
     names: NamesArg,
+
+    /// The repository that a GGUF model was made from, with --names hf: what its file does not tell
+    /// is taken from there
+    ///
+    /// Its config.json is taken, unless it contradicts the file, and its tokenizer.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    config: Option<PathBuf>,
 
     /// The name of the pre-tokenizer, with --names gguf, if it cannot be told from the tokenizer
     #[arg(long, value_name = "NAME", help_heading = "Output")]
@@ -160,6 +169,9 @@ impl OutputArgs {
         if let Some(pre) = &self.pre {
             options = options.pre_tokenizer(pre);
         }
+        if let Some(config) = &self.config {
+            options = options.base(config);
+        }
         if let Some(bytes) = self.max_shard_size {
             options = options.max_shard_size(bytes);
         }
@@ -196,6 +208,8 @@ impl OutputArgs {
 enum NamesArg {
     /// As the model has them
     Keep,
+    /// As Hugging Face's libraries have them
+    Hf,
     /// As llama.cpp wants them
     Gguf,
 }
@@ -204,6 +218,7 @@ impl From<NamesArg> for Names {
     fn from(names: NamesArg) -> Self {
         match names {
             NamesArg::Keep => Self::Keep,
+            NamesArg::Hf => Self::Hf,
             NamesArg::Gguf => Self::Gguf,
         }
     }

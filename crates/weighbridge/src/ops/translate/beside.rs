@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::input::EntryKind;
+use crate::input::{EntryKind, Folder};
 use crate::model::Model;
 
 /// The largest file beside the weights that is read into memory.
@@ -19,7 +19,12 @@ pub(super) fn home(model: &Model) -> &Path {
 
 /// A file beside the weights, if it is there.
 pub(super) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
-    let (folder, path) = (model.folder(), &home(model).join(name));
+    read(&**model.folder(), home(model), name)
+}
+
+/// A file of a folder, if it is there.
+pub(super) fn read(folder: &dyn Folder, home: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+    let path = &home.join(name);
     let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
     if bytes > LARGEST {
         return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));

@@ -1,12 +1,11 @@
 //! A Hugging Face model as llama.cpp wants it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::Translated;
 use super::beside::{file, home};
+use super::{Translated, casts};
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::Entries;
@@ -16,7 +15,7 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::pipeline::{Cast, OutputType, set_entry};
+use crate::pipeline::{OutputType, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
 
@@ -60,7 +59,9 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Transla
         .into_iter()
         .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
     let left_out = left_out.collect();
-    Ok(Translated { model: model.derived(derived)?, casts: casts(types), metadata, left_out })
+    let model = model.derived(derived)?;
+    let (casts, files, not_carried) = (casts(types), Vec::new(), Vec::new());
+    Ok(Translated { model, casts, metadata, left_out, files, not_carried })
 }
 
 /// An error unless the embedding has a row for every token.
@@ -138,15 +139,6 @@ fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
         }
     };
     derived.iter().map(|tensor| (tensor.name.clone(), of(tensor))).collect()
-}
-
-fn casts(types: HashMap<String, DType>) -> Vec<Cast> {
-    let types = Arc::new(types);
-    let cast = |dtype: DType| {
-        let types = types.clone();
-        Cast { matches: Arc::new(move |name| types.get(name) == Some(&dtype)), dtype }
-    };
-    [DType::F32, DType::BF16, DType::F16].into_iter().map(cast).collect()
 }
 
 /// llama.cpp's number for the type of the first matrix that need not be F32.

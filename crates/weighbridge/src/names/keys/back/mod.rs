@@ -113,7 +113,8 @@ fn form_of(family: &Family, told: &Told<'_>) -> Result<&'static Form> {
 /// transformers too.
 fn own_name(keys: &'static [&'static str], class: &Class) -> &'static str {
     let more = class.more.iter().map(|(key, _)| *key);
-    let own: Vec<&str> = SIZES.into_iter().chain([class.epsilon.0]).chain(more).collect();
+    let all = [class.epsilon.0, "num_key_value_heads", "head_dim"];
+    let own: Vec<&str> = SIZES.into_iter().chain(all).chain(more).collect();
     let own = keys.iter().find(|key| own.contains(key));
     own.or(keys.first()).copied().unwrap_or_default()
 }
@@ -206,6 +207,13 @@ fn set_flags(config: &mut Config, form: &Form, told: &Told<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What the tensors of a file tell by being there, as its class calls it.
+pub(crate) fn flags(told: &Told<'_>) -> Result<Vec<(String, bool)>> {
+    let mut config = Config::new();
+    set_flags(&mut config, form_of(family_of(told)?, told)?, told)?;
+    Ok(config.into_iter().filter_map(|(key, flag)| Some((key, flag.as_bool()?))).collect())
 }
 
 fn fixed(value: Fixed, told: &Told<'_>, config: &Config) -> Option<Json> {
