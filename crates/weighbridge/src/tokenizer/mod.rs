@@ -8,7 +8,6 @@
 //! else has no meaning are refused by name.
 
 mod around;
-pub(crate) mod back;
 mod byte_pairs;
 mod decode;
 mod entries;
