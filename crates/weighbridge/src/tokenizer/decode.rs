@@ -68,7 +68,7 @@ impl Step {
 }
 
 /// A text in which every letter stands for a byte becomes these bytes; any other stays as it is.
-fn from_bytes(text: &str) -> String {
+pub(super) fn from_bytes(text: &str) -> String {
     let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
     match bytes {
         Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),

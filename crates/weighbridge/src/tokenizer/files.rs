@@ -13,7 +13,7 @@ pub(super) const CONFIG: &str = "tokenizer_config.json";
 pub(super) const MODEL: &str = "tokenizer.model";
 
 /// More tokens than any vocabulary has: a config that asks for more is not believed.
-const MOST_TOKENS: u64 = 1 << 22;
+pub(super) const MOST_TOKENS: u64 = 1 << 22;
 
 /// What all ways of reading a tokenizer look at.
 pub(super) struct Files<'a> {

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::text::shortened;
 
 /// Scores of ids that nobody has, and of added tokens.
-const NOBODY: f32 = -10000.0;
-const ADDED: f32 = -1000.0;
+pub(super) const NOBODY: f32 = -10000.0;
+pub(super) const ADDED: f32 = -1000.0;
 
 /// One piece of the file.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,7 +17,7 @@ use crate::text::shortened;
 pub(super) const KINDS: [&str; 7] = ["bos", "eos", "unk", "sep", "pad", "cls", "mask"];
 
 /// The keys of those kinds that have one.
-const IDS: [(&str, &str); 8] = [
+pub(super) const IDS: [(&str, &str); 8] = [
     ("bos", "tokenizer.ggml.bos_token_id"),
     ("eos", "tokenizer.ggml.eos_token_id"),
     ("unk", "tokenizer.ggml.unknown_token_id"),
@@ -29,7 +29,7 @@ const IDS: [(&str, &str); 8] = [
     ("eom", "tokenizer.ggml.eom_token_id"),
 ];
 
-const ADDED: [(&str, &str); 3] = [
+pub(super) const ADDED: [(&str, &str); 3] = [
     ("bos", "tokenizer.ggml.add_bos_token"),
     ("eos", "tokenizer.ggml.add_eos_token"),
     ("sep", "tokenizer.ggml.add_sep_token"),

@@ -8,7 +8,7 @@ use super::{Kind, Repository, entries};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 
-fn samples() -> Vec<PathBuf> {
+pub(super) fn samples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/tokenizers");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -19,7 +19,7 @@ fn samples() -> Vec<PathBuf> {
     found
 }
 
-fn kind(name: &str) -> Kind {
+pub(super) fn kind(name: &str) -> Kind {
     match name {
         "llama-like" => Kind::LlamaLike,
         "qwen-like" => Kind::QwenLike,
@@ -33,11 +33,11 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-fn document(path: &Path) -> Json {
+pub(super) fn document(path: &Path) -> Json {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-fn read(folder: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+pub(super) fn read(folder: &Path, name: &str) -> Result<Option<Vec<u8>>> {
     match std::fs::read(folder.join(name)) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -57,7 +57,7 @@ fn found(folder: &Path, expected: &Json) -> Result<Vec<(String, Value)>> {
     entries(&repository, kind(expected["kind"].as_str().unwrap()), stated)
 }
 
-fn as_json(value: &Value) -> Json {
+pub(super) fn as_json(value: &Value) -> Json {
     match value {
         Value::Bool(value) => json!(value),
         Value::Unsigned(_, value) => json!(value),

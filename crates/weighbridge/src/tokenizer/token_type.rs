@@ -14,6 +14,18 @@ pub(super) enum TokenType {
 }
 
 impl TokenType {
+    pub fn of_number(number: u64) -> Option<Self> {
+        let all = [
+            Self::Normal,
+            Self::Unknown,
+            Self::Control,
+            Self::UserDefined,
+            Self::Unused,
+            Self::Byte,
+        ];
+        all.into_iter().find(|one| *one as u64 == number)
+    }
+
     /// The text and type of an added token. The text of one that is not special has spaces where
     /// SentencePiece writes its mark.
     pub fn of_added(text: String, special: bool) -> (String, Self) {

@@ -3,6 +3,7 @@
 //! A program that reads the file knows pre-tokenizers by name only. Several names have the same
 //! pre-tokenizer, and differ in what is added to a text or in the family they belong to.
 
+mod back;
 mod structure;
 mod table;
 
@@ -12,6 +13,7 @@ use super::files::Files;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Remedy, Result};
 use crate::text::shortened;
+pub(super) use back::known;
 use structure::{normalizer, steps};
 use table::{If, TABLE};
 

@@ -189,6 +189,27 @@ pub(super) const TABLE: &[Row] = &[
     },
 ];
 
+/// Names in whose repositories letters are composed first. A file of weights does not say that.
+pub(super) const COMPOSING: &[&str] = &[
+    "qwen2",
+    "deepseek-r1-qwen",
+    "stablelm2",
+    "qwen35",
+    "command-r",
+    "olmo",
+    "modern-bert",
+    "bailingmoe",
+    "bailingmoe2",
+];
+
+/// Names in whose repositories a word that is a token is taken without merging.
+pub(super) const IGNORING: &[&str] =
+    &["llama-bpe", "smaug-bpe", "lfm2", "falcon-h1", "glm4", "tekken"];
+
+/// Other names of the same.
+pub(super) const ALIASES: &[(&str, &str)] =
+    &[("llama3", "llama-bpe"), ("llama-v3", "llama-bpe"), ("mpt", "olmo")];
+
 /// Letters that have a case. Some are spelled by number: editors replace them by others that look the
 /// same.
 #[rustfmt::skip]

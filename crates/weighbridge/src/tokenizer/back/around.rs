@@ -1,0 +1,94 @@
+//! The post-processor, which puts special tokens around a text.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::special::Special;
+use super::tokens::Tokens;
+
+/// One part of a template.
+#[derive(Clone, Copy)]
+enum Part {
+    A,
+    B,
+    /// A token, with the number of the text it belongs to.
+    Token(usize, u8),
+}
+
+/// A template of what the file says is added. Pairs of texts are joined as the file's flag for them
+/// was found in the first place.
+pub(super) fn template(special: &Special, tokens: &Tokens, is_byte_level: bool) -> Json {
+    let adds = special.adds;
+    let trimmed = json!({
+        "type": "ByteLevel",
+        "add_prefix_space": true,
+        "trim_offsets": false,
+        "use_regex": true,
+    });
+    // This kind says that nothing is added, for what does not say otherwise.
+    let says_nothing_is_added = is_byte_level && adds.bos.is_some() && adds.eos.is_some();
+    let around = around(special, tokens);
+    match (says_nothing_is_added, around) {
+        (true, Some(around)) => json!({ "type": "Sequence", "processors": [trimmed, around] }),
+        (true, None) => trimmed,
+        (false, around) => around.unwrap_or_default(),
+    }
+}
+
+fn around(special: &Special, tokens: &Tokens) -> Option<Json> {
+    let token = |kind: &str, add: Option<bool>| special.id(kind).filter(|_| add == Some(true));
+    let (bos, eos) = (token("bos", special.adds.bos), token("eos", special.adds.eos));
+    if bos.or(eos).is_none() && special.adds.sep != Some(true) {
+        return None;
+    }
+    let part = |id: Option<usize>, text: u8| id.map(|id| Part::Token(id, text));
+    let single = [part(bos, 0), Some(Part::A), part(eos, 0)];
+    let sep = special.id("sep").or(special.id("eos"));
+    let between = match special.adds.sep {
+        None => [None, None],
+        Some(false) => [part(eos, 0), part(bos, 1)],
+        Some(true) => [part(eos, 0), part(sep, 0)],
+    };
+    let [after, before] = between;
+    let pair = [part(bos, 0), Some(Part::A), after, before, Some(Part::B), part(eos, 1)];
+    let flat = |parts: &[Option<Part>]| parts.iter().flatten().copied().collect::<Vec<_>>();
+    Some(template_of(&flat(&single), &flat(&pair), tokens))
+}
+
+/// BERT's: what classifies, the text, what separates; and the second text with another.
+pub(super) fn bert(cls: usize, sep: usize, tokens: &Tokens) -> Json {
+    let single = [Part::Token(cls, 0), Part::A, Part::Token(sep, 0)];
+    let pair = [Part::Token(cls, 0), Part::A, Part::Token(sep, 0), Part::B, Part::Token(sep, 1)];
+    template_of(&single, &pair, tokens)
+}
+
+/// RoBERTa's.
+pub(super) fn roberta(cls: usize, sep: usize, tokens: &Tokens) -> Json {
+    json!({
+        "type": "RobertaProcessing",
+        "sep": [text(tokens, sep), sep],
+        "cls": [text(tokens, cls), cls],
+        "trim_offsets": true,
+        "add_prefix_space": false,
+    })
+}
+
+fn template_of(single: &[Part], pair: &[Part], tokens: &Tokens) -> Json {
+    let mut known = Map::new();
+    let mut shown = |part: &Part| match *part {
+        Part::A => json!({ "Sequence": { "id": "A", "type_id": 0 } }),
+        Part::B => json!({ "Sequence": { "id": "B", "type_id": 1 } }),
+        Part::Token(id, kind) => {
+            let text = text(tokens, id);
+            let entry = json!({ "id": text, "ids": [id], "tokens": [text] });
+            known.insert(text.to_owned(), entry);
+            json!({ "SpecialToken": { "id": text, "type_id": kind } })
+        }
+    };
+    let single: Vec<Json> = single.iter().map(&mut shown).collect();
+    let pair: Vec<Json> = pair.iter().map(&mut shown).collect();
+    json!({ "type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known })
+}
+
+fn text(tokens: &Tokens, id: usize) -> &str {
+    tokens.get(id).map_or("", |token| &token.text)
+}

@@ -1,0 +1,151 @@
+//! Byte pairs with merges: those of bytes, and those of Gemma 4, whose letters are the text's own.
+
+use std::collections::HashMap;
+
+use serde_json::{Value as Json, json};
+
+use super::metadata::Metadata;
+use super::special::{Assumed, Special};
+use super::tokens::Tokens;
+use super::{Document, Made, added, around};
+use crate::error::{Error, Result};
+use crate::text::shortened;
+use crate::tokenizer::pre;
+
+/// What readers add to a text of a pre-tokenizer of a name, where the file does not say.
+const ASSUMED: [(&str, &[&str]); 6] = [
+    ("llama-bpe", &["bos"]),
+    ("llama3", &["bos"]),
+    ("llama-v3", &["bos"]),
+    ("lfm2", &["bos"]),
+    ("falcon-h1", &["bos"]),
+    ("tekken", &["bos"]),
+];
+
+/// Readers that know class names only by hearsay take the document as it is for this one.
+pub(super) const AS_IT_IS: &str = "PreTrainedTokenizerFast";
+
+/// A byte-level tokenizer.
+pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
+    const KEY: &str = "tokenizer.ggml.pre";
+    let Some(name) = metadata.text(KEY)? else {
+        return Err(Error::unsupported(format!("the file has no `{KEY}`")));
+    };
+    let mut made = of(metadata, &name)?;
+    let architecture = metadata.text("general.architecture")?;
+    // Who converts this family looks for the class, to tell it from one with SentencePiece.
+    if architecture.as_deref() == Some("phi3") {
+        made.class = "GPT2Tokenizer";
+    }
+    Ok(made)
+}
+
+/// Gemma 4's tokenizer, which has a model of its own and no name of a pre-tokenizer.
+pub(super) fn make_gemma4(metadata: &Metadata<'_>) -> Result<Made> {
+    of(metadata, "gemma4")
+}
+
+fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
+    let known = pre::known(name)?;
+    let mut not_carried = Vec::new();
+    let mut tokens = Tokens::read(metadata)?;
+    tokens.leave_out_twins(&mut not_carried)?;
+    let adds = ASSUMED.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, adds)| adds);
+    let assumed = Assumed { adds, ids: &[] };
+    let special = Special::read(metadata, &mut tokens, assumed, &mut not_carried)?;
+    let merges = merges(metadata, &tokens)?;
+    if known.composes {
+        let what = "letters are composed (NFC) before anything else";
+        not_carried.push(format!("{what}, which the file does not say and `{name}` stands for"));
+    }
+    let post_processor = match (special.id("bos"), special.id("sep").or(special.id("eos"))) {
+        (Some(cls), Some(sep)) if known.is_roberta => around::roberta(cls, sep, &tokens),
+        _ => around::template(&special, &tokens, known.is_byte_level),
+    };
+    let unknown = special.id("unk").and_then(|id| tokens.get(id)).map(|token| &token.text);
+    let falls_back = !known.is_byte_level;
+    let model = json!({
+        "type": "BPE",
+        "dropout": null,
+        "unk_token": unknown.filter(|_| falls_back),
+        "continuing_subword_prefix": null,
+        "end_of_word_suffix": null,
+        "fuse_unk": falls_back,
+        "byte_fallback": falls_back,
+        "ignore_merges": known.ignores_merges,
+        "vocab": added::vocabulary(&tokens),
+        "merges": merges,
+    });
+    let decoder = match known.is_byte_level {
+        true => {
+            json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })
+        }
+        false => falling_back(false),
+    };
+    let document = Document {
+        normalizer: normalizer(metadata, known.normalizer)?,
+        pre_tokenizer: known.pre_tokenizer,
+        post_processor,
+        decoder,
+        model,
+    };
+    Ok(Made { tokens, special, document, class: AS_IT_IS, files: Vec::new(), not_carried })
+}
+
+/// What the file says about normalizing comes before what the pre-tokenizer is known with.
+fn normalizer(metadata: &Metadata<'_>, known: Json) -> Result<Json> {
+    let flags = [("lowercase", "Lowercase"), ("strip_accents", "StripAccents")];
+    let mut steps = Vec::new();
+    for (key, step) in flags {
+        if metadata.flag(&format!("tokenizer.ggml.normalizer.{key}"))? == Some(true) {
+            steps.push(json!({ "type": step }));
+        }
+    }
+    if steps.is_empty() {
+        return Ok(known);
+    }
+    steps.extend(Some(known).filter(|known| !known.is_null()));
+    Ok(json!({ "type": "Sequence", "normalizers": steps }))
+}
+
+/// The decoder of vocabularies in which a mark stands for a space, and some tokens for bytes.
+pub(super) fn falling_back(begins_with_a_space: bool) -> Json {
+    let mut steps = vec![
+        json!({ "type": "Replace", "pattern": { "String": "▁" }, "content": " " }),
+        json!({ "type": "ByteFallback" }),
+        json!({ "type": "Fuse" }),
+    ];
+    if begins_with_a_space {
+        steps.push(json!({ "type": "Strip", "content": " ", "start": 1, "stop": 0 }));
+    }
+    json!({ "type": "Sequence", "decoders": steps })
+}
+
+/// Merges of two parts. Both, and what they make, have to be tokens of the model.
+fn merges(metadata: &Metadata<'_>, tokens: &Tokens) -> Result<Vec<Json>> {
+    let texts = metadata.texts("tokenizer.ggml.merges")?.unwrap_or_default();
+    let own = tokens.own();
+    let mut known: HashMap<&str, (), foldhash::fast::RandomState> = HashMap::default();
+    known.extend(tokens.present().take_while(|(id, _)| *id < own).map(|(_, one)| (&*one.text, ())));
+    let mut merges = Vec::with_capacity(texts.len());
+    for (rank, text) in texts.iter().enumerate() {
+        let parts = split(text).filter(|(a, b)| {
+            [*a, *b, &*format!("{a}{b}")].iter().all(|part| known.contains_key(part))
+        });
+        let Some((a, b)) = parts else {
+            let text = shortened(text, 40);
+            let message =
+                format!("the merge {rank}, `{text}`, is not one of two tokens into a third");
+            return Err(Error::malformed(message));
+        };
+        merges.push(json!([a, b]));
+    }
+    Ok(merges)
+}
+
+/// The two parts of a merge: the first is not empty.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let first = text.chars().next()?.len_utf8();
+    let space = first + text.get(first..)?.find(' ')?;
+    Some((text.get(..space)?, text.get(space + 1..)?))
+}

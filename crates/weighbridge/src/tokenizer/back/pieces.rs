@@ -1,0 +1,104 @@
+//! SentencePiece's byte pairs, as Llama's first tokenizers and Gemma's have them: pieces with scores.
+//!
+//! A text gets a mark at its start, unless the file says otherwise, and spaces become marks. What is no
+//! piece becomes bytes.
+
+use serde_json::{Value as Json, json};
+
+use super::metadata::Metadata;
+use super::special::{Assumed, Special};
+use super::tokens::{Token, Tokens};
+use super::{Document, Made, added, around, byte_pairs, merges, piece_file};
+use crate::error::{Error, Result};
+use crate::tokenizer::files::MODEL;
+use crate::tokenizer::token_type::TokenType;
+
+const ASSUMED: Assumed = Assumed { adds: &["bos"], ids: &[("bos", 1), ("eos", 2)] };
+
+pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
+    let mut not_carried = Vec::new();
+    let mut tokens = Tokens::read(metadata)?;
+    tokens.leave_out_twins(&mut not_carried)?;
+    if metadata.scores("tokenizer.ggml.scores")?.is_none() {
+        return Err(Error::unsupported("the file has no `tokenizer.ggml.scores`"));
+    }
+    let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
+    take_spaces(metadata, &mut tokens, &mut not_carried)?;
+    let begins = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
+    let document = document(&tokens, &special, begins);
+    let mut files = Vec::new();
+    if !merges::are_ordered(&tokens) {
+        not_carried.push(
+            "an order of merges, which the file's scores do not say: that of the ids is taken"
+                .to_owned(),
+        );
+    } else if let Some(unknown) = unknown(&tokens, &special) {
+        files.push((MODEL.to_owned(), piece_file::of(&tokens, &special, unknown, begins)?));
+    } else {
+        not_carried.push(format!("{MODEL}: no piece stands for the unknown"));
+    }
+    Ok(Made { tokens, special, document, class: byte_pairs::AS_IT_IS, files, not_carried })
+}
+
+fn document(tokens: &Tokens, special: &Special, begins: bool) -> Document {
+    let spaces = json!({ "type": "Replace", "pattern": { "String": " " }, "content": "▁" });
+    let normalizer = match begins {
+        true => {
+            let first = json!({ "type": "Prepend", "prepend": "▁" });
+            json!({ "type": "Sequence", "normalizers": [first, spaces] })
+        }
+        false => spaces,
+    };
+    let unknown = unknown(tokens, special).and_then(|id| tokens.get(id)).map(|token| &token.text);
+    let model = json!({
+        "type": "BPE",
+        "dropout": null,
+        "unk_token": unknown,
+        "continuing_subword_prefix": null,
+        "end_of_word_suffix": null,
+        "fuse_unk": true,
+        "byte_fallback": falls_back(tokens),
+        "ignore_merges": false,
+        "vocab": added::vocabulary(tokens),
+        "merges": merges::of(tokens),
+    });
+    Document {
+        normalizer,
+        pre_tokenizer: Json::Null,
+        post_processor: around::template(special, tokens, false),
+        decoder: byte_pairs::falling_back(begins),
+        model,
+    }
+}
+
+/// Special tokens of Phi-3 own the spaces after them, except for these. No file says so: readers know
+/// the family.
+fn take_spaces(
+    metadata: &Metadata<'_>,
+    tokens: &mut Tokens,
+    not_carried: &mut Vec<String>,
+) -> Result<()> {
+    if metadata.text("general.architecture")?.as_deref() != Some("phi3") {
+        return Ok(());
+    }
+    for token in tokens.0.iter_mut().filter(|token| token.is_special()) {
+        token.takes_spaces = !["<unk>", "<s>", "<|endoftext|>"].contains(&&*token.text);
+    }
+    let what = "special tokens own the spaces after them, as those of Phi-3 do";
+    not_carried.push(format!("{what}, which the file does not say"));
+    Ok(())
+}
+
+/// Whether what is no piece becomes bytes.
+pub(super) fn falls_back(tokens: &Tokens) -> bool {
+    tokens.0.iter().any(|token| token.kind == TokenType::Byte)
+}
+
+/// The token that stands for what is no piece: one that is said to, is of that type, or has its text.
+/// A file that other files add tokens to may say neither.
+fn unknown(tokens: &Tokens, special: &Special) -> Option<usize> {
+    let find = |is: &dyn Fn(&Token) -> bool| Some(tokens.present().find(|(_, one)| is(one))?.0);
+    let by_kind = || find(&|token| token.kind == TokenType::Unknown);
+    let by_text = || find(&|token| token.text == "<unk>" && token.is_special());
+    special.id("unk").or_else(by_kind).or_else(by_text)
+}

@@ -1,0 +1,121 @@
+//! Special tokens by the names that a repository has for them, and what is added around a text.
+
+use super::metadata::Metadata;
+use super::tokens::{Token, Tokens};
+use crate::error::{Error, Result};
+use crate::text::shortened;
+use crate::tokenizer::special::{ADDED, IDS, KINDS};
+
+/// Other tokens with an id of their own, which the files of a tokenizer have no place for.
+const ELSEWHERE: [&str; 11] = [
+    "eot", "eom", "prefix", "suffix", "middle", "fim_pre", "fim_suf", "fim_mid", "fim_pad",
+    "fim_rep", "fim_sep",
+];
+
+/// What readers assume of a tokenizer that says nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Assumed {
+    /// Which tokens are added to a text.
+    pub adds: &'static [&'static str],
+    /// Ids of kinds.
+    pub ids: &'static [(&'static str, usize)],
+}
+
+/// Whether tokens are added around a text, where that is stated, or assumed and not false.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Adds {
+    pub bos: Option<bool>,
+    pub eos: Option<bool>,
+    pub sep: Option<bool>,
+}
+
+pub(super) struct Special {
+    ids: Vec<(&'static str, usize)>,
+    pub adds: Adds,
+}
+
+impl Special {
+    /// Makes tokens special that have a name as such.
+    pub fn read(
+        metadata: &Metadata<'_>,
+        tokens: &mut Tokens,
+        assumed: Assumed,
+        not_carried: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut special = Self { ids: Vec::new(), adds: Adds::default() };
+        for kind in KINDS {
+            if let Some(id) = id(metadata, tokens, kind)? {
+                special.ids.push((kind, id));
+            }
+        }
+        for (kind, id) in assumed.ids {
+            let is_special = tokens.get(*id).is_some_and(Token::is_special);
+            if is_special && special.id(kind).is_none() {
+                special.ids.push((kind, *id));
+            }
+        }
+        for (_, id) in &special.ids {
+            if let Some(token) = tokens.0.get_mut(*id) {
+                token.is_named = true;
+                token.is_added = true;
+            }
+        }
+        for kind in ELSEWHERE {
+            if let Some(id) = id(metadata, tokens, kind)? {
+                let text = tokens.get(id).map_or(String::new(), |one| shortened(&one.text, 40));
+                not_carried.push(format!("the {kind} token: `{text}`, id {id}"));
+            }
+        }
+        special.read_adds(metadata, assumed, not_carried)?;
+        Ok(special)
+    }
+
+    fn read_adds(
+        &mut self,
+        metadata: &Metadata<'_>,
+        assumed: Assumed,
+        not_carried: &mut Vec<String>,
+    ) -> Result<()> {
+        let mut flags = [None; 3];
+        for ((kind, key), flag) in ADDED.iter().zip(&mut flags) {
+            *flag = metadata.flag(key)?.or(assumed.adds.contains(kind).then_some(true));
+            // Two texts are separated by what ends them, if nothing else does that.
+            let has_token = self.id(kind).is_some() || *kind == "sep" && self.id("eos").is_some();
+            if *flag == Some(true) && !has_token {
+                not_carried
+                    .push(format!("that the {kind} token is added to a text: the file names none"));
+                *flag = None;
+            }
+        }
+        let [bos, eos, sep] = flags;
+        self.adds = Adds { bos, eos, sep };
+        Ok(())
+    }
+
+    pub fn id(&self, kind: &str) -> Option<usize> {
+        self.ids.iter().find(|(known, _)| *known == kind).map(|(_, id)| *id)
+    }
+
+    /// All kinds that have a token.
+    pub fn all<'a>(&'a self, tokens: &'a Tokens) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let text = |id: usize| tokens.get(id).map(|token| &*token.text);
+        self.ids.iter().filter_map(move |(kind, id)| Some((*kind, text(*id)?)))
+    }
+}
+
+/// The id of a kind of tokens.
+fn id(metadata: &Metadata<'_>, tokens: &Tokens, kind: &str) -> Result<Option<usize>> {
+    let known = IDS.iter().find(|(known, _)| *known == kind).map(|(_, key)| (*key).to_owned());
+    let key = known.unwrap_or_else(|| format!("tokenizer.ggml.{kind}_token_id"));
+    let Some(id) = metadata.number(&key)? else { return Ok(None) };
+    let index = usize::try_from(id).ok();
+    match index.filter(|id| tokens.get(*id).is_some_and(|token| !token.is_nobody)) {
+        Some(id) => Ok(Some(id)),
+        None => {
+            let count = tokens.0.len();
+            Err(Error::malformed(format!(
+                "the {kind} token has the id {id}, which is none of {count} tokens"
+            )))
+        }
+    }
+}

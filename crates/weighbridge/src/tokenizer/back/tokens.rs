@@ -1,0 +1,126 @@
+//! The tokens of a file, in the order of their ids.
+
+use std::collections::HashMap;
+
+use super::metadata::Metadata;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+use crate::tokenizer::TOKENS;
+use crate::tokenizer::files::MOST_TOKENS;
+use crate::tokenizer::sentencepiece::NOBODY;
+use crate::tokenizer::token_type::TokenType;
+
+pub(super) struct Token {
+    pub text: String,
+    pub kind: TokenType,
+    /// Nothing in a vocabulary without scores.
+    pub score: f32,
+    /// Nobody has this id: it stands for a row of the embedding only.
+    pub is_nobody: bool,
+    /// It is looked for in a text before the text is split.
+    pub is_added: bool,
+    /// It has a name as a special token.
+    pub is_named: bool,
+    /// Spaces after it belong to it.
+    pub takes_spaces: bool,
+}
+
+pub(super) struct Tokens(pub Vec<Token>);
+
+impl Tokens {
+    pub fn read(metadata: &Metadata<'_>) -> Result<Self> {
+        let Some(texts) = metadata.texts(TOKENS)? else {
+            return Err(Error::unsupported(format!("the file has no `{TOKENS}`")));
+        };
+        if texts.len() as u64 > MOST_TOKENS {
+            let count = texts.len();
+            return Err(Error::limit(format!("a vocabulary of {count} tokens is not believed")));
+        }
+        let kinds = metadata.numbers("tokenizer.ggml.token_type")?;
+        let scores = metadata.scores("tokenizer.ggml.scores")?;
+        as_many("types", kinds.as_deref(), texts.len())?;
+        as_many("scores", scores.as_deref(), texts.len())?;
+        let token = |(id, text): (usize, String)| {
+            let number = kinds.as_ref().and_then(|all| all.get(id)).copied().unwrap_or(1);
+            let kind = TokenType::of_number(number).ok_or_else(|| {
+                Error::malformed(format!("the token {id} has the type {number}, which is none"))
+            })?;
+            let score = scores.as_ref().and_then(|all| all.get(id)).copied().unwrap_or_default();
+            Ok(Token::new(id, text, kind, score))
+        };
+        Ok(Self(texts.into_iter().enumerate().map(token).collect::<Result<_>>()?))
+    }
+
+    /// A vocabulary has ids by texts: two tokens with one text cannot both be in it. Of those that
+    /// somebody added, the first is kept, and the others are said to be left out.
+    pub fn leave_out_twins(&mut self, not_carried: &mut Vec<String>) -> Result<()> {
+        let mut seen: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
+        seen.reserve(self.0.len());
+        let mut left_out = Vec::new();
+        for (id, token) in self.present() {
+            if token.is_added && token.text.is_empty() {
+                return Err(Error::malformed(format!("the token {id} is added and has no text")));
+            }
+            let Some(other) = seen.get(&*token.text) else {
+                seen.insert(&token.text, id);
+                continue;
+            };
+            let text = shortened(&token.text, 40);
+            let message = format!("the tokens {other} and {id} are both `{text}`");
+            if !token.is_added {
+                return Err(Error::unsupported(message));
+            }
+            left_out.push((id, message));
+        }
+        for (id, message) in left_out {
+            not_carried.push(format!("{message}: the second is left out"));
+            if let Some(token) = self.0.get_mut(id) {
+                *token = Token::new(id, format!("[PAD{id}]"), TokenType::Unused, NOBODY);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn get(&self, id: usize) -> Option<&Token> {
+        self.0.get(id)
+    }
+
+    /// All tokens that are somebody's, with their ids.
+    pub fn present(&self) -> impl Iterator<Item = (usize, &Token)> {
+        self.0.iter().enumerate().filter(|(_, token)| !token.is_nobody)
+    }
+
+    /// How many ids the model's own vocabulary has. Tokens that were added after it are outside,
+    /// unless an id is missing anywhere: then each has to be in the vocabulary to have its own id.
+    pub fn own(&self) -> usize {
+        let end = |with: &dyn Fn(&Token) -> bool| {
+            self.0.iter().rposition(with).map_or(0, |last| last + 1)
+        };
+        let (all, own) = (end(&|one| !one.is_nobody), end(&|one| !one.is_nobody && !one.is_added));
+        let is_gapless = self.0.iter().take(all).all(|one| !one.is_nobody);
+        if is_gapless { own } else { all }
+    }
+}
+
+impl Token {
+    fn new(id: usize, text: String, kind: TokenType, score: f32) -> Self {
+        let filler = !matches!(kind, TokenType::Normal | TokenType::Control | TokenType::Byte);
+        let is_nobody = filler && text == format!("[PAD{id}]");
+        let is_added = !is_nobody
+            && matches!(kind, TokenType::Control | TokenType::UserDefined | TokenType::Unknown);
+        Self { text, kind, score, is_nobody, is_added, is_named: false, takes_spaces: false }
+    }
+
+    pub fn is_special(&self) -> bool {
+        self.is_named || self.is_added && self.kind != TokenType::UserDefined
+    }
+}
+
+fn as_many<T>(what: &str, list: Option<&[T]>, tokens: usize) -> Result<()> {
+    match list {
+        Some(list) if list.len() != tokens => {
+            Err(Error::malformed(format!("{} {what} of {tokens} tokens", list.len())))
+        }
+        _ => Ok(()),
+    }
+}
