@@ -7,7 +7,9 @@ Every FAMILY/model-*.gguf is converted in the type of FAMILY/hf, and both are lo
 largest difference of their logits over a stretch of tokens is printed, with the largest logit beside it,
 and whether their tokenizers give the same ids. F16 files of F32 models and Q8_0 files are not the same
 numbers, so theirs is the error of the type. Some things no GGUF file tells; llama.cpp takes them for
-granted, and the source is computed with the same: they are printed behind the figures.
+granted, and the source is computed with the same: they are printed behind the figures. Ids differ where the
+file itself says something else than the source: the converter makes a space of `▁` in added tokens, and has
+no word for a tokenizer of SentencePiece's that puts no space before a text.
 """
 
 import json

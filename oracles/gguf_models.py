@@ -12,6 +12,7 @@ import importlib.metadata
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ import gguf_vocabularies as vocabularies
 import torch
 from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
 from provenance import record
+from safetensors.torch import load_file, save_file
 
 import transformers
 
@@ -52,6 +54,9 @@ ROPE = dict(
     original_max_position_embeddings=8192,
 )
 EXPERTS = dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8)
+GPT_OSS = dict(num_local_experts=3, num_experts_per_tok=2, head_dim=4, sliding_window=16)
+# Blocks are 32 long.
+BLOCKS = dict(hidden_size=64, intermediate_size=32)
 LONG = dict(
     rope_type="longrope",
     rope_theta=10000.0,
@@ -129,6 +134,22 @@ cohere = plain_bpe(
     normalizer=dict(type="NFC"),
 )
 
+# o200k's, as gpt-oss states it.
+UPPER, LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+SHORT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?[{UPPER}]*[{LOWER}]+{SHORT}|[^\r\n\p{{L}}\p{{N}}]?[{UPPER}]+[{LOWER}]*{SHORT}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def gpt_oss(folder):
+    tokens = ["<|startoftext|>", "<|endoftext|>", "<|return|>", "<|start|>", "<|message|>"]
+    said = settings("PreTrainedTokenizerFast", bos_token=tokens[0], eos_token=tokens[2], pad_token=tokens[1])
+    ids = vocabularies.byte_level_bpe(folder, [split(O200K), byte_level()], tokens, dict(said, chat_template=CHAT))
+    return dict(bos_token_id=ids[tokens[0]], eos_token_id=ids[tokens[2]], pad_token_id=ids[tokens[1]])
+
+
 META = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
 GOOGLE = [("<pad>", 0.0, 3), ("<eos>", 0.0, 3), ("<bos>", 0.0, 3), ("<unk>", 0.0, 2), ("<mask>", 0.0, 4)]
 GOOGLE += [("<unused0>", 0.0, 5), ("<start_of_turn>", 0.0, 4), ("<end_of_turn>", 0.0, 4)]
@@ -171,6 +192,60 @@ def google(folder):
     return dict(bos_token_id=2, eos_token_id=1, pad_token_id=0)
 
 
+def bert(folder):
+    tokens = dict(unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]", mask_token="[MASK]")
+    vocabularies.word_piece(folder, dict(settings("BertTokenizer", **tokens), do_lower_case=True, strip_accents=None))
+    return dict(pad_token_id=0)
+
+
+ROBERTA = dict(bos_token="<s>", eos_token="</s>", sep_token="</s>", cls_token="<s>", unk_token="<unk>", pad_token="<pad>", mask_token="<mask>")
+
+
+def unigram(has_model):
+    """XLM-RoBERTa's vocabulary, with or without the file of SentencePiece that it was made from."""
+
+    def write(folder):
+        found = vocabularies.unigram_pieces(vocabularies.WORDS)
+        vocabularies.unigram_json(folder, found, settings("XLMRobertaTokenizer", **ROBERTA))
+        if has_model:
+            vocabularies.unigram_model(folder, found)
+        return dict(bos_token_id=0, pad_token_id=1, eos_token_id=2)
+
+    return write
+
+
+def roberta(folder):
+    said = settings("RobertaTokenizer", **ROBERTA, add_prefix_space=False)
+    ids = vocabularies.byte_level_bpe(
+        folder, [byte_level(use_regex=True)], ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], said, spelled=True, roberta=True
+    )
+    return dict(bos_token_id=ids["<s>"], pad_token_id=1, eos_token_id=ids["</s>"])
+
+
+def pooled(vocabulary, **kinds):
+    """A vocabulary in a repository of sentence-transformers, which says how a text becomes one vector."""
+
+    def write(folder):
+        steps = ["Transformer", "Pooling", "Normalize"]
+        paths = ["", "1_Pooling", "2_Normalize"]
+        modules = [
+            dict(idx=i, name=str(i), path=path, type="sentence_transformers.models." + step)
+            for i, (step, path) in enumerate(zip(steps, paths))
+        ]
+        vocabularies.write_json(folder, "modules.json", modules, indent=2)
+        os.makedirs(os.path.join(folder, "1_Pooling"))
+        vocabularies.write_json(folder, "1_Pooling/config.json", dict(word_embedding_dimension=16, **kinds), indent=2)
+        return vocabulary(folder)
+
+    return write
+
+
+def by_flag(kind):
+    kinds = ["cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens"]
+    return {"pooling_mode_" + one: one == kind for one in kinds}
+
+
+ENCODER = dict(type_vocab_size=2, max_position_embeddings=20, num_hidden_layers=2)
 LLAMA = dict(max_position_embeddings=16384, hidden_size=32, intermediate_size=32, num_hidden_layers=2, head_dim=16, rope_parameters=ROPE)
 # folder: model class, its config, its vocabulary, the pre-tokenizer's name, dtype of the checkpoint, types of the GGUF
 MODELS = {
@@ -178,7 +253,7 @@ MODELS = {
     "llama-sentencepiece": ("Llama", dict(attention_bias=True), meta, None, "float16", ["f32", "f16", "auto"]),
     "mistral": ("Mistral", dict(head_dim=6, sliding_window=None), meta, None, "bfloat16", ["auto"]),
     "qwen2": ("Qwen2", dict(tie_word_embeddings=True), qwen2, "qwen2", "bfloat16", ["f16", "bf16"]),
-    "qwen3": ("Qwen3", dict(head_dim=6, num_hidden_layers=2), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
+    "qwen3": ("Qwen3", dict(head_dim=6, num_hidden_layers=2), pooled(qwen2, pooling_mode_lasttoken=True), "qwen2", "bfloat16", ["f32", "bf16"]),
     "qwen3_moe": ("Qwen3Moe", dict(EXPERTS, head_dim=4), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
     "mixtral": ("Mixtral", dict(num_local_experts=3), meta_json, None, "bfloat16", ["bf16"]),
     "gemma": ("Gemma", dict(head_dim=4), google, None, "bfloat16", ["f16", "bf16"]),
@@ -199,7 +274,19 @@ MODELS = {
     "cohere2": ("Cohere2", dict(sliding_window=16, rotary_pct=1.0), cohere, "command-r", "bfloat16", ["bf16"]),
     "qwen2_moe": ("Qwen2Moe", dict(EXPERTS, shared_expert_intermediate_size=12), qwen2, "qwen2", "bfloat16", ["bf16"]),
     "glm4": ("Glm4", dict(head_dim=4, attention_bias=True), glm4, "glm4", "bfloat16", ["bf16"]),
+    "gpt_oss": ("GptOss", dict(GPT_OSS), gpt_oss, "gpt-4o", "bfloat16", ["f32", "bf16"]),
+    "gpt_oss-mxfp4": ("GptOss", dict(GPT_OSS, num_hidden_layers=2, **BLOCKS), gpt_oss, "gpt-4o", "bfloat16", ["auto"]),
+    "bert": ("BertModel", ENCODER, pooled(bert, **by_flag("cls_token")), "default", "float32", ["f32", "auto"]),
+    "bert-masked": ("BertForMaskedLM", ENCODER, pooled(bert, pooling_mode="mean"), "default", "float16", ["f16"]),
+    "xlm-roberta": ("XLMRobertaModel", ENCODER, pooled(unigram(True), **by_flag("mean_tokens")), None, "float32", ["f32", "auto"]),
+    "xlm-roberta-classes": (
+        "XLMRobertaForSequenceClassification", dict(ENCODER, num_labels=1), unigram(False), None, "bfloat16", ["bf16"]
+    ),
+    "roberta": ("RobertaModel", dict(ENCODER, type_vocab_size=1), roberta, "roberta-bpe", "float32", ["auto"]),
+    "bert-classes": ("BertForSequenceClassification", dict(ENCODER, num_labels=3), bert, "default", "bfloat16", ["bf16"]),
 }
+# Encoders are saved as one of several classes.
+CLASSES = r"(\w+?)(Model|ForMaskedLM|ForSequenceClassification)"
 # Repositories of before transformers 5 say so.
 OLD = {"mistral", "qwen2", "gemma3"}
 SAMPLING = {
@@ -214,7 +301,10 @@ def size(folder):
     path = os.path.join(folder, "tokenizer.json")
     if os.path.exists(path):
         tokenizer = json.load(open(path, encoding="utf-8"))
-        ids = [*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]
+        known = tokenizer["model"]["vocab"]
+        if isinstance(known, list):
+            return len(known) + 3
+        ids = [*known.values(), *(token["id"] for token in tokenizer["added_tokens"])]
         return max(ids) + 3
     path = os.path.join(folder, "tokenizer.model")
     model = vocabularies.sentencepiece.ModelProto.FromString(open(path, "rb").read())
@@ -222,9 +312,12 @@ def size(folder):
 
 
 def build(kind, chosen):
-    suffix = "TextConfig" if kind == "Gemma3" else "Config"
-    config = getattr(transformers, kind + suffix)(**{**COMMON, "pad_token_id": None, **chosen})
-    model = getattr(transformers, kind + "ForCausalLM")(config)
+    family, suffix = re.fullmatch(CLASSES, kind).groups() if re.fullmatch(CLASSES, kind) else (kind, "ForCausalLM")
+    settings = {**COMMON, "pad_token_id": None, **chosen}
+    if suffix != "ForCausalLM":
+        del settings["num_key_value_heads"]
+    config = getattr(transformers, family + ("TextConfig" if kind == "Gemma3" else "Config"))(**settings)
+    model = getattr(transformers, family + suffix)(config)
     generator = torch.Generator().manual_seed(len(list(model.parameters())))
     for parameter in model.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) * 0.4
@@ -247,6 +340,14 @@ def make_old(config):
     return config
 
 
+def older_norms(folder):
+    """Norms as they were called when BERT was new."""
+    path = os.path.join(folder, "model.safetensors")
+    new = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    tensors = {re.sub(r"LayerNorm\.\w+$", lambda found: new[found[0]], name): tensor for name, tensor in load_file(path).items()}
+    save_file(tensors, path, {"format": "pt"})
+
+
 def convert(folder, out, kind, pre):
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(Path(folder), False)
@@ -254,6 +355,26 @@ def convert(folder, out, kind, pre):
         if pre is not None:
             converter.get_vocab_base_pre = lambda self, tokenizer: pre
         converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out)).write()
+
+
+def blocks(folder):
+    """Puts blocks of codes and their scales in place of experts, as published checkpoints of gpt-oss have
+    them: [experts, outputs, inputs / 32, 16] and [experts, outputs, inputs / 32]."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors, generator = load_file(path), torch.Generator().manual_seed(1)
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        experts, inputs, outputs = tensors.pop(name).shape
+        shape = [experts, outputs, inputs // 32]
+        tensors[name + "_blocks"] = torch.randint(256, [*shape, 16], generator=generator, dtype=torch.uint8)
+        tensors[name + "_scales"] = torch.randint(116, 124, shape, generator=generator, dtype=torch.uint8)
+    save_file(tensors, path, {"format": "pt"})
+    state(folder, dict(quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn", "model.layers.*.mlp.router"]))
+
+
+def state(folder, quantization):
+    """Says in the config how weights are stored."""
+    config = json.load(open(os.path.join(folder, "config.json")))
+    vocabularies.write_json(folder, "config.json", dict(config, quantization_config=quantization), indent=2)
 
 
 def make(name, kind, chosen, vocabulary, pre, dtype, types):
@@ -265,11 +386,15 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
     model = build(kind, {**ids, **chosen, "vocab_size": size(hf)})
     model.to(getattr(torch, dtype))
     model.save_pretrained(hf)
+    if name in STORED:
+        STORED[name](hf)
     if name in OLD:
         path = os.path.join(hf, "config.json")
         vocabularies.write_json(hf, "config.json", make_old(json.load(open(path))), indent=2)
     generation = {**ids, **SAMPLING.get(name, {}), "transformers_version": importlib.metadata.version("transformers")}
     vocabularies.write_json(hf, "generation_config.json", generation, indent=2)
+    if name == "bert-masked":
+        older_norms(hf)
     if name == "qwen2":
         Path(hf, "README.md").write_text(CARD)
     for written in types:
@@ -277,6 +402,9 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
     version = importlib.metadata.version("transformers")
     record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", f"transformers {version}")
 
+
+# How weights are stored that are not plain.
+STORED = {"gpt_oss-mxfp4": blocks}
 
 if __name__ == "__main__":
     logging.disable(logging.INFO)

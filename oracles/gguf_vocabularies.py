@@ -4,9 +4,13 @@ The structure is what a converter looks at: the pre-tokenizer's pattern, the spe
 they stand, merges, bytes, scores. The words are ours. Nothing is trained, so nothing can vary.
 """
 
+import base64
+import functools
 import json
 import os
+import tempfile
 
+from sentencepiece import SentencePieceTrainer
 from sentencepiece import sentencepiece_model_pb2 as sentencepiece
 
 WORDS = "the in er on re at en or an es is it al ar st to nd ing and ion of as ed le weigh bridge".split()
@@ -74,7 +78,7 @@ def digits():
     return [dict(type="Digits", individual_digits=True), byte_level(use_regex=True)]
 
 
-def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=False, spelled=False, normalizer=None):
+def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=False, spelled=False, normalizer=None, roberta=False):
     """A byte-level tokenizer.json. `tokens` are added after the words; `<tool_call>` alone is not special.
 
     Returns the ids of the added tokens. `spelled` merges are strings, as older files have them.
@@ -95,6 +99,8 @@ def byte_level_bpe(folder, parts, tokens, settings, bos=None, ignore_merges=Fals
         merges=[" ".join(pair) for pair in merges] if spelled else merges,
     )
     processor = byte_level() if bos is None else dict(type="Sequence", processors=[byte_level(), template(bos, ids[bos])])
+    if roberta:
+        processor = dict(type="RobertaProcessing", sep=["</s>", ids["</s>"]], cls=["<s>", ids["<s>"]], trim_offsets=True, add_prefix_space=False)
     tokenizer = dict(
         version="1.0",
         truncation=None,
@@ -178,3 +184,100 @@ def byte_fallback_bpe(folder, found, settings):
     )
     write_json(folder, "tokenizer.json", tokenizer)
     write_json(folder, "tokenizer_config.json", settings, indent=2)
+
+
+ENCODER = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def around(first, last):
+    """A post-processor that puts a token before and behind every text."""
+    texts = [dict(Sequence=dict(id=name, type_id=kind)) for name, kind in [("A", 0), ("B", 1)]]
+    special = lambda token, kind=0: dict(SpecialToken=dict(id=token[0], type_id=kind))  # noqa: E731
+    return dict(
+        type="TemplateProcessing",
+        single=[special(first), texts[0], special(last)],
+        pair=[special(first), texts[0], special(last), texts[1], special(last, 1)],
+        special_tokens={text: dict(id=text, ids=[id], tokens=[text]) for text, id in (first, last)},
+    )
+
+
+def word_piece(folder, settings, lowercase=True):
+    """BERT's tokenizer.json: words, and what follows inside of words."""
+    vocabulary = {token: id for id, token in enumerate(ENCODER)}
+    letters = [chr(letter) for letter in range(0x21, 0x7F)]
+    for piece in [*letters, *("##" + letter for letter in letters), *WORDS, *("##" + word for word in WORDS)]:
+        vocabulary.setdefault(piece, len(vocabulary))
+    normal = dict(type="BertNormalizer", clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=lowercase)
+    tokenizer = dict(
+        version="1.0",
+        truncation=None,
+        padding=None,
+        added_tokens=[added(vocabulary[token], token) for token in ENCODER],
+        normalizer=normal,
+        pre_tokenizer=dict(type="BertPreTokenizer"),
+        post_processor=around(("[CLS]", 2), ("[SEP]", 3)),
+        decoder=dict(type="WordPiece", prefix="##", cleanup=True),
+        model=dict(type="WordPiece", unk_token="[UNK]", continuing_subword_prefix="##", max_input_chars_per_word=100, vocab=vocabulary),
+    )
+    write_json(folder, "tokenizer.json", tokenizer)
+    write_json(folder, "tokenizer_config.json", settings, indent=2)
+    return vocabulary
+
+
+
+@functools.cache
+def characters():
+    """What normalizes texts: a table that SentencePiece compiles, here of two rules."""
+    with tempfile.TemporaryDirectory() as work:
+        rules, prefix = os.path.join(work, "rules.tsv"), os.path.join(work, "out")
+        with open(rules, "w") as file:
+            file.write("00C4\t0061\n2460\t0031 002E\n")
+        words = iter(WORDS * 9)
+        options = dict(normalization_rule_tsv=rules, model_prefix=prefix, vocab_size=40, minloglevel=2, num_threads=1)
+        SentencePieceTrainer.train(sentence_iterator=words, hard_vocab_limit=False, **options)
+        model = sentencepiece.ModelProto.FromString(open(prefix + ".model", "rb").read())
+    return model.normalizer_spec.precompiled_charsmap
+
+
+def unigram_pieces(words):
+    found = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
+    letters = ["\u2581", *(chr(letter) for letter in range(0x61, 0x7B))]
+    pieces = dict.fromkeys([*("\u2581" + word for word in words), *words, *letters])
+    return found + [(piece, -1.5 - 0.25 * rank, 1) for rank, piece in enumerate(pieces)]
+
+
+def unigram_model(folder, found):
+    """XLM-RoBERTa's file of SentencePiece."""
+    model = sentencepiece.ModelProto()
+    for piece, score, kind in found:
+        entry = model.pieces.add(piece=piece, score=score)
+        if kind != 1:
+            entry.type = kind
+    model.trainer_spec.model_type = 1
+    model.trainer_spec.vocab_size = len(found)
+    model.normalizer_spec.name = "nmt_nfkc"
+    model.normalizer_spec.precompiled_charsmap = characters()
+    with open(os.path.join(folder, "sentencepiece.bpe.model"), "wb") as file:
+        file.write(model.SerializeToString(deterministic=True))
+
+
+def unigram_json(folder, found, settings):
+    """The same pieces as XLM-RoBERTa's tokenizer.json, which has them in another order."""
+    first = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    vocabulary = [*first, *((piece, score) for piece, score, _ in found[3:]), ("<mask>", 0.0)]
+    mark = dict(replacement="\u2581", prepend_scheme="always", split=True)
+    special = [added(id, piece) for id, (piece, _) in enumerate(first)]
+    tokenizer = dict(
+        version="1.0",
+        truncation=None,
+        padding=None,
+        added_tokens=[*special, dict(added(len(vocabulary) - 1, "<mask>"), lstrip=True)],
+        normalizer=dict(type="Precompiled", precompiled_charsmap=base64.b64encode(characters()).decode()),
+        pre_tokenizer=dict(type="Sequence", pretokenizers=[dict(type="WhitespaceSplit"), dict(type="Metaspace", **mark)]),
+        post_processor=around(("<s>", 0), ("</s>", 2)),
+        decoder=dict(type="Metaspace", **mark),
+        model=dict(type="Unigram", unk_id=3, vocab=vocabulary, byte_fallback=False),
+    )
+    write_json(folder, "tokenizer.json", tokenizer)
+    write_json(folder, "tokenizer_config.json", settings, indent=2)
+    return len(vocabulary)

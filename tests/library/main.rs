@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod adapters;
 mod apr_values;
 mod architecture;
 mod bids;

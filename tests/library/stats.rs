@@ -193,3 +193,111 @@ fn a_window_has_figures_of_its_own() {
     assert_eq!(upper.first_nan, Some(vec![3, 5]));
     assert_eq!(upper.rows.unwrap().count, 7);
 }
+
+/// Numbers like those of a weight: most are small, some columns and rows larger than others.
+#[allow(clippy::cast_possible_truncation)]
+fn spread(rows: u64, columns: u64) -> Vec<f32> {
+    let mut state = 11u64;
+    let mut part = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+        f64::from(u32::try_from(state >> 33).unwrap()) / f64::from(1u32 << 31)
+    };
+    let mut number = |at: u64| {
+        let column = if (at % columns).is_multiple_of(16) { 3.0 } else { 1.0 };
+        let row = if at / columns < rows / 8 { 0.25 } else { 1.0 };
+        ((part() + part() + part() - 1.6) * column * row) as f32
+    };
+    (0..rows * columns).map(&mut number).collect()
+}
+
+fn bytes_of(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// The shares of sorted numbers below a number, and up to it, after widening it by a share of itself.
+#[allow(clippy::cast_precision_loss)]
+fn shares_around(sorted: &[f32], value: f64, within: f64) -> (f64, f64) {
+    let (low, high) = (value - value.abs() * within, value + value.abs() * within);
+    let below = sorted.partition_point(|x| f64::from(*x) < low);
+    let up_to = sorted.partition_point(|x| f64::from(*x) <= high);
+    (below as f64 / sorted.len() as f64, up_to as f64 / sorted.len() as f64)
+}
+
+#[test]
+fn quantiles_of_a_large_weight_are_within_the_stated_errors() {
+    // Rows that do and do not end where the sixteen neighbours do.
+    for (rows, columns) in [(1100, 1024), (1099, 1001)] {
+        let numbers = spread(rows, columns);
+        let model = model(&[("w", "F32", vec![rows, columns], bytes_of(&numbers))]);
+        let report = stats(&model, 2);
+        let figures = &report.tensors[0].figures;
+        let (all, counted) = (rows * columns, figures.counted);
+        assert!(counted.abs_diff(all / 16) <= 1, "{counted} of {all}");
+        assert!(figures.rank_error > 0.005 && figures.rank_error < 0.008);
+        let mut sorted = numbers;
+        sorted.sort_by(f32::total_cmp);
+        for percent in [1, 5, 25, 50, 75, 95, 99] {
+            let value = figures.quantiles.percent(percent).unwrap();
+            // The middle of a bin is within its half width of the quantile of what was counted.
+            let (below, up_to) = shares_around(&sorted, value, report.quantile_error * 1.04);
+            let wanted = f64::from(percent) / 100.0;
+            assert!(below - figures.rank_error <= wanted, "{percent}%: {value} {below}");
+            assert!(up_to + figures.rank_error >= wanted, "{percent}%: {value} {up_to}");
+        }
+        let shares = &figures.histogram.as_ref().unwrap().shares;
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_weight_up_to_the_bound_is_counted_whole() {
+    let numbers = spread(1024, 1024);
+    let last = numbers.len() as u64;
+    let bytes = bytes_of(&numbers);
+    let mut longer = bytes.clone();
+    longer.extend(0.5f32.to_le_bytes());
+    let report = stats(
+        &model(&[("a", "F32", vec![1024, 1024], bytes), ("b", "F32", vec![last + 1], longer)]),
+        2,
+    );
+    let [a, b] = [&report.tensors[0].figures, &report.tensors[1].figures];
+    assert_eq!((a.counted, a.rank_error), (last, 0.0));
+    assert_eq!(b.counted, last / 16 + u64::from(b.counted > last / 16));
+    assert!(b.rank_error > 0.0);
+    assert_eq!(b.elements, last + 1);
+}
+
+#[test]
+fn what_is_exact_stays_so_in_a_large_weight() {
+    let (rows, columns) = (1200u64, 1000u64);
+    let mut numbers = spread(rows, columns);
+    let at = |row: u64, column: u64| usize::try_from(row * columns + column).unwrap();
+    numbers[at(17, 0)..at(18, 0)].fill(0.0);
+    (0..rows).for_each(|row| numbers[at(row, 33)] = -0.0);
+    numbers[at(700, 5)] = 1000.0;
+    numbers[at(900, 999)] = -900.0;
+    numbers[at(901, 1)] = f32::NAN;
+    numbers[at(902, 2)] = f32::INFINITY;
+    let model = model(&[("w", "F32", vec![rows, columns], bytes_of(&numbers))]);
+    let report = stats(&model, 3);
+    let figures = &report.tensors[0].figures;
+    assert_eq!(figures.max_index, Some(vec![700, 5]));
+    assert_eq!(figures.min_index, Some(vec![900, 999]));
+    assert_eq!((figures.nan, figures.infinite), (1, 1));
+    let zeros = numbers.iter().filter(|x| **x == 0.0).count() as u64;
+    assert_eq!(figures.zeros, zeros);
+    let found = figures.rows.as_ref().unwrap();
+    assert_eq!((found.dead, &found.first_dead[..]), (1, &[17][..]));
+    assert_eq!((found.dead_columns, &found.first_dead_columns[..]), (Some(1), &[33][..]));
+    assert_eq!(figures.outliers, 2);
+    assert!(report.tensors[0].findings.iter().any(|one| one.message.starts_with("at least 2")));
+    let finite: Vec<f64> =
+        numbers.iter().filter(|x| x.is_finite()).map(|x| f64::from(*x)).collect();
+    #[allow(clippy::cast_precision_loss)]
+    let count = finite.len() as f64;
+    let mean = finite.iter().sum::<f64>() / count;
+    let squares = finite.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+    let deviation = (squares / count).sqrt();
+    assert!((figures.mean.unwrap() - mean).abs() < 1e-9);
+    assert!((figures.deviation.unwrap() / deviation - 1.0).abs() < 1e-9);
+}

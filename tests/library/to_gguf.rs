@@ -20,11 +20,11 @@ const BY_FOLDER: [&str; 5] = [
     "general.size_label",
 ];
 
-fn folder(family: &str) -> PathBuf {
+pub(crate) fn folder(family: &str) -> PathBuf {
     root().join("tests/files/to-gguf").join(family)
 }
 
-fn open(path: &Path) -> Model {
+pub(crate) fn open(path: &Path) -> Model {
     OpenOptions::new().stores(Stores::none()).open(path).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn check(family: &str) {
     assert!(checked > 0, "there is nothing to compare {family} with");
 }
 
-fn compare(made: &Model, golden: &Model, what: &str) {
+pub(crate) fn compare(made: &Model, golden: &Model, what: &str) {
     let (ours, theirs) = (&made.sources()[0], &golden.sources()[0]);
     let names = |source: &Source| -> Vec<String> {
         source.catalog().tensors.iter().map(|tensor| tensor.name.to_string()).collect()
@@ -119,6 +119,14 @@ families! {
     cohere2: "cohere2",
     qwen2_moe: "qwen2_moe",
     glm4: "glm4",
+    gpt_oss: "gpt_oss",
+    gpt_oss_in_blocks: "gpt_oss-mxfp4",
+    bert: "bert",
+    bert_with_a_head_and_older_names: "bert-masked",
+    bert_with_classes: "bert-classes",
+    roberta: "roberta",
+    xlm_roberta: "xlm-roberta",
+    xlm_roberta_with_classes: "xlm-roberta-classes",
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.

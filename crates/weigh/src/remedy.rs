@@ -50,8 +50,8 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::ListProblems => "`weigh inspect` lists all problems of the model",
         Remedy::StateScheme => "--scheme 'RE=SCHEME/VARIANT' decides which it is",
         Remedy::KeepNames => "--names keep copies names, values and metadata as they are",
-        Remedy::BaseConfig => {
-            "--config DIR takes what the file does not tell from the repository it was made from"
+        Remedy::StateBase => {
+            "--config DIR names the repository it was made from, with a config.json that tells the rest"
         }
         Remedy::KeepOrCast => "use either --dtype keep or --cast",
         Remedy::AllowUnknownClasses => "without --strict-pickle it is reported and not called",

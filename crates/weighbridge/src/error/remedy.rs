@@ -40,8 +40,9 @@ pub enum Remedy {
     StateScheme,
     /// Keep names, values and metadata as they are.
     KeepNames,
-    /// Take what the file does not tell from the repository that the model was made from.
-    BaseConfig,
+    /// Name a repository that says what the model does not say about itself, with
+    /// [`ConvertOptions::base`](crate::ops::ConvertOptions::base).
+    StateBase,
     /// Choose between keeping weights as they are stored and casting them.
     KeepOrCast,
     /// Allow pickles that name unknown classes, with

@@ -14,6 +14,7 @@ use crate::schemes::{
 };
 
 /// A weight of the new model.
+#[derive(Clone)]
 pub(crate) struct Derived {
     /// Its name.
     pub(crate) name: String,
@@ -24,6 +25,7 @@ pub(crate) struct Derived {
 }
 
 /// What a derived weight is made from.
+#[derive(Clone)]
 pub(crate) enum MadeOf {
     /// Views of weights, one after the other.
     Weights(Vec<(Weight, View)>),
@@ -104,15 +106,10 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)]) -> Result<(&'
 }
 
 fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: usize) -> Stretch {
-    let order = match view.rows {
-        Rows::From(start) => RowOrder::From(start),
-        Rows::Runs { start, run, period } => RowOrder::Runs { start, run, period },
-        Rows::Heads { start, head_rows, to_halves: false, .. } => {
-            RowOrder::Interleaved { start, head_rows }
-        }
-        Rows::Heads { start, head_rows, to_halves: true, .. } => {
-            RowOrder::Halved { start, head_rows }
-        }
+    let across = view.transposed.map(|Matrix { first, columns }| Across { first, columns });
+    let (recipe, across, skipped) = match as_stored(&recipe, weight, view) {
+        Some((stored, first_row)) => (stored, None, first_row),
+        None => (recipe, across, 0),
     };
     Stretch {
         recipe,
@@ -120,12 +117,38 @@ fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: us
         first_part,
         row: view.row_len(),
         rows: view.row_count(),
-        order,
-        across: view.transposed.map(|Matrix { first, columns }| Across { first, columns }),
+        order: order(view.rows, skipped),
+        across,
         change: view.change,
         // llama.cpp's converter widens what it changes, unless that is F16 already.
         in_half: weight.native() == Some(DType::F16),
     }
+}
+
+/// The order of rows, behind those that are skipped.
+fn order(rows: Rows, skipped: u64) -> RowOrder {
+    match rows {
+        Rows::From(start) => RowOrder::From(skipped + start),
+        Rows::Runs { start, run, period } => RowOrder::Runs { start: skipped + start, run, period },
+        Rows::Heads { start, head_rows, to_halves, .. } => match to_halves {
+            false => RowOrder::Interleaved { start: skipped + start, head_rows },
+            true => RowOrder::Halved { start: skipped + start, head_rows },
+        },
+    }
+}
+
+/// A view of a matrix that is stored transposed and seen transposed is one of what is stored: its
+/// recipe, and the row of it with which the matrix begins.
+fn as_stored(
+    recipe: &Arc<dyn Recipe>,
+    weight: &Weight,
+    view: &View,
+) -> Option<(Arc<dyn Recipe>, u64)> {
+    let Matrix { first, columns } = view.transposed?;
+    let &[.., rows, own_columns] = weight.shape() else { return None };
+    let is_whole = own_columns == columns && view.row_len() == rows && rows > 0;
+    let stored = recipe.as_stored().filter(|_| is_whole && first.is_multiple_of(rows))?;
+    Some((stored, (first / rows).checked_mul(columns)?))
 }
 
 /// The recipe of a weight, to keep.

@@ -14,6 +14,7 @@ use crate::source::{Slab, Source};
 
 mod bounds;
 mod by_name;
+mod coded;
 mod cost;
 mod derived;
 mod find;

@@ -30,7 +30,7 @@ mod translate;
 mod view;
 
 use search::Search;
-pub(crate) use to_gguf::{to_gguf, wants_single};
+pub(crate) use to_gguf::{Tensor, to_gguf, wants_single};
 pub(crate) use to_hf::{is_tied, keeps_single, to_hf};
 pub use view::{Matrix, Rows, View};
 

@@ -187,6 +187,8 @@ pub(super) const BERT: &[Row] = &[
     ("encoder.layer.#.intermediate.dense", &["blk.#.ffn_up"], Plain),
     ("encoder.layer.#.output.dense", &["blk.#.ffn_down"], Plain),
     ("encoder.layer.#.output.LayerNorm", &["blk.#.layer_output_norm"], Norm),
+    // A classifier of one layer.
+    ("classifier", &["cls.output"], Plain),
     ("classifier.dense", &["cls"], Plain),
     ("classifier.out_proj", &["cls.output"], Plain),
 ];

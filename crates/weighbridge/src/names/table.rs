@@ -63,6 +63,15 @@ pub(super) struct Family {
     pub unlike: &'static [&'static str],
 }
 
+impl Family {
+    /// Why converters leave out a weight, if they do. Names may have the prefix of the model.
+    pub fn leaves_out(&self, name: &str, prefix: &str) -> Option<&'static str> {
+        let below = name.strip_prefix(prefix).unwrap_or(name);
+        let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
+        self.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)
+    }
+}
+
 const LLAMA: Family = Family {
     names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, MIXTRAL, EXPERTS],
@@ -161,7 +170,7 @@ pub(super) static FAMILIES: &[Family] = &[
         ..QWEN2
     },
     Family {
-        names: &["bert", "xlm-roberta"],
+        names: &["bert", "roberta", "xlm-roberta"],
         rows: &[BERT],
         left_out: &[
             ("pooler.", "the pooling layer, which the converter leaves out"),

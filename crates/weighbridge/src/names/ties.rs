@@ -114,11 +114,8 @@ impl Search<'_> {
 impl Search<'_> {
     /// Why GGUF has no such weight, if converters leave it out.
     fn left_out(&self, side: usize, name: &str) -> Option<&'static str> {
-        let below = name.strip_prefix(&self.facts[side].prefix).unwrap_or(name);
-        let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
-        let by_family = self.family().and_then(|family| {
-            family.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)
-        });
+        let prefix = &self.facts[side].prefix;
+        let by_family = self.family().and_then(|family| family.leaves_out(name, prefix));
         match by_family {
             Some(what) => Some(what),
             None if self.is_beyond_the_last_layer(side, name) => {

@@ -8,8 +8,9 @@ use super::pieces::{Cut, Piece, Translator};
 use super::table::{COMPUTED, Family};
 use super::ties::is_vision;
 use super::view::View;
-use super::{Named, Side};
+use super::{Named, Side, keys};
 use crate::catalog::Shape;
+use crate::config;
 use crate::error::{Error, Remedy, Result};
 
 /// What becomes of the weights of a model.
@@ -56,6 +57,8 @@ pub(crate) fn to_gguf(
     if translator.lacks_heads() {
         return Err(Error::unsupported("no config states the number of attention heads"));
     }
+    let config = config::find(side.configs, config::HUGGING_FACE);
+    let first_position = config.map_or(0, keys::first_position);
     let (mut gathered, mut left_out) = (HashMap::<String, Gathered>::new(), Vec::new());
     for (at, &index) in order.iter().enumerate() {
         let Named { name, shape } = side.weights[index];
@@ -66,7 +69,7 @@ pub(crate) fn to_gguf(
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
         }
-        if let Some(reason) = reason_to_leave_out(name, &pieces, family) {
+        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts.prefix) {
             left_out.push((index, reason));
             continue;
         }
@@ -76,6 +79,9 @@ pub(crate) fn to_gguf(
         for mut piece in pieces {
             if family.cuts_embedding && piece.cut == Cut::ByToken {
                 cut_to(&mut piece.view, tokens);
+            }
+            if piece.cut == Cut::ByPosition {
+                start_at(&mut piece.view, first_position).map_err(|e| e.in_tensor(name))?;
             }
             gather(&mut gathered, piece, at, name)?;
         }
@@ -99,7 +105,15 @@ fn known_family(facts: &Facts) -> Result<&'static Family> {
 }
 
 /// Why a weight is not in the file, if that is known.
-fn reason_to_leave_out(name: &str, pieces: &[Piece], family: &Family) -> Option<String> {
+fn reason_to_leave_out(
+    name: &str,
+    pieces: &[Piece],
+    family: &Family,
+    prefix: &str,
+) -> Option<String> {
+    if let Some(what) = family.leaves_out(name, prefix) {
+        return Some(what.to_owned());
+    }
     let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
     if let Some((_, what)) = computed {
         return Some((*what).to_owned());
@@ -138,6 +152,20 @@ fn cut_to(view: &mut View, tokens: Option<u64>) {
     }
 }
 
+/// Leaves out rows at the start.
+fn start_at(view: &mut View, first: u64) -> Result<()> {
+    let rows = view.shape.first().copied().unwrap_or(0);
+    let rest = rows.checked_sub(first).filter(|rest| *rest > 0);
+    match (rest, view.shape.get(1)) {
+        _ if first == 0 => Ok(()),
+        (Some(rest), Some(&columns)) => {
+            *view = View::part(&[rest, columns], first);
+            Ok(())
+        }
+        _ => Err(Error::malformed(format!("positions begin at row {first}, and it has {rows}"))),
+    }
+}
+
 fn gather(
     gathered: &mut HashMap<String, Gathered>,
     piece: Piece,
@@ -157,17 +185,26 @@ fn gather(
     }
 }
 
+impl Gathered {
+    /// Whether it is a stack of several weights.
+    fn is_collected(&self) -> bool {
+        let mut weights = self.pieces.values().map(|piece| piece.weight);
+        let first = weights.next();
+        self.is_stack && weights.any(|weight| Some(weight) != first)
+    }
+}
+
 /// By the last of their weights. The stacks of a layer come together, when all are complete.
 fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
     let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
     let mut complete: HashMap<String, usize> = HashMap::new();
-    for (name, found) in gathered.iter().filter(|(_, found)| found.is_stack) {
+    for (name, found) in gathered.iter().filter(|(_, found)| found.is_collected()) {
         let last = complete.entry(layer(name)).or_default();
         *last = (*last).max(found.last);
     }
     let mut all: Vec<_> = gathered.into_iter().collect();
     all.sort_by_cached_key(|(name, found)| {
-        let together = if found.is_stack { complete[&layer(name)] } else { found.last };
+        let together = if found.is_collected() { complete[&layer(name)] } else { found.last };
         (together, found.last, name.clone())
     });
     all
@@ -178,13 +215,12 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     let Some(first) = pieces.values().next() else {
         return Err(Error::malformed("nothing is left of it").in_tensor(&name));
     };
-    // A vector in another order is seen as a column.
-    let is_vector = side.weights[first.weight].shape.len() == 1;
-    let mut shape = if is_vector {
-        [first.view.row_count() * first.view.row_len()].into_iter().collect()
-    } else {
-        first.view.shape.clone()
-    };
+    // Vectors in another order are seen as columns.
+    let dimensions = side.weights[first.weight].shape.len();
+    let mut shape = first.view.shape.clone();
+    if let (true, [outer @ .., 1]) = (shape.len() == dimensions + 1, &shape[..]) {
+        shape = outer.into();
+    }
     if *is_stack {
         let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
         if let Some((expert, _)) = missing {
@@ -210,8 +246,9 @@ pub(crate) fn wants_single(name: &str, shape: &[u64]) -> bool {
         "position_embd.weight",
         "token_types.weight",
     ];
+    const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
     shape.len() <= 1
         || name.ends_with("_norm.weight")
-        || !name.ends_with(".weight")
+        || !MATRIX.iter().any(|end| name.ends_with(end))
         || SINGLE.iter().any(|end| name.ends_with(end))
 }

@@ -275,6 +275,7 @@ fn planned(
         },
         is_described: translated.is_some(),
         encode: &|_| None,
+        repack: &|weight| translated?.repacked.get(weight.name()).copied(),
         rename: &|name| options.renamed(name),
         select: &select,
         spread: match target.place {

@@ -152,12 +152,12 @@ impl ConvertOptions {
         self
     }
 
-    /// The repository that a model was made from, where it becomes a repository again: what its own
-    /// files do not tell is taken from there, the config and the tokenizer. A config that contradicts
-    /// the model is refused.
+    /// A repository that says what the model does not say about itself, where it is translated: the
+    /// base model of an adapter, whose weights need not be there, or the repository that a GGUF model
+    /// was made from, whose config and tokenizer are taken unless they contradict the model.
     #[must_use]
-    pub fn base(mut self, repository: impl Into<PathBuf>) -> Self {
-        self.base = Some(repository.into());
+    pub fn base(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.base = Some(folder.into());
         self
     }
 

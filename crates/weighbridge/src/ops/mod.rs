@@ -14,6 +14,7 @@ mod identity;
 mod inspect;
 mod reach;
 mod refusals;
+mod repacked;
 mod repository;
 mod show;
 mod stats;

@@ -24,6 +24,9 @@ const ACROSS_BYTES: u64 = 12 << 20;
 const PART_ELEMENTS: u64 = 1 << 20;
 const PART_ROWS: u64 = 32;
 
+/// Elements whose codes are moved at once: about half a mebibyte.
+const REPACKED: u64 = 1 << 20;
+
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
@@ -38,6 +41,8 @@ pub enum Pieces {
     Bytes,
     /// Elements.
     Elements,
+    /// Elements that are not decoded.
+    Codes,
     /// Rows of the outermost dimension.
     Rows,
 }
@@ -81,6 +86,7 @@ impl Cut {
             }
             Action::Decode => Self::of_decoded(weight),
             Action::Encode(encoding) => Self::of_encoded(weight, encoding.unit()),
+            Action::Repack(packer) => Self::of_repacked(weight, packer.unit()),
         }
     }
 
@@ -111,6 +117,12 @@ impl Cut {
         };
         let (pieces, step) = (weight.elements() / piece.max(1), (most / piece.max(1)).max(1));
         Self { of, piece, pieces, step, part: step }
+    }
+
+    /// Blocks of `unit` elements.
+    fn of_repacked(weight: &Weight, unit: u64) -> Self {
+        let (pieces, step) = (weight.elements() / unit.max(1), (REPACKED / unit.max(1)).max(1));
+        Self { of: Pieces::Codes, piece: unit, pieces, step, part: step }
     }
 
     /// Pieces of one element or byte; a whole tile is decoded at once.
@@ -159,6 +171,7 @@ impl Cut {
         let tile = self.elements(&self.tile(0));
         match self.of {
             Pieces::Rows => weight.staged_for_rows(rows_of(weight, &tile)),
+            Pieces::Codes => weight.staged_for_codes(tile),
             _ => weight.staged_for_elements(tile),
         }
     }

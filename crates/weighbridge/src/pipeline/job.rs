@@ -11,8 +11,7 @@ use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::schemes::Groups;
-use crate::schemes::TensorId;
+use crate::schemes::{Groups, Packer, TensorId};
 use crate::source::Source;
 
 /// How a weight becomes its output.
@@ -26,6 +25,8 @@ pub enum Action {
     Decode,
     /// Its numbers are stored in another way.
     Encode(Encoding),
+    /// Its codes are stored in another order.
+    Repack(&'static dyn Packer),
 }
 
 /// Where the numbers come from.
@@ -128,7 +129,7 @@ impl Job {
 
     /// Whether the output no longer uses the scheme that it is stored in.
     pub fn leaves_its_scheme(&self) -> bool {
-        matches!(self.action, Action::Decode | Action::Encode(_))
+        matches!(self.action, Action::Decode | Action::Encode(_) | Action::Repack(_))
     }
 
     /// The type of the numbers that it is cast or decoded to.

@@ -26,6 +26,11 @@ fn of_job(job: &Job) -> Result<u64> {
             Ok(bytes.saturating_add(tile.end.saturating_mul(stored)))
         }
         Action::Decode => Ok(bytes.saturating_add(cut.staged_bytes(job.weight()?)?)),
+        // Codes are put together, then into blocks.
+        Action::Repack(_) => {
+            let staged = cut.staged_bytes(job.weight()?)?;
+            Ok(bytes.saturating_mul(2).saturating_add(staged))
+        }
         Action::Encode(encoding) => {
             let numbers = elements.end.saturating_mul(4);
             let encoded = encoding.bytes_of(&elements).saturating_add(numbers);

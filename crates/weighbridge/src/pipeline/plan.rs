@@ -17,7 +17,7 @@ use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Pl
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
-use crate::schemes::{Encoder, Groups, TensorId};
+use crate::schemes::{Encoder, Groups, Packer, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
 
@@ -31,6 +31,8 @@ pub struct PlanOptions<'a> {
     pub is_described: bool,
     /// The encoder of a weight; without one, a weight is written as plain numbers.
     pub encode: &'a dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
+    /// What a weight is repacked by; without, it is decoded.
+    pub repack: &'a dyn Fn(&Weight) -> Option<&'static dyn Packer>,
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
     /// Which tensors are wanted, by their names in the source.
@@ -259,10 +261,13 @@ fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
 fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<Job, String> {
     let mut job = match origin {
         Origin::Stored(model, id) => stored_job(model, *id, name)?,
-        Origin::Weight(weight) => match (plan_options.encode)(weight) {
-            Some(encoder) => encoded_job(weight, &name, encoder)?,
-            None => weight_job(weight, name, plan_options.types)?,
-        },
+        Origin::Weight(weight) => {
+            match ((plan_options.repack)(weight), (plan_options.encode)(weight)) {
+                (Some(packer), _) => repacked_job(weight, name, packer)?,
+                (None, Some(encoder)) => encoded_job(weight, &name, encoder)?,
+                (None, None) => weight_job(weight, name, plan_options.types)?,
+            }
+        }
     };
     reshape(&mut job, plan_options.writer)?;
     if plan_options.streamed {
@@ -381,6 +386,27 @@ fn encoded_job(weight: &Weight, name: &str, encoder: Arc<dyn Encoder>) -> Result
         return Err(format!("its {elements} elements are no whole groups of {group}"));
     }
     Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs, cut })
+}
+
+fn repacked_job(weight: &Weight, name: String, packer: &'static dyn Packer) -> Result<Job, String> {
+    if let Some(reason) = unreadable_part(weight).or_else(|| weight.undecodable()) {
+        return Err(reason);
+    }
+    let block = packer.block().ok_or("there are no such blocks")?;
+    let columns = weight.shape().last().copied().unwrap_or(1);
+    let bytes = block.bytes_for(weight.elements() / columns.max(1), columns);
+    let output = OutputTensor {
+        name,
+        stored: StoredType::Block(block),
+        shape: weight.shape().into(),
+        bytes: bytes.ok_or("its rows are no whole blocks")?,
+        offset: 0,
+        groups: Groups::Of { elements: block.elements.into(), bytes: block.bytes.into() },
+        index: 0,
+    };
+    let action = Action::Repack(packer);
+    let cut = Cut::of(weight, &action, DType::F32);
+    Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs: smallvec![output], cut })
 }
 
 /// Why a weight has no bytes to give, naming the part that has none.

@@ -48,6 +48,7 @@ impl Run<'_> {
             writer: writer(self.format).unwrap(),
             types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], model: None },
             encode: &encode,
+            repack: &|_| None,
             rename: &str::to_owned,
             select: self.select,
             spread: Spread::OneFile,

@@ -1,8 +1,9 @@
 //! How one weight becomes numbers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::{Origins, Out};
+use super::{Coded, Origins, Out};
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
@@ -30,6 +31,17 @@ pub trait Recipe: Send + Sync {
     /// What is known about the numbers that the weight was made from; nothing where storing them
     /// loses nothing, or where it is not known what it loses.
     fn origins(&self) -> Option<&dyn Origins> {
+        None
+    }
+
+    /// Its codes, where they can go into another scheme as they are.
+    fn coded(&self) -> Option<&dyn Coded> {
+        None
+    }
+
+    /// The recipe of the weight with each of its matrices transposed, where that is how they are
+    /// stored.
+    fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
         None
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bids, Configs, Encoder, Evidence, Method, Sign, Summary};
+use super::{Bids, Configs, Encoder, Evidence, Method, Packer, Sign, Summary};
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -47,6 +47,11 @@ pub trait Scheme: Sync {
     /// Its encoders: the ways in which it stores numbers.
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         Vec::new()
+    }
+
+    /// Its packers: the blocks into which it takes what other schemes have stored already.
+    fn packers(&self) -> &'static [&'static dyn Packer] {
+        &[]
     }
 
     /// What says beside the weights that they are stored this way, to be removed once they are

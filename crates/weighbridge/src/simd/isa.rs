@@ -15,6 +15,7 @@ use super::avx2;
 use super::blocks::BlockForms;
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
+use super::extent::{self, Ends, Extent, Sixteen};
 use super::level::{Level, Set};
 use super::near::{Cells, EvenReach, FloatReach};
 use super::{Number, Sides};
@@ -150,6 +151,12 @@ pub(crate) trait Isa: BlockForms {
     #[inline(always)]
     fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
         accumulate::two_sides(a, b)
+    }
+
+    /// Sums, zeros and the extremes of each block of numbers, which sets its place in `ends`.
+    #[inline(always)]
+    fn extent(self, numbers: &[Sixteen], ends: &mut [Ends]) -> Extent {
+        extent::extent(numbers, ends)
     }
 
     /// Whether all originals lie near their numbers, whose neighbours are equally far away.

@@ -17,6 +17,7 @@ mod avx2;
 mod blocks;
 pub(crate) mod codes;
 mod columns;
+pub(crate) mod extent;
 mod isa;
 mod level;
 pub(crate) mod near;

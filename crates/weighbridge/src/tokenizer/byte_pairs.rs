@@ -1,5 +1,7 @@
 //! Byte-level byte pairs: `tokenizer.json` as it is, with ids that nobody has filled in.
 
+use serde_json::Value as Json;
+
 use super::decode::Decoder;
 use super::entries::Entries;
 use super::files::Files;
@@ -17,14 +19,8 @@ pub(super) fn write(
 ) -> Result<Special> {
     let tokenizer = files.need_tokenizer()?;
     let vocabulary = Vocabulary::read(files, tokenizer)?;
-    let count = match files.vocabulary() {
-        0 => vocabulary.base.len() + vocabulary.added.len(),
-        count => count,
-    };
-    let decoder = Decoder::read(&tokenizer["decoder"]);
-    let tokens = vocabulary.by_id(count)?.into_iter().enumerate();
-    let tokens: Vec<(String, TokenType)> =
-        tokens.map(|(id, one)| written(id, one, &decoder)).collect();
+    let tokens = tokens(files, tokenizer, &vocabulary)?;
+    let count = tokens.len();
     let pre = match pre {
         Some(stated) => stated.to_owned(),
         None => pre::name(files, tokenizer, &vocabulary)?,
@@ -34,6 +30,21 @@ pub(super) fn write(
     TokenType::write(entries, tokens, None);
     entries.texts("tokenizer.ggml.merges", special::merges(tokenizer)?);
     Special::read(files, &KINDS, Beyond::Refuse(count))
+}
+
+/// What is written for every id.
+pub(super) fn tokens(
+    files: &Files<'_>,
+    tokenizer: &Json,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<Vec<(String, TokenType)>> {
+    let count = match files.vocabulary() {
+        0 => vocabulary.base.len() + vocabulary.added.len(),
+        count => count,
+    };
+    let decoder = Decoder::read(&tokenizer["decoder"]);
+    let all = vocabulary.by_id(count)?.into_iter().enumerate();
+    Ok(all.map(|(id, one)| written(id, one, &decoder)).collect())
 }
 
 /// What is written for an id.

@@ -61,6 +61,11 @@ impl<'a> Files<'a> {
         Ok(Some(text.replace("\r\n", "\n").replace('\r', "\n")))
     }
 
+    /// How many kinds of tokens an encoder tells apart; two where its config does not say.
+    pub fn token_types(&self) -> u64 {
+        self.repository.config["type_vocab_size"].as_u64().unwrap_or(2)
+    }
+
     /// How many tokens there are, which fits since it was looked at on opening.
     pub fn vocabulary(&self) -> usize {
         usize::try_from(self.repository.vocabulary).unwrap_or(0)

@@ -23,7 +23,9 @@ mod templates;
 #[cfg(test)]
 mod tests;
 mod token_type;
+mod unigram;
 mod vocabulary;
+mod word_piece;
 
 use serde_json::{Value as Json, json};
 
@@ -65,6 +67,12 @@ pub(crate) enum Kind {
     Gemma3,
     /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
     Phi3,
+    /// Words and parts of words.
+    Bert,
+    /// Pieces with scores, of which the likeliest are taken.
+    XlmRoberta,
+    /// Byte pairs, for an encoder.
+    Roberta,
 }
 
 /// The metadata entries, in the converter's order. `pre` is the pre-tokenizer's name if the user
@@ -96,6 +104,12 @@ pub(crate) fn entries(
             byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
         }
         Kind::Phi3 => sentencepiece::write_phi3(&files, &mut entries)?,
+        Kind::Bert => word_piece::write(&files, &mut entries, pre)?,
+        Kind::XlmRoberta => unigram::write(&files, &mut entries)?,
+        Kind::Roberta => {
+            byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
+            entries.id("tokenizer.ggml.token_type_count", files.token_types());
+        }
     }
     Ok(entries.finished())
 }

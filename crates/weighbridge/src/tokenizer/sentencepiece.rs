@@ -20,10 +20,17 @@ pub(super) const ADDED: f32 = -1000.0;
 
 /// One piece of the file.
 #[derive(Clone, Debug, PartialEq)]
-struct Piece {
-    text: String,
-    score: f32,
-    kind: TokenType,
+pub(super) struct Piece {
+    pub text: String,
+    pub score: f32,
+    pub kind: TokenType,
+}
+
+impl Piece {
+    /// What stands for an id that nobody has.
+    pub fn nobody(id: usize) -> Self {
+        Self { text: format!("[PAD{id}]"), score: NOBODY, kind: TokenType::Unused }
+    }
 }
 
 pub(super) fn is_there(files: &Files<'_>) -> Result<bool> {
@@ -82,9 +89,7 @@ impl Tokens {
             0 => pieces.len(),
             count => count,
         };
-        let nobody =
-            |id| Piece { text: format!("[PAD{id}]"), score: NOBODY, kind: TokenType::Unused };
-        let mut all: Vec<Piece> = (0..count).map(nobody).collect();
+        let mut all: Vec<Piece> = (0..count).map(Piece::nobody).collect();
         for (place, piece) in all.iter_mut().zip(pieces) {
             *place = piece;
         }
@@ -136,7 +141,7 @@ fn content(token: &Json, file: &str) -> Result<String> {
 }
 
 /// All pieces of the file. No text may be there twice, and exactly one piece stands for the unknown.
-fn pieces(bytes: &[u8]) -> Result<Vec<Piece>> {
+pub(super) fn pieces(bytes: &[u8]) -> Result<Vec<Piece>> {
     let (mut found, mut seen, mut unknown) = (Vec::new(), HashSet::new(), false);
     let mut message = Message::new(bytes, 0);
     while let Some((number, field)) = message.next()? {

@@ -30,8 +30,12 @@ pub(super) struct Vocabulary<'a> {
 
 impl<'a> Vocabulary<'a> {
     pub fn read(files: &Files<'_>, tokenizer: &'a Json) -> Result<Self> {
-        let mut vocabulary =
-            Self { base: base(tokenizer)?, added: Vec::new(), places: HashMap::new(), next: 0 };
+        Self::of(base(tokenizer)?, files, tokenizer)
+    }
+
+    /// The tokens of a model, with those that files add to it.
+    pub fn of(base: HashMap<&'a str, u64>, files: &Files<'_>, tokenizer: &Json) -> Result<Self> {
+        let mut vocabulary = Self { base, added: Vec::new(), places: HashMap::new(), next: 0 };
         vocabulary.next = vocabulary.base.len() as u64;
         let none = Vec::new();
         for token in tokenizer["added_tokens"].as_array().unwrap_or(&none) {

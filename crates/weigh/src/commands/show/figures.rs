@@ -22,6 +22,8 @@ pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
         Some(index) => format!("{}, the first at {index:?}", grouped(count)),
         None => grouped(count),
     };
+    let is_partly_known = figures.rank_error > 0.0 && figures.outliers > 0;
+    let least = if is_partly_known { "at least " } else { "" };
     let mut facts = vec![
         ("numbers", grouped(figures.elements)),
         ("mean", number(figures.mean)),
@@ -31,11 +33,19 @@ pub(super) fn write(out: &mut dyn Write, figures: &Figures) -> io::Result<()> {
         ("zeros", grouped(figures.zeros)),
         ("nan", counted(figures.nan, &figures.first_nan)),
         ("infinite", counted(figures.infinite, &figures.first_infinite)),
-        ("outliers", grouped(figures.outliers)),
+        ("outliers", format!("{least}{}", grouped(figures.outliers))),
     ];
     let quantiles = [1, 5, 25, 50, 75, 95, 99]
         .map(|percent| format!("{percent}% {}", number(figures.quantiles.percent(percent))));
-    facts.push(("quantiles", quantiles.join(", ")));
+    let sampled = match figures.rank_error > 0.0 {
+        true => format!(
+            " (of {} numbers; a rank may be off by {:.2}%)",
+            grouped(figures.counted),
+            figures.rank_error * 100.0
+        ),
+        false => String::new(),
+    };
+    facts.push(("quantiles", format!("{}{sampled}", quantiles.join(", "))));
     writeln!(out)?;
     labelled(out, &Page::on_terminal(false), &facts)?;
     match &figures.histogram {

@@ -37,9 +37,29 @@ pub(super) fn write(
     if !report.tensors.is_empty() {
         writeln!(out)?;
         table(out, page, lines, report)?;
+        sampled(out, page, report)?;
     }
     skipped(out, page, &report.skipped)?;
     remarks(out, page, &report.notes)
+}
+
+/// Says once that quantiles are not of all numbers, where that is so, and how far they may be off.
+fn sampled(out: &mut dyn Write, page: &Page, report: &StatsReport) -> io::Result<()> {
+    let errors = report.tensors.iter().map(|weight| weight.figures.rank_error);
+    let (mut weights, mut worst) = (0, 0.0f64);
+    for error in errors.filter(|error| *error > 0.0) {
+        (weights, worst) = (weights + 1, worst.max(error));
+    }
+    if weights == 0 {
+        return Ok(());
+    }
+    let text = format!(
+        "Quantiles of {} are from one number in sixteen: a rank may be off by {:.2}%.",
+        plural(weights, "large weight"),
+        worst * 100.0
+    );
+    write!(out, "\n  ")?;
+    wrapped(out, page.width, 2, 2, &text)
 }
 
 /// Each weight that looks wrong, and why.

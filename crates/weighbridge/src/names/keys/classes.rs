@@ -24,6 +24,11 @@ pub(super) struct Class {
     pub rotated: Option<f64>,
     /// Whether the context before scaling stands beside the rotary parameters, and is this.
     pub original_context: Option<u64>,
+    /// Rotary parameters of models scaled by YaRN, where the config states none.
+    pub yarn: &'static [(&'static str, f64)],
+    /// Whether it reads in both directions: such a model has positions of its own, which are not
+    /// rotary, and a key head for each query head, which goes without saying.
+    pub encoder: bool,
     /// Further keys.
     pub more: &'static [(&'static str, f64)],
 }
@@ -61,6 +66,8 @@ const LLAMA: Class = Class {
     local_theta: None,
     rotated: None,
     original_context: None,
+    yarn: &[],
+    encoder: false,
     more: &[],
 };
 const QWEN2: Class = Class {
@@ -84,6 +91,15 @@ const COHERE: Class = Class {
     epsilon: ("layer_norm_eps", 1e-5),
     theta: 500000.0,
     more: &[("logit_scale", 0.0625)],
+    ..LLAMA
+};
+
+const BERT: Class = Class {
+    model_type: "bert",
+    sizes: [30522, 768, 3072, 12, 12, 512],
+    head: Head::Unsaid,
+    epsilon: ("layer_norm_eps", 1e-12),
+    encoder: true,
     ..LLAMA
 };
 
@@ -204,6 +220,26 @@ pub(super) static CLASSES: &[Class] = &[
         ..COHERE
     },
     Class {
+        model_type: "gpt_oss",
+        sizes: [201088, 2880, 2880, 36, 64, 131072],
+        key_heads: Some(8),
+        head: Head::Of(64),
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 150000.0,
+        yarn: &[
+            ("factor", 32.0),
+            ("beta_fast", 32.0),
+            ("beta_slow", 1.0),
+            ("original_max_position_embeddings", 4096.0),
+        ],
+        more: &[
+            ("num_local_experts", 128.0),
+            ("num_experts_per_tok", 4.0),
+            ("sliding_window", 128.0),
+        ],
+        ..LLAMA
+    },
+    Class {
         model_type: "glm4",
         sizes: [151552, 4096, 13696, 40, 32, 131072],
         key_heads: Some(2),
@@ -211,5 +247,13 @@ pub(super) static CLASSES: &[Class] = &[
         epsilon: ("rms_norm_eps", 1.5625e-7),
         rotated: Some(0.5),
         ..LLAMA
+    },
+    BERT,
+    Class { model_type: "xlm-roberta", more: &[("pad_token_id", 1.0)], ..BERT },
+    Class {
+        model_type: "roberta",
+        sizes: [50265, 768, 3072, 12, 12, 512],
+        more: &[("pad_token_id", 1.0)],
+        ..BERT
     },
 ];

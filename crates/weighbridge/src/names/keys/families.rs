@@ -42,6 +42,8 @@ pub(super) enum Kind {
     Number,
     /// Text.
     Text,
+    /// Several texts.
+    Texts,
     /// A truth value.
     Flag,
 }
@@ -131,6 +133,10 @@ fn typed(kind: Kind, json: &Json) -> Option<Value> {
         #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
         Kind::Number => Value::F32(json.as_f64()? as f32),
         Kind::Text => Value::text(json.as_str()?),
+        Kind::Texts => {
+            let texts = json.as_array()?.iter().map(|text| text.as_str().map(Value::text));
+            Value::List(texts.collect::<Option<_>>()?)
+        }
         Kind::Flag => Value::Bool(json.as_bool()?),
     })
 }

@@ -16,6 +16,7 @@ use crate::tokenizer;
 pub(crate) mod back;
 mod card;
 mod classes;
+mod encoders;
 mod families;
 mod general;
 mod made;
@@ -38,6 +39,8 @@ pub(crate) struct About<'a> {
     pub generation: Option<&'a Json>,
     /// The text of README.md, if it is there.
     pub card: Option<&'a str>,
+    /// How the vectors of all tokens become one, as sentence-transformers say it in a file of its own.
+    pub pooling: Option<&'a Json>,
     /// The name of the folder.
     pub folder: &'a str,
     /// How large the model is.
@@ -89,6 +92,9 @@ impl Parameters {
 pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     let family = family_of(about.config).ok_or_else(|| unknown(about.config))?;
     let mut settings = Settings::of(about.config);
+    if let Some(pooling) = about.pooling {
+        settings.state(encoders::POOLING, pooling.clone());
+    }
     refuse(about, family, &settings)?;
     settings.forget(family.ignored);
     let mut all = Entries(Vec::new());
@@ -104,6 +110,26 @@ pub(crate) fn entries(about: &About<'_>) -> Result<Vec<(String, Value)>> {
     Ok(all.0)
 }
 
+/// The entries of an adapter's file. Only `base`, the config of its base model, tells the
+/// architecture; everything else is said about the adapter itself.
+pub(crate) fn adapter_entries(
+    base: &Json,
+    about: &About<'_>,
+    own: Vec<(String, Value)>,
+) -> Result<Vec<(String, Value)>> {
+    let family = family_of(base).ok_or_else(|| unknown(base))?;
+    let mut all = Entries(Vec::new());
+    all.set("general.architecture".into(), Value::text(family.architecture));
+    all.set("general.type".into(), Value::text("adapter"));
+    all.set("adapter.type".into(), Value::text("lora"));
+    let general = general::entries(about).into_iter().filter(|(key, _)| key != "general.type");
+    for (key, value) in general.chain(own) {
+        all.set(key, value);
+    }
+    all.set("general.quantization_version".into(), Value::Unsigned(32, 2));
+    Ok(all.0)
+}
+
 /// The architecture's name in GGUF, from architectures[0] / model_type; None if it is not known.
 pub(crate) fn architecture(config: &Json) -> Option<&'static str> {
     family_of(config).map(|family| family.architecture)
@@ -113,6 +139,7 @@ pub(crate) fn architecture(config: &Json) -> Option<&'static str> {
 pub(crate) fn tokenizer(config: &Json) -> Option<tokenizer::Kind> {
     family_of(config)?.tokenizer
 }
+pub(super) use encoders::first_position;
 
 /// How many tokens the model's embedding has rows for.
 pub(crate) fn vocabulary(config: &Json) -> Option<u64> {

@@ -28,7 +28,7 @@ pub(super) fn filled(values: &Values, class: &Class) -> Values {
     if let Some(local) = class.local_theta {
         return by_layer(values, scaling, stated, (theta, local));
     }
-    let mut rope = scaling.or(stated).cloned().unwrap_or_default();
+    let mut rope = scaling.or(stated).cloned().unwrap_or_else(|| by_default(class));
     rope.entry("rope_theta").or_insert(theta);
     let rotated = values.get("partial_rotary_factor").cloned();
     if let Some(rotated) = rotated.or(class.rotated.map(Json::from)) {
@@ -48,6 +48,13 @@ pub(super) fn filled(values: &Values, class: &Class) -> Values {
         }
     }
     rope
+}
+
+/// The parameters of a config that states none.
+fn by_default(class: &Class) -> Values {
+    let kind = (!class.yarn.is_empty()).then(|| ("rope_type".to_owned(), "yarn".into()));
+    let stated = class.yarn.iter().map(|&(key, value)| (key.to_owned(), value.into()));
+    stated.chain(kind).collect()
 }
 
 /// Parameters of layers that see everything and of those with a sliding window.

@@ -69,6 +69,11 @@ impl Settings {
         self.count("hidden_size")?.checked_div(self.count("num_attention_heads")?)
     }
 
+    /// States something that no config does.
+    pub fn state(&mut self, key: &str, value: Json) {
+        self.values.insert(key.to_owned(), value);
+    }
+
     /// Leaves out keys that a family does not look at.
     pub fn forget(&mut self, keys: &[&str]) {
         self.values.retain(|key, _| !keys.contains(&key.as_str()));
@@ -101,6 +106,9 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Class>) -> Map<String, Js
     }
     if let Some(context) = class.original_context {
         values.entry("original_max_position_embeddings").or_insert(context.into());
+    }
+    if class.encoder {
+        return rope::as_stated(values);
     }
     let size = |key: &str| values.get(key).and_then(whole);
     let heads = size("num_attention_heads");

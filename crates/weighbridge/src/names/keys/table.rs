@@ -1,14 +1,17 @@
 //! The data: which entries the file of each family has, in order, and where their values are.
 
+use super::encoders::{classes, context_behind_padding, pooling};
 use super::families::Get::{Any, FileType, Made, MadeOf, Needed, Rope, Yarn};
-use super::families::Kind::{Count, Flag, Number, Text};
+use super::families::Kind::{Count, Flag, Number, Text, Texts};
 use super::families::{Family, Row};
 use super::made::{
     attention_factor, gating, head_width, local_theta, no_scaling, nonzero, not_causal,
     rotated_hidden, rotated_share, rotated_width, scaling_factor, scaling_type, window_or_none,
     window_unless_everywhere,
 };
-use crate::tokenizer::Kind::{BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, Phi3, QwenLike};
+use crate::tokenizer::Kind::{
+    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, Phi3, QwenLike, Roberta, XlmRoberta,
+};
 
 const LAYERS: &[&str] = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];
 const CONTEXT: &[&str] = &[
@@ -73,6 +76,7 @@ const VOCABULARY: Row = ("vocab_size", Count, Needed(&["vocab_size"]));
 const WINDOW: Row = ("attention.sliding_window", Count, Needed(&["sliding_window"]));
 const LOGIT_SCALE: Row = ("logit_scale", Number, Needed(&["logit_scale"]));
 const NO_SCALING: Row = ("rope.scaling.type", Text, Made(no_scaling));
+const POOLING: Row = ("pooling_type", Count, Made(pooling));
 
 const OF_LLAMA: &[Row] = &[VOCABULARY, ("rope.dimension_count", Count, Made(head_width))];
 const EXPERTS: &[Row] = &[
@@ -137,6 +141,15 @@ const OF_COHERE2: &[Row] = &[
     NO_SCALING,
 ];
 
+const OF_GPT_OSS: &[Row] =
+    &[WINDOW, ("expert_feed_forward_length", Count, Needed(&["intermediate_size"]))];
+const BOTH_WAYS: &[Row] = &[
+    ("attention.causal", Flag, Made(|_| Some(false.into()))),
+    POOLING,
+    ("classifier.output_labels", Texts, Made(classes)),
+];
+const BEHIND_PADDING: &[Row] = &[("context_length", Count, Made(context_behind_padding))];
+
 const LLAMA: Family = Family {
     architecture: "llama",
     classes: &[
@@ -157,7 +170,7 @@ const QWEN2: Family = Family {
     architecture: "qwen2",
     classes: &["Qwen2ForCausalLM", "Qwen2Model"],
     types: &["qwen2"],
-    rows: &[BASE],
+    rows: &[BASE, &[POOLING]],
     has_rope_freqs: false,
     tokenizer: Some(QwenLike),
     ..LLAMA
@@ -239,6 +252,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Olmo2ForCausalLM"],
         types: &["olmo2"],
         tokenizer: Some(BytePairs),
+        rows: &[BASE],
         ..QWEN2
     },
     Family {
@@ -246,6 +260,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["Starcoder2ForCausalLM"],
         types: &["starcoder2"],
         tokenizer: Some(BytePairs),
+        rows: &[BASE],
         ..QWEN2
     },
     Family {
@@ -265,11 +280,43 @@ pub(super) static FAMILIES: &[Family] = &[
         ..QWEN2
     },
     Family {
+        architecture: "gpt-oss",
+        classes: &["GptOssForCausalLM"],
+        types: &["gpt_oss"],
+        rows: &[BASE, OF_GPT_OSS],
+        tokenizer: Some(BytePairs),
+        ..QWEN2
+    },
+    Family {
         architecture: "glm4",
         classes: &["Glm4ForCausalLM"],
         types: &["glm4"],
         rows: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
         tokenizer: Some(Glm),
+        ..QWEN2
+    },
+    Family {
+        architecture: "bert",
+        classes: &["BertModel", "BertForMaskedLM", "BertForSequenceClassification"],
+        types: &["bert"],
+        rows: &[BASE, BOTH_WAYS],
+        tokenizer: Some(Bert),
+        ..QWEN2
+    },
+    Family {
+        architecture: "bert",
+        classes: &["RobertaModel", "RobertaForSequenceClassification"],
+        types: &["roberta"],
+        rows: &[BASE, BEHIND_PADDING, BOTH_WAYS],
+        tokenizer: Some(Roberta),
+        ..QWEN2
+    },
+    Family {
+        architecture: "bert",
+        classes: &["XLMRobertaModel", "XLMRobertaForSequenceClassification"],
+        types: &["xlm-roberta"],
+        rows: &[BASE, BEHIND_PADDING, BOTH_WAYS],
+        tokenizer: Some(XlmRoberta),
         ..QWEN2
     },
 ];

@@ -63,10 +63,12 @@ fn entries_are_those_of_the_converter() {
         let card = std::fs::read_to_string(hf.join("README.md")).ok();
         let config = json(hf.join("config.json")).unwrap();
         let generation = json(hf.join("generation_config.json"));
+        let pooling = json(hf.join("1_Pooling/config.json"));
         let about = About {
             config: &config,
             generation: generation.as_ref(),
             card: card.as_deref(),
+            pooling: pooling.as_ref(),
             folder: "hf",
             parameters: parameters(&model),
             file_type: u32::try_from(file_type.1.as_u64().unwrap()).unwrap(),
@@ -131,6 +133,7 @@ fn what_configs_leave_out_is_filled_in() {
             config: &row["config"],
             generation: row.get("generation"),
             card: None,
+            pooling: None,
             folder: "hf",
             parameters: Parameters::default(),
             file_type: 32,
@@ -184,6 +187,7 @@ fn cards_are_read_as_the_converter_does() {
             config: &base["config"],
             generation: None,
             card: row["card"].as_str(),
+            pooling: None,
             folder: "Folder-7B-Instruct-v1",
             parameters: Parameters::default(),
             file_type: 32,
@@ -198,8 +202,15 @@ fn cards_are_read_as_the_converter_does() {
 fn what_is_not_known_is_refused_by_name() {
     let about = |config: &Json| {
         let parameters = Parameters::default();
-        let about =
-            About { config, generation: None, card: None, folder: "hf", parameters, file_type: 0 };
+        let about = About {
+            config,
+            generation: None,
+            card: None,
+            pooling: None,
+            folder: "hf",
+            parameters,
+            file_type: 0,
+        };
         entries(&about).unwrap_err().to_string()
     };
     let unknown = serde_json::json!({"architectures": ["NoSuchForCausalLM"]});

@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::gauge::Rows;
 use super::histogram::Histogram;
+use super::sample::rank_error;
 use super::tally::{NAMED, Tally};
 
 /// The shares whose quantiles are given, in percent.
@@ -24,11 +25,22 @@ const BARS: usize = 16;
 
 /// What does not depend on the order of the tiles.
 pub(super) struct Whole {
+    /// The numbers, or an even sample of them.
     pub(super) numbers: Histogram,
+    /// Both extremes of each piece, where `numbers` is a sample.
+    pub(super) piece_ends: Histogram,
     /// The largest number of each row that has any but zero.
     pub(super) rows: Histogram,
     /// Bits of every column; of those that hold nothing but zeros, none are set.
     pub(super) dead_columns: Vec<u32>,
+}
+
+impl Whole {
+    /// How many numbers are at least beyond either bound. Of a sample, single ones are found among
+    /// the extremes of pieces, many of them in the sample itself.
+    fn beyond(&self, low: f64, high: f64) -> u64 {
+        self.numbers.beyond(low, high).max(self.piece_ends.beyond(low, high))
+    }
 }
 
 /// The figures of some numbers. Mean, deviation, extremes and quantiles are those of the finite ones;
@@ -51,9 +63,16 @@ pub struct Figures {
     pub infinite: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_infinite: Option<Vec<u64>>,
-    /// By percent, each within 1/32 of itself.
+    /// Finite numbers that the histogram counted: all, or of a large weight one in sixteen.
+    pub counted: u64,
+    /// How far the share of numbers below a quantile may be from its percent, for not all were
+    /// counted.
+    pub rank_error: f64,
+    /// By percent, each within 1/32 of a number whose share is that percent, give or take
+    /// `rank_error`.
     pub quantiles: Quantiles,
-    /// Numbers surely more than 20 deviations from the mean.
+    /// Numbers surely more than 20 deviations from the mean; of a weight that is not counted whole,
+    /// at least so many.
     pub outliers: u64,
     pub histogram: Option<Bars>,
     /// What is known of rows, where there are several.
@@ -120,6 +139,7 @@ impl Figures {
         whole: &Whole,
     ) -> Self {
         let elements = tally.finite + tally.nan + tally.infinite;
+        let counted = whole.numbers.total();
         let count = tally.finite as f64;
         let mean = (tally.finite > 0).then(|| tally.sum / count);
         let is_constant = tally.min.zip(tally.max).is_some_and(|(min, max)| min.0 == max.0);
@@ -153,8 +173,10 @@ impl Figures {
             first_nan: tally.first_nan.map(index),
             infinite: tally.infinite,
             first_infinite: tally.first_infinite.map(index),
+            counted,
+            rank_error: rank_error(counted, tally.finite),
             quantiles: Quantiles(QUANTILES.map(quantile)),
-            outliers: bounds.map_or(0, |(low, high)| whole.numbers.beyond(low, high)),
+            outliers: bounds.map_or(0, |(low, high)| whole.beyond(low, high)),
             histogram: bars.map(|(from, to)| Bars {
                 from,
                 to,

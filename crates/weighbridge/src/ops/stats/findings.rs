@@ -98,10 +98,9 @@ pub(super) fn oddities(weight: &Weight, figures: &Figures) -> Vec<Oddity> {
         }
     }
     if figures.outliers > 0 {
-        say(
-            "outliers",
-            format!("{} more than {OUTLIER} deviations from the mean", are(figures.outliers)),
-        );
+        let least = if figures.rank_error > 0.0 { "at least " } else { "" };
+        let are = are(figures.outliers);
+        say("outliers", format!("{least}{are} more than {OUTLIER} deviations from the mean"));
     }
     all
 }

@@ -3,13 +3,11 @@
 //! Numbers come row by row. A row is whole before the next one begins, however many stretches it
 //! comes in, so what is known of rows needs no room for all of them.
 
-use super::histogram::{BINS, bin_of_wide};
-use super::piece::{self, Counts};
+use super::histogram::{BINS, Histogram, bin_of_wide};
+use super::piece::{self, PIECE};
+use super::sample::{Counts, Sample};
 use super::tally::Tally;
 use crate::simd::{self, Level};
-
-/// Numbers that are looked at together.
-const PIECE: u64 = 4096;
 
 /// The rows of a weight, as far as they are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +26,10 @@ pub(super) struct Gauge {
     at: u64,
     row: Row,
     pub(super) tally: Tally,
+    pub(super) sample: Sample,
     pub(super) counts: Box<Counts>,
+    /// The extremes of each piece, counted or not, where not all numbers are.
+    pub(super) piece_ends: Histogram,
     /// The largest number of each whole row that has any but zero, whatever its sign.
     pub(super) row_sizes: Vec<f64>,
     /// For each column, whether any number is not zero: bits of those that are not.
@@ -65,7 +66,9 @@ impl Default for Gauge {
             at: 0,
             row: Row::NEW,
             tally: Tally::default(),
+            sample: Sample::Whole,
             counts,
+            piece_ends: Histogram::default(),
             row_sizes: Vec::new(),
             columns: Vec::new(),
         }
@@ -74,10 +77,11 @@ impl Default for Gauge {
 
 impl Gauge {
     /// Begins anew, at the beginning of a row.
-    pub(super) fn begin(&mut self, rows: Rows, at: u64) {
+    pub(super) fn begin(&mut self, rows: Rows, at: u64, sample: Sample) {
         (self.rows, self.at, self.row, self.tally) = (rows, at, Row::NEW, Tally::default());
-        self.level = simd::level();
+        (self.level, self.sample) = (simd::level(), sample);
         self.counts.iter_mut().for_each(|counts| counts.fill(0));
+        self.piece_ends.clear();
         self.row_sizes.clear();
         self.columns.clear();
         if let (Some(len), true) = (rows.len, rows.columns) {
@@ -95,11 +99,12 @@ impl Gauge {
         }
     }
 
-    /// Takes numbers that f32 has no room for.
+    /// Takes numbers that f32 has no room for. All of them are counted.
     pub(super) fn take_wide(&mut self, mut numbers: &[f64]) {
         while !numbers.is_empty() {
             let (piece, rest) = numbers.split_at(self.next_len(numbers.len()));
             self.one_by_one(piece.iter().copied());
+            self.count_wide(piece);
             if !self.columns.is_empty() {
                 let is_set = |x: &f64| u32::from(*x != 0.0);
                 self.mark(piece.iter().map(is_set));
@@ -111,22 +116,29 @@ impl Gauge {
 
     /// How many of the numbers at hand belong to the same piece.
     fn next_len(&self, most: usize) -> usize {
-        let left = self.rows.len.map_or(PIECE, |len| len - self.at % len.max(1));
-        usize::try_from(left.min(PIECE)).map_or(most, |left| left.min(most))
+        let left = self.rows.len.map_or(u64::MAX, |len| len - self.at % len.max(1));
+        usize::try_from(left).map_or(most, |left| left.min(most)).min(PIECE)
     }
 
     fn piece(&mut self, numbers: &[f32]) {
-        match piece::measure(self.level, numbers, &mut self.counts) {
+        match piece::measure(self.level, numbers) {
             Some(piece) => {
                 self.row.take(piece.min.abs().max(piece.max.abs()).into(), piece.largest.into());
                 let first = |wanted: f32| {
-                    let place = numbers.iter().position(|x| x.total_cmp(&wanted).is_eq());
+                    let place = numbers.iter().position(|x| *x == wanted);
                     place.map_or(self.at, |place| self.at + place as u64)
                 };
                 self.tally.add_piece(&piece, numbers.len(), first);
+                self.count_ends(piece.min, piece.max);
             }
-            None => self.one_by_one(numbers.iter().map(|&x| x.into())),
+            None => {
+                self.one_by_one(numbers.iter().map(|&x| x.into()));
+                let finite = || numbers.iter().copied().filter(|x| x.is_finite());
+                let ends = finite().reduce(f32::min).zip(finite().reduce(f32::max));
+                ends.into_iter().for_each(|(min, max)| self.count_ends(min, max));
+            }
         }
+        self.sample.count(self.level, self.at, numbers, &mut self.counts);
         if !self.columns.is_empty() {
             self.mark(numbers.iter().map(|x| x.to_bits() << 1));
         }
@@ -137,11 +149,28 @@ impl Gauge {
         for (at, x) in (self.at..).zip(numbers) {
             if self.tally.add_one(x, at) {
                 self.row.take(x.abs(), 1);
-                self.counts[0][bin_of_wide(x)] += 1;
             } else {
                 self.row.is_finite = false;
             }
         }
+    }
+
+    /// Counts the extremes of a piece, where not all numbers are counted.
+    fn count_ends(&mut self, min: f32, max: f32) {
+        if self.sample == Sample::Whole {
+            return;
+        }
+        self.piece_ends.count(min.into());
+        // They may be one number.
+        if max > min {
+            self.piece_ends.count(max.into());
+        }
+    }
+
+    /// Counts all finite numbers.
+    fn count_wide(&mut self, numbers: &[f64]) {
+        let finite = numbers.iter().filter(|x| x.is_finite());
+        finite.for_each(|&x| self.counts[0][bin_of_wide(x)] += 1);
     }
 
     /// Marks the columns of a piece in which something is not zero.

@@ -9,6 +9,9 @@ const LOWER: u32 = 19;
 /// How many bins there are.
 pub(super) const BINS: usize = 1 << (32 - LOWER);
 
+/// Bins of numbers of one sign that are finite; those behind are of infinities and NaN.
+const FINITE: usize = (f32::INFINITY.to_bits() >> LOWER) as usize;
+
 /// How far a quantile may be from the right one, as a share of itself.
 pub(super) const ERROR: f64 = 1.0 / 32.0;
 
@@ -41,11 +44,24 @@ impl Histogram {
     }
 
     /// Adds counts of the bins.
-    pub(super) fn add(&mut self, counts: &[u32]) {
-        self.0.iter_mut().zip(counts).for_each(|(all, &count)| *all += u64::from(count));
+    pub(super) fn add(&mut self, [a, b, c, d]: &[[u32; BINS]; 4]) {
+        let counts = a.iter().zip(b).zip(c.iter().zip(d));
+        for (all, ((a, b), (c, d))) in self.0.iter_mut().zip(counts) {
+            *all += u64::from(*a) + u64::from(*b) + u64::from(*c) + u64::from(*d);
+        }
     }
 
-    /// The bins that are not empty, from the lowest numbers to the highest: both ends of each, and
+    /// Adds the counts of another.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(all, count)| *all += count);
+    }
+
+    /// Forgets all counts.
+    pub(super) fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// The bins of finite numbers that are not empty, from the lowest numbers to the highest: both ends of each, and
     /// how many numbers it has.
     fn bins(&self) -> impl DoubleEndedIterator<Item = ([f64; 2], u64)> {
         let end = |bin: usize| {
@@ -54,15 +70,16 @@ impl Histogram {
             f64::from(if end.is_finite() { end } else { f32::MAX.copysign(end) })
         };
         let half = BINS / 2;
-        let negative = (half..BINS).rev().map(move |bin| ([-end(bin + 1 - half), end(bin)], bin));
-        let positive = (0..half).map(move |bin| ([end(bin), end(bin + 1)], bin));
+        let negative =
+            (half..half + FINITE).rev().map(move |bin| ([-end(bin + 1 - half), end(bin)], bin));
+        let positive = (0..FINITE).map(move |bin| ([end(bin), end(bin + 1)], bin));
         let all = negative.chain(positive).map(|(ends, bin)| (ends, self.0[bin]));
         all.filter(|(_, count)| *count > 0)
     }
 
-    /// How many numbers there are.
-    fn total(&self) -> u64 {
-        self.0.iter().sum()
+    /// How many finite numbers there are.
+    pub(super) fn total(&self) -> u64 {
+        self.bins().map(|(_, count)| count).sum()
     }
 
     /// The number below which a share of all numbers lies, give or take [`ERROR`].

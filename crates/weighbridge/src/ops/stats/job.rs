@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::figures::{Figures, Whole};
 use super::gauge::{Gauge, Rows};
 use super::histogram::Histogram;
+use super::sample::Sample;
 use super::tally::Tally;
 use crate::compare::{Wide, read};
 use crate::dtype::DType;
@@ -104,12 +105,20 @@ impl Job {
         let columns = self.rows.len.filter(|_| self.rows.columns).unwrap_or(0);
         let wide = if self.wide_type().is_some() { 32 } else { 0 };
         let own = part.saturating_mul(4 + wide).saturating_add(columns.saturating_mul(4));
-        Ok(own.saturating_add(self.cut.staged_bytes(&self.weight)?).saturating_add(256 << 10))
+        Ok(own.saturating_add(self.cut.staged_bytes(&self.weight)?).saturating_add(320 << 10))
     }
 
     /// The stored type, if f32 has no room for its numbers.
     fn wide_type(&self) -> Option<DType> {
         self.weight.native().filter(|&dtype| self.weight.is_plain() && Wide::is_needed(dtype))
+    }
+
+    /// Which numbers the histogram counts. Doubles cost more to read than to count.
+    fn sample(&self) -> Sample {
+        match self.wide_type() {
+            Some(_) => Sample::Whole,
+            None => Sample::of(self.weight.elements()),
+        }
     }
 
     /// The figures, once all tiles are done.
@@ -120,7 +129,8 @@ impl Job {
     fn measure(&self, buffers: &mut Buffers, pieces: Range<u64>) -> Result<()> {
         let Buffers { scratch, staging, numbers, wide, doubles, gauge } = buffers;
         let columns = !self.columns_are_full.load(Ordering::Relaxed);
-        gauge.begin(Rows { columns, ..self.rows }, self.cut.elements(&pieces).start);
+        let rows = Rows { columns, ..self.rows };
+        gauge.begin(rows, self.cut.elements(&pieces).start, self.sample());
         if self.cut.part < self.cut.step && self.weight.is_transposed() {
             let take = &mut |_: Range<u64>, numbers: &[f32]| {
                 gauge.take(numbers);
@@ -215,7 +225,8 @@ impl Tiled for Job {
 impl Whole {
     /// Adds what does not depend on the order of the tiles.
     pub(super) fn add(&mut self, gauge: &Gauge) {
-        gauge.counts.iter().for_each(|counts| self.numbers.add(counts));
+        self.numbers.add(&gauge.counts);
+        self.piece_ends.merge(&gauge.piece_ends);
         gauge.row_sizes.iter().for_each(|&size| self.rows.count(size));
         self.dead_columns.resize(self.dead_columns.len().max(gauge.columns.len()), 0);
         let both = self.dead_columns.iter_mut().zip(&gauge.columns);
@@ -225,7 +236,7 @@ impl Whole {
 
 impl Default for Whole {
     fn default() -> Self {
-        let [numbers, rows] = [(); 2].map(|()| Histogram::default());
-        Self { numbers, rows, dead_columns: Vec::new() }
+        let [numbers, piece_ends, rows] = [(); 3].map(|()| Histogram::default());
+        Self { numbers, piece_ends, rows, dead_columns: Vec::new() }
     }
 }

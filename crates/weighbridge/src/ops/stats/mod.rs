@@ -19,6 +19,7 @@ mod gauge;
 mod histogram;
 mod job;
 mod piece;
+mod sample;
 mod tally;
 mod window;
 

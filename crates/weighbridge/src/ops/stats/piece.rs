@@ -1,15 +1,14 @@
 //! The figures of a short piece of numbers, compiled for each level.
 //!
-//! A piece fits in the first-level cache, so that it is read several times for little: numbers that
-//! are not finite and the extremes first, then the sums, then the histogram.
+//! One pass has the sums, the zeros and the extremes of each block of the piece; a second one looks
+//! at those blocks only that have the largest number.
 
-use super::histogram::{BINS, bin_of};
-use crate::simd::accumulate::LANES;
+use crate::simd::extent::{BLOCK, Ends, HALF, LANES};
 use crate::simd::{self, Isa, Level, Task};
 
-/// Counts of the bins. Neighbours are counted apart, since adding to the same count twice in a row
-/// must wait for the first sum.
-pub(super) type Counts = [[u32; BINS]; 4];
+/// The most numbers of a piece: 16 KiB, which stay in the first-level cache.
+pub(super) const PIECE: usize = 4096;
+const BLOCKS: usize = PIECE / (BLOCK * LANES);
 
 /// What a piece of finite numbers has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,29 +22,13 @@ pub(super) struct Piece {
     pub(super) largest: u32,
 }
 
-/// The figures of a piece, and its numbers counted; `None`, and nothing counted, if one of them is
-/// not finite.
-pub(super) fn measure(level: Level, numbers: &[f32], counts: &mut Counts) -> Option<Piece> {
-    simd::run(level, Measure { numbers, counts })
+/// The figures of a piece of at most [`PIECE`] numbers; `None` if one of them is not finite.
+pub(super) fn measure(level: Level, numbers: &[f32]) -> Option<Piece> {
+    simd::run(level, Measure { numbers })
 }
 
 struct Measure<'a> {
     numbers: &'a [f32],
-    counts: &'a mut Counts,
-}
-
-/// A number as an integer that sorts as the number does.
-#[inline(always)]
-fn order(number: f32) -> i32 {
-    let bits = number.to_bits().cast_signed();
-    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
-}
-
-/// The number of an integer that sorts as the number does.
-#[inline(always)]
-fn number(order: i32) -> f32 {
-    let bits = order ^ ((order >> 31).cast_unsigned() >> 1).cast_signed();
-    f32::from_bits(bits.cast_unsigned())
 }
 
 impl Task for Measure<'_> {
@@ -53,75 +36,89 @@ impl Task for Measure<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Option<Piece> {
-        let Self { numbers, counts } = self;
-        let (mut least, mut most, mut zeros) = (i32::MAX, i32::MIN, 0);
-        for &x in numbers {
-            let place = order(x);
-            least = least.min(place);
-            most = most.max(place);
-            zeros += u32::from(x.to_bits() << 1 == 0);
+        let mut ends = [Ends::NONE; BLOCKS];
+        let (sixteens, rest) = self.numbers.as_chunks::<LANES>();
+        let mut all = isa.extent(sixteens, &mut ends);
+        let mut last = Ends::NONE;
+        for (lane, &x) in rest.iter().enumerate() {
+            all.add(lane, x);
+            last.add(lane % HALF, x);
         }
-        let (min, max) = (number(least), number(most));
-        if !min.is_finite() || !max.is_finite() {
+        let squares = total(&all.squares);
+        // The squares of finite f32 numbers always have room in f64.
+        if !squares.is_finite() {
             return None;
         }
-        let size = min.abs().max(max.abs()).to_bits();
-        let is_largest = |x: &f32| u32::from(x.to_bits() & 0x7fff_ffff == size);
-        let largest = numbers.iter().map(is_largest).sum();
-        let (eights, rest) = numbers.as_chunks();
-        let mut sums = isa.one_side(eights);
-        for (index, &x) in rest.iter().enumerate() {
-            sums.add(index % LANES, x.into());
+        let ends = &ends[..sixteens.len().div_ceil(BLOCK)];
+        ends.iter().for_each(|ends| last.merge(ends));
+        let (min, max) = last.both();
+        let size = min.abs().max(max.abs());
+        let count = |numbers: &[f32]| -> u32 {
+            numbers.iter().map(|x| u32::from(x.abs().to_bits() == size.to_bits())).sum()
+        };
+        let mut largest = count(rest);
+        for (block, ends) in sixteens.chunks(BLOCK).zip(ends) {
+            if ends.reach(size) {
+                largest += count(block.as_flattened());
+            }
         }
-        let (fours, rest) = numbers.as_chunks::<4>();
-        let [first, second, third, fourth] = counts;
-        for [a, b, c, d] in fours {
-            first[bin_of(*a)] += 1;
-            second[bin_of(*b)] += 1;
-            third[bin_of(*c)] += 1;
-            fourth[bin_of(*d)] += 1;
-        }
-        rest.iter().for_each(|&x| first[bin_of(x)] += 1);
-        let [sum, squares] =
-            [sums.sum, sums.squares].map(|lanes| (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
-        Some(Piece { sum, squares, min, max, zeros, largest })
+        // Which zero an extreme is depends on the order they are looked at in.
+        let (min, max) = (min + 0.0, max + 0.0);
+        Some(Piece { sum: total(&all.sum), squares, min, max, zeros: all.zeros, largest })
     }
+}
+
+/// The sum of all lanes, in one order.
+#[inline(always)]
+fn total(lanes: &[f64; LANES]) -> f64 {
+    let fours: [f64; 4] =
+        std::array::from_fn(|i| (lanes[i] + lanes[i + 4]) + (lanes[i + 8] + lanes[i + 12]));
+    (fours[0] + fours[1]) + (fours[2] + fours[3])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counted(level: Level, numbers: &[f32]) -> (Option<Piece>, Vec<u32>) {
-        let mut counts = Box::new([[0; BINS]; 4]);
-        let piece = measure(level, numbers, &mut counts);
-        let sum = |bin: usize| counts.iter().map(|part| part[bin]).sum();
-        (piece, (0..BINS).map(sum).collect())
-    }
-
     #[test]
     fn every_level_gives_the_same_figures() {
         let number = |i: u32| f32::from_bits(i.wrapping_mul(2_654_435_761) % 0x7f00_0000) - 1.0;
-        let mut numbers: Vec<f32> = (0..777).map(number).collect();
+        let mut numbers: Vec<f32> = (0..4090).map(number).collect();
         numbers.extend([0.0, -0.0, 1e-45, -3e38, 3e38, 3e38]);
-        for len in [1, 2, 7, 8, 9, 31, 700, numbers.len()] {
+        for len in [1, 2, 7, 8, 9, 31, 700, 783, numbers.len()] {
             let part = &numbers[numbers.len() - len..];
-            let wanted = counted(Level::BASELINE, part);
+            let piece = measure(Level::BASELINE, part).unwrap();
             for &level in Level::available() {
-                assert_eq!(counted(level, part), wanted);
+                assert_eq!(measure(level, part), Some(piece));
             }
-            let piece = wanted.0.unwrap();
             assert_eq!(piece.max, part.iter().copied().fold(f32::MIN, f32::max));
             assert_eq!(piece.min, part.iter().copied().fold(f32::MAX, f32::min));
-            assert_eq!(wanted.1.iter().sum::<u32>() as usize, len);
+            let is = |wanted: f32| part.iter().filter(|x| x.abs() == wanted).count();
+            let size = piece.max.max(-piece.min);
+            assert_eq!((piece.zeros as usize, piece.largest as usize), (is(0.0), is(size)));
         }
     }
 
     #[test]
     fn what_is_not_finite_is_left_to_others() {
         for other in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            let (piece, counts) = counted(Level::BASELINE, &[1.0, other, 2.0]);
-            assert_eq!((piece, counts.iter().sum::<u32>()), (None, 0));
+            for &level in Level::available() {
+                assert_eq!(measure(level, &[1.0, other, 2.0]), None);
+                let mut numbers = [1.0; 100];
+                numbers[40] = other;
+                assert_eq!(measure(level, &numbers), None);
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_of_either_sign_are_zero() {
+        for numbers in [[0.0, -0.0], [-0.0, 0.0]] {
+            for &level in Level::available() {
+                let piece = measure(level, &numbers.repeat(20)).unwrap();
+                let bits = [piece.min, piece.max].map(f32::to_bits);
+                assert_eq!((bits, piece.zeros, piece.largest), ([0, 0], 40, 40));
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::figures::{Figures, Whole};
 use super::gauge::{Gauge, Rows};
 use super::job::rows_of;
+use super::sample::Sample;
 use super::tally::Tally;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -26,7 +27,7 @@ impl Window {
             rest.extend(doubles(wide.dtype(), bytes));
             // Rows are whole before the next ones are begun.
             let len = rest.len() / row * row;
-            gauge.begin(rows, at);
+            gauge.begin(rows, at, Sample::Whole);
             gauge.take_wide(&rest[..len]);
             rest.drain(..len);
             at += len as u64;

@@ -19,7 +19,12 @@ pub(super) fn home(model: &Model) -> &Path {
 
 /// A file beside the weights, if it is there.
 pub(super) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
-    read(&**model.folder(), home(model), name)
+    file_in(model, home(model), name)
+}
+
+/// A file of a folder that lies where the model's own does, if it is there.
+pub(super) fn file_in(model: &Model, home: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+    read(&**model.folder(), home, name)
 }
 
 /// A file of a folder, if it is there.

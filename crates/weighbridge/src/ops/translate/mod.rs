@@ -9,12 +9,14 @@ use std::sync::Arc;
 use super::Dropped;
 use super::convert_options::ConvertOptions;
 use super::refusals::refuse_problems;
+use super::repacked::Packers;
 use crate::containers::writing::{Entries, Holds, WRITERS};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::pipeline::{Cast, ExtraFile, OutputType, Place, Target};
 
+mod adapter;
 mod base;
 mod beside;
 mod to_gguf;
@@ -39,6 +41,8 @@ pub(super) struct Translated {
     pub(super) model: Model,
     /// Their types.
     pub(super) casts: Vec<Cast>,
+    /// What is not decoded.
+    pub(super) repacked: Packers,
     /// The metadata of the file.
     pub(super) metadata: Entries,
     /// Weights that the file does not have.
@@ -58,12 +62,13 @@ pub(super) fn translated(
     let translate = match options.names {
         Names::Keep => return Ok(None),
         Names::Hf => to_hf::to_hf,
+        Names::Gguf if adapter::is_adapter(model) => adapter::to_gguf,
         Names::Gguf => to_gguf::to_gguf,
     };
     check_options(model, options, target)?;
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &options.select, false)?;
-    translate(model, options).map(Some).map_err(|error| error.in_file(model.path()))
+    translate(model, options, target).map(Some).map_err(|error| error.in_file(model.path()))
 }
 
 fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {

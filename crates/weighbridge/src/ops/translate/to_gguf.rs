@@ -1,6 +1,7 @@
 //! A Hugging Face model as llama.cpp wants it.
 
 use std::collections::HashMap;
+use std::path::{Component, Path};
 
 use serde_json::Value as Json;
 
@@ -15,12 +16,17 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::pipeline::{OutputType, set_entry};
+use crate::ops::repacked::{Packers, repacked};
+use crate::pipeline::{OutputType, Target, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
 
 /// Translates a model that is named as Hugging Face names it.
-pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
+pub(super) fn to_gguf(
+    model: &Model,
+    options: &ConvertOptions,
+    target: &Target,
+) -> Result<Translated> {
     let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
         let message = "no config.json lies beside the weights, so nobody knows what model it is";
         Error::unsupported(message).remedy(Remedy::KeepNames)
@@ -50,8 +56,13 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Transla
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
     check_rows(&derived, tokens)?;
+    let repacked = match options.dtype {
+        OutputType::Auto => repacked(model, &mut derived, target.writer)?,
+        _ => Packers::new(),
+    };
     let types = types(&derived, options.dtype);
-    let file_type = file_type(&derived, &types);
+    let packer = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+    let file_type = packer.map_or_else(|| file_type(&derived, &types), |found| found.file_type());
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
     let left_out = translation
@@ -61,7 +72,7 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Transla
     let left_out = left_out.collect();
     let model = model.derived(derived)?;
     let (casts, files, not_carried) = (casts(types), Vec::new(), Vec::new());
-    Ok(Translated { model, casts, metadata, left_out, files, not_carried })
+    Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
 }
 
 /// An error unless the embedding has a row for every token.
@@ -103,7 +114,7 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
 }
 
 /// The order in which llama.cpp's converter meets weights: file by file, by name.
-fn order(weights: &[Weight]) -> Vec<usize> {
+pub(super) fn order(weights: &[Weight]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_cached_key(|&index| {
         let weight = &weights[index];
@@ -125,7 +136,7 @@ fn computed(config: &Json) -> Vec<Derived> {
 }
 
 /// The type of each tensor, by its name.
-fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
+pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
     let of = |tensor: &Derived| match &tensor.from {
         _ if names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
         MadeOf::Numbers(_) => DType::F32,
@@ -161,6 +172,12 @@ fn metadata(
     let json = |name: &str| -> Result<Option<Json>> {
         file(model, name)?.map(|text| config::parse(&text).map_err(|e| e.inside(name))).transpose()
     };
+    let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
+        Some(name) => Some(json(&name)?.ok_or_else(|| {
+            Error::malformed(format!("modules.json names {}, which is not there", escaped(&name)))
+        })?),
+        None => None,
+    };
     let (generation, card) = (json("generation_config.json")?, file(model, "README.md")?);
     let card = card.map(|text| String::from_utf8_lossy(&text).into_owned());
     let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
@@ -169,6 +186,7 @@ fn metadata(
         config,
         generation: generation.as_ref(),
         card: card.as_deref(),
+        pooling: pooling.as_ref(),
         folder: &folder,
         parameters: keys::Parameters::of(shapes),
         file_type,
@@ -178,6 +196,16 @@ fn metadata(
         set_entry(&mut entries, &key, value);
     }
     Ok(entries)
+}
+
+/// The file that says how vectors are pooled, if the list of a repository's steps has one for that.
+fn pooling_config(modules: &Json) -> Option<String> {
+    let is_pooling =
+        |step: &&Json| step["type"].as_str().is_some_and(|kind| kind.ends_with("Pooling"));
+    let folder = modules.as_array()?.iter().find(is_pooling)?["path"].as_str()?;
+    // A folder beside the weights, and no other.
+    let is_inside = Path::new(folder).components().all(|one| matches!(one, Component::Normal(_)));
+    is_inside.then(|| format!("{folder}/config.json"))
 }
 
 fn tokenizer_entries(

@@ -17,7 +17,8 @@ use crate::names::keys::back::{self, Told};
 use crate::names::{self, Named, Side};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::pipeline::{Contents, ExtraFile, OutputType};
+use crate::ops::repacked::Packers;
+use crate::pipeline::{Contents, ExtraFile, OutputType, Target};
 use crate::source::Source;
 use crate::tokenizer;
 
@@ -27,12 +28,11 @@ const MOST_FACTORS: u64 = 1 << 15;
 const GENERATION: &str = "generation_config.json";
 
 /// Translates a GGUF model.
-pub(super) fn to_hf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
+pub(super) fn to_hf(model: &Model, options: &ConvertOptions, _: &Target) -> Result<Translated> {
     let weights: Vec<Weight> = model.weights().collect();
     let metadata = Metadata::of(model);
     let named = || weights.iter().map(|w| Named { name: w.name(), shape: w.shape() });
     let side = Side { weights: named().collect(), configs: &[], metadata: metadata.listed() };
-    let translation = names::to_hf(&side)?;
     let numbers = |name: &str| factors(&weights, name);
     let told = Told {
         metadata: &|key| metadata.value(key),
@@ -40,6 +40,8 @@ pub(super) fn to_hf(model: &Model, options: &ConvertOptions) -> Result<Translate
         tensors: weights.iter().map(|weight| (weight.name(), weight.shape())).collect(),
         numbers: &numbers,
     };
+    back::refuse_unknown(&told)?;
+    let translation = names::to_hf(&side)?;
     let common = common_type(&weights, options.dtype);
     let (files, not_carried) = match &options.base {
         Some(path) => Base::at(path).files(&told, common, options.pre.as_deref())?,
@@ -65,6 +67,7 @@ pub(super) fn to_hf(model: &Model, options: &ConvertOptions) -> Result<Translate
     Ok(Translated {
         model: model.derived(derived)?,
         casts: casts(types),
+        repacked: Packers::default(),
         metadata: Entries::new(),
         left_out: left_out.collect(),
         files,

@@ -1,5 +1,7 @@
 //! Equally spaced pieces of a weight, and where their numbers go.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::length;
@@ -30,6 +32,9 @@ pub(super) struct Block {
     pub to: To,
 }
 
+/// Lists what some elements of a weight need.
+type Needs<'a> = &'a mut dyn FnMut(Range<u64>, &mut Vec<Slab>);
+
 /// Where the numbers of a block go.
 #[derive(Debug)]
 pub(super) enum To {
@@ -59,6 +64,20 @@ impl Block {
             To::Columns { .. } => return false,
         };
         self.count == 1 || self.step == self.piece && every == length(self.piece)
+    }
+
+    /// Its pieces in bands; `needs` says what some elements of the weight need.
+    pub(super) fn bands(&self, needs: Needs<'_>, slabs: &mut Vec<Slab>) -> Vec<Band> {
+        let mut bands: Vec<Band> = Vec::new();
+        for index in 0..self.count {
+            let start = self.first + index * self.step;
+            slabs.clear();
+            needs(start..start + self.piece, slabs);
+            if !bands.last_mut().is_some_and(|band| band.add(slabs)) {
+                bands.push(Band::new(slabs));
+            }
+        }
+        bands
     }
 
     /// Puts decoded pieces where they go; they are `pitch` from each other, and the first is

@@ -7,12 +7,13 @@
 use std::ops::Range;
 
 use super::recipe::elements_of;
-use super::{Elements, Out, Recipe};
+use super::{CodeKind, Coded, Elements, Out, Recipe};
 use crate::error::Result;
 use crate::simd::Number;
 use crate::source::{Slab, Staged};
 
 mod block;
+mod codes;
 mod computed;
 mod rows;
 mod stretch;
@@ -35,13 +36,16 @@ pub(crate) struct Composed {
     columns: u64,
     /// Whether any stretch of elements can be decoded.
     has_element_access: bool,
+    /// The kind of its codes, if they can be had as they are.
+    codes: Option<CodeKind>,
 }
 
 impl Composed {
     /// A weight of these stretches.
     pub(crate) fn new(stretches: Vec<Stretch>, columns: u64) -> Self {
         let has_element_access = stretches.iter().all(Stretch::has_element_access);
-        Self { stretches, columns, has_element_access }
+        let codes = Self::kind_of_codes(&stretches);
+        Self { stretches, columns, has_element_access, codes }
     }
 
     /// Calls `take` with each block of `elements`, in order.
@@ -120,6 +124,10 @@ impl Recipe for Composed {
 
     fn elements(&self) -> Option<&dyn Elements> {
         self.has_element_access.then_some(self as &dyn Elements)
+    }
+
+    fn coded(&self) -> Option<&dyn Coded> {
+        self.codes.map(|_| self as &dyn Coded)
     }
 }
 

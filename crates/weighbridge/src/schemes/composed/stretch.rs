@@ -179,16 +179,7 @@ impl Stretch {
 
     /// The bands of a block whose pieces are decoded one by one.
     fn bands(&self, block: &Block, slabs: &mut Vec<Slab>) -> Vec<Band> {
-        let mut bands: Vec<Band> = Vec::new();
-        for index in 0..block.count {
-            let start = block.first + index * block.step;
-            slabs.clear();
-            self.needs_of(&(start..start + block.piece), slabs);
-            if !bands.last_mut().is_some_and(|band| band.add(slabs)) {
-                bands.push(Band::new(slabs));
-            }
-        }
-        bands
+        block.bands(&mut |elements, slabs| self.needs_of(&elements, slabs), slabs)
     }
 
     /// Decodes a block, and tells how many of the staged slabs were its own.
@@ -297,6 +288,6 @@ impl Stretch {
 }
 
 /// The first staged slabs.
-fn taken<'s, 'a>(staged: &'s [Staged<'a>], count: usize) -> Result<&'s [Staged<'a>]> {
+pub(super) fn taken<'s, 'a>(staged: &'s [Staged<'a>], count: usize) -> Result<&'s [Staged<'a>]> {
     staged.get(..count).ok_or_else(|| Error::usage("some of what it needs is not staged"))
 }

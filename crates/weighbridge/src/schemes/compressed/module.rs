@@ -12,7 +12,9 @@ use crate::schemes::columns::calibrated;
 use crate::schemes::matrix::{
     Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
+use crate::schemes::{
+    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, Part, Recipe, StoredTensor, WithCodes, plain,
+};
 
 /// The tensors of one quantized module.
 pub(super) struct Module<'e, 'a> {
@@ -290,12 +292,30 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         choice: choice(layout, ordered || settings.are_calibrated(), settings.are_clipped()),
     };
     match layout.stated {
-        None => Arc::new(matrix),
+        None => match flat_codes(layout, group, cells, ordered) {
+            Some(codes) => Arc::new(WithCodes { recipe: matrix, codes }),
+            None => Arc::new(matrix),
+        },
         Some(dtype) => {
             let shape = layout.shape.clone();
             Arc::new(Stated { matrix, part: part("shape"), dtype, shape })
         }
     }
+}
+
+/// Its codes, if they are four-bit floats that another scheme may have just so.
+fn flat_codes(layout: &Layout, group: u64, cells: u64, ordered: bool) -> Option<FlatCodes> {
+    let Kind::E2m1 { global } = layout.codes else { return None };
+    let columns = layout.columns();
+    let is_flat = layout.row_bytes * 2 == columns && cells * group == columns;
+    let beside = match global {
+        // The factor is what one divides by, and stands behind the scales.
+        true => Beside { factor: Some(2), input: Some("input_global_scale"), is_inverse: true },
+        false => Beside::default(),
+    };
+    let kind = CodeKind { scale: layout.scale, group };
+    let is_plain = layout.zero == ZeroKind::None && !ordered;
+    (is_flat && is_plain).then_some(FlatCodes { kind, beside })
 }
 
 /// How codes were chosen. Integers may have been chosen together; nothing but an order of columns

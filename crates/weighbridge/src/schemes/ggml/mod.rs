@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::{Bid, Bids, Evidence, Method, Part, Recipe, Scheme, Summary, plain};
+use super::{Bid, Bids, Evidence, Method, Packer, Part, Recipe, Scheme, Summary, plain};
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
@@ -30,6 +30,7 @@ mod k_minimum;
 mod k_signed;
 mod kernel;
 mod origins;
+mod packers;
 mod rows;
 mod simple;
 mod ternary;
@@ -75,6 +76,10 @@ impl Scheme for Ggml {
 
     fn is_named_by_type(&self) -> bool {
         true
+    }
+
+    fn packers(&self) -> &'static [&'static dyn Packer] {
+        packers::ALL
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

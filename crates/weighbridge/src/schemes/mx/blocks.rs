@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::packed::rows_of_codes;
+use super::packed::{fp4, rows_of_codes, with_codes};
 use super::transposed::Transposed;
 use super::{GPT_OSS, GROUP};
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::schemes::matrix::{Codes, E2M1, Packing};
 use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 
 /// Whose names a weight has.
@@ -108,12 +107,11 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
     let (shape, recipe): (Shape, Arc<dyn Recipe>) = match names {
         Names::Transformers => (
             [matrices, columns, rows].into_iter().collect(),
-            Arc::new(Transposed::new(rows, columns)),
+            Arc::new(Transposed::new(rows, columns, native)),
         ),
         Names::OpenAi => {
-            let codes = Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]);
-            let matrix = rows_of_codes(codes, columns, rows * columns, None, native);
-            ([matrices, rows, columns].into_iter().collect(), Arc::new(matrix))
+            let matrix = rows_of_codes(fp4(), columns, rows * columns, None, native);
+            ([matrices, rows, columns].into_iter().collect(), Arc::new(with_codes(matrix)))
         }
     };
     let variant = match (names, interleaved) {

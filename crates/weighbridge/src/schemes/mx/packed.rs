@@ -10,7 +10,9 @@ use crate::dtype::DType;
 use crate::schemes::matrix::{
     Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, TensorId, plain};
+use crate::schemes::{
+    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, Part, Recipe, TensorId, WithCodes, plain,
+};
 use crate::text::escaped;
 
 /// Bids for a weight with E8M0 scales beside it.
@@ -41,13 +43,17 @@ pub(super) fn bid_for(
             let outer = plain::columns(&shape);
             let steps = quark.map(|_| native);
             let matrix = rows_of_codes(kind.codes(), columns, outer, steps, native);
+            let recipe: Arc<dyn Recipe> = match kind {
+                Kind::Fp4 => Arc::new(with_codes(matrix)),
+                Kind::Fp6 { .. } => Arc::new(matrix),
+            };
             Bid {
                 name: info.name.to_string(),
                 shape,
                 variant: kind.name().into(),
                 native: Some(native),
                 parts,
-                recipe: Ok(Arc::new(matrix) as Arc<dyn Recipe>),
+                recipe: Ok(recipe),
             }
         }
         Err(reason) => return bids.refuse_tensor(info, parts, &reason),
@@ -98,7 +104,7 @@ impl Kind {
 
     fn codes(self) -> Codes {
         match self {
-            Self::Fp4 => Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]),
+            Self::Fp4 => fp4(),
             Self::Fp6 { exponent } => Codes::new(Packing::Stream(6), |code| fp6(exponent, code)),
         }
     }
@@ -228,6 +234,17 @@ fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
 }
 
 /// Rows of codes with a scale for every 32; scales are part 1.
+/// Four-bit floats, two a byte.
+pub(super) fn fp4() -> Codes {
+    Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)])
+}
+
+/// The same with its codes, which are of four bits and have no scale but their powers of two.
+pub(super) fn with_codes(recipe: Matrix) -> WithCodes<Matrix> {
+    let kind = CodeKind { scale: DType::F8_E8M0, group: GROUP };
+    WithCodes { recipe, codes: FlatCodes { kind, beside: Beside::default() } }
+}
+
 pub(super) fn rows_of_codes(
     codes: Codes,
     columns: u64,

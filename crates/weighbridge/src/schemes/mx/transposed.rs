@@ -10,9 +10,12 @@
 //! are a few rows of the result.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::packed::{fp4, rows_of_codes, with_codes};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::matrix::{self, Arithmetic, Codes, E2M1, Factor, Packing, Run};
+use crate::schemes::matrix::{self, Arithmetic, Codes, Factor, Run};
 use crate::schemes::plain::power_of_two;
 use crate::schemes::recipe::elements_of;
 use crate::schemes::{Elements, Origins, Out, Recipe};
@@ -34,12 +37,13 @@ pub(super) struct Transposed {
     rows: u64,
     columns: u64,
     codes: Codes,
+    /// The type it is decoded to by its own library.
+    native: DType,
 }
 
 impl Transposed {
-    pub(super) fn new(rows: u64, columns: u64) -> Self {
-        let codes = Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)]);
-        Self { rows, columns, codes }
+    pub(super) fn new(rows: u64, columns: u64, native: DType) -> Self {
+        Self { rows, columns, codes: fp4(), native }
     }
 }
 
@@ -62,6 +66,12 @@ impl Recipe for Transposed {
 
     fn origins(&self) -> Option<&dyn Origins> {
         Some(self)
+    }
+
+    fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
+        let matrix =
+            rows_of_codes(self.codes.clone(), self.columns, self.matrix(), None, self.native);
+        Some(Arc::new(with_codes(matrix)))
     }
 }
 
@@ -251,6 +261,7 @@ mod tests {
     use half::bf16;
 
     use super::*;
+    use crate::schemes::matrix::E2M1;
 
     /// The bytes of a slab, as a source hands them out.
     fn stage(slab: &Slab, all: &[u8]) -> Vec<u8> {
@@ -280,7 +291,7 @@ mod tests {
     #[test]
     fn stretches_are_parts_of_the_whole() {
         let (matrices, rows, columns) = (3u64, 70u64, 96u64);
-        let of = Transposed::new(rows, columns);
+        let of = Transposed::new(rows, columns, DType::BF16);
         let all = matrices * rows * columns;
         let noise = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()[5];
         let blocks: Vec<u8> = (0..all / 2).map(noise).collect();
@@ -308,7 +319,7 @@ mod tests {
 
     #[test]
     fn panels_are_equal_parts_of_a_matrix() {
-        let panel = |rows, columns, most| Transposed::new(rows, columns).batch(most);
+        let panel = |rows, columns, most| Transposed::new(rows, columns, DType::BF16).batch(most);
         // gpt-oss: 90 blocks are 5 times 18.
         assert_eq!(panel(5760, 2880, 4 << 20), 18 * 32 * 5760);
         assert_eq!(panel(64, 64, 4 << 20), 64 * 64);

@@ -37,8 +37,8 @@ use super::matrix::{
 };
 use super::swizzle::Tiles;
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, StoredTensor,
-    Summary, TensorId, Traces, comfy, modelopt,
+    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, Method, Part, Recipe,
+    Scheme, Sign, StoredTensor, Summary, TensorId, Traces, WithCodes, comfy, modelopt,
 };
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
@@ -167,7 +167,7 @@ fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: 
             variant: layout.name().into(),
             native: Some(native),
             parts,
-            recipe: Ok(Arc::new(matrix(layout, &sides, native)) as Arc<dyn Recipe>),
+            recipe: Ok(recipe(layout, &sides, native)),
         },
         Err((kind, reason)) => {
             let (name, shape) = (&*found.weight.name, unpacked_shape(&found.weight.shape));
@@ -224,6 +224,22 @@ fn unpacked_shape(stored: &Shape) -> Shape {
         *last = last.saturating_mul(2);
     }
     shape
+}
+
+/// What lies beside codes and their scales.
+const BESIDE: Beside = Beside { factor: Some(2), input: Some("input_scale"), is_inverse: false };
+
+fn recipe(layout: Layout, sides: &Sides, native: DType) -> Arc<dyn Recipe> {
+    let matrix = matrix(layout, sides, native);
+    let is_flat =
+        sides.row_bytes * 2 == sides.columns && sides.scale_columns * GROUP == sides.columns;
+    match layout.is_comfy() || layout.is_swizzled() || !is_flat {
+        true => Arc::new(matrix),
+        false => {
+            let kind = CodeKind { scale: DType::F8_E4M3, group: GROUP };
+            Arc::new(WithCodes { recipe: matrix, codes: FlatCodes { kind, beside: BESIDE } })
+        }
+    }
 }
 
 fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {

@@ -10,6 +10,7 @@ use super::accumulate::{Eight, OneSide, TwoSides};
 use super::blocks::BlockForms;
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
+use super::extent::{Ends, Extent, Sixteen};
 use super::isa::{Isa, Task};
 use super::near::{Cells, EvenReach, FloatReach};
 use super::{Number, Sides};
@@ -18,6 +19,7 @@ mod accumulate;
 mod blocks;
 mod codes;
 mod columns;
+mod extent;
 mod lanes;
 mod near;
 mod numbers;
@@ -142,6 +144,12 @@ impl Isa for Avx2 {
     fn two_sides(self, a: &[Eight], b: &[Eight]) -> TwoSides {
         // SAFETY: the CPU has the instructions.
         unsafe { accumulate::two_sides(a, b) }
+    }
+
+    #[inline(always)]
+    fn extent(self, numbers: &[Sixteen], ends: &mut [Ends]) -> Extent {
+        // SAFETY: the CPU has the instructions.
+        unsafe { extent::extent(numbers, ends) }
     }
 
     #[inline(always)]

@@ -20,6 +20,7 @@ pub(crate) fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()>
         folder: "",
         parameters: Parameters::default(),
         file_type: 0,
+        pooling: None,
     };
     let made = entries(&about)?;
     let find = |key: &str| made.iter().find(|(known, _)| known == key).map(|(_, value)| value);
@@ -42,7 +43,7 @@ pub(crate) fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()>
             (Some(own), None) if is_made && !is_implied(&key[prefix.len()..], &own, config) => {
                 let message = format!("what its metadata `{shown}` is in a config is not known");
                 return Err(Error::unsupported(message)
-                    .remedy(Remedy::BaseConfig)
+                    .remedy(Remedy::StateBase)
                     .remedy(Remedy::KeepNames));
             }
             _ => {}

@@ -68,6 +68,11 @@ pub(crate) fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     Ok(described)
 }
 
+/// An error if it is not known what config such a model has.
+pub(crate) fn refuse_unknown(told: &Told<'_>) -> Result<()> {
+    form_of(family_of(told)?, told).map(drop)
+}
+
 /// generation_config.json, from the ids of tokens and what the file says of sampling.
 pub(crate) fn generation(told: &Told<'_>) -> Json {
     let mut all = Config::new();
@@ -243,7 +248,7 @@ fn refuse_gaps(config: &Config, class: &Class) -> Result<()> {
         None => Ok(()),
         Some(key) => {
             let message = format!("its metadata does not tell {key} of the config");
-            Err(Error::malformed(message).remedy(Remedy::BaseConfig).remedy(Remedy::KeepNames))
+            Err(Error::malformed(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames))
         }
     }
 }

@@ -79,7 +79,7 @@ fn scaling(family: &Family, told: &Told<'_>) -> Result<Option<Map<String, Json>>
         }
         other => {
             let message = format!("rotary positions scaled by `{}` are not known", escaped(other));
-            return Err(Error::unsupported(message).remedy(Remedy::BaseConfig));
+            return Err(Error::unsupported(message).remedy(Remedy::StateBase));
         }
     }
     Ok(Some(scaling))
@@ -98,7 +98,7 @@ fn llama3(config: &Config, told: &Told<'_>) -> Result<Option<Json>> {
         let message = "no parameters of Llama 3's rotary scaling give these numbers";
         return Err(Error::unsupported(message)
             .in_tensor(TENSOR)
-            .remedy(Remedy::BaseConfig)
+            .remedy(Remedy::StateBase)
             .remedy(Remedy::KeepNames));
     };
     Ok(Some(json!({

@@ -69,7 +69,7 @@ impl Told<'_> {
     pub fn odd(&self, key: &str) -> Error {
         let key = format!("{}.{key}", self.architecture());
         let message = format!("its metadata `{}` is not one number or text", escaped(&key));
-        Error::unsupported(message).remedy(Remedy::BaseConfig).remedy(Remedy::KeepNames)
+        Error::unsupported(message).remedy(Remedy::StateBase).remedy(Remedy::KeepNames)
     }
 }
 

@@ -1,0 +1,83 @@
+//! What only the files of encoders say: how vectors are pooled, which classes texts are put into, and
+//! where positions begin.
+
+use serde_json::Value as Json;
+
+use super::settings::{Settings, whole};
+
+/// The key under which settings have the config of the pooling step, which no config has.
+pub(super) const POOLING: &str = " pooling";
+
+/// The number of a way to pool; what has no number is given back, and so refused.
+pub(super) fn pooling(settings: &Settings) -> Option<Json> {
+    let config = settings.find(&[POOLING])?;
+    let flags = [
+        ("pooling_mode_mean_tokens", 1),
+        ("pooling_mode_cls_token", 2),
+        ("pooling_mode_lasttoken", 3),
+    ];
+    let flagged = flags.into_iter().find(|(flag, _)| config[*flag] == true);
+    let number = match (flagged, config["pooling_mode"].as_str()) {
+        (Some((_, number)), _) => number,
+        (None, Some("mean")) => 1,
+        (None, Some("cls")) => 2,
+        (None, Some("lasttoken")) => 3,
+        (None, _) => return Some(config.clone()),
+    };
+    Some(number.into())
+}
+
+/// The names of the classes, in their order. Two that nobody named are what every config of
+/// transformers has, so they are written only where there are weights for them.
+pub(super) fn classes(settings: &Settings) -> Option<Json> {
+    let names = match settings.find(&["id2label"]) {
+        Some(stated) => stated_classes(stated)?,
+        None => {
+            let count = settings.count("num_labels").unwrap_or(2).min(MOST_CLASSES);
+            (0..count).map(|class| format!("LABEL_{class}").into()).collect()
+        }
+    };
+    let nameless = names.len() == 2 && names[0] == "LABEL_0";
+    (!names.is_empty() && (!nameless || is_classifier(settings))).then(|| names.into())
+}
+
+/// More classes than anybody has.
+const MOST_CLASSES: u64 = 1 << 16;
+
+fn stated_classes(stated: &Json) -> Option<Vec<Json>> {
+    let mut classes = Vec::new();
+    for (number, name) in stated.as_object()? {
+        classes.push((number.parse::<u64>().ok()?, name.clone()));
+    }
+    classes.sort_by_key(|(number, _)| *number);
+    Some(classes.into_iter().map(|(_, name)| name).collect())
+}
+
+fn is_classifier(settings: &Settings) -> bool {
+    let class = settings.find(&["architectures"]).and_then(|classes| classes[0].as_str());
+    class.is_some_and(|class| class.ends_with("ForSequenceClassification"))
+}
+
+/// Which row of the table of positions is the first that a token has: in RoBERTa's it is the one
+/// behind that of padding.
+pub(in crate::names) fn first_position(config: &Json) -> u64 {
+    let is_roberta = |name: &str| ["roberta", "xlm-roberta"].contains(&name);
+    if !config["model_type"].as_str().is_some_and(is_roberta) {
+        return 0;
+    }
+    behind_padding(&Settings::of(config))
+}
+
+fn behind_padding(settings: &Settings) -> u64 {
+    settings.find(&["pad_token_id"]).and_then(whole).map_or(0, |id| id.saturating_add(1))
+}
+
+/// How many positions tokens have.
+pub(super) fn context_behind_padding(settings: &Settings) -> Option<Json> {
+    let all = settings.count("max_position_embeddings")?;
+    // A negative number, where there are too few, is refused.
+    Some(match all.checked_sub(behind_padding(settings)) {
+        Some(rest) => rest.into(),
+        None => (-1).into(),
+    })
+}

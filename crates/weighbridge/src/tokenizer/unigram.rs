@@ -1,0 +1,221 @@
+//! Pieces with scores, as XLM-RoBERTa has them: from its file of SentencePiece or, without that, from
+//! `tokenizer.json`. The two count tokens differently; that of `tokenizer.json` is the model's.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use super::entries::Entries;
+use super::files::{Files, TOKENIZER, wrong};
+use super::protobuf::{Field, Message};
+use super::sentencepiece::{Piece, pieces};
+use super::special::{Beyond, KINDS, Special};
+use super::token_type::TokenType;
+use super::vocabulary::{Vocabulary, named};
+use crate::catalog::Value;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+const MODEL: &str = "sentencepiece.bpe.model";
+
+/// Tokens, and what is done to a text before it is cut.
+struct Unigram {
+    pieces: Vec<Piece>,
+    adds_space: bool,
+    removes_spaces: bool,
+    /// What letters are replaced by what, as SentencePiece compiles it.
+    characters: Vec<u8>,
+}
+
+pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let found = match (files.repository.files)(MODEL)? {
+        Some(bytes) => from_model(files, &bytes).map_err(|e| e.in_file(Path::new(MODEL)))?,
+        None => from_json(files)?,
+    };
+    let count = found.pieces.len();
+    entries.text("tokenizer.ggml.model", "t5");
+    entries.text("tokenizer.ggml.pre", "default");
+    let scores = found.pieces.iter().map(|piece| piece.score).collect();
+    let tokens = found.pieces.into_iter().map(|piece| (piece.text, piece.kind)).collect();
+    TokenType::write(entries, tokens, Some(scores));
+    entries.flag(super::SPACE_PREFIX, found.adds_space);
+    entries.id("tokenizer.ggml.token_type_count", files.token_types());
+    entries.flag("tokenizer.ggml.remove_extra_whitespaces", found.removes_spaces);
+    let bytes = found.characters.into_iter().map(|byte| Value::Unsigned(8, byte.into()));
+    entries.list("tokenizer.ggml.precompiled_charsmap", bytes);
+    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+/// Pieces of the file behind the tokens that the model has first. Its own first ones are these in
+/// another order, and it lacks the one for padding: everything moves by one.
+fn from_model(files: &Files<'_>, bytes: &[u8]) -> Result<Unigram> {
+    let mut found =
+        Unigram { pieces: Vec::new(), adds_space: true, removes_spaces: true, characters: vec![] };
+    let mut message = Message::new(bytes, 0);
+    while let Some((number, field)) = message.next()? {
+        match (number, field) {
+            (2, Field::Bytes(inner, start)) => check_trainer(inner, start)?,
+            (3, Field::Bytes(inner, start)) => found.normalizer(inner, start)?,
+            _ => {}
+        }
+    }
+    let stored = pieces(bytes)?;
+    let count = files.vocabulary().max(stored.len());
+    let first = |(text, kind): (&str, TokenType)| Piece { text: text.to_owned(), score: 0.0, kind };
+    let control = |text| (text, TokenType::Control);
+    let unknown = ("<unk>", TokenType::Unknown);
+    found.pieces.extend([control("<s>"), control("<pad>"), control("</s>"), unknown].map(first));
+    let all = (0..count).map(|id| stored.get(id).cloned().unwrap_or_else(|| Piece::nobody(id)));
+    found.pieces.extend(all.take(count.saturating_sub(1)).skip(3));
+    Ok(found)
+}
+
+/// Pieces are chosen by their scores only where the trainer said so; it need not say it.
+fn check_trainer(bytes: &[u8], start: usize) -> Result<()> {
+    let mut message = Message::new(bytes, start);
+    while let Some((number, field)) = message.next()? {
+        if let (3, Field::Number(kind)) = (number, field)
+            && kind != 1
+        {
+            return Err(Error::unsupported("its pieces are not those of a unigram model"));
+        }
+    }
+    Ok(())
+}
+
+impl Unigram {
+    fn normalizer(&mut self, bytes: &[u8], start: usize) -> Result<()> {
+        let mut message = Message::new(bytes, start);
+        while let Some((number, field)) = message.next()? {
+            match (number, field) {
+                (2, Field::Bytes(table, _)) => self.characters = table.to_vec(),
+                (3, Field::Number(flag)) => self.adds_space = flag != 0,
+                (4, Field::Number(flag)) => self.removes_spaces = flag != 0,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn from_json(files: &Files<'_>) -> Result<Unigram> {
+    let tokenizer = files.need_tokenizer()?;
+    let kind = tokenizer["model"]["type"].as_str().unwrap_or("nothing");
+    let Some(stored) = tokenizer["model"]["vocab"].as_array().filter(|_| kind == "Unigram") else {
+        let kind = shortened(kind, 40);
+        let message = format!("{TOKENIZER} is of the type `{kind}`, where `Unigram` belongs");
+        return Err(Error::unsupported(message));
+    };
+    let types = Types::read(files, tokenizer, stored)?;
+    let count = files.vocabulary().max(stored.len());
+    let mut pieces = Vec::with_capacity(count);
+    for (id, piece) in stored.iter().enumerate() {
+        let (text, score) = text_and_score(piece)?;
+        #[allow(clippy::cast_possible_truncation)] // f32 is what the file has.
+        pieces.push(Piece { text: text.to_owned(), score: score as f32, kind: types.of(id, text) });
+    }
+    pieces.extend((stored.len()..count).map(Piece::nobody));
+    let flag = |key: &str, unsaid| files.config.get(key).and_then(Json::as_bool).unwrap_or(unsaid);
+    Ok(Unigram {
+        pieces,
+        adds_space: flag("add_prefix_space", true),
+        removes_spaces: flag("clean_up_tokenization_spaces", false),
+        characters: characters(&tokenizer["normalizer"])?,
+    })
+}
+
+fn text_and_score(piece: &Json) -> Result<(&str, f64)> {
+    let both = piece[0].as_str().zip(piece[1].as_f64());
+    let shown = || shortened(&piece.to_string(), 40);
+    both.ok_or_else(|| wrong(TOKENIZER, format!("`{}` is not a piece with its score", shown())))
+}
+
+/// What tells the type of a token.
+struct Types {
+    unknown: u64,
+    special: HashSet<String>,
+    added: HashSet<String>,
+}
+
+/// Tokens that XLM-RoBERTa's tokenizer has, whether or not a file names them.
+const ALWAYS: [&str; 5] = ["<s>", "</s>", "<unk>", "<pad>", "<mask>"];
+
+impl Types {
+    fn read(files: &Files<'_>, tokenizer: &Json, stored: &[Json]) -> Result<Self> {
+        let mut base = std::collections::HashMap::new();
+        for (id, piece) in stored.iter().enumerate() {
+            base.insert(text_and_score(piece)?.0, id as u64);
+        }
+        let vocabulary = Vocabulary::of(base, files, tokenizer)?;
+        let added: HashSet<String> = vocabulary.added.iter().map(|a| a.content.clone()).collect();
+        let stated = files.config.get("unk_token").and_then(Json::as_str);
+        let unknown = vocabulary.added.iter().find(|token| Some(&*token.content) == stated);
+        let unknown = unknown.map(|token| token.id);
+        let otherwise = tokenizer["model"]["unk_id"].as_u64().unwrap_or(3);
+        let mut special: HashSet<String> = named(files).into_iter().collect();
+        special.extend(ALWAYS.map(str::to_owned));
+        Ok(Self { unknown: unknown.unwrap_or(otherwise), special, added })
+    }
+
+    fn of(&self, id: usize, text: &str) -> TokenType {
+        match text {
+            _ if id as u64 == self.unknown => TokenType::Unknown,
+            _ if self.special.contains(text) => TokenType::Control,
+            _ if self.added.contains(text) => TokenType::UserDefined,
+            _ => TokenType::Normal,
+        }
+    }
+}
+
+/// The table of letters, which is the whole normalizer.
+fn characters(normalizer: &Json) -> Result<Vec<u8>> {
+    let Some(text) = normalizer["precompiled_charsmap"].as_str() else {
+        return Err(Error::unsupported(format!(
+            "the normalizer of {TOKENIZER} is something other than a table of letters"
+        )));
+    };
+    base64(text).ok_or_else(|| wrong(TOKENIZER, "the normalizer's table is not base64"))
+}
+
+/// Six bits a letter, the highest first.
+pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
+    let letters = text.trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(letters.len() / 4 * 3 + 2);
+    let (mut bits, mut held) = (0u32, 0);
+    for letter in letters {
+        let six = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    // Letters come in groups of four, and what is left over is nothing.
+    (text.len() % 4 == 0 && letters.len() % 4 != 1).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_read() {
+        let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
+        assert_eq!(text(base64("d2VpZ2g=")), "weigh");
+        assert_eq!(text(base64("d2VpZ2hz")), "weighs");
+        assert_eq!(text(base64("")), "");
+        assert_eq!(base64("+/+/").unwrap(), [0xfb, 0xff, 0xbf]);
+        for wrong in ["d2V", "d2Vp!A==", "A===", "d2V pZ2g="] {
+            assert_eq!(base64(wrong), None, "{wrong}");
+        }
+    }
+}

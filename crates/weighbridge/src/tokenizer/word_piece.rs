@@ -1,0 +1,39 @@
+//! BERT's words and parts of words. What continues a word is marked in `tokenizer.json`; in GGUF what
+//! begins one is.
+
+use super::byte_pairs;
+use super::entries::Entries;
+use super::files::{Files, TOKENIZER};
+use super::special::{Beyond, KINDS, Special};
+use super::token_type::TokenType;
+use super::vocabulary::Vocabulary;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+pub(super) fn write(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    let tokenizer = files.need_tokenizer()?;
+    let kind = tokenizer["model"]["type"].as_str().unwrap_or("nothing");
+    if kind != "WordPiece" {
+        let kind = shortened(kind, 40);
+        let message = format!("{TOKENIZER} is of the type `{kind}`, where `WordPiece` belongs");
+        return Err(Error::unsupported(message));
+    }
+    let vocabulary = Vocabulary::read(files, tokenizer)?;
+    let tokens = byte_pairs::tokens(files, tokenizer, &vocabulary)?.into_iter();
+    let tokens: Vec<_> = tokens.map(|(text, kind)| (marked(text, kind), kind)).collect();
+    let count = tokens.len();
+    entries.id("tokenizer.ggml.token_type_count", files.token_types());
+    entries.text("tokenizer.ggml.model", "bert");
+    // Readers split words of all such vocabularies in the same way.
+    entries.text("tokenizer.ggml.pre", pre.unwrap_or("default"));
+    TokenType::write(entries, tokens, None);
+    Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
+}
+
+fn marked(text: String, kind: TokenType) -> String {
+    match text.strip_prefix("##") {
+        _ if kind == TokenType::Control => text,
+        Some(rest) => rest.to_owned(),
+        None => format!("▁{text}"),
+    }
+}
