@@ -273,7 +273,7 @@ MODELS = {
     ),
     "smollm3": ("SmolLM3", {}, smollm3, "smaug-bpe", "bfloat16", ["bf16"]),
     "olmo2": ("Olmo2", {}, olmo2, "dbrx", "bfloat16", ["bf16"]),
-    "starcoder2": ("Starcoder2", {}, starcoder, "starcoder", "float32", ["auto"]),
+    "starcoder2": ("Starcoder2", {}, starcoder, "starcoder", "float32", ["auto", "f32"]),
     "cohere2": ("Cohere2", dict(sliding_window=16, rotary_pct=1.0), cohere, "command-r", "bfloat16", ["bf16"]),
     "qwen2_moe": ("Qwen2Moe", dict(EXPERTS, shared_expert_intermediate_size=12), qwen2, "qwen2", "bfloat16", ["bf16"]),
     "glm4": ("Glm4", dict(head_dim=4, attention_bias=True), glm4, "glm4", "bfloat16", ["bf16"]),

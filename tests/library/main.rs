@@ -30,6 +30,7 @@ mod stats;
 mod stores;
 mod to_gguf;
 mod to_gguf_stored;
+mod to_hf;
 mod twins;
 mod unfinished;
 mod unreadable;

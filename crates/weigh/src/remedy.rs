@@ -50,7 +50,9 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::ListProblems => "`weigh inspect` lists all problems of the model",
         Remedy::StateScheme => "--scheme 'RE=SCHEME/VARIANT' decides which it is",
         Remedy::KeepNames => "--names keep copies names, values and metadata as they are",
-        Remedy::StateBase => "--config DIR names a directory with the config.json of that model",
+        Remedy::StateBase => {
+            "--config DIR names the repository it was made from, with a config.json that tells the rest"
+        }
         Remedy::KeepOrCast => "use either --dtype keep or --cast",
         Remedy::AllowUnknownClasses => "without --strict-pickle it is reported and not called",
         Remedy::ConvertOrCopy => {

@@ -14,6 +14,7 @@ use crate::config::Config;
 
 mod facts;
 pub(crate) mod keys;
+mod layers;
 mod pieces;
 mod prefix;
 mod rows;
@@ -24,11 +25,13 @@ mod table;
 mod tests;
 mod ties;
 mod to_gguf;
+mod to_hf;
 mod translate;
 mod view;
 
 use search::Search;
 pub(crate) use to_gguf::{Tensor, to_gguf, wants_single};
+pub(crate) use to_hf::{is_tied, keeps_single, to_hf};
 pub use view::{Matrix, Rows, View};
 
 /// One of the two models: its weights in order, and what tells its family.

@@ -4,7 +4,7 @@ use super::pieces::Piece;
 use super::view::{Matrix, Rows, View};
 
 /// More experts, or heads, than any model has: a damaged file may state any number.
-const MOST: u64 = 1 << 16;
+pub(super) const MOST: u64 = 1 << 16;
 
 /// A stack of matrices: what each belongs to (an expert, a head), how many there are, and their
 /// rows and columns.

@@ -74,7 +74,7 @@ impl Family {
 
 const LLAMA: Family = Family {
     names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
-    rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, EXPERTS, MIXTRAL],
+    rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, MIXTRAL, EXPERTS],
     pairs: true,
     norm_add: 0.0,
     cuts_embedding: false,

@@ -115,9 +115,11 @@ impl Conversion {
         let target = target_of(models.first().map(|(model, _)| *model))?;
         let streamed = check(&target)?;
         let (mut parts, mut report) = (Vec::new(), ConvertReport::default());
+        let mut extra: Vec<ExtraFile> = Vec::new();
         for (model, folder) in models {
             let target = target_of(Some(model))?;
-            let translated = translate::translated(model, options, &target)?;
+            let mut translated = translate::translated(model, options, &target)?;
+            let files = translated.as_mut().map(|of| std::mem::take(&mut of.files));
             let kept = translated.is_none().then(|| translate::note_of_kept(model, &target));
             let model = translated.as_ref().map_or(*model, |translated| &translated.model);
             let Planned { mut plan, left_out, skipped } =
@@ -136,10 +138,13 @@ impl Conversion {
             own.notes.extend(kept.flatten().map(str::to_owned));
             own.plan = options.dry_run.then(|| planned_in_full(&target, &plan));
             own.dropped.extend(translated.iter().flat_map(|of| of.left_out.iter().cloned()));
+            own.not_carried.extend(translated.iter().flat_map(|of| of.not_carried.iter().cloned()));
+            extra.extend(files.unwrap_or_default());
             report.add(own);
             parts.push(Part { model: model.clone(), plan, folder: folder.clone() });
         }
-        let (options, extra) = (options.clone(), Vec::new());
+        report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
+        let options = options.clone();
         let mut planned = Self { options, target, parts, extra, report, start };
         planned.plan_modelfile()?;
         Ok(planned)

@@ -155,7 +155,8 @@ impl ConvertOptions {
     }
 
     /// A repository that says what the model does not say about itself, where it is translated: the
-    /// base model of an adapter. Its weights need not be there.
+    /// base model of an adapter, whose weights need not be there, or the repository that a GGUF model
+    /// was made from, whose config and tokenizer are taken unless they contradict the model.
     #[must_use]
     pub fn base(mut self, folder: impl Into<PathBuf>) -> Self {
         self.base = Some(folder.into());

@@ -23,6 +23,8 @@ pub struct ConvertReport {
     pub decoded_as: Vec<DecodedAs>,
     pub rewritten: Vec<RewrittenFile>,
     pub copied: Vec<String>,
+    pub made: Vec<String>,
+    pub not_carried: Vec<String>,
     pub left_behind: Vec<LeftBehind>,
     pub notes: Vec<String>,
     pub read_bytes: u64,
@@ -54,6 +56,8 @@ impl ConvertReport {
         self.skipped.extend(other.skipped);
         self.tied.extend(other.tied);
         self.metadata_left_out.extend(other.metadata_left_out);
+        self.made.extend(other.made);
+        self.not_carried.extend(other.not_carried);
         for note in other.notes {
             // What is said of a whole pipeline is said of each component.
             if !self.notes.contains(&note) {

@@ -8,11 +8,13 @@ use super::convert_options::ConvertOptions;
 use super::convert_report::{ChangedKey, ConvertReport, DecodedAs, RewrittenFile};
 use super::fates::Decoded;
 use super::repository::{Repository, Rules, SideFiles};
+use super::translate::Names;
 use crate::config::{self, Change, Changed};
+use crate::containers::writing::{Holds, writer};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::pipeline::{Contents, ExtraFile, Job, OutputType, Plan, Target, additions};
+use crate::pipeline::{Contents, ExtraFile, Job, OutputType, Place, Plan, Target, additions};
 use crate::schemes::{self, Additions, Traces};
 
 /// Configs that may say how weights are quantized and which type they have: that of transformers
@@ -22,7 +24,7 @@ const CONFIGS: [&str; 2] = [config::HUGGING_FACE, config::MISTRAL];
 /// Decodes what is quantized, and leaves everything else as it is. A model that was opened as a
 /// directory, or by the index of one, becomes a directory again: its other files are copied, and
 /// its configs describe the new weights. A single file becomes a file, or a directory of weights
-/// alone. A model that is not quantized is an error.
+/// alone; a GGUF file becomes a repository, unless the options ask for its own format. A model that is not quantized is an error.
 pub fn dequantize(model: &Model, options: &ConvertOptions) -> Result<ConvertReport> {
     Conversion::plan_dequantized(model, options)?.run()
 }
@@ -58,13 +60,21 @@ impl Conversion {
         options: &ConvertOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
-        let options = options.clone().dequantizing();
+        let mut options = options.clone().dequantizing();
+        if becomes_repository(model, &options)? {
+            options.names = Names::Hf;
+            options.same_format = false;
+        }
         let mut conversion = Self::planned(&[(model, String::new())], &options, check)?;
         if !is_quantized(model) {
             return Err(not_quantized(model.path()));
         }
         conversion.refuse_kept(&options)?;
         conversion.say_types(&options);
+        // What a translated model has beside its weights is made, not copied.
+        if options.names == Names::Hf {
+            return Ok(conversion);
+        }
         if let Some(repository) = Repository::of(model).filter(|_| conversion.is_folder()) {
             conversion.take_side_files(&repository, &[model], &options)?;
         }
@@ -164,6 +174,18 @@ fn component_of(model: &Model, root: &Path) -> Result<String> {
     inside.filter(|_| is_folder).map(str::to_owned).ok_or_else(|| {
         Error::usage("is one of several models in a component of a pipeline").in_file(model.path())
     })
+}
+
+/// Whether a model is one file with everything in it that a repository has, and a directory is
+/// asked for: nothing says that it should keep its format.
+fn becomes_repository(model: &Model, options: &ConvertOptions) -> Result<bool> {
+    if options.names == Names::Keep {
+        return Ok(false);
+    }
+    let target = Target::of(&options.target, options.to.as_deref(), None)?;
+    let is_whole = writer(model.format()).is_some_and(|own| own.holds() == Holds::Values);
+    let is_folder = matches!(target.place, Place::Folder(_));
+    Ok(is_whole && is_folder && target.writer.holds() == Holds::Texts)
 }
 
 /// Whether there is something to decode, or a config that says so.

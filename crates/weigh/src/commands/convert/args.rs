@@ -101,7 +101,11 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = NamesArg::Auto, value_name = "WHOSE", help_heading = "Output")]
     names: NamesArg,
 
-    /// A directory with what the model does not say about itself: the config of an adapter's base
+    /// The repository that a GGUF model was made from, or that an adapter belongs to: what their own
+    /// files do not tell is taken from there
+    ///
+    /// Its config.json is taken, unless it contradicts the file, and its tokenizer. Of an adapter's
+    /// base model only config.json is read.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     config: Option<PathBuf>,
 

@@ -9,7 +9,8 @@ use super::plan;
 use crate::render::lists::{dropped, labelled, left_behind, remarks, skipped, with_reasons};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plural, rate};
-use crate::render::{ALARM, Page, TITLE};
+use crate::render::wrap::wrapped;
+use crate::render::{ALARM, LABEL, Page, TITLE};
 
 /// Writes the report on a conversion, or the plan of one.
 pub(super) fn write(
@@ -38,7 +39,8 @@ pub(super) fn write(
     skipped(out, page, &report.skipped)?;
     dropped(out, page, &report.dropped)?;
     rewritten(out, page, &report.rewritten)?;
-    left_behind(out, page, &report.left_behind)
+    left_behind(out, page, &report.left_behind)?;
+    not_carried(out, page, &report.not_carried)
 }
 
 /// The plan in one line.
@@ -84,6 +86,9 @@ fn facts(page: &Page, report: &ConvertReport, dry_run: bool) -> Vec<(&'static st
         let of = of.unwrap_or_default();
         facts.push(("decoded to", format!("{of}{}, {}", decoded.dtype, escaped(&decoded.reason))));
     }
+    if !report.made.is_empty() {
+        facts.push(("beside it", listed(page, &report.made)));
+    }
     if !report.copied.is_empty() {
         let label = if dry_run { "would copy" } else { "copied" };
         facts.push((label, plural(report.copied.len() as u64, "other file")));
@@ -117,13 +122,28 @@ fn rewritten(out: &mut dyn Write, page: &Page, files: &[RewrittenFile]) -> io::R
 
 /// `metadata tokenizer.ggml.tokens, tokenizer.ggml.scores`.
 fn left_out(page: &Page, keys: &[String]) -> String {
-    let shown = page.shown(keys.len());
-    let names: Vec<_> = keys[..shown].iter().map(|key| escaped(key)).collect();
-    let more = match keys.len() - shown {
+    format!("metadata {}", listed(page, keys))
+}
+
+/// Names with commas, as many as are shown.
+fn listed(page: &Page, names: &[String]) -> String {
+    let shown = page.shown(names.len());
+    let some: Vec<_> = names[..shown].iter().map(|name| escaped(name)).collect();
+    let more = match names.len() - shown {
         0 => String::new(),
         more => format!(" and {} more", grouped(more as u64)),
     };
-    format!("metadata {}{more}", names.join(", "))
+    format!("{}{more}", some.join(", "))
+}
+
+/// What the model does not tell, and whoever loads the output takes for granted.
+fn not_carried(out: &mut dyn Write, page: &Page, keys: &[String]) -> io::Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n  {LABEL}not told by the model, and left to whoever loads it{LABEL:#}")?;
+    write!(out, "    ")?;
+    wrapped(out, page.width, 4, 4, &listed(page, keys))
 }
 
 fn table(out: &mut dyn Write, page: &Page, rows: &[ConversionReport]) -> io::Result<()> {

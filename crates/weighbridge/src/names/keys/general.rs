@@ -13,7 +13,7 @@ use crate::catalog::Value;
 type Entry = (String, Value);
 
 /// Keys of generation_config.json, what GGUF calls them, and whether they are whole numbers.
-const SAMPLING: &[(&[&str], &str, bool)] = &[
+pub(super) const SAMPLING: &[(&[&str], &str, bool)] = &[
     (&["top_k"], "top_k", true),
     (&["top_p"], "top_p", false),
     (&["min_p"], "min_p", false),

@@ -13,6 +13,7 @@ use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::tokenizer;
 
+pub(crate) mod back;
 mod card;
 mod classes;
 mod encoders;

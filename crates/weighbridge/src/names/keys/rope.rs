@@ -148,9 +148,16 @@ pub(crate) fn rope_factors(config: &Json) -> Option<Vec<f32>> {
     };
     // Nobody has wider heads, and a config may say anything.
     let width = settings.head_width().filter(|width| *width <= 1 << 16)?;
-    let base = number("rope_theta", 10000.0);
-    let frequencies = (0..width).step_by(2).map(|at| frequency(base, at, width));
-    Some(frequencies.map(|frequency| scaling.divisor(frequency)).collect())
+    Some(llama3_divisors(number("rope_theta", 10000.0), width, &scaling).collect())
+}
+
+/// The factors of heads of a width.
+pub(super) fn llama3_divisors(
+    base: f64,
+    width: u64,
+    scaling: &Scaling,
+) -> impl Iterator<Item = f32> {
+    (0..width).step_by(2).map(move |at| scaling.divisor(frequency(base, at, width)))
 }
 
 /// The rotary frequency of the pair that starts at a place of a head.
@@ -161,11 +168,15 @@ fn frequency(base: f64, at: u64, width: u64) -> f32 {
     1.0 / power
 }
 
-struct Scaling {
-    factor: f64,
-    low: f64,
-    high: f64,
-    context: f64,
+/// The parameters of Llama 3's scaling.
+pub(super) struct Scaling {
+    pub factor: f64,
+    /// Wavelengths longer than the context by this are scaled.
+    pub low: f64,
+    /// Those shorter than the context by this are not.
+    pub high: f64,
+    /// The context of the training.
+    pub context: f64,
 }
 
 impl Scaling {

@@ -10,7 +10,8 @@ use super::made::{
     window_unless_everywhere,
 };
 use crate::tokenizer::Kind::{
-    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, NomicBert, Phi3, QwenLike, Roberta, XlmRoberta,
+    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, NomicBert, Phi3, QwenLike, Roberta,
+    XlmRoberta,
 };
 
 const LAYERS: &[&str] = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::Translated;
 use super::beside::{file, file_in, home};
-use super::to_gguf::{casts, order, types};
+use super::to_gguf::{order, types};
+use super::{Translated, casts};
 use crate::catalog::{Shape, Value};
 use crate::config::{self, ADAPTER, Config, HUGGING_FACE};
 use crate::containers::writing::Entries;
@@ -89,7 +89,8 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions, _: &Target) -> Re
     let metadata = metadata(model, settings, &base)?;
     let (model, casts) = (model.derived(derived)?, casts(types));
     let (repacked, left_out) = (Packers::new(), Vec::<Dropped>::new());
-    Ok(Translated { model, casts, repacked, metadata, left_out })
+    let (files, not_carried) = (Vec::new(), Vec::new());
+    Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
 }
 
 /// Kinds of adapters whose effect llama.cpp would not reproduce: it multiplies the product of the

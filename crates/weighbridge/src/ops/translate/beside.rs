@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::input::EntryKind;
+use crate::input::{EntryKind, Folder};
 use crate::model::Model;
 
 /// The largest file beside the weights that is read into memory.
@@ -24,7 +24,12 @@ pub(super) fn file(model: &Model, name: &str) -> Result<Option<Vec<u8>>> {
 
 /// A file of a folder that lies where the model's own does, if it is there.
 pub(super) fn file_in(model: &Model, home: &Path, name: &str) -> Result<Option<Vec<u8>>> {
-    let (folder, path) = (model.folder(), &home.join(name));
+    read(&**model.folder(), home, name)
+}
+
+/// A file of a folder, if it is there.
+pub(super) fn read(folder: &dyn Folder, home: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+    let path = &home.join(name);
     let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
     if bytes > LARGEST {
         return Err(Error::limit(format!("{name} has {bytes} bytes, more than {LARGEST}")));

@@ -3,19 +3,25 @@
 //! The result is a model like any other, made of the weights of the first, so that everything that
 //! can be done with a model (converting, verifying, resuming) needs to know nothing about it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::Dropped;
 use super::convert_options::ConvertOptions;
 use super::refusals::refuse_problems;
 use super::repacked::Packers;
 use crate::containers::writing::{Entries, Holds, WRITERS, writer};
+use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::pipeline::{Cast, OutputType, Place, Target};
+use crate::pipeline::{Cast, ExtraFile, OutputType, Place, Target};
 
 mod adapter;
+mod base;
 mod beside;
 pub(super) mod modelfile;
 mod to_gguf;
+mod to_hf;
 
 /// Whether names, values and metadata are translated on the way into another format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +53,10 @@ pub(super) struct Translated {
     pub(super) metadata: Entries,
     /// Weights that the file does not have.
     pub(super) left_out: Vec<Dropped>,
+    /// Files that go beside the weights.
+    pub(super) files: Vec<ExtraFile>,
+    /// What the model does not tell, and nobody else did.
+    pub(super) not_carried: Vec<String>,
 }
 
 /// Translates a model, if the options ask for it.
@@ -55,13 +65,14 @@ pub(super) fn translated(
     options: &ConvertOptions,
     target: &Target,
 ) -> Result<Option<Translated>> {
-    let translate = match chosen(model, options, target) {
+    let names = chosen(model, options, target);
+    let translate = match names {
         Names::Auto | Names::Keep => return Ok(None),
-        Names::Hf => return Err(Error::unsupported("no model is translated into that yet")),
+        Names::Hf => to_hf::to_hf,
         Names::Gguf if adapter::is_adapter(model) => adapter::to_gguf,
         Names::Gguf => to_gguf::to_gguf,
     };
-    check_options(model, options, target)?;
+    check_options(model, names, options, target)?;
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &options.select, false)?;
     translate(model, options, target).map(Some).map_err(|error| error.in_file(model.path()))
@@ -79,6 +90,7 @@ fn chosen(model: &Model, options: &ConvertOptions, target: &Target) -> Names {
     }
     match (target.writer.holds(), &target.place) {
         (Holds::Values, _) => Names::Gguf,
+        (Holds::Texts, Place::Folder(_)) if is_runnable(model) => Names::Hf,
         _ => Names::Keep,
     }
 }
@@ -106,17 +118,14 @@ pub(super) fn note_of_kept(model: &Model, target: &Target) -> Option<&'static st
     }
 }
 
-fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {
+fn check_options(
+    model: &Model,
+    names: Names,
+    options: &ConvertOptions,
+    target: &Target,
+) -> Result<()> {
     let refused = |message: &str| Err(Error::usage(message).in_file(model.path()));
-    // The one format with a place for what is translated.
-    if target.writer.holds() != Holds::Values {
-        let able = WRITERS.iter().filter(|writer| writer.holds() == Holds::Values);
-        let names: Vec<&str> = able.map(|writer| writer.format()).collect();
-        return refused(&format!("names are translated into {} only", names.join(", ")));
-    }
-    if model.format() == target.writer.format() {
-        return refused("its names are those of that format already");
-    }
+    check_formats(model, names, target)?;
     let some_only = !options.select.is_all() || options.skip_unreadable;
     if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
         let message = "all weights are translated, or none: they cannot be chosen, cast or renamed";
@@ -126,4 +135,44 @@ fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Re
         return refused("what is translated cannot be kept as it is stored");
     }
     Ok(())
+}
+
+/// Metadata of any type is what tells the one format with a place for a whole model in a file.
+fn check_formats(model: &Model, names: Names, target: &Target) -> Result<()> {
+    let refused = |message: String| Err(Error::usage(message).in_file(model.path()));
+    let whole: Vec<&str> = WRITERS
+        .iter()
+        .filter(|writer| writer.holds() == Holds::Values)
+        .map(|writer| writer.format())
+        .collect();
+    let is_whole = whole.contains(&model.format());
+    match names {
+        Names::Gguf if target.writer.holds() != Holds::Values => {
+            refused(format!("names are translated into {} only", whole.join(", ")))
+        }
+        Names::Gguf if model.format() == target.writer.format() => {
+            refused("its names are those of that format already".to_owned())
+        }
+        Names::Hf if !is_whole => {
+            refused(format!("only {} files become a repository", whole.join(", ")))
+        }
+        Names::Hf if !matches!(target.place, Place::Folder(_)) => {
+            refused("a repository is a directory, and cannot become one file".to_owned())
+        }
+        Names::Hf if target.writer.holds() != Holds::Texts => {
+            let format = target.writer.format();
+            refused(format!("the weights of a repository cannot be {format} files"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The types of weights, by their names.
+fn casts(types: HashMap<String, DType>) -> Vec<Cast> {
+    let types = Arc::new(types);
+    let cast = |dtype: DType| {
+        let types = types.clone();
+        Cast { matches: Arc::new(move |name| types.get(name) == Some(&dtype)), dtype }
+    };
+    [DType::F32, DType::BF16, DType::F16].into_iter().map(cast).collect()
 }

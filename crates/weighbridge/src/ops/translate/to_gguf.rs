@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Component, Path};
-use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::Translated;
 use super::beside::{file, file_names, home};
+use super::{Translated, casts};
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::Entries;
@@ -18,7 +17,7 @@ use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
 use crate::ops::repacked::{Packers, repacked};
-use crate::pipeline::{Cast, OutputType, Target, set_entry};
+use crate::pipeline::{OutputType, Target, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
 
@@ -71,8 +70,9 @@ pub(super) fn to_gguf(
         .into_iter()
         .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
     let left_out = left_out.collect();
-    let (model, casts) = (model.derived(derived)?, casts(types));
-    Ok(Translated { model, casts, repacked, metadata, left_out })
+    let model = model.derived(derived)?;
+    let (casts, files, not_carried) = (casts(types), Vec::new(), Vec::new());
+    Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
 }
 
 /// An error unless the embedding has a row for every token.
@@ -153,15 +153,6 @@ pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, D
         }
     };
     derived.iter().map(|tensor| (tensor.name.clone(), of(tensor))).collect()
-}
-
-pub(super) fn casts(types: HashMap<String, DType>) -> Vec<Cast> {
-    let types = Arc::new(types);
-    let cast = |dtype: DType| {
-        let types = types.clone();
-        Cast { matches: Arc::new(move |name| types.get(name) == Some(&dtype)), dtype }
-    };
-    [DType::F32, DType::BF16, DType::F16].into_iter().map(cast).collect()
 }
 
 /// llama.cpp's number for the type of the first matrix that need not be F32.

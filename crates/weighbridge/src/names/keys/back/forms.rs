@@ -1,0 +1,254 @@
+//! The data: which class of transformers the models of each architecture become, and what their
+//! files do not say.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::told::Told;
+
+/// A class of models.
+pub(super) struct Form {
+    /// The architecture of the files.
+    pub architecture: &'static str,
+    /// The class, as configs name it.
+    pub class: &'static str,
+    /// Its `model_type`.
+    pub model_type: &'static str,
+    /// Whether a file of the architecture is of this class. The first that is counts.
+    pub is: fn(&Told<'_>) -> bool,
+    /// Keys that follow from several of a config's, and the one that is set from them.
+    pub made: &'static [(&'static str, &'static str)],
+    /// The part of a head that is rotated: the config's key for it.
+    pub rotated: Option<&'static str>,
+    /// Keys that say whether all of these tensors are there; without a key they have to be.
+    pub flags: &'static [(&'static str, &'static [&'static str])],
+    /// Values that no file says, but llama.cpp computes with, where the class has another one.
+    pub fixed: &'static [(&'static str, Fixed)],
+    /// Keys that are left to the class, beside those of all families.
+    pub untold: &'static [&'static str],
+}
+
+/// A value that no file says.
+#[derive(Clone, Copy)]
+pub(super) enum Fixed {
+    /// None.
+    Null,
+    /// Yes or no.
+    Flag(bool),
+    /// What follows from the file and the config so far.
+    Made(fn(&Told<'_>, &Map<String, Json>) -> Option<Json>),
+}
+
+const Q: &str = "blk.#.attn_q.bias";
+const K: &str = "blk.#.attn_k.bias";
+const V: &str = "blk.#.attn_v.bias";
+const O: &str = "blk.#.attn_output.bias";
+const GATE: &str = "blk.#.ffn_gate.bias";
+const UP: &str = "blk.#.ffn_up.bias";
+const DOWN: &str = "blk.#.ffn_down.bias";
+
+type Flags = &'static [(&'static str, &'static [&'static str])];
+
+const ATTENTION: Flags = &[("attention_bias", &[Q, K, V, O])];
+const ATTENTION_AND_MLP: Flags =
+    &[("attention_bias", &[Q, K, V, O]), ("mlp_bias", &[GATE, UP, DOWN])];
+
+const LLAMA: Form = Form {
+    architecture: "llama",
+    class: "LlamaForCausalLM",
+    model_type: "llama",
+    is: |_| true,
+    made: &[],
+    rotated: None,
+    flags: ATTENTION_AND_MLP,
+    fixed: &[],
+    untold: &[],
+};
+const QWEN2: Form = Form {
+    architecture: "qwen2",
+    class: "Qwen2ForCausalLM",
+    model_type: "qwen2",
+    flags: &[("", &[Q, K, V])],
+    ..LLAMA
+};
+const GEMMA: Form = Form {
+    architecture: "gemma",
+    class: "GemmaForCausalLM",
+    model_type: "gemma",
+    flags: ATTENTION,
+    ..LLAMA
+};
+
+/// Every class that is known.
+pub(super) static FORMS: &[Form] = &[
+    Form {
+        class: "MixtralForCausalLM",
+        model_type: "mixtral",
+        is: |told| told.own("expert_count").is_some_and(|count| count.as_u64() > Some(0)),
+        flags: &[],
+        untold: &["sliding_window"],
+        ..LLAMA
+    },
+    Form {
+        class: "MistralForCausalLM",
+        model_type: "mistral",
+        is: is_mistral,
+        flags: &[],
+        // The class would take a window, which the file does not have.
+        fixed: &[("sliding_window", Fixed::Null)],
+        untold: &["sliding_window"],
+        ..LLAMA
+    },
+    LLAMA,
+    QWEN2,
+    Form {
+        architecture: "qwen2moe",
+        class: "Qwen2MoeForCausalLM",
+        model_type: "qwen2_moe",
+        flags: &[("qkv_bias", &[Q, K, V])],
+        fixed: &[
+            ("norm_topk_prob", Fixed::Flag(false)),
+            ("mlp_only_layers", Fixed::Made(layers_without_experts)),
+        ],
+        untold: &["norm_topk_prob"],
+        ..QWEN2
+    },
+    Form {
+        architecture: "qwen3",
+        class: "Qwen3ForCausalLM",
+        model_type: "qwen3",
+        flags: ATTENTION,
+        ..QWEN2
+    },
+    Form {
+        architecture: "qwen3moe",
+        class: "Qwen3MoeForCausalLM",
+        model_type: "qwen3_moe",
+        flags: ATTENTION,
+        fixed: &[
+            ("norm_topk_prob", Fixed::Flag(true)),
+            ("mlp_only_layers", Fixed::Made(layers_without_experts)),
+        ],
+        untold: &["norm_topk_prob"],
+        ..QWEN2
+    },
+    GEMMA,
+    Form {
+        architecture: "gemma2",
+        class: "Gemma2ForCausalLM",
+        model_type: "gemma2",
+        fixed: &[("query_pre_attn_scalar", Fixed::Made(|_, config| attention_scale(config, 46)))],
+        untold: &["query_pre_attn_scalar"],
+        ..GEMMA
+    },
+    Form {
+        architecture: "gemma3",
+        class: "Gemma3ForCausalLM",
+        model_type: "gemma3_text",
+        made: &[
+            ("final_logit_softcapping", "final_logit_softcapping"),
+            ("attention.sliding_window", "sliding_window"),
+        ],
+        fixed: &[("query_pre_attn_scalar", Fixed::Made(|_, config| attention_scale(config, 62)))],
+        untold: &["query_pre_attn_scalar"],
+        ..GEMMA
+    },
+    Form {
+        architecture: "phi3",
+        class: "Phi3ForCausalLM",
+        model_type: "phi3",
+        made: &[("attention.sliding_window", "sliding_window")],
+        rotated: Some("partial_rotary_factor"),
+        flags: &[],
+        ..LLAMA
+    },
+    Form {
+        architecture: "granite",
+        class: "GraniteForCausalLM",
+        model_type: "granite",
+        made: &[
+            ("attention.scale", "attention_multiplier"),
+            ("embedding_scale", "embedding_multiplier"),
+            ("residual_scale", "residual_multiplier"),
+            ("logit_scale", "logits_scaling"),
+        ],
+        ..LLAMA
+    },
+    // Which layers have no rotary positions is the same for llama.cpp and for the class.
+    Form {
+        architecture: "smollm3",
+        class: "SmolLM3ForCausalLM",
+        model_type: "smollm3",
+        untold: &["no_rope_layers"],
+        ..LLAMA
+    },
+    Form {
+        architecture: "olmo2",
+        class: "Olmo2ForCausalLM",
+        model_type: "olmo2",
+        flags: ATTENTION,
+        ..LLAMA
+    },
+    Form {
+        architecture: "starcoder2",
+        class: "Starcoder2ForCausalLM",
+        model_type: "starcoder2",
+        flags: &[
+            ("use_bias", &[Q, K, V, O, UP, DOWN]),
+            ("", &["blk.#.attn_norm.bias", "blk.#.ffn_norm.bias", "output_norm.bias"]),
+        ],
+        untold: &["sliding_window"],
+        ..LLAMA
+    },
+    Form {
+        architecture: "command-r",
+        class: "CohereForCausalLM",
+        model_type: "cohere",
+        flags: &[
+            ("attention_bias", &[Q, K, V, O]),
+            ("use_qk_norm", &["blk.#.attn_q_norm.weight", "blk.#.attn_k_norm.weight"]),
+        ],
+        ..LLAMA
+    },
+    // Every fourth layer sees everything, for llama.cpp and for the class.
+    Form {
+        architecture: "cohere2",
+        class: "Cohere2ForCausalLM",
+        model_type: "cohere2",
+        rotated: Some("rotary_pct"),
+        flags: ATTENTION,
+        untold: &["layer_types"],
+        ..LLAMA
+    },
+    Form {
+        architecture: "glm4",
+        class: "Glm4ForCausalLM",
+        model_type: "glm4",
+        rotated: Some("partial_rotary_factor"),
+        flags: &[("attention_bias", &[Q, K, V])],
+        ..LLAMA
+    },
+];
+
+/// A model that says so itself. Without biases and rotary factors the class computes the same as
+/// Llama's.
+fn is_mistral(told: &Told<'_>) -> bool {
+    let keys = ["general.name", "general.basename", "general.base_model.0.name"];
+    let says = keys.iter().any(|key| told.text(key).to_lowercase().contains("mistral"));
+    let biases = told.tensors.iter().any(|(name, _)| name.ends_with(".bias"));
+    says && !biases && !told.has("rope_freqs.weight")
+}
+
+/// Layers of a model with experts that have none.
+fn layers_without_experts(told: &Told<'_>, _: &Map<String, Json>) -> Option<Json> {
+    Some(json!(told.layers_with("ffn_down.weight")))
+}
+
+/// What llama.cpp divides Gemma's queries by, squared: the width of a head, and in the largest model,
+/// which it knows by its layers, what the heads make of the hidden size.
+fn attention_scale(config: &Map<String, Json>, largest: u64) -> Option<Json> {
+    let count = |key: &str| config.get(key).and_then(Json::as_u64);
+    match count("num_hidden_layers") == Some(largest) {
+        true => count("hidden_size")?.checked_div(count("num_attention_heads")?).map(Json::from),
+        false => count("head_dim").map(Json::from),
+    }
+}

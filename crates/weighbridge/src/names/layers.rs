@@ -1,0 +1,121 @@
+//! Whether all layers of a GGUF model are there, each with all of its tensors. A library that finds
+//! a weight missing may go on with random numbers in its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Side;
+use super::facts::Facts;
+use super::table::{Family, How};
+use super::to_hf::parsed;
+use crate::error::{Error, Result};
+
+/// Norms that some models of a family do not have.
+const OPTIONAL: &[&str] = &["_q_norm", "_k_norm", ".attn_q_a_norm", ".nextn."];
+
+/// An error that names what is missing.
+pub(super) fn check(side: &Side<'_>, facts: &Facts, family: &Family) -> Result<()> {
+    let missing = |name: &str| {
+        Err(Error::malformed(format!("`{name}` is missing: is a part of the file missing?")))
+    };
+    let mut layers: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    let mut outside = BTreeSet::new();
+    for weight in &side.weights {
+        let found = parsed(weight.name);
+        let kind = format!("{}{}", found.module, found.ending);
+        match found.numbers.first().filter(|_| kind.starts_with("blk.#.")) {
+            Some(&layer) => drop(layers.entry(layer).or_default().insert(kind)),
+            None => drop(outside.insert(kind)),
+        }
+    }
+    for name in ["token_embd.weight", "output_norm.weight"] {
+        if !outside.contains(name) {
+            return missing(name);
+        }
+    }
+    let Some(stated) = facts.layers else {
+        return Err(Error::malformed("it does not state how many layers it has"));
+    };
+    if let Some(gone) = (0..stated).find(|layer| !layers.contains_key(layer)) {
+        let message = format!("it states {stated} layers, but has no tensors of layer {gone}");
+        return Err(Error::malformed(message));
+    }
+    if let Some((last, _)) = layers.last_key_value().filter(|(last, _)| **last >= stated) {
+        let message = format!("it states {stated} layers, but has tensors of layer {last}");
+        return Err(Error::malformed(message));
+    }
+    let known = Expected::of(&layers, family);
+    for (layer, kinds) in &layers {
+        if let Some(kind) = known.missing_in(kinds) {
+            return missing(&kind.replacen('#', &layer.to_string(), 1));
+        }
+    }
+    Ok(())
+}
+
+/// What a layer has to have.
+struct Expected<'a> {
+    /// In every layer.
+    norms: Vec<String>,
+    /// What layers of a kind have together, apart from the feed-forward part.
+    attention: BTreeMap<Kind, BTreeSet<&'a str>>,
+    /// Their feed-forward parts.
+    feed_forward: BTreeMap<Kind, BTreeSet<&'a str>>,
+}
+
+/// Layers of one kind have the same tensors: those with experts, and those that predict further
+/// tokens, have others.
+type Kind = (bool, bool);
+
+fn kind_of(kinds: &BTreeSet<String>) -> Kind {
+    let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
+    (has("_exps."), has(".nextn."))
+}
+
+fn is_feed_forward(kind: &str) -> bool {
+    kind.starts_with("blk.#.ffn_") && !kind.ends_with("_norm.weight") || kind.contains("exp_probs")
+}
+
+impl<'a> Expected<'a> {
+    fn of(layers: &'a BTreeMap<u64, BTreeSet<String>>, family: &Family) -> Self {
+        let norms = family.rows.iter().copied().flatten().filter(|row| row.2 == How::Norm);
+        let norms = norms.flat_map(|row| row.1).filter(|name| {
+            name.starts_with("blk.#.") && !OPTIONAL.iter().any(|part| name.contains(part))
+        });
+        let norms = norms.map(|name| format!("{name}.weight")).collect();
+        let (mut attention, mut feed_forward) = (BTreeMap::new(), BTreeMap::new());
+        for kinds in layers.values() {
+            let kind = kind_of(kinds);
+            for name in kinds {
+                let (group, kind) = match is_feed_forward(name) {
+                    true => (&mut feed_forward, kind),
+                    false => (&mut attention, (false, kind.1)),
+                };
+                let group: &mut BTreeSet<&str> = group.entry(kind).or_default();
+                group.insert(name);
+            }
+        }
+        Self { norms, attention, feed_forward }
+    }
+
+    /// What a layer lacks.
+    fn missing_in(&self, kinds: &BTreeSet<String>) -> Option<String> {
+        let kind = kind_of(kinds);
+        let others = [self.attention.get(&(false, kind.1)), self.feed_forward.get(&kind)];
+        let others = others.into_iter().flatten().flatten().map(|name| (*name).to_owned());
+        let has = |part: &str| kinds.iter().any(|kind| kind.contains(part));
+        let mut needed: Vec<String> = vec!["blk.#.attn_output.weight".to_owned()];
+        if !has("_exps.") {
+            needed.extend(["blk.#.ffn_down.weight".to_owned(), "blk.#.ffn_up.weight".to_owned()]);
+        } else {
+            let stacks = ["down", "gate", "up"];
+            needed.extend(stacks.map(|name| format!("blk.#.ffn_{name}_exps.weight")));
+            needed.push("blk.#.ffn_gate_inp.weight".to_owned());
+        }
+        // Queries, keys and values are one tensor, or three, or made in DeepSeek's way.
+        if !has(".attn_qkv.") && !has(".attn_kv_a_mqa.") {
+            needed.extend(["q", "k", "v"].map(|name| format!("blk.#.attn_{name}.weight")));
+        }
+        let mut all = self.norms.iter().cloned().chain(others).chain(needed);
+        all.find(|name| !kinds.contains(name))
+    }
+}

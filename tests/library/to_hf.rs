@@ -1,0 +1,323 @@
+//! GGUF files as repositories: what llama.cpp's converter made of a model becomes that model again,
+//! and its file again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+use weighbridge::catalog::Value;
+use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
+use weighbridge::{DType, Model, OpenOptions, Select, Source, Stores, Weight};
+
+use crate::common::root;
+
+fn folder(family: &str) -> PathBuf {
+    root().join("tests/files/to-gguf").join(family)
+}
+
+fn open(path: &Path) -> Model {
+    OpenOptions::new().stores(Stores::none()).open(path).unwrap()
+}
+
+/// The repository that a GGUF file becomes.
+fn repository(
+    gguf: &Path,
+    options: impl Fn(ConvertOptions) -> ConvertOptions,
+) -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let chosen = options(ConvertOptions::new(place.path().join("out")).names(Names::Hf));
+    let report = ops::convert(&open(gguf), &chosen.verify(true)).unwrap();
+    assert!(report.verified.unwrap().ok, "{}", gguf.display());
+    place
+}
+
+/// Weights that a repository has, and its file does not: heads that are the embedding.
+fn is_tied(name: &str, family: &str) -> bool {
+    name == "lm_head.weight" && family.starts_with("gemma")
+}
+
+/// Every weight of the source, in its own type, to the bit.
+fn check_weights(family: &str, made: &Model, source: &Model) {
+    let wanted: BTreeMap<String, Weight> =
+        source.weights().map(|weight| (weight.name().to_owned(), weight)).collect();
+    let mut count = 0;
+    for weight in made.weights() {
+        let what = format!("{family} {}", weight.name());
+        let original = wanted.get(weight.name()).unwrap_or_else(|| panic!("{what} is new"));
+        assert_eq!(weight.shape(), original.shape(), "{what}");
+        assert_eq!(weight.native(), original.native(), "{what}");
+        let dtype = original.native().unwrap();
+        let (a, b) = (weight.read_to_vec(dtype).unwrap(), original.read_to_vec(dtype).unwrap());
+        let is_norm = family.starts_with("gemma") && what.contains("norm");
+        assert!(a == b || is_norm && lost_by_one(&weight, original), "{what}: other numbers");
+        count += 1;
+    }
+    let carried = wanted.keys().filter(|name| !is_tied(name, family)).count();
+    assert_eq!(count, carried, "{family}");
+}
+
+/// Whether norms differ only in what was lost when one was added to them: numbers below 2^-16 of
+/// BF16, and whatever F16 cannot hold beside the one, since the converter adds to it in F16.
+fn lost_by_one(a: &Weight, b: &Weight) -> bool {
+    let least = |number: f32| match b.native() {
+        Some(DType::F16) => (number + 1.0).abs() * (-11.0_f32).exp2(),
+        _ => (-16.0_f32).exp2(),
+    };
+    let (a, b) = (a.decode_to_vec::<f32>().unwrap(), b.decode_to_vec::<f32>().unwrap());
+    a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= least(*b))
+}
+
+/// Entries that do not come back, and why.
+const LOST: &[(&str, &str)] = &[
+    ("general.name", "taken from the name of the folder"),
+    ("general.basename", "taken from the name of the folder"),
+    ("general.finetune", "taken from the name of the folder"),
+    ("general.version", "taken from the name of the folder"),
+    ("general.size_label", "taken from the name of the folder"),
+    ("general.license", "of the model card, which is not written"),
+    ("general.base_model.", "of the model card, which is not written"),
+    ("general.dataset", "of the model card, which is not written"),
+    ("general.tags", "of the model card, which is not written"),
+    ("general.languages", "of the model card, which is not written"),
+];
+
+/// The file of the repository is the file that the repository was made of.
+fn check_again(family: &str, made: &Model, golden: &Model, dtype: OutputType) {
+    let options = ConvertOptions::new("-").to("gguf").names(Names::Gguf).dtype(dtype);
+    let mut bytes = Vec::new();
+    ops::convert_to(made, &options, &mut bytes).unwrap();
+    let again = OpenOptions::new().open_bytes(bytes, "again.gguf").unwrap();
+    let (ours, theirs) = (&again.sources()[0], &golden.sources()[0]);
+    let tensors = |source: &Source| -> BTreeMap<String, (Vec<u64>, Vec<u8>)> {
+        let of = |tensor: &weighbridge::catalog::TensorInfo| {
+            let bytes = crate::common::tensor_bytes(source, tensor).unwrap();
+            (tensor.name.to_string(), (tensor.shape.to_vec(), bytes))
+        };
+        source.catalog().tensors.iter().map(of).collect()
+    };
+    let (ours_by_name, theirs_by_name) = (tensors(ours), tensors(theirs));
+    let names = |all: &BTreeMap<String, _>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&ours_by_name), names(&theirs_by_name), "{family}");
+    for (name, tensor) in &ours_by_name {
+        assert!(*tensor == theirs_by_name[name], "{family} {name}: other numbers");
+    }
+    let entries = |source: &Source| -> BTreeMap<String, Value> {
+        let wanted = source.catalog().metadata.iter();
+        let wanted =
+            wanted.filter(|(key, _)| !LOST.iter().any(|(start, _)| key.starts_with(start)));
+        wanted.map(|(key, value)| (key.to_owned(), whole(source, value))).collect()
+    };
+    let (ours, theirs) = (entries(ours), entries(theirs));
+    for key in ours.keys().chain(theirs.keys()) {
+        assert_eq!(ours.get(key), theirs.get(key), "{family} {key}");
+    }
+}
+
+fn whole(source: &Source, value: &Value) -> Value {
+    match value {
+        Value::Array(array) => Value::List(source.array(array).unwrap()),
+        other => other.clone(),
+    }
+}
+
+/// Every file of the converter's that keeps all numbers of a family's model becomes that model
+/// again.
+fn check(family: &str) {
+    let home = folder(family);
+    let source = open(&home.join("hf"));
+    let stored =
+        source.weights().find(|weight| weight.shape().len() > 1).unwrap().native().unwrap();
+    let own = match stored {
+        DType::BF16 => OutputType::Bf16,
+        DType::F16 => OutputType::F16,
+        _ => OutputType::F32,
+    };
+    let mut checked = 0;
+    for (name, dtype) in [
+        ("f32", OutputType::F32),
+        ("bf16", OutputType::Bf16),
+        ("f16", OutputType::F16),
+        ("auto", if own == OutputType::Bf16 { own } else { OutputType::F16 }),
+    ] {
+        let golden = home.join(format!("model-{name}.gguf"));
+        if !golden.exists() || name != "f32" && dtype != own {
+            continue;
+        }
+        // What is stored in the model's type becomes that by itself.
+        let asked = if dtype == own { OutputType::Auto } else { own };
+        let place = repository(&golden, |options| options.dtype(asked));
+        let made = open(&place.path().join("out"));
+        check_weights(family, &made, &source);
+        check_again(family, &made, &open(&golden), dtype);
+        checked += 1;
+    }
+    assert!(checked > 0, "there is nothing to check {family} with");
+}
+
+macro_rules! families {
+    ($($test:ident: $family:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            check($family);
+        })*
+    };
+}
+
+families! {
+    llama: "llama",
+    llama_with_sentencepiece: "llama-sentencepiece",
+    mistral: "mistral",
+    mixtral: "mixtral",
+    qwen2: "qwen2",
+    qwen3: "qwen3",
+    qwen3_moe: "qwen3_moe",
+    gemma: "gemma",
+    gemma2: "gemma2",
+    gemma3: "gemma3",
+    phi3: "phi3",
+    granite: "granite",
+    smollm3: "smollm3",
+    olmo2: "olmo2",
+    starcoder2: "starcoder2",
+    cohere2: "cohere2",
+    qwen2_moe: "qwen2_moe",
+    glm4: "glm4",
+}
+
+/// A family's file with one thing changed.
+fn changed(
+    family: &str,
+    change: impl Fn(ConvertOptions) -> ConvertOptions,
+) -> (tempfile::TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("changed.gguf");
+    let options = change(ConvertOptions::new(&out).names(Names::Keep));
+    let golden = ["f32", "bf16"].map(|name| folder(family).join(format!("model-{name}.gguf")));
+    let golden = golden.iter().find(|path| path.exists()).unwrap();
+    ops::convert(&open(golden), &options).unwrap();
+    (place, out)
+}
+
+fn refused(gguf: &Path, options: impl Fn(ConvertOptions) -> ConvertOptions) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let options = options(ConvertOptions::new(&out).names(Names::Hf));
+    let error = ops::convert(&open(gguf), &options).unwrap_err();
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+    error.to_string()
+}
+
+#[test]
+fn what_is_not_understood_is_refused_by_name() {
+    let number = |key: &'static str, value: f32| {
+        move |options: ConvertOptions| options.metadata(key, Value::F32(value))
+    };
+    let says = |changed: (tempfile::TempDir, PathBuf), words: &str| {
+        let error = refused(&changed.1, |options| options);
+        assert!(error.contains(words), "{error}");
+    };
+    let other =
+        |options: ConvertOptions| options.metadata("general.architecture", Value::text("other"));
+    says(changed("llama", other), "`other`");
+    says(changed("llama", number("llama.made.up", 1.0)), "`llama.made.up`");
+    // Other frequencies, other factors: no parameters give those of the file.
+    says(changed("llama", number("llama.rope.freq_base", 12345.0)), "rope_freqs.weight");
+    let without = |part: &'static str| {
+        changed("llama", move |options| {
+            options.select(Select::new().exclude(move |name| name.contains(part)))
+        })
+    };
+    says(without("blk.1."), "no tensors of layer 1");
+    says(without("blk.0.attn_v"), "`blk.0.attn_v.weight` is missing");
+    says(without("ffn_norm"), "`blk.0.ffn_norm.weight` is missing");
+    says(without("output_norm"), "`output_norm.weight` is missing");
+    let error = refused(&folder("llama").join("hf"), |options| options);
+    assert!(error.contains("become a repository"), "{error}");
+}
+
+/// A copy of a family's repository with one value of its config changed.
+fn base(family: &str, key: &str, value: Json) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder(family).join("hf")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    let path = copy.path().join("config.json");
+    let mut config: Json = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    config[key] = value;
+    fs::write(&path, config.to_string()).unwrap();
+    copy
+}
+
+#[test]
+fn what_a_file_does_not_tell_comes_from_its_base() {
+    let gguf = folder("qwen3_moe").join("model-bf16.gguf");
+    let of_base = base("qwen3_moe", "initializer_range", json!(0.5));
+    let place = repository(&gguf, |options| options.base(of_base.path()));
+    let text = |folder: &Path, name: &str| fs::read(folder.join(name)).unwrap();
+    let out = place.path().join("out");
+    let config: Json = serde_json::from_slice(&text(&out, "config.json")).unwrap();
+    assert_eq!(config["initializer_range"], json!(0.5));
+    for name in ["tokenizer.json", "tokenizer_config.json", "generation_config.json"] {
+        assert_eq!(text(&out, name), text(of_base.path(), name), "{name}");
+    }
+    // Without it, that is the class's own, and said so.
+    let options = ConvertOptions::new(place.path().join("own")).names(Names::Hf);
+    let report = ops::convert(&open(&gguf), &options).unwrap();
+    assert!(report.not_carried.iter().any(|key| key == "initializer_range"));
+    assert!(report.made.iter().any(|name| name == "config.json"));
+}
+
+#[test]
+fn a_base_that_contradicts_the_file_is_refused() {
+    for (key, value, words) in [
+        ("rms_norm_eps", json!(0.5), "`qwen3moe.attention.layer_norm_rms_epsilon`"),
+        ("num_experts_per_tok", json!(1), "`qwen3moe.expert_used_count`"),
+        ("vocab_size", json!(293), "vocab"),
+        ("attention_bias", json!(true), "attention_bias"),
+        ("architectures", json!(["Qwen3ForCausalLM"]), "`qwen3moe`"),
+    ] {
+        let of_base = base("qwen3_moe", key, value);
+        let gguf = folder("qwen3_moe").join("model-bf16.gguf");
+        let error = refused(&gguf, |options| options.base(of_base.path()));
+        assert!(error.contains(words) || error.contains("shape"), "{key}: {error}");
+    }
+    let other = base("mixtral", "initializer_range", json!(0.5));
+    let gguf = folder("llama").join("model-bf16.gguf");
+    let error = refused(&gguf, |options| options.base(other.path()));
+    assert!(error.contains("config.json"), "{error}");
+}
+
+#[test]
+fn verifying_looks_at_the_files_beside_the_weights() {
+    let model = open(&folder("llama").join("model-bf16.gguf"));
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let options = ConvertOptions::new(&out).names(Names::Hf);
+    ops::convert(&model, &options).unwrap();
+    assert!(ops::verify(&open(&out), &model, &options).unwrap().ok);
+    let config = fs::read_to_string(out.join("config.json")).unwrap();
+    fs::write(out.join("config.json"), config.replace("500000.0", "10000.0")).unwrap();
+    let report = ops::verify(&open(&out), &model, &options).unwrap();
+    assert!(!report.ok && report.files[0].name == "config.json");
+}
+
+#[test]
+fn a_quantized_file_is_dequantized_into_a_repository() {
+    let gguf = folder("llama").join("model-q8_0.gguf");
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let options = ConvertOptions::new(&out).verify(true);
+    assert!(ops::dequantize(&open(&gguf), &options).unwrap().verified.unwrap().ok);
+    let made = open(&out);
+    assert!(made.weights().all(|weight| weight.native() == Some(DType::BF16)));
+    assert!(made.weight("model.layers.1.self_attn.q_proj.weight").is_ok());
+    assert!(out.join("config.json").exists() && out.join("tokenizer.json").exists());
+    assert!(ops::was_dequantized(&made, &open(&gguf)));
+    assert!(ops::verify_dequantized(&made, &open(&gguf), &ConvertOptions::new(&out)).unwrap().ok);
+    // In its own format it keeps its names.
+    let kept = place.path().join("kept");
+    ops::dequantize(&open(&gguf), &ConvertOptions::new(&kept).to("gguf")).unwrap();
+    assert!(open(&kept).weight("blk.1.attn_q.weight").is_ok());
+}
