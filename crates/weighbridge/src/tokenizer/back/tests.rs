@@ -73,7 +73,14 @@ fn read_back(
     let mut config = config.clone();
     let map = config.as_object_mut().unwrap();
     map.retain(|key, _| !key.ends_with("_token_id"));
-    let repository = Repository { files: &files, config: &config, vocabulary: count as u64 };
+    let names = |folder: &str| {
+        let inside = |(name, _): &(String, Vec<u8>)| {
+            Some(name.strip_prefix(folder)?.strip_prefix('/')?.to_owned())
+        };
+        written.files.iter().filter_map(inside).collect()
+    };
+    let vocabulary = count as u64;
+    let repository = Repository { files: &files, names: &names, config: &config, vocabulary };
     Ok(entries(&repository, kind, pre)?.into_iter().collect())
 }
 
