@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn bounds_go_where_their_numbers_are() {
         let (rows, columns) = (3u64, 64u64);
-        let of = Transposed::new(rows, columns);
+        let of = Transposed::new(rows, columns, crate::dtype::DType::BF16);
         let scales: Vec<u8> = (0..6).map(|group| 120 + group).collect();
         let blocks = vec![0x72u8; 96];
         for (start, end) in [(0, 192), (5, 190), (40, 41), (7, 100)] {
