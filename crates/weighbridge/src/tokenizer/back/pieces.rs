@@ -30,7 +30,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut files = Vec::new();
     if !merges::are_ordered(&tokens) {
         not_carried.push(
-            "an order of merges, which the file's scores do not say: that of the ids is taken"
+            "an order of merges, which the file's scores do not say: that of the ids is taken, as Llama has it"
                 .to_owned(),
         );
     } else if let Some(unknown) = unknown(&tokens, &special) {
