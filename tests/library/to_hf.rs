@@ -183,6 +183,7 @@ families! {
     cohere2: "cohere2",
     qwen2_moe: "qwen2_moe",
     glm4: "glm4",
+    gpt_oss: "gpt_oss",
 }
 
 /// A family's file with one thing changed.

@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::names::{Matrix, Rows, View};
 use crate::schemes::{
-    Across, Bid, Composed, Computed, Entry, Ledger, Recipe, RowOrder, Stretch, plain,
+    Across, Bid, Composed, Computed, Entry, InTurn, Ledger, Recipe, RowOrder, Stretch, plain,
 };
 
 /// A weight of the new model.
@@ -29,6 +29,8 @@ pub(crate) struct Derived {
 pub(crate) enum MadeOf {
     /// Views of weights, one after the other.
     Weights(Vec<(Weight, View)>),
+    /// The same, cut into so many equal parts whose numbers take turns.
+    InTurn(Vec<(Weight, View)>, u64),
     /// Numbers that are in no file.
     Numbers(Vec<f32>),
 }
@@ -68,20 +70,30 @@ fn entry(Derived { name, shape, from }: Derived) -> Result<Entry> {
             let (variant, native) = ("F32".into(), Some(DType::F32));
             (COMPUTED, Bid { name, shape, variant, native, parts: Vec::new(), recipe: Ok(recipe) })
         }
-        MadeOf::Weights(pieces) => {
+        MadeOf::Weights(_) | MadeOf::InTurn(..) => {
+            let (pieces, turns) = match from {
+                MadeOf::InTurn(pieces, turns) => (pieces, turns),
+                MadeOf::Weights(pieces) => (pieces, 1),
+                MadeOf::Numbers(_) => (Vec::new(), 1),
+            };
             let seen = pieces.iter().map(|(_, view)| element_count(&view.shape).unwrap_or(0));
             if Some(seen.sum::<u64>()) != elements {
                 let message = format!("its parts do not make up the shape {:?}", &shape[..]);
                 return Err(Error::malformed(message).in_tensor(&name));
             }
-            composed(name, shape, &pieces)?
+            composed(name, shape, &pieces, turns)?
         }
     };
     Ok(Entry::Scheme(scheme, Box::new(bid)))
 }
 
 /// A weight of views of others, in the scheme of the first.
-fn composed(name: String, shape: Shape, pieces: &[(Weight, View)]) -> Result<(&'static str, Bid)> {
+fn composed(
+    name: String,
+    shape: Shape,
+    pieces: &[(Weight, View)],
+    turns: u64,
+) -> Result<(&'static str, Bid)> {
     let (mut parts, mut stretches, mut refused) = (Vec::new(), Vec::new(), None);
     for (weight, view) in pieces {
         let first_part = parts.len();
@@ -99,7 +111,14 @@ fn composed(name: String, shape: Shape, pieces: &[(Weight, View)]) -> Result<(&'
     };
     let recipe: Result<Arc<dyn Recipe>, Arc<str>> = match refused {
         Some(reason) => Err(reason.into()),
-        None => Ok(Arc::new(Composed::new(stretches, plain::columns(&shape)))),
+        None => {
+            let columns = plain::columns(&shape);
+            let whole = Composed::new(stretches, columns);
+            match turns {
+                1 => Ok(Arc::new(whole)),
+                turns => Ok(Arc::new(InTurn::new(whole, turns, columns))),
+            }
+        }
     };
     let (variant, native) = (first.variant().into(), first.native());
     Ok((first.scheme(), Bid { name, shape, variant, native, parts, recipe }))

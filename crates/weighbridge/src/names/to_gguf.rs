@@ -29,6 +29,8 @@ pub(crate) struct Tensor {
     pub(crate) shape: Shape,
     /// Which numbers of which weights it has, one after the other.
     pub(crate) pieces: Vec<(usize, View)>,
+    /// Into how many equal parts the pieces are cut, if the numbers of these take turns; else one.
+    pub(crate) turns: u64,
 }
 
 /// A tensor that is being put together.
@@ -234,7 +236,7 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
         shape.insert(0, pieces.len() as u64);
     }
     let pieces = pieces.values().map(|piece| (piece.weight, piece.view.clone())).collect();
-    Ok(Tensor { name, shape, pieces })
+    Ok(Tensor { name, shape, pieces, turns: 1 })
 }
 
 /// Whether llama.cpp wants a tensor in F32, whatever the others are: what is small, and what decides

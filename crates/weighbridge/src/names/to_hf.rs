@@ -135,11 +135,8 @@ impl Back<'_> {
             _ => None,
         };
         let one = |view: View, shape: Shape| {
-            vec![Tensor {
-                name: weight_name(row, &found, None),
-                shape,
-                pieces: vec![(index, view)],
-            }]
+            let name = weight_name(row, &found, None);
+            vec![Tensor { name, shape, pieces: vec![(index, view)], turns: 1 }]
         };
         let odd =
             |what: &str| Err(refused(Error::malformed(format!("its shape {shape:?} {what}"))));
@@ -152,6 +149,7 @@ impl Back<'_> {
                 Ok(one(View::whole(shape), shape.into()))
             }
             (How::KeyValue, _) => self.key_value(index, row, &found),
+            (How::Across | How::InTurn, _) if row.1.len() <= 2 => self.across(index, row, &found),
             (How::Experts | How::Stacked | How::Across | How::InTurn | How::Heads, _) => {
                 let message = "its experts cannot be put together again";
                 Err(refused(Error::unsupported(message)))
@@ -178,15 +176,19 @@ impl Back<'_> {
     /// The row that names a tensor.
     fn row(&self, found: &Parsed) -> Option<&'static Row> {
         let rows = self.family.rows.iter().copied().flatten();
-        let whole = format!("{}{}", found.module, found.ending);
-        let names = |row: &&Row| row.1.iter().any(|name| *name == found.module || *name == whole);
+        let whole = name_of(found);
         if found.module.ends_with(".attn_qkv") {
             return rows.into_iter().find(|row| row.2 == How::Qkv);
         }
         if found.module.ends_with(".attn_kv_b") {
             return rows.into_iter().find(|row| row.2 == How::KeyValue);
         }
+        // A bias that has a row of its own is no bias of what has its module's name.
+        if let Some(own) = rows.clone().find(|row| row.1.contains(&&*whole)) {
+            return Some(own);
+        }
         // What is several tensors at once is not what a single one is called.
+        let names = |row: &&Row| row.1.contains(&&*found.module);
         let is_one = |row: &&Row| row.1.len() == 1 || row.2 == How::KeyValue;
         rows.clone().find(|row| names(row) && is_one(row)).or_else(|| rows.into_iter().find(names))
     }
@@ -198,9 +200,59 @@ impl Back<'_> {
             let view = View::part(&[rows, columns], number.checked_mul(rows)?);
             let name = weight_name(row, found, Some(number));
             let shape = [rows, columns].into_iter().collect();
-            Some(Tensor { name, shape, pieces: vec![(index, view)] })
+            Some(Tensor { name, shape, pieces: vec![(index, view)], turns: 1 })
         };
         (count <= super::stacks::MOST).then(|| (0..count).map(expert).collect())?
+    }
+
+    /// Matrices of all experts in one weight, each transposed; of two stacks, or of the vectors of
+    /// two, the numbers take turns.
+    fn across(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+        let name = self.side.weights[index].name;
+        let is_first = |which: &&str| found.module == **which || name_of(found) == **which;
+        if !row.1.first().is_some_and(is_first) {
+            return Ok(Vec::new());
+        }
+        let mut stacks = Vec::new();
+        for which in row.1 {
+            let ending = if which.ends_with(".bias") { "" } else { found.ending };
+            let other = numbered(which, &found.numbers) + ending;
+            let at = self.side.weights.iter().position(|weight| weight.name == other);
+            let at = at.filter(|at| self.side.weights[*at].shape == self.side.weights[index].shape);
+            let Some(at) = at else {
+                let message = format!("{other} of the same shape is not there");
+                return Err(Error::malformed(message).in_tensor(name));
+            };
+            stacks.push(at);
+        }
+        let turns = stacks.len() as u64;
+        let (shape, pieces): (Vec<u64>, Vec<_>) = match *self.side.weights[index].shape {
+            [count, rows, columns] if count <= super::stacks::MOST => {
+                let transposed = |at: usize| {
+                    (0..count).map(move |number| {
+                        let matrix = Matrix { first: number * rows, columns };
+                        (at, View::across(matrix, [columns, rows], Rows::From(0)))
+                    })
+                };
+                let pieces = stacks.into_iter().flat_map(transposed).collect();
+                (vec![count, columns, rows.saturating_mul(turns)], pieces)
+            }
+            ref shape @ [count, length] => {
+                let pieces = stacks.into_iter().map(|at| (at, View::whole(shape))).collect();
+                (vec![count, length.saturating_mul(turns)], pieces)
+            }
+            ref shape => {
+                let message = format!("its shape {shape:?} is not that of experts");
+                return Err(Error::malformed(message).in_tensor(name));
+            }
+        };
+        let is_alike = row.2 == How::InTurn || turns == 1;
+        if !is_alike {
+            let message = "its experts cannot be put together again";
+            return Err(Error::unsupported(message).in_tensor(name).remedy(Remedy::KeepNames));
+        }
+        let name = weight_name(row, found, None);
+        Ok(vec![Tensor { name, shape: shape.into_iter().collect(), pieces, turns }])
     }
 
     /// DeepSeek's keys and values in one matrix, head by head. The keys of a head are transposed.
@@ -226,20 +278,37 @@ impl Back<'_> {
             [(index, keys), (values, View::part(&[value_rows, rank], head * value_rows))]
         });
         let shape = [heads * (key_rows + value_rows), rank].into_iter().collect();
-        Ok(vec![Tensor { name: weight_name(row, found, None), shape, pieces: pieces.collect() }])
+        Ok(vec![Tensor {
+            name: weight_name(row, found, None),
+            shape,
+            pieces: pieces.collect(),
+            turns: 1,
+        }])
     }
+}
+
+/// A module's name with its ending.
+fn name_of(found: &Parsed) -> String {
+    format!("{}{}", found.module, found.ending)
+}
+
+/// A name with numbers in the places of `#`.
+fn numbered(pattern: &str, numbers: &[u64]) -> String {
+    let mut numbers = numbers.iter();
+    let mut name = String::new();
+    for (at, part) in pattern.split('#').enumerate() {
+        if at > 0 {
+            name.push_str(&numbers.next().unwrap_or(&0).to_string());
+        }
+        name.push_str(part);
+    }
+    name
 }
 
 /// Hugging Face's name of a weight.
 fn weight_name(row: &Row, found: &Parsed, expert: Option<u64>) -> String {
-    let mut numbers = found.numbers.iter().copied().chain(expert);
-    let mut name = String::new();
-    for (at, part) in row.0.split('#').enumerate() {
-        if at > 0 {
-            name.push_str(&numbers.next().unwrap_or(0).to_string());
-        }
-        name.push_str(part);
-    }
+    let numbers: Vec<u64> = found.numbers.iter().copied().chain(expert).collect();
+    let name = numbered(row.0, &numbers);
     let prefix = if row.0 == "lm_head" { "" } else { "model." };
     let is_bare = BARE.iter().any(|end| name.ends_with(end));
     format!("{prefix}{name}{}", if is_bare { "" } else { found.ending })

@@ -31,7 +31,9 @@ pub(super) fn repacked(
 ) -> Result<Packers> {
     let mut packers = Packers::new();
     let is_stored = |tensor: &Derived| match &tensor.from {
-        MadeOf::Weights(pieces) => pieces.iter().any(|(weight, _)| !weight.is_plain()),
+        MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
+            pieces.iter().any(|(weight, _)| !weight.is_plain())
+        }
         MadeOf::Numbers(_) => false,
     };
     if !derived.iter().any(is_stored) {

@@ -51,7 +51,7 @@ use std::sync::Arc;
 
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
-pub(crate) use composed::{Across, Composed, Computed, RowOrder, Stretch};
+pub(crate) use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch};
 pub use configs::Configs;
 pub use encoder::{EncodedTensor, Encoder, Groups, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};

@@ -186,7 +186,7 @@ fn pair(name: String, a: Option<Weight>, b: Option<Weight>) -> Result<Changed> {
 
 /// The tensors that one tensor of the base model becomes.
 fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
-    let names::Tensor { name, shape, pieces } = tensor;
+    let names::Tensor { name, shape, pieces, .. } = tensor;
     let (mut all_a, mut all_b) = (Vec::new(), Vec::new());
     for (index, view) in pieces {
         let Changed { what, .. } = &changed[index];

@@ -32,6 +32,10 @@ const FILES: &[&str] = &[
     "tekken.json",
     "chat_template.jinja",
     "chat_template.json",
+    "modules.json",
+    "1_Pooling/config.json",
+    "config_sentence_transformers.json",
+    "sentence_bert_config.json",
 ];
 
 /// A repository.

@@ -143,7 +143,7 @@ pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, D
     let of = |tensor: &Derived| match &tensor.from {
         _ if names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
         MadeOf::Numbers(_) => DType::F32,
-        MadeOf::Weights(pieces) => {
+        MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
             let first = pieces.first().map(|(weight, _)| (weight.is_plain(), weight.native()));
             let (is_plain, native) = first.unwrap_or((true, None));
             match asked.of_stored(is_plain, native) {

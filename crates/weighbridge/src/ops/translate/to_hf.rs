@@ -57,7 +57,10 @@ pub(super) fn to_hf(model: &Model, options: &ConvertOptions, _: &Target) -> Resu
             tensor.name.clone(),
             type_of(&tensor.name, &pieces[0].0, options.dtype, common),
         );
-        let from = MadeOf::Weights(pieces);
+        let from = match tensor.turns {
+            1 => MadeOf::Weights(pieces),
+            turns => MadeOf::InTurn(pieces, turns),
+        };
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
     let left_out = translation
@@ -173,9 +176,14 @@ fn own_files(told: &Told<'_>, dtype: DType) -> Result<(Vec<ExtraFile>, Vec<Strin
         made(HUGGING_FACE, text(&described.config)),
         made(GENERATION, text(&back::generation(told))),
     ];
+    let mut not_carried = described.not_carried;
+    if let Some(pooling) = back::pooling(told)? {
+        files.push(made("modules.json", text(&back::steps())));
+        files.push(made("1_Pooling/config.json", text(&pooling)));
+        not_carried.push("normalize".to_owned());
+    }
     let written = tokenizer::back::files(told.metadata)?;
     files.extend(written.files.into_iter().map(|(name, bytes)| made(&name, bytes)));
-    let mut not_carried = described.not_carried;
     not_carried.extend(written.not_carried);
     Ok((files, not_carried))
 }
@@ -187,8 +195,12 @@ pub(super) fn made(name: &str, bytes: Vec<u8>) -> ExtraFile {
 
 /// A document as transformers writes it: by key, indented.
 fn text(json: &Json) -> Vec<u8> {
-    let sorted: BTreeMap<_, _> = json.as_object().into_iter().flatten().collect();
-    let mut text = serde_json::to_vec_pretty(&sorted).unwrap_or_default();
+    let sorted: Option<BTreeMap<_, _>> = json.as_object().map(|all| all.iter().collect());
+    let text = sorted.map_or_else(
+        || serde_json::to_vec_pretty(json),
+        |sorted| serde_json::to_vec_pretty(&sorted),
+    );
+    let mut text = text.unwrap_or_default();
     text.push(b'\n');
     text
 }

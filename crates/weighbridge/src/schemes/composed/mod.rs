@@ -15,6 +15,7 @@ use crate::source::{Slab, Staged};
 mod block;
 mod codes;
 mod computed;
+mod in_turn;
 mod rows;
 mod stretch;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod tests;
 
 use block::{Block, Buffers};
 pub(crate) use computed::Computed;
+pub(crate) use in_turn::InTurn;
 pub(crate) use rows::RowOrder;
 pub(crate) use stretch::{Across, Stretch};
 

@@ -13,6 +13,7 @@ use crate::text::escaped;
 /// An error that names the first thing in which a config and a file contradict each other. Of a
 /// config that was made from the file (`is_made`), what the file says beyond it is an error too.
 pub(crate) fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()> {
+    let pooling = super::pooling(told)?;
     let about = About {
         config,
         generation: None,
@@ -20,7 +21,7 @@ pub(crate) fn check(config: &Json, told: &Told<'_>, is_made: bool) -> Result<()>
         folder: "",
         parameters: Parameters::default(),
         file_type: 0,
-        pooling: None,
+        pooling: pooling.as_ref(),
     };
     let made = entries(&about)?;
     let find = |key: &str| made.iter().find(|(known, _)| known == key).map(|(_, value)| value);

@@ -219,6 +219,21 @@ pub(super) static FORMS: &[Form] = &[
         untold: &["layer_types"],
         ..LLAMA
     },
+    // Every second layer has a window, for llama.cpp and for the class.
+    Form {
+        architecture: "gpt-oss",
+        class: "GptOssForCausalLM",
+        model_type: "gpt_oss",
+        flags: &[
+            ("attention_bias", &[Q, K, V, O]),
+            ("", &["blk.#.ffn_gate_inp.bias"]),
+            ("", &["blk.#.ffn_gate_exps.bias", "blk.#.ffn_up_exps.bias"]),
+            ("", &["blk.#.ffn_down_exps.bias"]),
+        ],
+        fixed: &[("rope_scaling", Fixed::Made(not_truncated))],
+        untold: &["layer_types", "swiglu_limit"],
+        ..LLAMA
+    },
     Form {
         architecture: "glm4",
         class: "Glm4ForCausalLM",
@@ -251,4 +266,11 @@ fn attention_scale(config: &Map<String, Json>, largest: u64) -> Option<Json> {
         true => count("hidden_size")?.checked_div(count("num_attention_heads")?).map(Json::from),
         false => count("head_dim").map(Json::from),
     }
+}
+
+/// Of the models with experts that OpenAI published, YaRN's bounds are not rounded.
+fn not_truncated(_: &Told<'_>, config: &Map<String, Json>) -> Option<Json> {
+    let mut scaling = config.get("rope_scaling")?.clone();
+    scaling["truncate"] = false.into();
+    Some(scaling)
 }

@@ -17,11 +17,13 @@ use crate::text::escaped;
 
 mod check;
 mod forms;
+mod pooling;
 mod rope;
 mod told;
 
 pub(crate) use check::check;
 use forms::{FORMS, Fixed, Form};
+pub(crate) use pooling::{pooling, steps};
 pub(crate) use told::Told;
 
 /// What a repository says about its model, beside the tokenizer.
