@@ -119,6 +119,17 @@ families! {
     cohere2: "cohere2",
     qwen2_moe: "qwen2_moe",
     glm4: "glm4",
+    cohere: "cohere",
+    olmo3: "olmo3",
+    glm4_moe: "glm4_moe",
+    deepseek_v3: "deepseek_v3",
+    deepseek_v2: "deepseek_v2",
+    deepseek_v2_lite: "deepseek_v2-lite",
+    llama4: "llama4",
+    llama4_with_vision: "llama4-vision",
+    qwen3_5: "qwen3_5",
+    qwen3_5_with_vision: "qwen3_5-vision",
+    qwen3_5_moe: "qwen3_5_moe",
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.

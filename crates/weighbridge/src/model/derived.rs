@@ -107,6 +107,9 @@ fn stretch(recipe: Arc<dyn Recipe>, weight: &Weight, view: &View, first_part: us
     let order = match view.rows {
         Rows::From(start) => RowOrder::From(start),
         Rows::Runs { start, run, period } => RowOrder::Runs { start, run, period },
+        Rows::Tiled { start, groups, members, run } => {
+            RowOrder::Tiled { start, groups, members, run }
+        }
         Rows::Heads { start, head_rows, to_halves: false, .. } => {
             RowOrder::Interleaved { start, head_rows }
         }

@@ -14,6 +14,7 @@ use crate::config::Config;
 
 mod facts;
 pub(crate) mod keys;
+mod linear;
 mod pieces;
 mod prefix;
 mod rows;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Dialect, Facts};
 use super::pieces::{Cut, Piece, Translator};
-use super::table::{COMPUTED, Family};
+use super::table::{COMPUTED, DropsHead, Family};
 use super::ties::is_vision;
-use super::view::View;
+use super::view::{Rows, View};
 use super::{Named, Side};
 use crate::catalog::Shape;
 use crate::error::{Error, Remedy, Result};
@@ -66,12 +66,19 @@ pub(crate) fn to_gguf(
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
         }
-        if let Some(reason) = reason_to_leave_out(name, &pieces, family) {
+        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts) {
             left_out.push((index, reason));
             continue;
         }
-        if pieces.is_empty() {
-            return Err(unknown_name(family).in_tensor(name));
+        // Several tensors under one name were to be taken apart.
+        if pieces.is_empty() || pieces.iter().any(|piece| piece.key.0.contains(' ')) {
+            let error = match translator.knows(name) {
+                true => {
+                    Error::malformed(format!("{shape:?} is not the shape that the config makes it"))
+                }
+                false => unknown_name(family),
+            };
+            return Err(error.in_tensor(name));
         }
         for mut piece in pieces {
             if family.cuts_embedding && piece.cut == Cut::ByToken {
@@ -99,7 +106,12 @@ fn known_family(facts: &Facts) -> Result<&'static Family> {
 }
 
 /// Why a weight is not in the file, if that is known.
-fn reason_to_leave_out(name: &str, pieces: &[Piece], family: &Family) -> Option<String> {
+fn reason_to_leave_out(
+    name: &str,
+    pieces: &[Piece],
+    family: &Family,
+    facts: &Facts,
+) -> Option<String> {
     let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
     if let Some((_, what)) = computed {
         return Some((*what).to_owned());
@@ -107,9 +119,18 @@ fn reason_to_leave_out(name: &str, pieces: &[Piece], family: &Family) -> Option<
     if is_vision(name) {
         return Some("a part of the vision model, which has a file of its own".to_owned());
     }
+    if family.drops_next && facts.is_beyond_the_last_layer(name) {
+        return Some(
+            "a layer that predicts further tokens, which llama.cpp does not use".to_owned(),
+        );
+    }
     let is_head = pieces.iter().any(|piece| piece.key.0 == "output.weight");
     // Of other families the converter writes a head that is stored, though it is tied.
-    let is_dropped = family.names[0].starts_with("gemma");
+    let is_dropped = match family.drops_head {
+        DropsHead::Never => false,
+        DropsHead::Tied => facts.tied == Some(true),
+        DropsHead::Always => true,
+    };
     (is_dropped && is_head).then(|| "the same numbers as the embedding".to_owned())
 }
 
@@ -157,17 +178,18 @@ fn gather(
     }
 }
 
-/// By the last of their weights. The stacks of a layer come together, when all are complete.
+/// By the last of their weights. The experts of a layer come together, when all are complete.
 fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
     let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
     let mut complete: HashMap<String, usize> = HashMap::new();
-    for (name, found) in gathered.iter().filter(|(_, found)| found.is_stack) {
+    for (name, found) in gathered.iter().filter(|(name, _)| name.contains("_exps.")) {
         let last = complete.entry(layer(name)).or_default();
         *last = (*last).max(found.last);
     }
     let mut all: Vec<_> = gathered.into_iter().collect();
     all.sort_by_cached_key(|(name, found)| {
-        let together = if found.is_stack { complete[&layer(name)] } else { found.last };
+        let experts = complete.get(&layer(name)).filter(|_| name.contains("_exps."));
+        let together = experts.copied().unwrap_or(found.last);
         (together, found.last, name.clone())
     });
     all
@@ -178,10 +200,15 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     let Some(first) = pieces.values().next() else {
         return Err(Error::malformed("nothing is left of it").in_tensor(&name));
     };
-    // A vector in another order is seen as a column.
-    let is_vector = side.weights[first.weight].shape.len() == 1;
+    // A vector in another order is seen as a column, a matrix with columns in another order as one of
+    // more rows.
+    let whole = side.weights[first.weight].shape;
+    let is_tiled = matches!(first.view.rows, Rows::Tiled { .. });
+    let is_vector = whole.len() == 1;
     let mut shape = if is_vector {
         [first.view.row_count() * first.view.row_len()].into_iter().collect()
+    } else if is_tiled && whole.len() == 2 {
+        whole.into()
     } else {
         first.view.shape.clone()
     };
@@ -204,11 +231,12 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
 /// Whether llama.cpp wants a tensor in F32, whatever the others are: what is small, and what decides
 /// between experts.
 pub(crate) fn wants_single(name: &str, shape: &[u64]) -> bool {
-    const SINGLE: [&str; 4] = [
+    const SINGLE: [&str; 5] = [
         ".ffn_gate_inp.weight",
         ".ffn_gate_inp_shexp.weight",
         "position_embd.weight",
         "token_types.weight",
+        ".ssm_conv1d.weight",
     ];
     shape.len() <= 1
         || name.ends_with("_norm.weight")

@@ -286,8 +286,11 @@ fn tokenizer_kind(config: &Json) -> Option<tokenizer::Kind> {
         "gemma2" => Kind::Gemma2,
         "gemma3" | "gemma3_text" => Kind::Gemma3,
         "phi3" => Kind::Phi3,
-        "olmo2" | "cohere2" | "starcoder2" => Kind::BytePairs,
+        "olmo2" | "olmo3" | "cohere" | "cohere2" | "starcoder2" => Kind::BytePairs,
+        "deepseek_v2" | "deepseek_v3" | "llama4" | "llama4_text" => Kind::BytePairs,
+        "qwen3_5" | "qwen3_5_text" | "qwen3_5_moe" | "qwen3_5_moe_text" => Kind::BytePairs,
         "glm4" => Kind::Glm,
+        "glm4_moe" => Kind::GlmMoe,
         _ => return None,
     })
 }

@@ -25,6 +25,8 @@ pub(super) struct Family {
     pub rows: &'static [&'static [Row]],
     /// Whether Llama 3's scaling of rotary frequencies is stored as a tensor.
     pub has_rope_freqs: bool,
+    /// Whether rotary embeddings may have sections.
+    pub has_sections: bool,
 }
 
 /// The end of a key (or all of a key of no architecture), its type, and where its value is.
@@ -41,6 +43,10 @@ pub(super) enum Kind {
     Text,
     /// A truth value.
     Flag,
+    /// A truth value a layer.
+    Flags,
+    /// Numbers of 32 bits.
+    Counts,
 }
 
 /// Where a value is.
@@ -129,5 +135,16 @@ fn typed(kind: Kind, json: &Json) -> Option<Value> {
         Kind::Number => Value::F32(json.as_f64()? as f32),
         Kind::Text => Value::text(json.as_str()?),
         Kind::Flag => Value::Bool(json.as_bool()?),
+        Kind::Counts => {
+            let counts = json.as_array()?.iter().map(|count| {
+                let count = count.as_i64().filter(|count| i32::try_from(*count).is_ok());
+                count.map(|count| Value::Signed(32, count))
+            });
+            Value::List(counts.collect::<Option<_>>()?)
+        }
+        Kind::Flags => {
+            let flags = json.as_array()?.iter().map(|flag| flag.as_bool().map(Value::Bool));
+            Value::List(flags.collect::<Option<_>>()?)
+        }
     })
 }
