@@ -296,6 +296,23 @@ fn what_cannot_be_is_refused_by_name() {
 }
 
 #[test]
+fn pieces_that_nobody_has_are_refused() {
+    let long = "a".repeat(2000);
+    let tokens = ["a", "b", &long, "<s>"].map(Value::text);
+    let scores = vec![Value::F32(0.0); 4];
+    let mut changes = vec![
+        ("ggml.model", Value::text("llama")),
+        ("ggml.tokens", Value::List(tokens.to_vec())),
+        ("ggml.scores", Value::List(scores)),
+    ];
+    let error = written(&changed(&changes)).err().unwrap();
+    assert_eq!(error.message(), "the token 2 has 2000 bytes, which is not believed");
+    changes.truncate(1);
+    let error = written(&changed(&changes)).err().unwrap();
+    assert_eq!(error.message(), "the file has no `tokenizer.ggml.scores`");
+}
+
+#[test]
 fn what_has_no_place_is_listed() {
     let changes = [
         ("ggml.fim_pre_token_id", Value::Unsigned(32, 3)),
