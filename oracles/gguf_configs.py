@@ -159,6 +159,14 @@ CONFIGS = {
         "Cohere2ForCausalLM", "cohere2", 4096, 14336, 32, 32, 8, 256000, 8192,
         head_dim=128, logit_scale=0.25, rope_theta=50000, rotary_pct=1.0, sliding_window=4096, sliding_window_pattern=4,
     ),
+    "gpt-oss-20b": config(
+        "GptOssForCausalLM", "gpt_oss", 2880, 2880, 24, 64, 8, 201088, 131072,
+        head_dim=64, num_local_experts=32, num_experts_per_tok=4, experts_per_token=4, sliding_window=128, initial_context_length=4096,
+        rms_norm_eps=1e-5, rope_theta=150000, rope_scaling=dict(
+            beta_fast=32.0, beta_slow=1.0, factor=32.0, original_max_position_embeddings=4096, rope_type="yarn", truncate=False
+        ),
+    ),
+    "gpt-oss-bare": dict(architectures=["GptOssForCausalLM"], model_type="gpt_oss"),
     "glm-4": config(
         "Glm4ForCausalLM", "glm4", 4096, 13696, 40, 32, 2, 151552, 32768,
         head_dim=128, partial_rotary_factor=0.5, rms_norm_eps=1e-5, rope_theta=10000.0,

@@ -17,6 +17,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import gguf_stored as stored
 import gguf_vocabularies as vocabularies
 import torch
 from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
@@ -57,6 +58,8 @@ EXPERTS = dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=8)
 GPT_OSS = dict(num_local_experts=3, num_experts_per_tok=2, head_dim=4, sliding_window=16)
 # Blocks are 32 long.
 BLOCKS = dict(hidden_size=64, intermediate_size=32)
+WIDE = dict(hidden_size=64, intermediate_size=64, head_dim=16)
+PACKED = dict(hidden_size=32, intermediate_size=32, head_dim=8)
 LONG = dict(
     rope_type="longrope",
     rope_theta=10000.0,
@@ -284,7 +287,58 @@ MODELS = {
     ),
     "roberta": ("RobertaModel", dict(ENCODER, type_vocab_size=1), roberta, "roberta-bpe", "float32", ["auto"]),
     "bert-classes": ("BertForSequenceClassification", dict(ENCODER, num_labels=3), bert, "default", "bfloat16", ["bf16"]),
+    "llama-nvfp4": ("Llama", WIDE, llama3, "llama-bpe", "bfloat16", ["auto"]),
+    "llama-nvfp4-packed": ("Llama", WIDE, llama3, "llama-bpe", "bfloat16", ["auto"]),
+    "qwen3_moe-nvfp4": ("Qwen3Moe", {**EXPERTS, **WIDE, "moe_intermediate_size": 64}, qwen2, "qwen2", "bfloat16", ["auto"]),
+    "qwen3-fp8": ("Qwen3", dict(head_dim=6), qwen2, "qwen2", "bfloat16", ["f32", "bf16"]),
+    "llama-gptq": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", ["f32", "f16"]),
+    "llama-int4": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", ["f32", "bf16"]),
+    # What the converter does not read; but it reads the first of these.
+    "llama-fp8-channel": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", ["f32", "bf16"]),
+    "llama-fp8-tensor": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
+    "llama-awq": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", []),
+    "llama-nf4": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
+    "llama-int8": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", []),
+    "llama-mlx": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
+    "mixtral-gptq": ("Mixtral", dict(PACKED, num_local_experts=3), llama3, "llama-bpe", "float16", []),
 }
+# Nomic's models have a config and names of their own, which transformers 5 replaces by its own. The
+# converter reads published ones as they are where transformers does not know them.
+NOMIC = dict(
+    architectures=["NomicBertModel"], model_type="nomic_bert", activation_function="swiglu", causal=False, layer_norm_epsilon=1e-12,
+    max_trained_positions=2048, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=16, n_head=4, n_inner=24, n_layer=2, n_positions=8192,
+    pad_vocab_size_multiple=64, parallel_block=False, prenorm=False, qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0,
+    rotary_emb_interleaved=False, rotary_emb_scale_base=None, tie_word_embeddings=True, type_vocab_size=2,
+)  # fmt: skip
+
+
+def nomic_tensors(tokens, width=16, inner=24, layers=2):
+    shapes = {"embeddings.word_embeddings.weight": [tokens, width], "embeddings.token_type_embeddings.weight": [2, width]}
+    shapes |= {"emb_ln.weight": [width], "emb_ln.bias": [width]}
+    for layer in range(layers):
+        inside = {"attn.Wqkv": [3 * width, width], "attn.out_proj": [width, width]}
+        inside |= {"mlp.fc11": [inner, width], "mlp.fc12": [inner, width], "mlp.fc2": [width, inner]}
+        shapes |= {f"encoder.layers.{layer}.{name}.weight": shape for name, shape in inside.items()}
+        for norm in ["norm1", "norm2"]:
+            shapes |= {f"encoder.layers.{layer}.{norm}.{end}": [width] for end in ["weight", "bias"]}
+    generator = torch.Generator().manual_seed(len(shapes))
+    return {name: torch.randn(shape, generator=generator) * 0.4 for name, shape in shapes.items()}
+
+
+def nomic_bert(name):
+    folder = os.path.join(OUT, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    hf = os.path.join(folder, "hf")
+    os.makedirs(hf)
+    pooled(bert, **by_flag("mean_tokens"))(hf)
+    config = dict(NOMIC, vocab_size=size(hf))
+    vocabularies.write_json(hf, "config.json", config, indent=2)
+    save_file(nomic_tensors(config["vocab_size"]), os.path.join(hf, "model.safetensors"), {"format": "pt"})
+    for written in ["f32", "f16"]:
+        convert(hf, os.path.join(folder, f"model-{written}.gguf"), written, "default", dict(config))
+    record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", "laid out after a published repository")
+
+
 # Encoders are saved as one of several classes.
 CLASSES = r"(\w+?)(Model|ForMaskedLM|ForSequenceClassification)"
 # Repositories of before transformers 5 say so.
@@ -348,33 +402,14 @@ def older_norms(folder):
     save_file(tensors, path, {"format": "pt"})
 
 
-def convert(folder, out, kind, pre):
+def convert(folder, out, kind, pre, hparams=None):
     with torch.inference_mode():
-        hparams = ModelBase.load_hparams(Path(folder), False)
+        given = {} if hparams is None else dict(hparams=dict(hparams))
+        hparams = hparams or ModelBase.load_hparams(Path(folder), False)
         converter = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if pre is not None:
             converter.get_vocab_base_pre = lambda self, tokenizer: pre
-        converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out)).write()
-
-
-def blocks(folder):
-    """Puts blocks of codes and their scales in place of experts, as published checkpoints of gpt-oss have
-    them: [experts, outputs, inputs / 32, 16] and [experts, outputs, inputs / 32]."""
-    path = os.path.join(folder, "model.safetensors")
-    tensors, generator = load_file(path), torch.Generator().manual_seed(1)
-    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
-        experts, inputs, outputs = tensors.pop(name).shape
-        shape = [experts, outputs, inputs // 32]
-        tensors[name + "_blocks"] = torch.randint(256, [*shape, 16], generator=generator, dtype=torch.uint8)
-        tensors[name + "_scales"] = torch.randint(116, 124, shape, generator=generator, dtype=torch.uint8)
-    save_file(tensors, path, {"format": "pt"})
-    state(folder, dict(quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn", "model.layers.*.mlp.router"]))
-
-
-def state(folder, quantization):
-    """Says in the config how weights are stored."""
-    config = json.load(open(os.path.join(folder, "config.json")))
-    vocabularies.write_json(folder, "config.json", dict(config, quantization_config=quantization), indent=2)
+        converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out), **given).write()
 
 
 def make(name, kind, chosen, vocabulary, pre, dtype, types):
@@ -404,11 +439,29 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
 
 
 # How weights are stored that are not plain.
-STORED = {"gpt_oss-mxfp4": blocks}
+STORED = {
+    "gpt_oss-mxfp4": stored.gpt_oss,
+    "llama-nvfp4": stored.nvfp4,
+    "llama-nvfp4-packed": stored.nvfp4_packed,
+    "qwen3_moe-nvfp4": stored.nvfp4,
+    "qwen3-fp8": stored.fp8_block,
+    "llama-gptq": stored.gptq,
+    "llama-int4": stored.int4_packed,
+    "llama-awq": stored.awq,
+    "llama-nf4": stored.nf4,
+    "llama-int8": stored.int8,
+    "llama-mlx": stored.mlx,
+    "llama-fp8-channel": stored.fp8_channel,
+    "llama-fp8-tensor": stored.fp8_tensor,
+    "mixtral-gptq": stored.gptq_mixtral,
+}
 
 if __name__ == "__main__":
     logging.disable(logging.INFO)
-    chosen = sys.argv[3:] or MODELS
+    chosen = sys.argv[3:] or [*MODELS, "nomic_bert"]
     for name in chosen:
-        make(name, *MODELS[name])
+        if name == "nomic_bert":
+            nomic_bert(name)
+        else:
+            make(name, *MODELS[name])
         print(name)

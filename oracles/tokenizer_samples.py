@@ -3,6 +3,8 @@
     python oracles/tokenizer_samples.py LLAMA_CPP tests/files/tokenizers
     python oracles/tokenizer_samples.py LLAMA_CPP DIR --whole
 
+`byte_samples`, `piece_samples`, `word_piece` or `tekken` behind that makes only those.
+
 LLAMA_CPP is the source tree with convert_hf_to_gguf.py in it (`ggml_build.sh DIR` leaves it in
 DIR/src/vendor/llama.cpp). Vocabularies are those of its models/ggml-vocab-*.gguf, cut to a few
 hundred tokens and the merges among them. The converter knows a pre-tokenizer by a hash of what it
@@ -10,6 +12,7 @@ makes of a text, which a cut vocabulary cannot have: that lookup alone is replac
 the vocabularies are not cut, and the lookup is the converter's own.
 """
 
+import base64
 import functools
 import json
 import logging
@@ -161,6 +164,7 @@ def added(ident, content, special=True, normalized=False, **flags):
 
 def write(folder, name, data):
     path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     if isinstance(data, bytes):
         Path(path).write_bytes(data)
     elif isinstance(data, str):
@@ -199,8 +203,9 @@ def convert(folder, pre):
 
 
 # Samples in which vocabulary and pre-tokenizer belong together.
-GENUINE = ["llama3", "llama3-no-bos", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder", "falcon", "starcoder"]
-GENUINE += ["refact", "command-r", "gpt-2", "gpt-neox", "llama-spm", "phi3", "llama-hf"]
+# (Not so `qwen35`: its tokens are Qwen 2's, whose name the converter takes, though its pattern is another.)
+GENUINE = ["llama3", "llama3-no-bos", "qwen2", "deepseek-llm", "deepseek-coder", "falcon", "starcoder"]
+GENUINE += ["refact", "command-r", "gpt-2", "gpt-neox", "llama-spm", "phi3", "llama-hf", "bert-bge"]
 
 
 def make(name, kind, config, files, pre=None, stated=None):
@@ -319,6 +324,8 @@ def byte_samples():
     byte_pairs("qwen35", "qwen35", "qwen35", OLMO2, "byte-pairs", "qwen35", named(eos=1), normalizer=NFC, change=as_pairs)
     jinja = {"chat_template.jinja": "line\r\nline\n"}
     byte_pairs("gpt-4o", "qwen2", "gpt-4o", QWEN, "qwen-like", "gpt-4o", named(eos=0), **jinja)
+    more = {"additional_chat_templates/tool use.jinja": "tools\n", "additional_chat_templates/notes.txt": "no template"}
+    byte_pairs("templates", "qwen2", "qwen2", QWEN, "qwen-like", "qwen2", named(eos=0), **jinja, **more)
     byte_pairs("llama4", "qwen2", "gpt-4o", QWEN, "qwen-like", "llama4", named(bos=0, eos=1), bos=0)
     byte_pairs("tekken", "qwen2", "tekken", QWEN, "qwen-like", "tekken", dict(chat_template=roles), bos=0)
     v3 = {"chat_template.json": dict(chat_template=CHAT)}
@@ -441,8 +448,64 @@ def without_model(tokens):
     make("llama-hf", "llama-like", config, {"tokenizer.json": document, "tokenizer_config.json": names})
 
 
+def word_piece():
+    """BERT's vocabulary: what begins a word is marked in GGUF, what continues one in tokenizer.json."""
+    tokens, types, _, _ = read("bert-bge")
+    if not WHOLE:
+        short = [i for i, text in enumerate(tokens) if types[i] != 1 or len(text) < 3]
+        chosen = [i for i in short if not tokens[i].startswith("[unused")][:300]
+        tokens, types = [tokens[i] for i in chosen], [types[i] for i in chosen]
+    plain = lambda text: text[1:] if text.startswith("\u2581") else "##" + text  # noqa: E731
+    texts = [plain(text) if kind == 1 else text for text, kind in zip(tokens, types)]
+    vocab = {text: i for i, text in enumerate(texts)}
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    more = [] if WHOLE else [added(len(texts), "[new]", special=False), added(len(texts) + 1, "##in", special=False, normalized=True)]
+    document = dict(
+        version="1.0",
+        truncation=None,
+        padding=None,
+        added_tokens=[added(vocab[text], text) for text in special] + more,
+        normalizer=dict(type="BertNormalizer", clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True),
+        pre_tokenizer=dict(type="BertPreTokenizer"),
+        post_processor=template(["[CLS]", "A", "[SEP]"], ["[CLS]", "A", "[SEP]", "B", "[SEP]"], {t: vocab[t] for t in ["[CLS]", "[SEP]"]}),
+        decoder=dict(type="WordPiece", prefix="##", cleanup=True),
+        model=dict(type="WordPiece", unk_token="[UNK]", continuing_subword_prefix="##", max_input_chars_per_word=100, vocab=vocab),
+    )
+    names = dict(tokenizer_class="BertTokenizer", do_lower_case=True, model_max_length=512)
+    names |= {f"{kind}_token": text for kind, text in zip(["pad", "unk", "cls", "sep", "mask"], special)}
+    config = dict(model_type="bert", architectures=["BertModel"], pad_token_id=0, vocab_size=len(texts) + len(more) + (0 if WHOLE else 3))
+    make("bert-bge", "bert", config, {"tokenizer.json": document, "tokenizer_config.json": names}, "default")
+
+
+def tekken():
+    """Mistral's own file, which the converter reads with mistral-common."""
+    try:
+        import mistral_common  # noqa: F401
+    except ImportError:
+        print("tekken-file: mistral-common is not installed")
+        return
+    words = ["the", " the", "in", " in", "\u00e9", " \u00e9t\u00e9", "  ", "\n\n", "weigh"]
+    ranks = [bytes([byte]) for byte in range(256)]
+    for word in words:
+        data = word.encode()
+        ranks += [data[:end] for end in range(2, len(data) + 1) if data[:end] not in ranks]
+    vocab = [dict(rank=i, token_bytes=base64.b64encode(one).decode(), token_str=one.decode(errors="replace")) for i, one in enumerate(ranks)]
+    pairs = ["INST", "AVAILABLE_TOOLS", "TOOL_RESULTS", "SYSTEM_PROMPT"]
+    special = ["<unk>", "<s>", "</s>", "<pad>", *(f"[{slash}{one}]" for one in pairs for slash in ["", "/"])]
+    special += [f"[{one}]" for one in "TOOL_CALLS IMG IMG_BREAK IMG_END PREFIX MIDDLE SUFFIX TOOL_CONTENT ARGS".split()]
+    listed = [dict(rank=i, token_str=text, is_control=True) for i, text in enumerate(special)]
+    settings = dict(pattern=TEKKEN, num_vocab_tokens=len(vocab), default_num_special_tokens=24, version="v3")
+    mistral = dict(model_type="mistral", architectures=["MistralForCausalLM"])
+    for name, version, extra, more in [("tekken-file", "v3", 0, {}), ("tekken-listed", "v7", 3, dict(special_tokens=listed))]:
+        size = len(vocab) + 24 - extra
+        document = dict(config=dict(settings, version=version, default_vocab_size=size), vocab=vocab, **more)
+        make(name, "llama-like", dict(mistral, vocab_size=size), {"tekken.json": document})
+
+
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     os.makedirs(OUT, exist_ok=True)
-    byte_samples()
-    piece_samples()
+    chosen = [one for one in sys.argv[3:] if one != "--whole"]
+    for kind in [byte_samples, piece_samples, word_piece, tekken]:
+        if not chosen or kind.__name__ in chosen:
+            kind()

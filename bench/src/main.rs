@@ -87,6 +87,7 @@ const TABLES: &[Choice] = &[
     ("convert-memory", tables::convert_memory::measure, tables::convert_memory::names),
     ("diff", tables::diff::measure, tables::diff::names),
     ("stats", tables::stats::measure, tables::stats::names),
+    ("to-gguf", tables::to_gguf::measure, tables::to_gguf::names),
     ("hash", tables::hash::measure, tables::hash::names),
     ("question-zeroing", questions::zeroing::measure, Vec::new),
     ("question-stack-buffer", questions::stack_buffer::measure, Vec::new),

@@ -120,7 +120,8 @@ fn a_killed_conversion_to_a_file_leaves_no_half_file() {
     let place = place();
     model(&place.path().join("in.safetensors"));
     for target in ["out.safetensors", "out.gguf", "out.npz"] {
-        let args = ["convert", "in.safetensors", "--dtype", "f16", "-q", "-o", target];
+        let args =
+            ["convert", "in.safetensors", "--names", "keep", "--dtype", "f16", "-q", "-o", target];
         assert!(weigh(place.path(), &args).status().unwrap().success());
         let target = place.path().join(target);
         let whole = fs::read(&target).unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{decoded, root};
 use serde_json::Value;
-use weighbridge::ops::{self, ConvertOptions};
+use weighbridge::ops::{self, ConvertOptions, Names};
 use weighbridge::{Model, Remedy};
 
 fn sample() -> Model {
@@ -135,8 +135,12 @@ fn an_output_is_not_put_among_the_files_of_its_model() {
         assert!(error.message().contains("never overwritten"), "{error}");
     }
     let model = Model::open(&source).unwrap();
-    ops::convert(&model, &ConvertOptions::new(source.join("out.gguf"))).unwrap();
-    ops::convert(&model, &ConvertOptions::new(source.join("out.gguf")).force(true)).unwrap();
+    ops::convert(&model, &ConvertOptions::new(source.join("out.gguf")).names(Names::Keep)).unwrap();
+    ops::convert(
+        &model,
+        &ConvertOptions::new(source.join("out.gguf")).names(Names::Keep).force(true),
+    )
+    .unwrap();
     assert_eq!(names_in(&source).len(), before.len() + 1);
 }
 

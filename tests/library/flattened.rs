@@ -1,7 +1,7 @@
 //! Tensors that were flattened to fit their blocks have the shapes that the metadata gives.
 
 use crate::common::root;
-use weighbridge::ops::{self, ConvertOptions, DiffOptions, InspectOptions, OutputType};
+use weighbridge::ops::{self, ConvertOptions, DiffOptions, InspectOptions, Names, OutputType};
 use weighbridge::{FileAccess, Model, OpenOptions};
 
 fn sample() -> Model {
@@ -94,7 +94,8 @@ fn the_same_format_gets_both_as_they_are() {
         keys.filter(|key| key.contains("orig_shape")).collect::<Vec<_>>()
     };
     for dtype in [OutputType::Keep, OutputType::F16] {
-        let out = written(&ConvertOptions::new("-").to("gguf").dtype(dtype), &model);
+        let out =
+            written(&ConvertOptions::new("-").to("gguf").names(Names::Keep).dtype(dtype), &model);
         assert_eq!(stored(&out), stored(&model));
         assert_eq!((keys(&out), keys(&out).len()), (keys(&model), 4));
         assert_eq!(shapes(&out), shapes(&model));
@@ -105,7 +106,7 @@ fn the_same_format_gets_both_as_they_are() {
 fn a_new_name_does_not_lose_the_shape() {
     let model = sample();
     let rename = |dtype| {
-        let options = ConvertOptions::new("-").to("gguf").dtype(dtype);
+        let options = ConvertOptions::new("-").to("gguf").names(Names::Keep).dtype(dtype);
         options.rename(|name| name.replace("blocks.0.conv", "conv"))
     };
     let out = written(&rename(OutputType::F16), &model);

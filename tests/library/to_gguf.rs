@@ -127,15 +127,32 @@ families! {
     roberta: "roberta",
     xlm_roberta: "xlm-roberta",
     xlm_roberta_with_classes: "xlm-roberta-classes",
+    llama_in_small_floats: "llama-nvfp4",
+    llama_in_packed_small_floats: "llama-nvfp4-packed",
+    qwen3_moe_in_small_floats: "qwen3_moe-nvfp4",
+    qwen3_in_eight_bits: "qwen3-fp8",
+    llama_in_eight_bits: "llama-fp8-channel",
+    llama_in_gptq: "llama-gptq",
+    llama_in_integers: "llama-int4",
+    nomic_bert: "nomic_bert",
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let copy = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_files(&entry.path(), &copy),
+            false => drop(fs::copy(entry.path(), copy).unwrap()),
+        }
+    }
 }
 
 /// A copy of a family's model, with one of its files changed or, without contents, removed.
 fn changed(family: &str, name: &str, contents: Option<&str>) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
-    for entry in fs::read_dir(folder(family).join("hf")).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
-    }
+    copy_files(&folder(family).join("hf"), copy.path());
     match contents {
         Some(contents) => fs::write(copy.path().join(name), contents).unwrap(),
         None => fs::remove_file(copy.path().join(name)).unwrap(),
@@ -149,6 +166,32 @@ fn with_setting(family: &str, key: &str, value: Json) -> tempfile::TempDir {
     let mut config: Json = serde_json::from_slice(&config).unwrap();
     config[key] = value;
     changed(family, "config.json", Some(&config.to_string()))
+}
+
+#[test]
+fn encoders_are_the_same_by_value_too() {
+    for (family, dtype) in [("bert", "f32"), ("xlm-roberta", "f32"), ("nomic_bert", "f16")] {
+        let model = open(&folder(family).join("hf"));
+        let golden = open(&folder(family).join(format!("model-{dtype}.gguf")));
+        let report = ops::diff(&model, &golden, &ops::DiffOptions::default()).unwrap();
+        assert!(report.ok, "{family} {:?}", report.summary);
+    }
+}
+
+#[test]
+fn encoders_that_readers_would_misread_are_refused() {
+    let says = |model: &tempfile::TempDir, words: &str| {
+        let error = refused(model.path());
+        assert!(error.contains(words), "{error}");
+    };
+    says(&with_setting("nomic_bert", "prenorm", json!(true)), "`prenorm` true");
+    says(&with_setting("nomic_bert", "moe_every_n_layers", json!(2)), "moe_every_n_layers");
+    says(&with_setting("nomic_bert", "n_positions", json!(4096)), "context_length");
+    says(&with_setting("xlm-roberta", "pad_token_id", json!(30)), "context_length");
+    let pooling = r#"{"pooling_mode_max_tokens": true}"#;
+    says(&changed("bert", "1_Pooling/config.json", Some(pooling)), "cannot be pooling_type");
+    says(&changed("bert", "1_Pooling/config.json", None), "1_Pooling/config.json, which is not");
+    says(&changed("bert-classes", "tokenizer.json", Some(r#"{"model":{"type":"BPE"}}"#)), "`BPE`");
 }
 
 fn refused(model: &Path) -> String {

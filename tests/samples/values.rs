@@ -13,7 +13,7 @@ use crate::{FIXTURES, counts, every_fixture, trial};
 use half::{bf16, f16};
 use libtest_mimic::Trial;
 use weighbridge::Element;
-use weighbridge::ops::{self, ConvertOptions, Progress};
+use weighbridge::ops::{self, ConvertOptions, Names, Progress};
 use weighbridge::{DType, Model, OpenOptions, Scratch, Stores, Weight};
 
 /// Numbers as bits, every NaN alike: which NaN a conversion gives is not specified.
@@ -229,7 +229,8 @@ fn refuses_to_go_on(begun: &Model, other: &Model) {
         let stop = stop.clone();
         Arc::new(move |at: Progress| stop.store(at.done > 600, Ordering::Relaxed))
     };
-    let options = ConvertOptions::new(place.path().join("out")).max_shard_size(1);
+    let options =
+        ConvertOptions::new(place.path().join("out")).names(Names::Keep).max_shard_size(1);
     let stopped = options.clone().progress(heard).cancel(stop).threads(1.try_into().unwrap());
     ops::convert(begun, &stopped).unwrap_err();
     let error = ops::convert(other, &options.clone().resume(true)).unwrap_err();

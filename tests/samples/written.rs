@@ -14,7 +14,7 @@ use weighbridge::catalog::TensorInfo;
 use weighbridge::internals::blocks::Standing;
 use weighbridge::internals::containers::writing::{FileContext, Planned, WRITERS, Writer};
 use weighbridge::internals::dtype::StoredType;
-use weighbridge::ops::{self, ConvertOptions, OutputType};
+use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
 use weighbridge::{DType, Model, OpenOptions, Select, Stores, Weight, bf16};
 
 /// What each sample is written as, in each format.
@@ -235,7 +235,7 @@ fn convert(
     asked: OutputType,
     chosen: &HashSet<String>,
 ) -> Result<(Model, HashMap<String, String>), String> {
-    let mut options = ConvertOptions::new("-").to(format).dtype(asked);
+    let mut options = ConvertOptions::new("-").to(format).dtype(asked).names(Names::Keep);
     if !chosen.is_empty() {
         let chosen = chosen.clone();
         options = options.select(Select::new().include(move |name| chosen.contains(name)));

@@ -7,7 +7,7 @@ use weighbridge::Element;
 use weighbridge::internals::blocks::Block;
 use weighbridge::internals::simd::{Level, level, with_level};
 use weighbridge::ops::{
-    ConvertOptions, DiffOptions, InspectOptions, OutputType, convert_to, diff, inspect,
+    ConvertOptions, DiffOptions, InspectOptions, Names, OutputType, convert_to, diff, inspect,
 };
 use weighbridge::{Model, Scratch, Weight, bf16, f16};
 
@@ -162,7 +162,8 @@ impl What {
                 let model = Model::open(folder.join(from))?;
                 // NPZ has no bf16.
                 let dtype = if to == "npz" { OutputType::F16 } else { OutputType::Bf16 };
-                let options = ConvertOptions::new("-").to(to).dtype(dtype).threads(one);
+                let options =
+                    ConvertOptions::new("-").to(to).names(Names::Keep).dtype(dtype).threads(one);
                 let mut out = Vec::new();
                 twice(|| {
                     out.clear();

@@ -15,6 +15,7 @@ pub mod questions;
 pub mod safetensors_open;
 pub mod scheme_decode;
 pub mod stats;
+pub mod to_gguf;
 
 use std::path::Path;
 

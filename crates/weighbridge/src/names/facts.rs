@@ -154,8 +154,11 @@ fn documents<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Json> {
 /// files call it.
 type Number = (&'static [&'static str], Option<&'static str>, Option<&'static str>);
 
-const HEADS: Number =
-    (&["num_attention_heads", "n_heads"], Some(".attention.head_count"), Some("num_heads"));
+const HEADS: Number = (
+    &["num_attention_heads", "n_heads", "n_head"],
+    Some(".attention.head_count"),
+    Some("num_heads"),
+);
 const KEY_HEADS: Number = (
     &["num_key_value_heads", "n_kv_heads"],
     Some(".attention.head_count_kv"),

@@ -174,7 +174,7 @@ pub(super) const MIXTRAL: &[Row] = &[
 ];
 
 /// Models that read in both directions. Their heads for classes stand outside of the model.
-pub(super) const BERT: &[Row] = &[
+pub(super) const BOTH_WAYS: &[Row] = &[
     ("embeddings.word_embeddings", &["token_embd"], Embedding),
     ("embeddings.position_embeddings", &["position_embd"], How::Positions),
     ("embeddings.token_type_embeddings", &["token_types"], Plain),
@@ -191,6 +191,20 @@ pub(super) const BERT: &[Row] = &[
     ("classifier", &["cls.output"], Plain),
     ("classifier.dense", &["cls"], Plain),
     ("classifier.out_proj", &["cls.output"], Plain),
+];
+
+/// The same without positions of its own, in the names of another library.
+pub(super) const NOMIC_BERT: &[Row] = &[
+    ("embeddings.word_embeddings", &["token_embd"], Embedding),
+    ("embeddings.token_type_embeddings", &["token_types"], Plain),
+    ("emb_ln", &["token_embd_norm"], Norm),
+    ("encoder.layers.#.attn.Wqkv", QKV, How::Qkv),
+    ("encoder.layers.#.attn.out_proj", &["blk.#.attn_output"], Plain),
+    ("encoder.layers.#.norm1", &["blk.#.attn_output_norm"], Norm),
+    ("encoder.layers.#.mlp.fc11", &["blk.#.ffn_up"], Plain),
+    ("encoder.layers.#.mlp.fc12", &["blk.#.ffn_gate"], Plain),
+    ("encoder.layers.#.mlp.fc2", &["blk.#.ffn_down"], Plain),
+    ("encoder.layers.#.norm2", &["blk.#.layer_output_norm"], Norm),
 ];
 
 /// GGUF's tensors that are several of the common ones; all others are common names already.

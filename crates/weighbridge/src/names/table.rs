@@ -94,6 +94,17 @@ const GEMMA: Family = Family {
     ..LLAMA
 };
 
+const BERT: Family = Family {
+    names: &["bert", "roberta", "xlm-roberta"],
+    rows: &[BOTH_WAYS],
+    left_out: &[
+        ("pooler.", "the pooling layer, which the converter leaves out"),
+        ("cls.predictions.", "the head for masked words, which the converter leaves out"),
+        ("cls.seq_relationship.", "the head for next sentences, which the converter leaves out"),
+    ],
+    ..QWEN2
+};
+
 /// Every family that is known.
 pub(super) static FAMILIES: &[Family] = &[
     LLAMA,
@@ -169,18 +180,13 @@ pub(super) static FAMILIES: &[Family] = &[
         predicts: true,
         ..QWEN2
     },
+    BERT,
+    // Those with experts have their matrices in other shapes.
     Family {
-        names: &["bert", "roberta", "xlm-roberta"],
-        rows: &[BERT],
-        left_out: &[
-            ("pooler.", "the pooling layer, which the converter leaves out"),
-            ("cls.predictions.", "the head for masked words, which the converter leaves out"),
-            (
-                "cls.seq_relationship.",
-                "the head for next sentences, which the converter leaves out",
-            ),
-        ],
-        ..QWEN2
+        names: &["nomic-bert", "nomic_bert"],
+        rows: &[NOMIC_BERT],
+        unlike: &["nomic-bert-moe"],
+        ..BERT
     },
 ];
 

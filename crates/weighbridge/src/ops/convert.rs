@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
 use super::expansion;
+use super::planned_report::planned_in_full;
 use super::refusals::{self, refusal, refuse_problems, unreadable, without};
 use super::translate::{self, Translated};
 use super::verify::verify_planned;
@@ -61,7 +62,7 @@ pub fn convert_to(
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 pub struct Conversion {
-    options: ConvertOptions,
+    pub(super) options: ConvertOptions,
     pub(super) target: Target,
     /// What becomes of each model; several are the components of a pipeline.
     pub(super) parts: Vec<Part>,
@@ -119,6 +120,7 @@ impl Conversion {
             let target = target_of(Some(model))?;
             let mut translated = translate::translated(model, options, &target)?;
             let files = translated.as_mut().map(|of| std::mem::take(&mut of.files));
+            let kept = translated.is_none().then(|| translate::note_of_kept(model, &target));
             let model = translated.as_ref().map_or(*model, |translated| &translated.model);
             let Planned { mut plan, left_out, skipped } =
                 planned(model, options, &target, streamed, translated.as_ref())?;
@@ -133,6 +135,8 @@ impl Conversion {
             }
             let mut own = forecast(model, &target, &plan, skipped);
             own.metadata_left_out = left_out;
+            own.notes.extend(kept.flatten().map(str::to_owned));
+            own.plan = options.dry_run.then(|| planned_in_full(&target, &plan));
             own.dropped.extend(translated.iter().flat_map(|of| of.left_out.iter().cloned()));
             own.not_carried.extend(translated.iter().flat_map(|of| of.not_carried.iter().cloned()));
             extra.extend(files.unwrap_or_default());
@@ -141,7 +145,9 @@ impl Conversion {
         }
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let options = options.clone();
-        Ok(Self { options, target, parts, extra, report, start })
+        let mut planned = Self { options, target, parts, extra, report, start };
+        planned.plan_modelfile()?;
+        Ok(planned)
     }
 
     /// What it will do: the files and their sizes, how weights are converted, what is left out.
@@ -226,6 +232,7 @@ impl Conversion {
             check: self.options.verify.then_some(&check),
         };
         let written = writing.write(destination)?;
+        self.write_modelfile()?;
         self.report.overflowed = Some(written.overflowed);
         let files = self.parts.iter().flat_map(|part| &part.plan.files);
         self.report.count_own_work(files, &written.found);

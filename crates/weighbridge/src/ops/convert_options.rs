@@ -40,6 +40,7 @@ pub struct ConvertOptions {
     pub(super) renames: Vec<Rename>,
     pub(super) metadata: Vec<(String, Value)>,
     pub(super) names: Names,
+    pub(super) modelfile: bool,
     pub(super) pre: Option<String>,
     pub(super) base: Option<PathBuf>,
     pub(super) select: Select,
@@ -72,7 +73,8 @@ impl ConvertOptions {
             casts: Vec::new(),
             renames: Vec::new(),
             metadata: Vec::new(),
-            names: Names::Keep,
+            names: Names::Auto,
+            modelfile: false,
             pre: None,
             base: None,
             select: Select::new(),
@@ -137,7 +139,7 @@ impl ConvertOptions {
         self
     }
 
-    /// Whether names, values and metadata are translated. By default they stay as they are.
+    /// Whether names, values and metadata are translated; by default as [`Names::Auto`] says.
     #[must_use]
     pub fn names(mut self, names: Names) -> Self {
         self.names = names;
@@ -158,6 +160,13 @@ impl ConvertOptions {
     #[must_use]
     pub fn base(mut self, folder: impl Into<PathBuf>) -> Self {
         self.base = Some(folder.into());
+        self
+    }
+
+    /// Also write a `Modelfile` for Ollama beside a GGUF file that is made so that it runs.
+    #[must_use]
+    pub fn modelfile(mut self, modelfile: bool) -> Self {
+        self.modelfile = modelfile;
         self
     }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::planned_report::PlanReport;
 use super::{Dropped, VerifyReport};
 use crate::error::Remedy;
 use crate::model::Model;
@@ -33,6 +34,10 @@ pub struct ConvertReport {
     pub seconds: Option<f64>,
     pub peak_memory: Option<u64>,
     pub overflowed: Option<u64>,
+    /// With [`ConvertOptions::dry_run`](super::ConvertOptions::dry_run): every tensor that would be
+    /// written, and the metadata.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanReport>,
     /// With [`ConvertOptions::verify`](super::ConvertOptions::verify): whether the output is right.
     /// If not, there is no output.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +63,9 @@ impl ConvertReport {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
+        }
+        if let Some(plan) = other.plan {
+            self.plan.get_or_insert_default().add(plan);
         }
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);

@@ -179,6 +179,9 @@ fn component_of(model: &Model, root: &Path) -> Result<String> {
 /// Whether a model is one file with everything in it that a repository has, and a directory is
 /// asked for: nothing says that it should keep its format.
 fn becomes_repository(model: &Model, options: &ConvertOptions) -> Result<bool> {
+    if options.names == Names::Keep {
+        return Ok(false);
+    }
     let target = Target::of(&options.target, options.to.as_deref(), None)?;
     let is_whole = writer(model.format()).is_some_and(|own| own.holds() == Holds::Values);
     let is_folder = matches!(target.place, Place::Folder(_));

@@ -3,6 +3,7 @@
 
 mod compared;
 mod convert;
+mod convert_modelfile;
 mod convert_options;
 mod convert_report;
 mod dequantize;
@@ -12,6 +13,7 @@ mod fates;
 mod hash;
 mod identity;
 mod inspect;
+mod planned_report;
 mod reach;
 mod refusals;
 mod repacked;
@@ -40,6 +42,7 @@ pub use inspect::{
     DecodedBytes, Dropped, FileReport, InspectOptions, PartReport, Report, SchemeReport,
     TensorReport, inspect,
 };
+pub use planned_report::{PlanReport, PlannedTensor};
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
     Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,

@@ -26,7 +26,7 @@ pub use local_folder::{Leftover, LocalFolder};
 pub(crate) use marker::{MARKER, made_by, refuse_foreign};
 pub use memory::Memory;
 pub use partial_file::discard_unfinished;
-pub(crate) use partial_file::refuse_existing;
+pub(crate) use partial_file::{PartialFile, refuse_existing};
 pub use stream::Stream;
 
 /// In which order a destination takes the bytes of a file.

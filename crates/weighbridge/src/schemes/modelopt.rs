@@ -38,6 +38,22 @@ pub(super) fn settings<'a>(configs: Configs<'a>) -> Option<&'a Json> {
     configs.file(FILE.name)?.get("quantization")
 }
 
+/// Whether an algorithm is named, for the model or for a layer of it, that leaves the activations of
+/// four-bit weights alone.
+pub(super) fn keeps_activations(configs: Configs<'_>) -> bool {
+    fn names(json: &Json) -> bool {
+        match json {
+            Json::Object(members) => members.iter().any(|(key, value)| {
+                let is_it = |name: &str| key == "quant_algo" && name.starts_with("W4A16");
+                value.as_str().map_or_else(|| names(value), is_it)
+            }),
+            Json::Array(items) => items.iter().any(names),
+            _ => false,
+        }
+    }
+    configs.all_settings().any(names)
+}
+
 /// Whether a method is one of its own, which may say more than its name: `modelopt_fp4`.
 pub(super) fn is_method(name: &str) -> bool {
     name.starts_with(METHOD.name)

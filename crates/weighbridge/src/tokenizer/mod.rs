@@ -1,8 +1,9 @@
 //! The tokenizer of a Hugging Face repository as the metadata that a GGUF file has of it.
 //!
 //! Keys, types, values and their order are those of llama.cpp's converter, with one difference: the
-//! name of a pre-tokenizer is found by what `tokenizer.json` says about it, not by a hash of what it
-//! makes of a text, so that a vocabulary which was extended keeps the name of its pre-tokenizer.
+//! name of a pre-tokenizer is found by what `tokenizer.json` says about it, so that a vocabulary which
+//! was extended keeps the name of its pre-tokenizer. A hash of what it makes of a text, by which the
+//! converter finds the name, only has to agree.
 //!
 //! Files are not trusted: an id past the end of the vocabulary, two tokens with one id, and whatever
 //! else has no meaning are refused by name.
@@ -12,6 +13,7 @@ mod around;
 pub(crate) mod back;
 mod byte_pairs;
 mod decode;
+mod encode;
 mod entries;
 mod files;
 mod llama;
@@ -19,6 +21,7 @@ mod pre;
 mod protobuf;
 mod sentencepiece;
 mod special;
+mod tekken;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -30,7 +33,7 @@ mod word_piece;
 use serde_json::{Value as Json, json};
 
 use crate::catalog::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use entries::Entries;
 use files::Files;
 use special::{Beyond, Special};
@@ -42,6 +45,8 @@ pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens";
 pub(crate) struct Repository<'a> {
     /// Gives a file of the repository, if it is there: `tokenizer.json`, `tokenizer.model`, ..
     pub files: &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
+    /// Names of the files in a folder of the repository; none if it is not there.
+    pub names: &'a dyn Fn(&str) -> Vec<String>,
     /// The model's config (`config.json`), as it is.
     pub config: &'a Json,
     /// Rows of the embedding's vocabulary: `vocab_size` of the (text) config.
@@ -73,6 +78,8 @@ pub(crate) enum Kind {
     XlmRoberta,
     /// Byte pairs, for an encoder.
     Roberta,
+    /// Either of the first two, as `tokenizer.json` says.
+    NomicBert,
 }
 
 /// The metadata entries, in the converter's order. `pre` is the pre-tokenizer's name if the user
@@ -105,7 +112,10 @@ pub(crate) fn entries(
         }
         Kind::Phi3 => sentencepiece::write_phi3(&files, &mut entries)?,
         Kind::Bert => word_piece::write(&files, &mut entries, pre)?,
-        Kind::XlmRoberta => unigram::write(&files, &mut entries)?,
+        Kind::NomicBert if files.need_tokenizer()?["model"]["type"] == "WordPiece" => {
+            word_piece::write(&files, &mut entries, pre)?;
+        }
+        Kind::XlmRoberta | Kind::NomicBert => unigram::write(&files, &mut entries)?,
         Kind::Roberta => {
             byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
             entries.id("tokenizer.ggml.token_type_count", files.token_types());
@@ -124,9 +134,8 @@ fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -
 }
 
 fn llama_like(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
-    if files.tokenizer.is_none() && (files.repository.files)("tekken.json")?.is_some() {
-        let message = "tekken.json is the only tokenizer, and it cannot be read";
-        return Err(Error::unsupported(message).hint("the repository's tokenizer.json can"));
+    if files.tokenizer.is_none() && (files.repository.files)(tekken::FILE)?.is_some() {
+        return tekken::write(files, entries);
     }
     if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
         entries.flag(SPACE_PREFIX, *prefix);

@@ -1,13 +1,13 @@
 //! Chat templates: one, or several by name.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::entries::Entries;
 use super::files::{CONFIG, Files, wrong};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 
-const KEY: &str = "tokenizer.chat_template";
+pub(super) const KEY: &str = "tokenizer.chat_template";
 
 /// More templates than anybody has.
 const MOST: usize = 256;
@@ -20,12 +20,29 @@ pub(super) fn read(files: &Files<'_>) -> Result<Option<Templates>> {
     let template = match files.config.get("chat_template") {
         Some(template) => Some(template.clone()),
         None => match files.text("chat_template.jinja")? {
-            Some(text) => Some(Json::String(text)),
+            Some(text) => Some(with_more(files, text)?),
             None => files.json("chat_template.json")?.map(|json| json["chat_template"].clone()),
         },
     };
     let is_usable = |template: &Json| template.is_string() || template.is_array();
     Ok(template.filter(is_usable).map(Templates))
+}
+
+/// Templates of a folder stand beside the one that is for everything else.
+fn with_more(files: &Files<'_>, text: String) -> Result<Json> {
+    const FOLDER: &str = "additional_chat_templates";
+    let mut names = (files.repository.names)(FOLDER);
+    names.retain(|name| name.ends_with(".jinja") && !name.starts_with('.'));
+    if names.is_empty() {
+        return Ok(Json::String(text));
+    }
+    names.sort();
+    let mut all = vec![json!({ "name": "default", "template": text })];
+    for name in names.iter().take(MOST) {
+        let text = files.text(&format!("{FOLDER}/{name}"))?.unwrap_or_default();
+        all.push(json!({ "name": name.trim_end_matches(".jinja"), "template": text }));
+    }
+    Ok(all.into())
 }
 
 impl Templates {

@@ -8,6 +8,15 @@ use super::{Kind, Repository, entries};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 
+/// Files that may be damaged.
+const FILES: [&str; 5] = [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "sentencepiece.bpe.model",
+    "tekken.json",
+];
+
 pub(super) fn samples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/tokenizers");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -29,6 +38,9 @@ pub(super) fn kind(name: &str) -> Kind {
         "gemma2" => Kind::Gemma2,
         "gemma3" => Kind::Gemma3,
         "phi3" => Kind::Phi3,
+        "bert" => Kind::Bert,
+        "xlm-roberta" => Kind::XlmRoberta,
+        "roberta" => Kind::Roberta,
         other => panic!("{other}"),
     }
 }
@@ -45,11 +57,17 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Option<Vec<u8>>> {
     }
 }
 
+fn names(folder: &Path, name: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.join(name)).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
 fn found(folder: &Path, expected: &Json) -> Result<Vec<(String, Value)>> {
     let config = document(&folder.join("config.json"));
     let inner = config.get("text_config").unwrap_or(&config);
     let repository = Repository {
         files: &|name| read(folder, name),
+        names: &|name| names(folder, name),
         config: &config,
         vocabulary: inner["vocab_size"].as_u64().unwrap(),
     };
@@ -107,11 +125,34 @@ fn whole_vocabularies_are_what_the_converter_writes() {
         if !path.is_dir() {
             continue;
         }
-        let outcome = std::panic::catch_unwind(|| compare(&path));
+        let outcome = std::panic::catch_unwind(|| {
+            compare(&path);
+            compare_hash(&path);
+        });
         println!("{} {}", path.display(), if outcome.is_ok() { "agrees" } else { "differs" });
         wrong += usize::from(outcome.is_err());
     }
     assert_eq!(wrong, 0);
+}
+
+/// The converter knows byte pairs and word pieces by a hash, and so they must be known here.
+fn compare_hash(folder: &Path) {
+    let expected = document(&folder.join("expected.json"));
+    let value = |key: &str| {
+        let entries = expected["entries"].as_array().unwrap();
+        entries.iter().find(|one| one["key"] == key).unwrap()["value"].clone()
+    };
+    if !["gpt2", "bert"].contains(&value("tokenizer.ggml.model").as_str().unwrap()) {
+        return;
+    }
+    let config = document(&folder.join("config.json"));
+    let (read, names) = (|name: &str| read(folder, name), |name: &str| names(folder, name));
+    let repository = Repository { files: &read, names: &names, config: &config, vocabulary: 0 };
+    let files = super::Files::open(&repository).unwrap();
+    let tokenizer = files.need_tokenizer().unwrap();
+    let vocabulary = super::vocabulary::Vocabulary::read(&files, tokenizer).unwrap();
+    let known = super::pre::known_vocabulary(&files, tokenizer, &vocabulary);
+    assert_eq!(known, value("tokenizer.ggml.pre").as_str(), "{}", folder.display());
 }
 
 /// Files are cut at many places: an error, or whatever is left of them, and no panic.
@@ -121,7 +162,7 @@ fn damaged_files_are_refused() {
         let expected = document(&folder.join("expected.json"));
         let config = document(&folder.join("config.json"));
         let kind = kind(expected["kind"].as_str().unwrap());
-        for name in ["tokenizer.json", "tokenizer_config.json", "tokenizer.model"] {
+        for name in FILES {
             let Some(whole) = read(&folder, name).unwrap() else { continue };
             for step in 0..7 {
                 let end = whole.len() * step / 7;
@@ -129,7 +170,9 @@ fn damaged_files_are_refused() {
                     true => Ok(Some(whole[..end].to_vec())),
                     false => read(&folder, file),
                 };
-                let repository = Repository { files: &cut, config: &config, vocabulary: 1 << 10 };
+                let none = |_: &str| Vec::new();
+                let repository =
+                    Repository { files: &cut, names: &none, config: &config, vocabulary: 1 << 10 };
                 let _ = entries(&repository, kind, None);
             }
         }
@@ -141,7 +184,8 @@ fn what_has_no_place_is_refused_by_name() {
     let refused = |tokenizer: &Json, vocabulary: u64| {
         let text = tokenizer.to_string().into_bytes();
         let files = |name: &str| Ok((name == "tokenizer.json").then(|| text.clone()));
-        let repository = Repository { files: &files, config: &json!({}), vocabulary };
+        let none = |_: &str| Vec::new();
+        let repository = Repository { files: &files, names: &none, config: &json!({}), vocabulary };
         let error = entries(&repository, Kind::BytePairs, Some("gpt-2")).unwrap_err();
         error.message().to_owned()
     };

@@ -4,13 +4,14 @@
 use super::byte_pairs;
 use super::entries::Entries;
 use super::files::{Files, TOKENIZER};
+use super::pre;
 use super::special::{Beyond, KINDS, Special};
 use super::token_type::TokenType;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result};
 use crate::text::shortened;
 
-pub(super) fn write(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+pub(super) fn write(files: &Files<'_>, entries: &mut Entries, stated: Option<&str>) -> Result<()> {
     let tokenizer = files.need_tokenizer()?;
     let kind = tokenizer["model"]["type"].as_str().unwrap_or("nothing");
     if kind != "WordPiece" {
@@ -25,7 +26,8 @@ pub(super) fn write(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>)
     entries.id("tokenizer.ggml.token_type_count", files.token_types());
     entries.text("tokenizer.ggml.model", "bert");
     // Readers split words of all such vocabularies in the same way.
-    entries.text("tokenizer.ggml.pre", pre.unwrap_or("default"));
+    let known = || pre::known_vocabulary(files, tokenizer, &vocabulary);
+    entries.text("tokenizer.ggml.pre", stated.or_else(known).unwrap_or("default"));
     TokenType::write(entries, tokens, None);
     Special::read(files, &KINDS, Beyond::LeaveOut(count))?.write(entries)
 }

@@ -56,6 +56,10 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) output_args: OutputArgs,
 
+    /// Also write a Modelfile for Ollama beside a GGUF file
+    #[arg(long, help_heading = "Output")]
+    pub(crate) modelfile: bool,
+
     /// The most bytes to write [default: 1000 times what the model holds]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub(crate) max_output: Option<u64>,
@@ -93,24 +97,19 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value_t = Dtype::Auto, value_name = "TYPE")]
     dtype: Dtype,
 
-    /// Whose names weights get: `gguf` makes a GGUF file that llama.cpp runs, `hf` of a GGUF file a
-    /// repository that transformers loads
-    ///
-    /// With `gguf`, a Hugging Face model gets llama.cpp's names, values, types, metadata and
-    /// tokenizer. With `hf`, a GGUF model becomes a directory of safetensors files with its config
-    /// and tokenizer. With `keep`, everything stays as the model has it, which nothing loads that
-    /// expects a model of the other kind.
-    #[arg(long, value_enum, default_value_t = NamesArg::Keep, value_name = "WHOSE", help_heading = "Output")]
+    /// Whose names weights get, and with them values, metadata and tokenizer
+    #[arg(long, value_enum, default_value_t = NamesArg::Auto, value_name = "WHOSE", help_heading = "Output")]
     names: NamesArg,
 
-    /// The repository that a GGUF model was made from, with --names hf: what its file does not tell
-    /// is taken from there
+    /// The repository that a GGUF model was made from, or that an adapter belongs to: what their own
+    /// files do not tell is taken from there
     ///
-    /// Its config.json is taken, unless it contradicts the file, and its tokenizer.
+    /// Its config.json is taken, unless it contradicts the file, and its tokenizer. Of an adapter's
+    /// base model only config.json is read.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     config: Option<PathBuf>,
 
-    /// The name of the pre-tokenizer, with --names gguf, if it cannot be told from the tokenizer
+    /// The name of the pre-tokenizer for GGUF, if it cannot be told from the tokenizer
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pre: Option<String>,
 
@@ -206,17 +205,21 @@ impl OutputArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum NamesArg {
-    /// As the model has them
+    /// `gguf` into a GGUF file from other formats, `hf` from GGUF into a directory, else `keep`; also
+    /// `keep` with --include, --exclude and --dtype keep
+    Auto,
+    /// As the model has them, and nothing that expects a model of that format loads the result
     Keep,
-    /// As Hugging Face's libraries have them
+    /// A directory that Hugging Face's libraries load
     Hf,
-    /// As llama.cpp wants them
+    /// A GGUF file that llama.cpp runs
     Gguf,
 }
 
 impl From<NamesArg> for Names {
     fn from(names: NamesArg) -> Self {
         match names {
+            NamesArg::Auto => Self::Auto,
             NamesArg::Keep => Self::Keep,
             NamesArg::Hf => Self::Hf,
             NamesArg::Gguf => Self::Gguf,

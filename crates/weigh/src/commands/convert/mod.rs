@@ -13,6 +13,7 @@ use crate::render::{self as pages, Failure, LABEL, Page};
 use crate::{sys, terminal};
 
 mod args;
+mod plan;
 mod render;
 
 pub(crate) use args::{Convert, Dequantize, OutputArgs};
@@ -124,6 +125,7 @@ fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Err
         .resume(args.resume)
         .follow_links(verb.follow_links())
         .verify(args.verify)
+        .modelfile(args.modelfile)
         .cancel(stop.asked.clone());
     if let Some(bytes) = args.max_output {
         options = options.max_output(bytes);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use weighbridge::internals::text::escaped;
 use weighbridge::ops::{ConversionReport, ConvertReport, RewrittenFile};
 
+use super::plan;
 use crate::render::lists::{dropped, labelled, left_behind, remarks, skipped, with_reasons};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plural, rate};
@@ -28,6 +29,12 @@ pub(super) fn write(
     labelled(out, page, &facts(page, report, dry_run))?;
     writeln!(out)?;
     table(out, page, &report.conversions)?;
+    // What is translated is worth seeing; other plans hold the names of the source.
+    if let Some(plan) =
+        report.plan.as_ref().filter(|plan| page.verbose || !plan.metadata.is_empty())
+    {
+        plan::write(out, page, plan)?;
+    }
     remarks(out, page, &report.notes)?;
     skipped(out, page, &report.skipped)?;
     dropped(out, page, &report.dropped)?;

@@ -4,6 +4,7 @@
 use serde_json::Value as Json;
 
 use super::settings::{Settings, whole};
+use crate::error::{Error, Result};
 
 /// The key under which settings have the config of the pooling step, which no config has.
 pub(super) const POOLING: &str = " pooling";
@@ -70,6 +71,57 @@ pub(in crate::names) fn first_position(config: &Json) -> u64 {
 
 fn behind_padding(settings: &Settings) -> u64 {
     settings.find(&["pad_token_id"]).and_then(whole).map_or(0, |id| id.saturating_add(1))
+}
+
+/// The length of texts that a model of Nomic's was trained with, which its table of positions exceeds.
+/// What it should be for others is not known, and so refused.
+pub(super) fn nomic_context(settings: &Settings) -> Option<Json> {
+    if let Some(stated) = settings.find(&["max_position_embeddings"]) {
+        return Some(stated.clone());
+    }
+    let trained = settings.count("max_trained_positions").unwrap_or(2048);
+    Some(match (settings.count("n_positions"), trained) {
+        (Some(8192), 2048) => 2048.into(),
+        (Some(2048), 2048) => 512.into(),
+        (other, _) => format!("n_positions {other:?} after training with {trained}").into(),
+    })
+}
+
+/// What has to be so in a config of Nomic's: readers know no other models of that name.
+const NOMIC: [(&str, Json); 9] = [
+    ("causal", Json::Bool(false)),
+    ("qkv_proj_bias", Json::Bool(false)),
+    ("mlp_fc1_bias", Json::Bool(false)),
+    ("mlp_fc2_bias", Json::Bool(false)),
+    ("prenorm", Json::Bool(false)),
+    ("rotary_emb_interleaved", Json::Bool(false)),
+    ("rotary_emb_scale_base", Json::Null),
+    ("moe_every_n_layers", Json::Null),
+    ("num_experts", Json::Null),
+];
+
+/// Refuses models of Nomic's that readers would take for another one.
+pub(super) fn check_nomic(settings: &Settings) -> Result<()> {
+    let refused = |key: &str, value: &Json| {
+        let shown = crate::text::escaped(&value.to_string()).into_owned();
+        let message = format!("a nomic_bert model with `{key}` {shown} is not converted into GGUF");
+        Err(Error::unsupported(message))
+    };
+    for (key, wanted) in &NOMIC {
+        let value = settings.find(&[*key]).unwrap_or(&Json::Null);
+        let is_none = wanted.is_null() && (value == 0 || value == false);
+        if value != wanted && !is_none {
+            return refused(key, value);
+        }
+    }
+    let value = |key: &str| settings.find(&[key]).cloned().unwrap_or_default();
+    if value("rotary_emb_fraction").as_f64() != Some(1.0) {
+        return refused("rotary_emb_fraction", &value("rotary_emb_fraction"));
+    }
+    match value("activation_function") {
+        activation if activation == "swiglu" => Ok(()),
+        other => refused("activation_function", &other),
+    }
 }
 
 /// How many positions tokens have.

@@ -184,6 +184,9 @@ fn refuse(about: &About<'_>, family: &Family, settings: &Settings) -> Result<()>
     if settings.has_sections() {
         return no("a model with rotary sections (M-RoPE)");
     }
+    if family.architecture == "nomic-bert" {
+        encoders::check_nomic(settings)?;
+    }
     let named = settings.find(&["_name_or_path"]).and_then(Json::as_str).unwrap_or_default();
     let is_reranker = |text: &str| text.to_lowercase().contains("qwen3-reranker");
     let titled = about.card.is_some_and(|card| card.to_lowercase().contains("# qwen3-reranker"));

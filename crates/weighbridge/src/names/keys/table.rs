@@ -1,6 +1,6 @@
 //! The data: which entries the file of each family has, in order, and where their values are.
 
-use super::encoders::{classes, context_behind_padding, pooling};
+use super::encoders::{classes, context_behind_padding, nomic_context, pooling};
 use super::families::Get::{Any, FileType, Made, MadeOf, Needed, Rope, Yarn};
 use super::families::Kind::{Count, Flag, Number, Text, Texts};
 use super::families::{Family, Row};
@@ -10,7 +10,8 @@ use super::made::{
     window_unless_everywhere,
 };
 use crate::tokenizer::Kind::{
-    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, Phi3, QwenLike, Roberta, XlmRoberta,
+    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, NomicBert, Phi3, QwenLike, Roberta,
+    XlmRoberta,
 };
 
 const LAYERS: &[&str] = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];
@@ -317,6 +318,14 @@ pub(super) static FAMILIES: &[Family] = &[
         types: &["xlm-roberta"],
         rows: &[BASE, BEHIND_PADDING, BOTH_WAYS],
         tokenizer: Some(XlmRoberta),
+        ..QWEN2
+    },
+    Family {
+        architecture: "nomic-bert",
+        classes: &["NomicBertModel"],
+        types: &["nomic_bert"],
+        rows: &[BASE, &[("context_length", Count, Made(nomic_context))], BOTH_WAYS],
+        tokenizer: Some(NomicBert),
         ..QWEN2
     },
 ];

@@ -119,6 +119,8 @@ impl Base {
         let Some(kind) = keys::tokenizer(json) else { return Ok(()) };
         let repository = tokenizer::Repository {
             files: &|name| read(&*self.folder, &self.path, name),
+            // Only tokens are looked at: further chat templates do not matter.
+            names: &|_| Vec::new(),
             config: json,
             vocabulary: keys::vocabulary(json).unwrap_or(0),
         };

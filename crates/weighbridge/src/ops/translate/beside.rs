@@ -40,3 +40,10 @@ pub(super) fn read(folder: &dyn Folder, home: &Path, name: &str) -> Result<Optio
     input.read_at(0, &mut text).map_err(failed)?;
     Ok(Some(text))
 }
+
+/// Names of the files in a folder beside the weights.
+pub(super) fn file_names(model: &Model, name: &str) -> Vec<String> {
+    let entries = model.folder().list(&home(model).join(name)).unwrap_or_default().into_iter();
+    let files = entries.filter(|entry| matches!(entry.kind, EntryKind::File(_)));
+    files.filter_map(|entry| entry.name.into_string().ok()).collect()
+}

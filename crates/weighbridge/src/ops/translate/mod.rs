@@ -10,15 +10,16 @@ use super::Dropped;
 use super::convert_options::ConvertOptions;
 use super::refusals::refuse_problems;
 use super::repacked::Packers;
-use crate::containers::writing::{Entries, Holds, WRITERS};
+use crate::containers::writing::{Entries, Holds, WRITERS, writer};
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::pipeline::{Cast, ExtraFile, OutputType, Place, Target};
 
 mod adapter;
 mod base;
 mod beside;
+pub(super) mod modelfile;
 mod to_gguf;
 mod to_hf;
 
@@ -26,8 +27,13 @@ mod to_hf;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Names {
-    /// They stay as they are.
+    /// Into a format that programs load models from, models become what those programs load: a GGUF
+    /// file that llama.cpp runs, a directory of a GGUF file that Hugging Face's libraries load. Models
+    /// that only a part is taken of, that are kept as they are stored, or that have that format
+    /// already, and single files of other formats, keep everything.
     #[default]
+    Auto,
+    /// They stay as they are.
     Keep,
     /// The model becomes a directory that Hugging Face's libraries load.
     Hf,
@@ -59,26 +65,71 @@ pub(super) fn translated(
     options: &ConvertOptions,
     target: &Target,
 ) -> Result<Option<Translated>> {
-    let translate = match options.names {
-        Names::Keep => return Ok(None),
+    let names = chosen(model, options, target);
+    let translate = match names {
+        Names::Auto | Names::Keep => return Ok(None),
         Names::Hf => to_hf::to_hf,
         Names::Gguf if adapter::is_adapter(model) => adapter::to_gguf,
         Names::Gguf => to_gguf::to_gguf,
     };
-    check_options(model, options, target)?;
+    check_options(model, names, options, target)?;
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &options.select, false)?;
     translate(model, options, target).map(Some).map_err(|error| error.in_file(model.path()))
 }
 
-fn check_options(model: &Model, options: &ConvertOptions, target: &Target) -> Result<()> {
+/// What becomes of the names, where the options leave it open.
+fn chosen(model: &Model, options: &ConvertOptions, target: &Target) -> Names {
+    if options.names != Names::Auto {
+        return options.names;
+    }
+    let is_same = model.format() == target.writer.format();
+    let is_as_stored = options.dtype == OutputType::Keep;
+    if is_same || is_as_stored || !options.select.is_all() {
+        return Names::Keep;
+    }
+    match (target.writer.holds(), &target.place) {
+        (Holds::Values, _) => Names::Gguf,
+        (Holds::Texts, Place::Folder(_)) if is_runnable(model) => Names::Hf,
+        _ => Names::Keep,
+    }
+}
+
+/// Whether a model is in the format that tells everything about a model.
+fn is_runnable(model: &Model) -> bool {
+    writer(model.format()).is_some_and(|writer| writer.holds() == Holds::Values)
+}
+
+/// What has to be said about an output that a program would take for a model, and cannot load.
+pub(super) fn note_of_kept(model: &Model, target: &Target) -> Option<&'static str> {
+    if model.format() == target.writer.format() {
+        return None;
+    }
+    match (target.writer.holds(), &target.place) {
+        (Holds::Values, _) => Some(
+            "names, values and metadata are kept as they are: llama.cpp, and what is built on it, \
+             will not load the result as a model",
+        ),
+        (Holds::Texts, Place::Folder(_)) if is_runnable(model) => Some(
+            "names, values and metadata are kept as they are: Hugging Face's libraries will not load \
+             the result as a model",
+        ),
+        _ => None,
+    }
+}
+
+fn check_options(
+    model: &Model,
+    names: Names,
+    options: &ConvertOptions,
+    target: &Target,
+) -> Result<()> {
     let refused = |message: &str| Err(Error::usage(message).in_file(model.path()));
-    check_formats(model, options.names, target)?;
+    check_formats(model, names, target)?;
     let some_only = !options.select.is_all() || options.skip_unreadable;
     if some_only || !options.casts.is_empty() || !options.renames.is_empty() {
-        return refused(
-            "all weights are translated, or none: they cannot be chosen, cast or renamed",
-        );
+        let message = "all weights are translated, or none: they cannot be chosen, cast or renamed";
+        return refused(message).map_err(|error| error.remedy(Remedy::KeepNames));
     }
     if options.dtype == OutputType::Keep {
         return refused("what is translated cannot be kept as it is stored");

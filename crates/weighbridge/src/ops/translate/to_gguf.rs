@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use serde_json::Value as Json;
 
-use super::beside::{file, home};
+use super::beside::{file, file_names, home};
 use super::{Translated, casts};
 use crate::catalog::Value;
 use crate::config;
@@ -113,13 +113,16 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
     }
 }
 
-/// The order in which llama.cpp's converter meets weights: file by file, by name.
+/// The order in which llama.cpp's converter meets weights: file by file, by name; those last that
+/// are stored under other names.
 pub(super) fn order(weights: &[Weight]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_cached_key(|&index| {
         let weight = &weights[index];
-        let file = weight.parts().next().map(|(_, source, _)| source.input().name().to_owned());
-        (file, weight.name().as_bytes().to_vec())
+        let first = weight.parts().next();
+        let is_renamed = first.is_some_and(|(_, _, info)| *info.name != *weight.name());
+        let file = first.map(|(_, source, _)| source.input().name().to_owned());
+        (is_renamed, file, weight.name().as_bytes().to_vec())
     });
     order
 }
@@ -215,6 +218,7 @@ fn tokenizer_entries(
 ) -> Result<Vec<(String, Value)>> {
     let repository = tokenizer::Repository {
         files: &|name| file(model, name),
+        names: &|name| file_names(model, name),
         config,
         vocabulary: keys::vocabulary(config).ok_or_else(|| {
             Error::unsupported("config.json does not state vocab_size").remedy(Remedy::KeepNames)

@@ -1,13 +1,13 @@
 //! Any stretch of a composed weight is that part of the whole, wherever it is cut.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use half::{bf16, f16};
 
 use super::*;
 use crate::change::Change;
-use crate::schemes::ByElements;
+use crate::schemes::{Beside, ByElements, FlatCodes, WithCodes};
 
 /// A weight whose numbers say where they lie. Every few rows share a number that is added, from a
 /// second part.
@@ -28,6 +28,14 @@ const SHARED: [f32; 40] = {
     }
     all
 };
+
+/// What such weights are stored as.
+static PARTS: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    [
+        (0..20_000).flat_map(|at: u16| f32::from(at).to_le_bytes()).collect(),
+        SHARED.iter().flat_map(|shared| shared.to_le_bytes()).collect(),
+    ]
+});
 
 impl ByElements for Counting {
     fn row_elements(&self) -> u64 {
@@ -77,10 +85,7 @@ impl Recipe for CountingRows {
 
 /// Decodes elements, from bytes that are copied together or lent as they lie.
 fn decoded(composed: &Composed, elements: Range<u64>, is_lent: bool) -> (Vec<f32>, usize) {
-    let parts: [Vec<u8>; 2] = [
-        (0..20_000).flat_map(|at: u16| f32::from(at).to_le_bytes()).collect(),
-        SHARED.iter().flat_map(|shared| shared.to_le_bytes()).collect(),
-    ];
+    let parts = &*PARTS;
     let mut slabs = Vec::new();
     Elements::needs(composed, elements.clone(), &mut slabs);
     let piece = |slab: &Slab, index: u64| {
@@ -250,4 +255,64 @@ fn a_value_is_changed_in_the_type_that_is_asked_for() {
         Recipe::decode(&composed, &[], 0..5, Out::Bf16(&mut out)).unwrap();
         assert_eq!(out, [bf16::from_f32(wanted); 5]);
     }
+}
+
+/// Codes of a composed weight are those of its rows, wherever they are cut.
+#[test]
+fn codes_are_put_together_as_they_are() {
+    let kind = CodeKind { scale: crate::dtype::DType::F8_E4M3, group: 4 };
+    let codes = FlatCodes { kind, beside: Beside::default() };
+    let of = |order, rows| Stretch {
+        recipe: Arc::new(WithCodes { recipe: Counting { row: 8, shared_by: 4 }, codes }),
+        ..stretch(order, rows, 8, 8)
+    };
+    let halved = RowOrder::Halved { start: 0, head_rows: 4 };
+    let picked = RowOrder::Runs { start: 1, run: 1, period: 2 };
+    let rows = [0, 2, 1, 3, 1, 3, 5, 5, 6];
+    let composed = Composed::new(vec![of(halved, 4), of(picked, 3), of(RowOrder::From(5), 2)], 8);
+    let coded = Recipe::coded(&composed).unwrap();
+    assert_eq!(coded.kind(), kind);
+    // Seven rows of four bytes of codes and two scales.
+    let parts: [Vec<u8>; 2] = [(0..28).collect(), (100..114).collect()];
+    let wanted = |part: usize, each: usize| -> Vec<u8> {
+        rows.iter().flat_map(|row| &parts[part][row * each..(row + 1) * each]).copied().collect()
+    };
+    for start in (0..=72).step_by(4) {
+        for end in (start..=72).step_by(4) {
+            let mut slabs = Vec::new();
+            coded.needs(start as u64..end as u64, &mut slabs);
+            let staged: Vec<Staged<'_>> = slabs
+                .iter()
+                .map(|slab| {
+                    let (first, stride) = (length(slab.offset), length(slab.stride));
+                    let bytes = length(slab.row_bytes);
+                    let last = first + length(slab.count - 1) * stride + bytes;
+                    Staged::with_stride(&parts[slab.part][first..last], bytes, stride)
+                })
+                .collect();
+            let (mut codes, mut scales) = (vec![0; (end - start) / 2], vec![0; (end - start) / 4]);
+            coded.read(&staged, start as u64..end as u64, &mut codes, &mut scales).unwrap();
+            assert_eq!(codes, wanted(0, 4)[start / 2..end / 2], "{start}..{end}");
+            assert_eq!(scales, wanted(1, 2)[start / 4..end / 4], "{start}..{end}");
+        }
+    }
+}
+
+/// What is changed, transposed or of another kind cannot be had as codes.
+#[test]
+fn codes_that_change_are_decoded() {
+    let kind = CodeKind { scale: crate::dtype::DType::F8_E4M3, group: 4 };
+    let codes = FlatCodes { kind, beside: Beside::default() };
+    let other = FlatCodes { kind: CodeKind { group: 8, ..kind }, ..codes };
+    let of = |codes, row| {
+        let recipe = Arc::new(WithCodes { recipe: Counting { row, shared_by: 4 }, codes });
+        Stretch { recipe, ..stretch(RowOrder::From(0), 2, row, row) }
+    };
+    let has_codes = |stretches| Recipe::coded(&Composed::new(stretches, 8)).is_some();
+    assert!(has_codes(vec![of(codes, 8), of(codes, 16)]));
+    assert!(!has_codes(vec![of(codes, 8), of(other, 8)]));
+    assert!(!has_codes(vec![of(codes, 6)]));
+    assert!(!has_codes(vec![Stretch { change: Change::Add(1.0), ..of(codes, 8) }]));
+    let across = Some(Across { first: 0, columns: 8 });
+    assert!(!has_codes(vec![Stretch { across, ..of(codes, 8) }]));
 }

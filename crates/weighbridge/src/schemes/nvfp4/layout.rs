@@ -167,7 +167,11 @@ fn described(
 }
 
 /// What the metadata of each file says, read once.
-pub(super) struct Files(Vec<File>);
+pub(super) struct Files {
+    of: Vec<File>,
+    /// Whether codes may go into another scheme: elsewhere, activations are then of four bits too.
+    pub(super) may_move: bool,
+}
 
 struct File {
     /// Descriptions of layers for ComfyUI, by module, or why they cannot be read.
@@ -186,11 +190,12 @@ impl Files {
                 by_modelopt: json.is_some_and(|json| modelopt::is_named_in(&json)),
             }
         };
-        Self(evidence.metadata().iter().map(file).collect())
+        let of = evidence.metadata().iter().map(file).collect();
+        Self { of, may_move: !modelopt::keeps_activations(evidence.configs()) }
     }
 
     fn of_weight(&self, found: &Candidate<'_>) -> Option<&File> {
-        self.0.get(found.id.source as usize)
+        self.of.get(found.id.source as usize)
     }
 }
 

@@ -167,7 +167,7 @@ fn bid_for(evidence: &Evidence<'_>, files: &Files, found: &Candidate<'_>, bids: 
             variant: layout.name().into(),
             native: Some(native),
             parts,
-            recipe: Ok(recipe(layout, &sides, native)),
+            recipe: Ok(recipe(layout, &sides, native, files.may_move)),
         },
         Err((kind, reason)) => {
             let (name, shape) = (&*found.weight.name, unpacked_shape(&found.weight.shape));
@@ -229,11 +229,11 @@ fn unpacked_shape(stored: &Shape) -> Shape {
 /// What lies beside codes and their scales.
 const BESIDE: Beside = Beside { factor: Some(2), input: Some("input_scale"), is_inverse: false };
 
-fn recipe(layout: Layout, sides: &Sides, native: DType) -> Arc<dyn Recipe> {
+fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<dyn Recipe> {
     let matrix = matrix(layout, sides, native);
     let is_flat =
         sides.row_bytes * 2 == sides.columns && sides.scale_columns * GROUP == sides.columns;
-    match layout.is_comfy() || layout.is_swizzled() || !is_flat {
+    match layout.is_comfy() || layout.is_swizzled() || !is_flat || !may_move {
         true => Arc::new(matrix),
         false => {
             let kind = CodeKind { scale: DType::F8_E4M3, group: GROUP };

@@ -44,6 +44,22 @@ fn outcome(bids: &Bids) -> Result<&str, (&str, &str)> {
 }
 
 #[test]
+fn codes_move_unless_activations_are_left_alone() {
+    let config = |algorithm: &str| {
+        let layers = json!({ "m": { "quant_algo": algorithm } });
+        let settings = json!({ "quant_method": "modelopt", "quantized_layers": layers });
+        Config { name: "config.json".into(), json: json!({ "quantization_config": settings }) }
+    };
+    let moves = |config: Config| {
+        let found = bids(&square(), &Metadata::default(), &[config], "");
+        found.weights[0].recipe.as_ref().unwrap().coded().is_some()
+    };
+    assert!(moves(modelopt_config()));
+    assert!(moves(config("NVFP4")));
+    assert!(!moves(config("W4A16_NVFP4")));
+}
+
+#[test]
 fn without_evidence_all_four_readings_are_named() {
     let found = bids(&square(), &Metadata::default(), &[], "");
     let (kind, message) = outcome(&found).unwrap_err();

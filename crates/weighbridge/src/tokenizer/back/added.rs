@@ -1,33 +1,18 @@
-//! Tokens that are looked for in a text before it is split, and the whole of `tokenizer.json`.
+//! Tokens that are looked for in a text before it is split.
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Document;
 use super::tokens::{Token, Tokens};
 use crate::tokenizer::decode::from_bytes;
 
-/// `tokenizer.json`.
-pub(super) fn with_tokens(tokens: &Tokens, document: Document) -> Json {
-    let is_byte_level = document.decoder["type"] == "ByteLevel";
-    let added = tokens.present().filter(|(_, token)| token.is_added);
-    let added: Vec<Json> = added
-        .map(|(id, token)| {
-            let mut one = json!({ "id": id });
-            one.as_object_mut().into_iter().for_each(|map| map.extend(flags(token, is_byte_level)));
-            one
-        })
-        .collect();
-    json!({
-        "version": "1.0",
-        "truncation": null,
-        "padding": null,
-        "added_tokens": added,
-        "normalizer": document.normalizer,
-        "pre_tokenizer": document.pre_tokenizer,
-        "post_processor": document.post_processor,
-        "decoder": document.decoder,
-        "model": document.model,
-    })
+/// All of them, as `tokenizer.json` lists them.
+pub(super) fn listed(tokens: &Tokens, is_byte_level: bool) -> Vec<Json> {
+    let with_id = |(id, token): (usize, &Token)| {
+        let mut entry = Map::from_iter([("id".to_owned(), json!(id))]);
+        entry.extend(flags(token, is_byte_level));
+        Json::Object(entry)
+    };
+    tokens.present().filter(|(_, token)| token.is_added).map(with_id).collect()
 }
 
 /// How an added token is looked for. One whose letters would be taken for bytes when it is shown has
@@ -46,11 +31,4 @@ pub(super) fn flags(token: &Token, is_byte_level: bool) -> Map<String, Json> {
         Json::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-/// The vocabulary of the model itself: ids by texts.
-pub(super) fn vocabulary(tokens: &Tokens) -> Map<String, Json> {
-    let own = tokens.own();
-    let inside = tokens.present().take_while(|(id, _)| *id < own);
-    inside.map(|(id, token)| (token.text.clone(), json!(id))).collect()
 }

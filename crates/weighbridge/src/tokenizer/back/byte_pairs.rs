@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 
+use super::document::{self, Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
 use super::tokens::Tokens;
-use super::{Document, Made, added, around};
+use super::{Made, around};
 use crate::error::{Error, Result};
 use crate::text::shortened;
 use crate::tokenizer::pre;
@@ -64,18 +65,8 @@ fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
     };
     let unknown = special.id("unk").and_then(|id| tokens.get(id)).map(|token| &token.text);
     let falls_back = !known.is_byte_level;
-    let model = json!({
-        "type": "BPE",
-        "dropout": null,
-        "unk_token": unknown.filter(|_| falls_back),
-        "continuing_subword_prefix": null,
-        "end_of_word_suffix": null,
-        "fuse_unk": falls_back,
-        "byte_fallback": falls_back,
-        "ignore_merges": known.ignores_merges,
-        "vocab": added::vocabulary(&tokens),
-        "merges": merges,
-    });
+    let unknown = unknown.filter(|_| falls_back).map(String::as_str);
+    let model = document::pairs(unknown, falls_back, known.ignores_merges);
     let decoder = match known.is_byte_level {
         true => {
             json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true })
@@ -88,6 +79,8 @@ fn of(metadata: &Metadata<'_>, name: &str) -> Result<Made> {
         post_processor,
         decoder,
         model,
+        vocabulary: Vocabulary::Ids,
+        merges: Some(merges),
     };
     Ok(Made { tokens, special, document, class: AS_IT_IS, files: Vec::new(), not_carried })
 }
@@ -122,25 +115,23 @@ pub(super) fn falling_back(begins_with_a_space: bool) -> Json {
 }
 
 /// Merges of two parts. Both, and what they make, have to be tokens of the model.
-fn merges(metadata: &Metadata<'_>, tokens: &Tokens) -> Result<Vec<Json>> {
+fn merges(metadata: &Metadata<'_>, tokens: &Tokens) -> Result<Vec<(usize, usize)>> {
     let texts = metadata.texts("tokenizer.ggml.merges")?.unwrap_or_default();
-    let own = tokens.own();
-    let mut known: HashMap<&str, (), foldhash::fast::RandomState> = HashMap::default();
-    known.extend(tokens.present().take_while(|(id, _)| *id < own).map(|(_, one)| (&*one.text, ())));
-    let mut merges = Vec::with_capacity(texts.len());
-    for (rank, text) in texts.iter().enumerate() {
-        let parts = split(text).filter(|(a, b)| {
-            [*a, *b, &*format!("{a}{b}")].iter().all(|part| known.contains_key(part))
-        });
-        let Some((a, b)) = parts else {
+    let mut ids: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
+    ids.extend(tokens.inside().map(|(id, token)| (&*token.text, id)));
+    let parts = |text: &str| {
+        let (a, b) = split(text)?;
+        ids.get(&*format!("{a}{b}"))?;
+        Some((*ids.get(a)?, *ids.get(b)?))
+    };
+    let merge = |(rank, text): (usize, &String)| {
+        parts(text).ok_or_else(|| {
             let text = shortened(text, 40);
-            let message =
-                format!("the merge {rank}, `{text}`, is not one of two tokens into a third");
-            return Err(Error::malformed(message));
-        };
-        merges.push(json!([a, b]));
-    }
-    Ok(merges)
+            let what = "is not one of two tokens into a third";
+            Error::malformed(format!("the merge {rank}, `{text}`, {what}"))
+        })
+    };
+    texts.iter().enumerate().map(merge).collect()
 }
 
 /// The two parts of a merge: the first is not empty.

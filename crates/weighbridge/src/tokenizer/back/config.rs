@@ -26,7 +26,9 @@ pub(super) fn of(metadata: &Metadata<'_>, made: &Made) -> Result<Json> {
     if let Some(template) = templates(metadata)? {
         set("chat_template", template);
     }
-    set("clean_up_tokenization_spaces", json!(false));
+    // Who converts a unigram vocabulary takes this for what is done to a text at first.
+    let fewer_spaces = metadata.flag("tokenizer.ggml.remove_extra_whitespaces")?;
+    set("clean_up_tokenization_spaces", json!(fewer_spaces.unwrap_or(false)));
     if !is_bert(made) {
         set("model_input_names", json!(["input_ids", "attention_mask"]));
     }
@@ -56,7 +58,7 @@ fn flags(made: &Made) -> Vec<(&'static str, bool)> {
 
 /// Added tokens by their ids. In a vocabulary with scores, those are meant that other files added.
 fn by_id(made: &Made) -> Map<String, Json> {
-    let is_byte_level = made.document.decoder["type"] == "ByteLevel";
+    let is_byte_level = made.document.is_byte_level();
     let is_there = |token: &Token| {
         let later = matches!(token.kind, TokenType::Control | TokenType::UserDefined);
         token.is_added && (is_byte_level || later && token.score == ADDED)

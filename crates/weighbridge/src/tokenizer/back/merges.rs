@@ -1,7 +1,6 @@
 //! Merges out of scores: a piece is made of any two others that give its text, and the one with the
 //! highest score is made first.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::tokens::{Token, Tokens};
@@ -15,8 +14,8 @@ struct Merge {
     letters: (usize, usize),
 }
 
-/// Two parts of every merge, in the order in which merges are tried.
-pub(super) fn of(tokens: &Tokens) -> Vec<(&str, &str)> {
+/// The ids of the two parts of every merge, in the order in which merges are tried.
+pub(super) fn of(tokens: &Tokens) -> Vec<(usize, usize)> {
     let is_piece =
         |(_, token): &(usize, &Token)| token.kind == TokenType::Normal && !token.is_added;
     let mut ids: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
@@ -34,20 +33,23 @@ pub(super) fn of(tokens: &Tokens) -> Vec<(&str, &str)> {
         merges[start..].sort_by_key(|merge| merge.parts);
     }
     sort(&mut merges, tokens);
-    let text = |id: usize| tokens.get(id).map_or("", |token| &*token.text);
-    merges.iter().map(|merge| (text(merge.parts.0), text(merge.parts.1))).collect()
+    merges.into_iter().map(|merge| merge.parts).collect()
 }
 
 /// The highest score comes first; of equal ones, that with the longer parts, as transformers has it.
-/// Scores that are all the same say nothing: then pieces are made in the order of their ids.
+/// Scores that are all the same say nothing. Then pieces are made in the order of their ids, and those
+/// of marks alone after all others, which is the order of Llama's scores.
 fn sort(merges: &mut [Merge], tokens: &Tokens) {
-    if !are_ordered(tokens) {
-        return;
-    }
+    let says_anything = are_ordered(tokens);
     let score = |merge: &Merge| tokens.get(merge.made).map_or(0.0, |token| token.score);
-    merges.sort_by(|a, b| {
-        let by_score = score(b).total_cmp(&score(a));
-        by_score.then_with(|| Reverse(a.letters).cmp(&Reverse(b.letters)))
+    let is_marks = |merge: &Merge| {
+        tokens.get(merge.made).is_some_and(|token| token.text.chars().all(|letter| letter == '▁'))
+    };
+    let longer = |a: &Merge, b: &Merge| b.letters.cmp(&a.letters);
+    merges.sort_by(|a, b| match (says_anything, is_marks(a), is_marks(b)) {
+        (true, ..) => score(b).total_cmp(&score(a)).then_with(|| longer(a, b)),
+        (false, true, true) => longer(a, b),
+        (false, a_last, b_last) => a_last.cmp(&b_last).then(a.made.cmp(&b.made)),
     });
 }
 
@@ -57,4 +59,36 @@ pub(super) fn are_ordered(tokens: &Tokens) -> bool {
     let mut scores = pieces.map(|token| token.score);
     let first = scores.next();
     scores.any(|score| Some(score) != first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(pieces: &[(&str, f32)]) -> Vec<(String, String)> {
+        let token = |(id, (text, score)): (usize, &(&str, f32))| {
+            Token::new(id, (*text).to_owned(), TokenType::Normal, *score)
+        };
+        let tokens = Tokens(pieces.iter().enumerate().map(token).collect());
+        let text = |id: usize| tokens.get(id).unwrap().text.clone();
+        of(&tokens).into_iter().map(|(a, b)| (text(a), text(b))).collect()
+    }
+
+    fn pairs(texts: &[(&str, &str)]) -> Vec<(String, String)> {
+        texts.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_highest_score_is_made_first() {
+        let pieces = [("a", -9.0), ("b", -9.0), ("ab", -2.0), ("ba", -1.0), ("aba", -1.5)];
+        let expected = [("b", "a"), ("ab", "a"), ("a", "ba"), ("a", "b")];
+        assert_eq!(made(&pieces), pairs(&expected));
+    }
+
+    #[test]
+    fn scores_that_are_all_the_same_leave_the_order_of_ids() {
+        let pieces = [("▁", 0.0), ("▁▁", 0.0), ("a", 0.0), ("▁a", 0.0), ("▁▁▁", 0.0), ("aa", 0.0)];
+        let expected = [("▁", "a"), ("a", "a"), ("▁▁", "▁"), ("▁", "▁▁"), ("▁", "▁")];
+        assert_eq!(made(&pieces), pairs(&expected));
+    }
 }

@@ -12,6 +12,7 @@ mod around;
 mod base64;
 mod byte_pairs;
 mod config;
+mod document;
 mod merges;
 mod metadata;
 mod piece_file;
@@ -23,11 +24,10 @@ mod tokens;
 mod unigram;
 mod word_pieces;
 
-use serde_json::Value as Json;
-
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
+use document::Document;
 use metadata::Metadata;
 use special::Special;
 use tokens::Tokens;
@@ -40,7 +40,7 @@ pub(crate) struct Written {
     pub not_carried: Vec<String>,
 }
 
-/// What one kind of tokenizers gives: `tokenizer.json` without its added tokens, and other files.
+/// What one kind of tokenizers gives: the parts of `tokenizer.json`, and other files.
 struct Made {
     tokens: Tokens,
     special: Special,
@@ -49,15 +49,6 @@ struct Made {
     class: &'static str,
     files: Vec<(String, Vec<u8>)>,
     not_carried: Vec<String>,
-}
-
-/// The parts of `tokenizer.json`.
-struct Document {
-    normalizer: Json,
-    pre_tokenizer: Json,
-    post_processor: Json,
-    decoder: Json,
-    model: Json,
 }
 
 /// The files of the tokenizer that these metadata describe.
@@ -85,15 +76,7 @@ fn written(metadata: &Metadata<'_>, made: Made) -> Result<Written> {
     let config = config::of(metadata, &made)?;
     let Made { tokens, document, mut files, mut not_carried, .. } = made;
     not_carried.push("to which side texts are padded, and spaces beside added tokens".to_owned());
-    let whole = added::with_tokens(&tokens, document);
-    files.insert(0, (super::files::TOKENIZER.to_owned(), text(&whole)?));
-    files.insert(1, (super::files::CONFIG.to_owned(), text(&config)?));
+    files.insert(0, (super::files::TOKENIZER.to_owned(), document.written(&tokens)?));
+    files.insert(1, (super::files::CONFIG.to_owned(), format!("{config:#}\n").into_bytes()));
     Ok(Written { files, not_carried })
-}
-
-fn text(document: &Json) -> Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(document)
-        .map_err(|error| Error::malformed(format!("cannot be written as JSON: {error}")))?;
-    text.push(b'\n');
-    Ok(text)
 }

@@ -40,7 +40,7 @@ pub(super) fn of(
     unknown: usize,
     begins_with_a_space: bool,
 ) -> Result<Vec<u8>> {
-    let end = tokens.present().last().map_or(0, |(id, _)| id + 1);
+    let end = tokens.end();
     let mut file = Message::default();
     let mut texts = HashSet::new();
     let plain: HashSet<&str> = tokens.0.iter().map(|token| &*token.text).collect();

@@ -5,10 +5,11 @@
 
 use serde_json::{Value as Json, json};
 
+use super::document::{self, Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
 use super::tokens::{Token, Tokens};
-use super::{Document, Made, added, around, byte_pairs, merges, piece_file};
+use super::{Made, around, byte_pairs, merges, piece_file};
 use crate::error::{Error, Result};
 use crate::tokenizer::files::MODEL;
 use crate::tokenizer::token_type::TokenType;
@@ -25,11 +26,11 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
     take_spaces(metadata, &mut tokens, &mut not_carried)?;
     let begins = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
-    let document = document(&tokens, &special, begins);
+    let document = parts(&tokens, &special, begins);
     let mut files = Vec::new();
     if !merges::are_ordered(&tokens) {
         not_carried.push(
-            "an order of merges, which the file's scores do not say: that of the ids is taken"
+            "an order of merges, which the file's scores do not say: that of the ids is taken, as Llama has it"
                 .to_owned(),
         );
     } else if let Some(unknown) = unknown(&tokens, &special) {
@@ -40,7 +41,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     Ok(Made { tokens, special, document, class: byte_pairs::AS_IT_IS, files, not_carried })
 }
 
-fn document(tokens: &Tokens, special: &Special, begins: bool) -> Document {
+fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
     let spaces = json!({ "type": "Replace", "pattern": { "String": " " }, "content": "▁" });
     let normalizer = match begins {
         true => {
@@ -50,24 +51,15 @@ fn document(tokens: &Tokens, special: &Special, begins: bool) -> Document {
         false => spaces,
     };
     let unknown = unknown(tokens, special).and_then(|id| tokens.get(id)).map(|token| &token.text);
-    let model = json!({
-        "type": "BPE",
-        "dropout": null,
-        "unk_token": unknown,
-        "continuing_subword_prefix": null,
-        "end_of_word_suffix": null,
-        "fuse_unk": true,
-        "byte_fallback": falls_back(tokens),
-        "ignore_merges": false,
-        "vocab": added::vocabulary(tokens),
-        "merges": merges::of(tokens),
-    });
+    let model = document::pairs(unknown.map(String::as_str), falls_back(tokens), false);
     Document {
         normalizer,
         pre_tokenizer: Json::Null,
         post_processor: around::template(special, tokens, false),
         decoder: byte_pairs::falling_back(begins),
         model,
+        vocabulary: Vocabulary::Ids,
+        merges: Some(merges::of(tokens)),
     }
 }
 

@@ -90,20 +90,32 @@ impl Tokens {
         self.0.iter().enumerate().filter(|(_, token)| !token.is_nobody)
     }
 
+    /// The end of all ids that are somebody's.
+    pub fn end(&self) -> usize {
+        self.0.iter().rposition(|token| !token.is_nobody).map_or(0, |last| last + 1)
+    }
+
+    /// The tokens of the model's own vocabulary, with their ids.
+    pub fn inside(&self) -> impl Iterator<Item = (usize, &Token)> {
+        let own = self.own();
+        self.present().take_while(move |(id, _)| *id < own)
+    }
+
     /// How many ids the model's own vocabulary has. Tokens that were added after it are outside,
     /// unless an id is missing anywhere: then each has to be in the vocabulary to have its own id.
-    pub fn own(&self) -> usize {
-        let end = |with: &dyn Fn(&Token) -> bool| {
-            self.0.iter().rposition(with).map_or(0, |last| last + 1)
-        };
-        let (all, own) = (end(&|one| !one.is_nobody), end(&|one| !one.is_nobody && !one.is_added));
-        let is_gapless = self.0.iter().take(all).all(|one| !one.is_nobody);
-        if is_gapless { own } else { all }
+    fn own(&self) -> usize {
+        let all = self.end();
+        let is_own = |token: &Token| !token.is_nobody && !token.is_added;
+        let is_gapless = self.0.iter().take(all).all(|token| !token.is_nobody);
+        match is_gapless {
+            true => self.0.iter().rposition(is_own).map_or(0, |last| last + 1),
+            false => all,
+        }
     }
 }
 
 impl Token {
-    fn new(id: usize, text: String, kind: TokenType, score: f32) -> Self {
+    pub fn new(id: usize, text: String, kind: TokenType, score: f32) -> Self {
         let filler = !matches!(kind, TokenType::Normal | TokenType::Control | TokenType::Byte);
         let is_nobody = filler && text == format!("[PAD{id}]");
         let is_added = !is_nobody

@@ -3,13 +3,17 @@
 
 use serde_json::{Value as Json, json};
 
+use super::document::{Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
-use super::tokens::Tokens;
-use super::{Document, Made, around, base64, byte_pairs};
+use super::tokens::{Token, Tokens};
+use super::{Made, around, base64, byte_pairs};
 use crate::error::{Error, Result};
+use crate::tokenizer::token_type::TokenType;
 
 const ASSUMED: Assumed = Assumed { adds: &["eos"], ids: &[("eos", 1), ("unk", 2), ("pad", 0)] };
+
+const MASK: &str = "<mask>";
 
 pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut not_carried = Vec::new();
@@ -18,6 +22,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     if metadata.scores("tokenizer.ggml.scores")?.is_none() {
         return Err(Error::unsupported("the file has no `tokenizer.ggml.scores`"));
     }
+    name_mask(metadata, &mut tokens, &mut not_carried)?;
     let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
     let Some(unknown) = special.id("unk") else {
         return Err(Error::unsupported("the file names no unk token"));
@@ -25,35 +30,58 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let flag = |key: &str| metadata.flag(&format!("tokenizer.ggml.{key}"));
     let prefix = flag("add_space_prefix")?.unwrap_or(false);
     let fewer_spaces = flag("remove_extra_whitespaces")?.unwrap_or(false);
-    // Ids are places in a list, so that none can be left out before the last.
-    let end = tokens.present().last().map_or(0, |(id, _)| id + 1);
-    let pieces = tokens.0.iter().take(end);
-    let vocabulary: Vec<Json> =
-        pieces.map(|token| json!([token.text, f64::from(token.score)])).collect();
     let document = Document {
-        normalizer: normalizer(metadata, fewer_spaces)?,
+        normalizer: normalizer(metadata, prefix, fewer_spaces)?,
         pre_tokenizer: pre_tokenizer(prefix, fewer_spaces),
         post_processor: around::template(&special, &tokens, false),
         decoder: marks(prefix),
-        model: json!({
-            "type": "Unigram", "unk_id": unknown, "vocab": vocabulary, "byte_fallback": false,
-        }),
+        model: json!({ "type": "Unigram", "unk_id": unknown, "byte_fallback": false }),
+        vocabulary: Vocabulary::Scores,
+        merges: None,
     };
     let class = byte_pairs::AS_IT_IS;
     Ok(Made { tokens, special, document, class, files: Vec::new(), not_carried })
 }
 
-fn normalizer(metadata: &Metadata<'_>, fewer_spaces: bool) -> Result<Json> {
-    let mut steps = Vec::new();
-    if let Some(map) = metadata.bytes("tokenizer.ggml.precompiled_charsmap")? {
-        steps.push(json!({ "type": "Precompiled", "precompiled_charsmap": base64::encoded(&map) }));
+/// Fillers, which count from one less behind the tokens that XLM-R has first, are nobody's, except for
+/// the mask: SentencePiece's file does not know it, so that its text is lost.
+fn name_mask(
+    metadata: &Metadata<'_>,
+    tokens: &mut Tokens,
+    not_carried: &mut Vec<String>,
+) -> Result<()> {
+    let mask = metadata.number("tokenizer.ggml.mask_token_id")?;
+    let is_known = tokens.0.iter().any(|token| token.text == MASK);
+    for (id, token) in tokens.0.iter_mut().enumerate() {
+        let is_filler = token.text == format!("[PAD{}]", id.saturating_sub(1));
+        if token.kind != TokenType::Unused || !(token.is_nobody || is_filler) {
+            continue;
+        }
+        let (text, kind) = match mask == Some(id as u64) && !is_known {
+            true => (MASK.to_owned(), TokenType::Control),
+            false => (format!("[PAD{id}]"), TokenType::Unused),
+        };
+        if kind == TokenType::Control {
+            not_carried
+                .push(format!("the text of the mask token, which is not in the file: `{MASK}`"));
+        }
+        *token = Token::new(id, text, kind, token.score);
     }
-    if fewer_spaces {
-        steps.push(json!({ "type": "Replace", "pattern": { "Regex": " {2,}" }, "content": " " }));
-    }
-    Ok(match steps.is_empty() {
-        true => Json::Null,
-        false => json!({ "type": "Sequence", "normalizers": steps }),
+    Ok(())
+}
+
+/// A table of letters is all, where words are cut at spaces anyway.
+fn normalizer(metadata: &Metadata<'_>, prefix: bool, fewer_spaces: bool) -> Result<Json> {
+    let map = metadata.bytes("tokenizer.ggml.precompiled_charsmap")?;
+    let letters = map
+        .map(|map| json!({ "type": "Precompiled", "precompiled_charsmap": base64::encoded(&map) }));
+    let spaces = (fewer_spaces && !prefix)
+        .then(|| json!({ "type": "Replace", "pattern": { "Regex": " {2,}" }, "content": " " }));
+    Ok(match (letters, spaces) {
+        (Some(letters), Some(spaces)) => {
+            json!({ "type": "Sequence", "normalizers": [letters, spaces] })
+        }
+        (letters, spaces) => letters.or(spaces).unwrap_or_default(),
     })
 }
 

@@ -3,17 +3,18 @@
 
 use serde_json::json;
 
+use super::document::{Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
 use super::tokens::{Token, Tokens};
-use super::{Document, Made, added, around, byte_pairs};
+use super::{Made, around, byte_pairs};
 use crate::error::{Error, Result};
 use crate::tokenizer::token_type::TokenType;
 
 pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut not_carried = Vec::new();
     let mut tokens = Tokens::read(metadata)?;
-    tokens.0.iter_mut().for_each(respell);
+    tokens.0.iter_mut().enumerate().for_each(respell);
     tokens.leave_out_twins(&mut not_carried)?;
     let special = Special::read(metadata, &mut tokens, Assumed::default(), &mut not_carried)?;
     let need = |kind: &str, other: &str| {
@@ -33,7 +34,6 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
         "unk_token": tokens.get(unknown).map(|token| &token.text),
         "continuing_subword_prefix": "##",
         "max_input_chars_per_word": 100,
-        "vocab": added::vocabulary(&tokens),
     });
     let document = Document {
         normalizer,
@@ -41,20 +41,23 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
         post_processor: around::bert(cls, sep, &tokens),
         decoder: json!({ "type": "WordPiece", "prefix": "##", "cleanup": true }),
         model,
+        vocabulary: Vocabulary::Ids,
+        merges: None,
     };
     let files = lines(&tokens, &mut not_carried);
     Ok(Made { tokens, special, document, class: byte_pairs::AS_IT_IS, files, not_carried })
 }
 
 /// As `vocab.txt` spells it. Special tokens are the same in both.
-fn respell(token: &mut Token) {
+fn respell((id, token): (usize, &mut Token)) {
     if token.is_added || token.is_nobody {
         return;
     }
-    token.text = match token.text.strip_prefix('▁') {
+    let text = match token.text.strip_prefix('▁') {
         Some(begins) => begins.to_owned(),
         None => format!("##{}", token.text),
     };
+    *token = Token::new(id, text, token.kind, token.score);
 }
 
 /// Whether a text loses its capitals. A file that does not say so may have none in its tokens.
@@ -82,8 +85,7 @@ fn lowercase(
 /// One token a line, if that can be done.
 fn lines(tokens: &Tokens, not_carried: &mut Vec<String>) -> Vec<(String, Vec<u8>)> {
     const FILE: &str = "vocab.txt";
-    let end = tokens.present().last().map_or(0, |(id, _)| id + 1);
-    let all = tokens.0.get(..end).unwrap_or_default();
+    let all = tokens.0.get(..tokens.end()).unwrap_or_default();
     if all.iter().any(|token| token.text.is_empty() || token.text.contains(['\n', '\r'])) {
         not_carried.push(format!("{FILE}: a token is no line"));
         return Vec::new();

@@ -1,14 +1,18 @@
 //! The name of a pre-tokenizer, by what `tokenizer.json` says it does.
 //!
 //! A program that reads the file knows pre-tokenizers by name only. Several names have the same
-//! pre-tokenizer, and differ in what is added to a text or in the family they belong to.
+//! pre-tokenizer, and differ in what is added to a text or in the family they belong to. Where the
+//! vocabulary is one that llama.cpp's converter knows, its name is the converter's; the two ways to
+//! find a name must not contradict each other.
 
 mod back;
+mod known;
 mod structure;
 mod table;
 
 use serde_json::Value as Json;
 
+use super::encode;
 use super::files::Files;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Remedy, Result};
@@ -28,6 +32,38 @@ struct Facts<'a> {
 
 /// The name, or an error that says what was seen.
 pub(super) fn name(
+    files: &Files<'_>,
+    tokenizer: &Json,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<String> {
+    let by_structure = by_structure(files, tokenizer, vocabulary);
+    agreed(by_structure, known_vocabulary(files, tokenizer, vocabulary))
+}
+
+/// The name of a vocabulary that is known, whatever is done to texts before.
+pub(super) fn known_vocabulary(
+    files: &Files<'_>,
+    tokenizer: &Json,
+    vocabulary: &Vocabulary<'_>,
+) -> Option<&'static str> {
+    encode::ids(files, tokenizer, vocabulary).and_then(|ids| known::name(&ids))
+}
+
+/// What a file does to texts, and which vocabulary it has, tell the same name or names of the same
+/// pre-tokenizer.
+fn agreed(by_structure: Result<String>, known: Option<&'static str>) -> Result<String> {
+    match (by_structure, known) {
+        (Ok(name), Some(known)) if !known::alike(&name, known) => {
+            let message =
+                format!("its vocabulary is that of `{known}`, but it cuts texts as `{name}` does");
+            Err(Error::unsupported(message).remedy(Remedy::StatePreTokenizer))
+        }
+        (_, Some(known)) => Ok(known.to_owned()),
+        (by_structure, None) => by_structure,
+    }
+}
+
+fn by_structure(
     files: &Files<'_>,
     tokenizer: &Json,
     vocabulary: &Vocabulary<'_>,
@@ -108,7 +144,8 @@ mod tests {
     use crate::tokenizer::Repository;
 
     fn named(tokenizer: &Json, config: &Json) -> Result<String> {
-        let repository = Repository { files: &|_| Ok(None), config, vocabulary: 10 };
+        let repository =
+            Repository { files: &|_| Ok(None), names: &|_| Vec::new(), config, vocabulary: 10 };
         let files = Files::open(&repository).unwrap();
         let vocabulary = Vocabulary::read(&files, tokenizer).unwrap();
         name(&files, tokenizer, &vocabulary)
@@ -122,6 +159,21 @@ mod tests {
         assert_eq!(
             error.message(),
             "no known pre-tokenizer does this: normalizing `NFKC`, splitting `split x\\r+`"
+        );
+        assert_eq!(error.remedies(), [Remedy::StatePreTokenizer]);
+    }
+
+    #[test]
+    fn a_known_vocabulary_has_the_last_word_unless_texts_are_cut_in_another_way() {
+        let ours = |name: &str| Ok(name.to_owned());
+        assert_eq!(agreed(ours("dbrx"), None).unwrap(), "dbrx");
+        assert_eq!(agreed(ours("dbrx"), Some("smaug-bpe")).unwrap(), "smaug-bpe");
+        assert_eq!(agreed(Err(unknown(&[], &[])), Some("afmoe")).unwrap(), "afmoe");
+        assert!(agreed(Err(unknown(&[], &[])), None).is_err());
+        let error = agreed(ours("qwen35"), Some("qwen2")).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "its vocabulary is that of `qwen2`, but it cuts texts as `qwen35` does"
         );
         assert_eq!(error.remedies(), [Remedy::StatePreTokenizer]);
     }

@@ -1,0 +1,53 @@
+//! The `Modelfile` of a conversion: a file of a directory, or a second file beside a single one.
+
+use super::convert::{Conversion, Part};
+use super::translate::modelfile;
+use crate::error::{Error, Result};
+use crate::output::{PartialFile, refuse_existing};
+use crate::pipeline::{Contents, ExtraFile, Place};
+
+impl Conversion {
+    /// Plans the `Modelfile`, if one is asked for.
+    pub(super) fn plan_modelfile(&mut self) -> Result<()> {
+        if !self.options.modelfile {
+            return Ok(());
+        }
+        let Some(text) = self.modelfile() else {
+            let message = "a Modelfile is written beside a GGUF file that is made so that it runs";
+            return Err(Error::usage(message).in_file(&self.options.target));
+        };
+        match &self.target.place {
+            Place::Folder(_) => {
+                let (name, contents) = (modelfile::NAME.into(), Contents::Bytes(text.into_bytes()));
+                self.extra.push(ExtraFile { name, contents });
+                Ok(())
+            }
+            Place::File(_) if self.options.force => Ok(()),
+            Place::File(path) => refuse_existing(&path.with_file_name(modelfile::NAME)),
+            Place::Stream | Place::Special(_) => {
+                Err(Error::usage("a stream has no place for a Modelfile beside it"))
+            }
+        }
+    }
+
+    /// The text of the `Modelfile`, if the output is a model that Ollama runs.
+    fn modelfile(&self) -> Option<String> {
+        let [Part { plan, .. }] = &self.parts[..] else { return None };
+        let metadata = plan.described.as_ref()?;
+        let kind = metadata.iter().find(|(key, _)| key == "general.type")?;
+        let is_model = kind.1.value()?.as_str() == Some("model");
+        is_model.then(|| modelfile::text(&plan.files[0].name, metadata))
+    }
+
+    /// Writes the `Modelfile` of a single file.
+    pub(super) fn write_modelfile(&self) -> Result<()> {
+        let (Place::File(path), true) = (&self.target.place, self.options.modelfile) else {
+            return Ok(());
+        };
+        let text = self.modelfile().unwrap_or_default();
+        let path = path.with_file_name(modelfile::NAME);
+        let file = PartialFile::create(&path, text.len() as u64)?;
+        file.write_at(0, text.as_bytes())?;
+        file.finish(self.options.force)
+    }
+}

@@ -1,0 +1,126 @@
+//! `tokenizer.json`. Vocabularies and merges are written from the tokens themselves: as a tree they
+//! would take many times their size.
+
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::{Value as Json, json};
+
+use super::added;
+use super::tokens::Tokens;
+use crate::error::{Error, Result};
+
+/// The parts of the document.
+pub(super) struct Document {
+    pub normalizer: Json,
+    pub pre_tokenizer: Json,
+    pub post_processor: Json,
+    pub decoder: Json,
+    /// The model but for its vocabulary and its merges: an object.
+    pub model: Json,
+    pub vocabulary: Vocabulary,
+    /// The ids of two tokens each.
+    pub merges: Option<Vec<(usize, usize)>>,
+}
+
+/// What form a vocabulary has.
+#[derive(Clone, Copy)]
+pub(super) enum Vocabulary {
+    /// Ids by texts.
+    Ids,
+    /// Texts with scores, in the order of their ids.
+    Scores,
+}
+
+impl Document {
+    /// Whether letters of tokens stand for bytes.
+    pub fn is_byte_level(&self) -> bool {
+        self.decoder["type"] == "ByteLevel"
+    }
+
+    pub fn written(&self, tokens: &Tokens) -> Result<Vec<u8>> {
+        let mut text = serde_json::to_vec(&Whole(self, tokens))
+            .map_err(|error| Error::malformed(format!("cannot be written as JSON: {error}")))?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+struct Whole<'a>(&'a Document, &'a Tokens);
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self(document, tokens) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("version", "1.0")?;
+        map.serialize_entry("truncation", &Json::Null)?;
+        map.serialize_entry("padding", &Json::Null)?;
+        map.serialize_entry("added_tokens", &added::listed(tokens, document.is_byte_level()))?;
+        map.serialize_entry("normalizer", &document.normalizer)?;
+        map.serialize_entry("pre_tokenizer", &document.pre_tokenizer)?;
+        map.serialize_entry("post_processor", &document.post_processor)?;
+        map.serialize_entry("decoder", &document.decoder)?;
+        map.serialize_entry("model", &Model(document, tokens))?;
+        map.end()
+    }
+}
+
+struct Model<'a>(&'a Document, &'a Tokens);
+
+impl Serialize for Model<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let Self(document, tokens) = self;
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in document.model.as_object().into_iter().flatten() {
+            map.serialize_entry(key, value)?;
+        }
+        match document.vocabulary {
+            Vocabulary::Ids => map.serialize_entry("vocab", &Ids(tokens))?,
+            Vocabulary::Scores => map.serialize_entry("vocab", &Scores(tokens))?,
+        }
+        if let Some(merges) = &document.merges {
+            map.serialize_entry("merges", &Merges(merges, tokens))?;
+        }
+        map.end()
+    }
+}
+
+/// The vocabulary of the model itself: ids by texts.
+struct Ids<'a>(&'a Tokens);
+
+impl Serialize for Ids<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.inside().map(|(id, token)| (&token.text, id)))
+    }
+}
+
+/// Ids are places in a list, so that none can be left out before the last.
+struct Scores<'a>(&'a Tokens);
+
+impl Serialize for Scores<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let tokens = self.0.0.iter().take(self.0.end());
+        serializer.collect_seq(tokens.map(|token| (&token.text, f64::from(token.score))))
+    }
+}
+
+struct Merges<'a>(&'a [(usize, usize)], &'a Tokens);
+
+impl Serialize for Merges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let text = |id: usize| self.1.get(id).map_or("", |token| &*token.text);
+        serializer.collect_seq(self.0.iter().map(|(a, b)| (text(*a), text(*b))))
+    }
+}
+
+/// A model of byte pairs.
+pub(super) fn pairs(unknown: Option<&str>, falls_back: bool, ignores_merges: bool) -> Json {
+    json!({
+        "type": "BPE",
+        "dropout": null,
+        "unk_token": unknown,
+        "continuing_subword_prefix": null,
+        "end_of_word_suffix": null,
+        "fuse_unk": unknown.is_some(),
+        "byte_fallback": falls_back,
+        "ignore_merges": ignores_merges,
+    })
+}

@@ -1,0 +1,32 @@
+//! Bytes as byte-level vocabularies spell them.
+
+use std::sync::LazyLock;
+
+/// The letter of each byte: printable ones of Latin-1 stand for themselves, the others are the
+/// letters from U+0100 in their order.
+static LETTERS: LazyLock<[char; 256]> = LazyLock::new(|| {
+    let mut others = '\u{100}'..;
+    std::array::from_fn(|byte| match byte {
+        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => char::from_u32(byte as u32).unwrap_or_default(),
+        _ => others.next().unwrap_or_default(),
+    })
+});
+
+pub(in crate::tokenizer) fn spelled(text: &str) -> String {
+    of_bytes(text.as_bytes())
+}
+
+pub(in crate::tokenizer) fn of_bytes(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| LETTERS[usize::from(*byte)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_its_letter() {
+        assert_eq!(spelled(" a\né"), "ĠaĊÃ©");
+        assert_eq!(of_bytes(&[0xad, 0x7f, 0x00]), "ŃġĀ");
+    }
+}

@@ -1,0 +1,59 @@
+//! What a tokenizer makes of one fixed text, by which llama.cpp's converter knows vocabularies.
+//!
+//! This is no tokenizer for other texts: what the text has no use for is left out, and a step that is
+//! not known gives nothing at all. A wrong id would do no harm, since no known vocabulary has it.
+
+mod added;
+mod around;
+mod bytes;
+mod pairs;
+mod pattern;
+mod steps;
+mod words;
+
+pub(super) use bytes::of_bytes;
+use serde_json::Value as Json;
+
+use super::files::Files;
+use super::vocabulary::Vocabulary;
+
+/// The text, with something for every pre-tokenizer to stumble over.
+const TEXT: [&str; 5] = [
+    "\n \n\n \n\n\n \t \t\t \t\n  \n   \n    \n     \n🚀 (normal) 😶\u{200d}🌫\u{fe0f} ",
+    "(multiple emojis concatenated) ✅ 🦙🦙 3 33 333 3333 33333 333333 3333333 33333333 ",
+    "3.3 3..3 3...3 កាន់តែពិសេសអាច😁 ?我想在apple工作1314151天～ ------======= нещо на ",
+    "Български ''''''```````\"\"\"\"......!!!!!!?????? I've been 'told he's there, ",
+    "'RE you sure? 'M not sure I'll make it, 'D you like some tea? We'Ve a'lL",
+];
+
+/// A part of the text on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    /// An added token, which nothing cuts.
+    Token(u64),
+}
+
+/// The ids of the text, with those that are put around it; none where some step is not known.
+pub(super) fn ids(
+    files: &Files<'_>,
+    tokenizer: &Json,
+    vocabulary: &Vocabulary<'_>,
+) -> Option<Vec<u64>> {
+    let raw = vec![Part::Text(TEXT.concat())];
+    let parts = added::split(raw, tokenizer, vocabulary, false, str::to_owned)?;
+    let normalize = steps::normalizer(&tokenizer["normalizer"])?;
+    let texts = parts.into_iter().map(|part| match part {
+        Part::Text(text) => Part::Text(normalize(&text)),
+        token @ Part::Token(_) => token,
+    });
+    let parts = added::split(texts.collect(), tokenizer, vocabulary, true, &normalize)?;
+    let parts = steps::pre_tokenize(parts, &tokenizer["pre_tokenizer"])?;
+    let ids = match tokenizer["model"]["type"].as_str() {
+        Some("WordPiece") => words::ids(&parts, &tokenizer["model"], vocabulary)?,
+        // Older files do not state the type of byte pairs.
+        Some("BPE") | None => pairs::ids(&parts, &tokenizer["model"], vocabulary)?,
+        Some(_) => return None,
+    };
+    around::put(ids, files, tokenizer, vocabulary)
+}

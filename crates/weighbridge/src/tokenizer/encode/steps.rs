@@ -1,0 +1,171 @@
+//! Normalizers and pre-tokenizers, as far as the text needs them.
+
+use serde_json::Value as Json;
+
+use super::pattern::Pattern;
+use super::words;
+use super::{Part, bytes};
+
+type Normalize = Box<dyn Fn(&str) -> String>;
+
+/// What a normalizer does to the text, in which every letter is composed and decomposed alike.
+pub(super) fn normalizer(normalizer: &Json) -> Option<Normalize> {
+    match normalizer["type"].as_str() {
+        None if normalizer.is_null() => Some(Box::new(str::to_owned)),
+        Some("NFC" | "NFD") => Some(Box::new(str::to_owned)),
+        Some("Lowercase") => Some(Box::new(str::to_lowercase)),
+        Some("BertNormalizer") => words::normalizer(normalizer),
+        Some("Replace") => {
+            let from = normalizer["pattern"]["String"].as_str()?.to_owned();
+            let to = normalizer["content"].as_str()?.to_owned();
+            (!from.is_empty())
+                .then(|| -> Normalize { Box::new(move |text| text.replace(&from, &to)) })
+        }
+        Some("Sequence") => {
+            let all = normalizer["normalizers"].as_array()?;
+            let all: Vec<Normalize> = all.iter().map(self::normalizer).collect::<Option<_>>()?;
+            Some(Box::new(move |text| all.iter().fold(text.to_owned(), |text, one| one(&text))))
+        }
+        _ => None,
+    }
+}
+
+/// The parts in which no merge crosses a border.
+pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
+    let isolated = |pattern: &str| cut(&parts, pattern, Keep::All);
+    match step["type"].as_str() {
+        None if step.is_null() => Some(parts),
+        Some("Sequence") => step["pretokenizers"].as_array()?.iter().try_fold(parts, pre_tokenize),
+        Some("Split") => split(parts, step),
+        Some("Digits") if step["individual_digits"] == true => isolated(r"\p{N}"),
+        Some("Digits") => isolated(r"\p{N}+"),
+        Some("Punctuation") => match step["behavior"].as_str() {
+            Some("Isolated") | None => isolated(PUNCTUATION),
+            Some("Contiguous") => isolated(&format!("{PUNCTUATION}+")),
+            _ => None,
+        },
+        Some("ByteLevel") => {
+            let spaced = step["add_prefix_space"] == true;
+            let parts = if spaced { after_a_space(parts) } else { parts };
+            let words = match step["use_regex"] == false {
+                true => parts,
+                false => cut(&parts, GPT2, Keep::All)?,
+            };
+            Some(words.into_iter().map(|part| changed(part, bytes::spelled)).collect())
+        }
+        Some("BertPreTokenizer") => {
+            let words = cut(&parts, r"\S+", Keep::Matches)?;
+            cut(&words, PUNCTUATION, Keep::All)
+        }
+        _ => None,
+    }
+}
+
+const PUNCTUATION: &str = r"[\p{P}!-/:-@\[-`{-~]";
+const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+fn split(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
+    let keep = match (step["behavior"].as_str()?, step["invert"] == true) {
+        ("Isolated", _) => Keep::All,
+        ("Removed", true) => Keep::Matches,
+        ("Removed", false) => Keep::Gaps,
+        _ => Keep::NothingThere,
+    };
+    match (&step["pattern"]["Regex"], &step["pattern"]["String"]) {
+        (Json::String(pattern), _) => cut(&parts, pattern, keep),
+        (_, Json::String(text)) => cut(&parts, &regex::escape(text), keep),
+        _ => None,
+    }
+}
+
+/// What becomes of a text that a pattern cuts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// What matches and what lies between, each on its own.
+    All,
+    Matches,
+    Gaps,
+    /// Some other thing, which is the same for a text without a match.
+    NothingThere,
+}
+
+fn cut(parts: &[Part], pattern: &str, keep: Keep) -> Option<Vec<Part>> {
+    let pattern = Pattern::new(pattern)?;
+    let mut found = Vec::new();
+    for part in parts {
+        let Part::Text(text) = part else {
+            found.push(part.clone());
+            continue;
+        };
+        let matches = pattern.matches(text);
+        if keep == Keep::NothingThere && !matches.is_empty() {
+            return None;
+        }
+        let mut at = 0;
+        for one in matches {
+            let (gap, matched) = (&text[at..one.start], &text[one.clone()]);
+            let kept = [(gap, keep != Keep::Matches), (matched, keep != Keep::Gaps)];
+            let kept = kept.into_iter().filter(|(text, keep)| *keep && !text.is_empty());
+            found.extend(kept.map(|(text, _)| Part::Text(text.to_owned())));
+            at = one.end;
+        }
+        if at < text.len() && keep != Keep::Matches {
+            found.push(Part::Text(text[at..].to_owned()));
+        }
+    }
+    Some(found)
+}
+
+fn changed(part: Part, change: impl Fn(&str) -> String) -> Part {
+    match part {
+        Part::Text(text) => Part::Text(change(&text)),
+        token @ Part::Token(_) => token,
+    }
+}
+
+fn after_a_space(parts: Vec<Part>) -> Vec<Part> {
+    let spaced = |text: &str| match text.starts_with(char::is_whitespace) {
+        true => text.to_owned(),
+        false => format!(" {text}"),
+    };
+    parts.into_iter().map(|part| changed(part, spaced)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(step: &Json, text: &str) -> Option<Vec<String>> {
+        let found = pre_tokenize(vec![Part::Text(text.to_owned())], step)?;
+        let text = |part: Part| match part {
+            Part::Text(text) => text,
+            Part::Token(id) => panic!("{id}"),
+        };
+        Some(found.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn texts_are_cut_as_each_step_says() {
+        let words = json!({ "type": "ByteLevel", "add_prefix_space": false });
+        assert_eq!(texts(&words, "it's  so").unwrap(), ["it", "'s", "Ġ", "Ġso"]);
+        let spaced = json!({ "type": "ByteLevel", "add_prefix_space": true, "use_regex": false });
+        assert_eq!(texts(&spaced, "é").unwrap(), ["ĠÃ©"]);
+        let bert = json!({ "type": "BertPreTokenizer" });
+        assert_eq!(texts(&bert, " a.b \n c").unwrap(), ["a", ".", "b", "c"]);
+        let runs = json!({ "type": "Punctuation", "behavior": "Contiguous" });
+        assert_eq!(texts(&runs, "a..b!").unwrap(), ["a", "..", "b", "!"]);
+        let digits = json!({ "type": "Digits", "individual_digits": false });
+        assert_eq!(texts(&digits, "a12b").unwrap(), ["a", "12", "b"]);
+        let split = |behavior: &str, invert: bool| {
+            let pattern = json!({ "String": " " });
+            json!({ "type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert })
+        };
+        assert_eq!(texts(&split("Removed", false), "a b").unwrap(), ["a", "b"]);
+        assert_eq!(texts(&split("Removed", true), "a b").unwrap(), [" "]);
+        assert_eq!(texts(&split("MergedWithPrevious", false), "ab").unwrap(), ["ab"]);
+        assert_eq!(texts(&split("MergedWithPrevious", false), "a b"), None);
+        assert_eq!(texts(&json!({ "type": "Whitespace" }), "a"), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Word pieces: a word is cut into the longest pieces that the vocabulary has, front to back.
+
+use regex::Regex;
+use serde_json::Value as Json;
+
+use super::Part;
+use crate::tokenizer::vocabulary::Vocabulary;
+
+/// BERT's own normalizer, for a text in which no letter has an accent that is part of it.
+pub(super) fn normalizer(step: &Json) -> Option<Box<dyn Fn(&str) -> String>> {
+    let flag = |key: &str| step[key].as_bool();
+    let lowercase = flag("lowercase").unwrap_or(true);
+    let clean = flag("clean_text").unwrap_or(true);
+    let apart = flag("handle_chinese_chars").unwrap_or(true);
+    let strips = flag("strip_accents").unwrap_or(lowercase);
+    let marks = Regex::new(r"\p{Mn}").ok()?;
+    let controls = Regex::new(r"[\p{C}--[\t\r\n]]").ok()?;
+    let spaces = Regex::new(r"\s").ok()?;
+    let ideographs = Regex::new(r"[\u{4e00}-\u{9fff}\u{3400}-\u{4dbf}\u{f900}-\u{faff}]").ok()?;
+    Some(Box::new(move |text| {
+        let mut text = text.to_owned();
+        if clean {
+            text = controls.replace_all(&text, "").into_owned();
+            text = spaces.replace_all(&text, " ").into_owned();
+        }
+        if apart {
+            text = ideographs.replace_all(&text, " $0 ").into_owned();
+        }
+        if strips {
+            text = marks.replace_all(&text, "").into_owned();
+        }
+        if lowercase { text.to_lowercase() } else { text }
+    }))
+}
+
+pub(super) fn ids(parts: &[Part], model: &Json, vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+    let unknown = *vocabulary.base.get(model["unk_token"].as_str().unwrap_or("[UNK]"))?;
+    let prefix = model["continuing_subword_prefix"].as_str().unwrap_or("##");
+    let longest = model["max_input_chars_per_word"].as_u64().unwrap_or(100);
+    let mut ids = Vec::new();
+    for part in parts {
+        match part {
+            Part::Token(id) => ids.push(*id),
+            Part::Text(word) if word.chars().count() as u64 > longest => ids.push(unknown),
+            Part::Text(word) => match pieces(word, prefix, vocabulary) {
+                Some(found) => ids.extend(found),
+                None => ids.push(unknown),
+            },
+        }
+    }
+    Some(ids)
+}
+
+fn pieces(word: &str, prefix: &str, vocabulary: &Vocabulary<'_>) -> Option<Vec<u64>> {
+    let (mut found, mut rest) = (Vec::new(), word);
+    while !rest.is_empty() {
+        let ends = rest.char_indices().map(|(at, letter)| at + letter.len_utf8()).rev();
+        let known = |end: usize| {
+            let id = match found.is_empty() {
+                true => vocabulary.base.get(&rest[..end]),
+                false => vocabulary.base.get(&*format!("{prefix}{}", &rest[..end])),
+            };
+            id.map(|id| (*id, end))
+        };
+        let (id, end) = ends.into_iter().find_map(known)?;
+        found.push(id);
+        rest = &rest[end..];
+    }
+    Some(found)
+}

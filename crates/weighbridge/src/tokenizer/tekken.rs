@@ -1,0 +1,165 @@
+//! Mistral's own file of byte pairs, `tekken.json`: tokens as bytes in the order in which they were
+//! learned, and special tokens before them. Merges follow from the order.
+
+use std::collections::HashMap;
+
+use serde_json::Value as Json;
+
+use super::encode;
+use super::entries::Entries;
+use super::files::{Files, wrong};
+use super::templates;
+use super::token_type::TokenType;
+use super::unigram::base64;
+use crate::catalog::Value;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+
+pub(super) const FILE: &str = "tekken.json";
+
+/// Special tokens of files that do not list theirs.
+const SPECIAL: [&str; 20] = [
+    "<unk>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[TOOL_CALLS]",
+    "[IMG]",
+    "<pad>",
+    "[IMG_BREAK]",
+    "[IMG_END]",
+    "[PREFIX]",
+    "[MIDDLE]",
+    "[SUFFIX]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[TOOL_CONTENT]",
+];
+
+/// Chat templates that readers know by name, by the version of the file.
+const TEMPLATES: [(&str, &str); 3] =
+    [("v1", "mistral-v1"), ("v3", "mistral-v3-tekken"), ("v7", "mistral-v7-tekken")];
+
+pub(super) fn write(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    let document = files.json(FILE)?.unwrap_or_default();
+    let special = special(&document)?;
+    let bytes = tokens(files, &document, special.len())?;
+    entries.text("tokenizer.ggml.model", "gpt2");
+    entries.text("tokenizer.ggml.pre", "tekken");
+    entries.texts("tokenizer.ggml.merges", merges(&bytes)?);
+    let ids = [("bos", "<s>"), ("eos", "</s>"), ("unknown", "<unk>"), ("padding", "<pad>")];
+    for (kind, text) in ids {
+        let missing = || wrong(FILE, format!("no special token is `{text}`"));
+        let id = special.iter().position(|token| token == text).ok_or_else(missing)?;
+        entries.id(&format!("tokenizer.ggml.{kind}_token_id"), id as u64);
+    }
+    let control = special.into_iter().map(|text| (text, TokenType::Control));
+    let normal = bytes.iter().map(|one| (encode::of_bytes(one), TokenType::Normal));
+    let tokens: Vec<_> = control.chain(normal).collect();
+    let scores = vec![0.0; tokens.len()];
+    // The converter has whole numbers here, and nowhere else.
+    let zeros: Vec<Value> = scores.iter().map(|_| Value::Signed(32, 0)).collect();
+    TokenType::write(entries, tokens, Some(scores));
+    entries.list("tokenizer.ggml.scores", zeros);
+    entries.flag("tokenizer.ggml.add_bos_token", true);
+    entries.flag("tokenizer.ggml.add_eos_token", false);
+    write_template(files, &document["config"]["version"], entries)
+}
+
+/// The name of a template, or what the repository itself has.
+fn write_template(files: &Files<'_>, version: &Json, entries: &mut Entries) -> Result<()> {
+    let named = TEMPLATES.iter().find(|(known, _)| version == known);
+    match (named, templates::read(files)?) {
+        (Some((_, name)), _) => entries.text(templates::KEY, name),
+        (None, Some(templates)) => templates.write(entries)?,
+        (None, None) => {}
+    }
+    Ok(())
+}
+
+fn count(document: &Json, key: &str) -> Result<usize> {
+    let number = document["config"][key].as_u64().and_then(|count| usize::try_from(count).ok());
+    // No vocabulary is that long.
+    let number = number.filter(|count| *count <= 1 << 22);
+    number.ok_or_else(|| wrong(FILE, format!("its config states no {key}")))
+}
+
+/// All special tokens: those that are listed, and fillers behind them.
+fn special(document: &Json) -> Result<Vec<String>> {
+    let count = count(document, "default_num_special_tokens")?;
+    let mut found: Vec<String> = match document["special_tokens"].as_array() {
+        Some(listed) => listed.iter().enumerate().map(listed_token).collect::<Result<_>>()?,
+        None => SPECIAL.map(str::to_owned).to_vec(),
+    };
+    if found.len() > count {
+        return Err(wrong(FILE, format!("{} special tokens are more than {count}", found.len())));
+    }
+    found.extend((found.len()..count).map(|id| format!("<SPECIAL_{id}>")));
+    Ok(found)
+}
+
+fn listed_token((id, token): (usize, &Json)) -> Result<String> {
+    let text = token["token_str"].as_str();
+    let text = text.filter(|_| token["rank"] == id);
+    let misplaced = || wrong(FILE, format!("the special token {id} is not in its place"));
+    text.map(str::to_owned).ok_or_else(misplaced)
+}
+
+/// The bytes of the other tokens, as many as the model has.
+fn tokens(files: &Files<'_>, document: &Json, special: usize) -> Result<Vec<Vec<u8>>> {
+    let all = count(document, "default_vocab_size")?;
+    if files.vocabulary() > 0 && all != files.vocabulary() {
+        let message = format!("it has {all} tokens, and the model {}", files.vocabulary());
+        return Err(wrong(FILE, message));
+    }
+    let listed = document["vocab"].as_array().map_or(&[][..], Vec::as_slice);
+    let wanted = all.checked_sub(special).and_then(|count| listed.get(..count));
+    let Some(wanted) = wanted else {
+        return Err(wrong(FILE, format!("{} tokens are too few for {all}", listed.len())));
+    };
+    let mut found = Vec::with_capacity(wanted.len());
+    for (rank, token) in wanted.iter().enumerate() {
+        let bytes = token["token_bytes"].as_str().and_then(base64);
+        let bytes = bytes.filter(|bytes| token["rank"] == rank && is_in_place(rank, bytes));
+        let Some(bytes) = bytes else {
+            let shown = shortened(&token.to_string(), 80);
+            return Err(wrong(FILE, format!("`{shown}` is not the token of the rank {rank}")));
+        };
+        found.push(bytes);
+    }
+    Ok(found)
+}
+
+/// The first tokens are the bytes themselves.
+fn is_in_place(rank: usize, bytes: &[u8]) -> bool {
+    rank >= 256 && !bytes.is_empty() || bytes.iter().map(|byte| usize::from(*byte)).eq([rank])
+}
+
+/// Every way to make a token of two others. A token that is found late is made late, so these are in
+/// the order of the results, and for one result in the order of its parts.
+fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>> {
+    let mut ranks: HashMap<&[u8], usize> = HashMap::with_capacity(tokens.len());
+    for (rank, token) in tokens.iter().enumerate() {
+        if ranks.insert(token, rank).is_some() {
+            return Err(wrong(FILE, format!("the token of the rank {rank} is there twice")));
+        }
+    }
+    let mut merges = Vec::new();
+    for (rank, token) in tokens.iter().enumerate().skip(256) {
+        let pair = |at: usize| Some((*ranks.get(&token[..at])?, *ranks.get(&token[at..])?));
+        let mut ways: Vec<(usize, usize)> = (1..token.len()).filter_map(pair).collect();
+        if ways.is_empty() {
+            let message = format!("the token of the rank {rank} is made of no other two");
+            return Err(Error::malformed(message).in_file(std::path::Path::new(FILE)));
+        }
+        ways.sort_unstable();
+        let spelled = |rank: usize| encode::of_bytes(&tokens[rank]);
+        merges.extend(ways.into_iter().map(|(a, b)| format!("{} {}", spelled(a), spelled(b))));
+    }
+    Ok(merges)
+}
