@@ -37,6 +37,8 @@ LLAMA3 = dict(factor=32.0, high_freq_factor=4.0, low_freq_factor=1.0, original_m
 SHORT = [1.0 + 0.02 * i for i in range(48)]
 LONG = [1.0 + 1.3 * i for i in range(48)]
 GEMMA3 = dict(hidden_size=2560, intermediate_size=10240, num_hidden_layers=34, sliding_window=1024, model_type="gemma3_text")
+DEEPSEEK = dict(kv_lora_rank=512, qk_nope_head_dim=128, qk_rope_head_dim=64, v_head_dim=128, rms_norm_eps=1e-6, rope_theta=10000)
+DEEPSEEK_YARN = dict(beta_fast=32, beta_slow=1, factor=40, original_max_position_embeddings=4096, type="yarn")
 # What older files say and newer ones do not, and the other way round; what nobody says.
 CONFIGS = {
     "llama-2": config("LlamaForCausalLM", "llama", 4096, 11008, 32, 32, 32, 32000, 4096, rms_norm_eps=1e-5, rope_scaling=None),
@@ -172,6 +174,83 @@ CONFIGS = {
         head_dim=128, partial_rotary_factor=0.5, rms_norm_eps=1e-5, rope_theta=10000.0,
     ),
     "glm4-bare": dict(architectures=["Glm4ForCausalLM"], model_type="glm4"),
+    "aya-23": config(
+        "CohereForCausalLM", "cohere", 4096, 22528, 32, 32, 8, 256000, 8192, layer_norm_eps=1e-5, logit_scale=0.0625, rope_theta=10000
+    ),
+    "olmo-3": config(
+        "Olmo3ForCausalLM", "olmo3", 4096, 11008, 32, 32, 32, 100278, 65536,
+        rms_norm_eps=1e-6,
+        rope_scaling=dict(YARN, factor=8.0, original_max_position_embeddings=8192, attention_factor=1.2079441541679836, beta_fast=32, beta_slow=1),
+        rope_theta=500000,
+        sliding_window=4096,
+        layer_types=(["sliding_attention"] * 3 + ["full_attention"]) * 8,
+    ),
+    "olmo-3-short": config(
+        "Olmo3ForCausalLM", "olmo3", 4096, 11008, 6, 32, 32, 100278, 65536, rope_scaling=dict(type="yarn", factor=8.0), rope_theta=20000
+    ),
+    "olmo3-bare": dict(architectures=["Olmo3ForCausalLM"], model_type="olmo3"),
+    "glm-4.5-air": config(
+        "Glm4MoeForCausalLM", "glm4_moe", 4096, 10944, 46, 96, 8, 151552, 131072,
+        attention_bias=True, head_dim=128, partial_rotary_factor=0.5, rms_norm_eps=1e-5, rope_scaling=None, rope_theta=1000000,
+        moe_intermediate_size=1408, norm_topk_prob=True, num_experts_per_tok=8, n_group=1, topk_group=1, n_routed_experts=128,
+        n_shared_experts=1, routed_scaling_factor=1.0, first_k_dense_replace=1, num_nextn_predict_layers=1, use_qk_norm=False,
+    ),
+    "glm4-moe-bare": dict(architectures=["Glm4MoeForCausalLM"], model_type="glm4_moe"),
+    "deepseek-v3": config(
+        "DeepseekV3ForCausalLM", "deepseek_v3", 7168, 18432, 61, 128, 128, 129280, 163840,
+        **DEEPSEEK, first_k_dense_replace=3, moe_intermediate_size=2048, n_group=8, n_routed_experts=256, n_shared_experts=1,
+        norm_topk_prob=True, num_experts_per_tok=8, num_nextn_predict_layers=1, q_lora_rank=1536, routed_scaling_factor=2.5,
+        scoring_func="sigmoid", topk_group=4, topk_method="noaux_tc", rope_scaling=dict(DEEPSEEK_YARN, mscale=1.0, mscale_all_dim=1.0),
+    ),
+    "deepseek-v3-bare": dict(architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3"),
+    "deepseek-v2-lite": config(
+        "DeepseekV2ForCausalLM", "deepseek_v2", 2048, 10944, 27, 16, 16, 102400, 163840,
+        **DEEPSEEK, first_k_dense_replace=1, moe_intermediate_size=1408, n_group=1, n_routed_experts=64, n_shared_experts=2,
+        norm_topk_prob=False, num_experts_per_tok=6, q_lora_rank=None, routed_scaling_factor=1.0,
+        scoring_func="softmax", topk_group=1, topk_method="greedy", rope_scaling=dict(DEEPSEEK_YARN, mscale=0.707, mscale_all_dim=0.707),
+    ),
+    "deepseek-v2-bare": dict(architectures=["DeepseekV2ForCausalLM"], model_type="deepseek_v2"),
+    "llama-4-scout": dict(
+        architectures=["Llama4ForConditionalGeneration"],
+        model_type="llama4",
+        text_config=shape(
+            5120, 8192, 48, 40, 8, 202048, 10485760,
+            attention_chunk_size=8192, head_dim=128, interleave_moe_layer_step=1, intermediate_size_mlp=16384, model_type="llama4_text",
+            no_rope_layers=[], num_experts_per_tok=1, num_local_experts=16, rms_norm_eps=1e-5, rope_theta=500000.0,
+            rope_scaling=dict(LLAMA3, factor=16.0, high_freq_factor=1.0, rope_type="llama3"),
+        ),
+    ),
+    "llama-4-maverick": dict(
+        architectures=["Llama4ForConditionalGeneration"],
+        model_type="llama4",
+        text_config=shape(5120, 8192, 48, 40, 8, 202048, 1048576, interleave_moe_layer_step=2, num_local_experts=128),
+    ),
+    "mobile-llm": config(
+        "Llama4ForCausalLM", "llama4_text", 1280, 6144, 3, 20, 5, 202048, 32768,
+        head_dim=64, intermediate_size_mlp=6144, interleave_moe_layer_step=0, num_local_experts=0, num_experts_per_tok=0,
+        layer_types=["full_attention"] * 3, moe_layers=[], no_rope_layers=[1, 1, 1], rope_theta=8000000.0,
+    ),
+    "llama4-bare": dict(architectures=["Llama4ForCausalLM"], model_type="llama4_text"),
+    "qwen3.5-9b": dict(
+        architectures=["Qwen3_5ForConditionalGeneration"],
+        model_type="qwen3_5",
+        text_config=shape(
+            4096, 12288, 32, 16, 4, 248320, 262144,
+            full_attention_interval=4, head_dim=256, linear_conv_kernel_dim=4, linear_key_head_dim=128, linear_num_key_heads=16,
+            linear_num_value_heads=32, linear_value_head_dim=128, model_type="qwen3_5_text", mtp_num_hidden_layers=1, rms_norm_eps=1e-6,
+            layer_types=(["linear_attention"] * 3 + ["full_attention"]) * 8,
+            rope_parameters=dict(
+                mrope_interleaved=True, mrope_section=[11, 11, 10], partial_rotary_factor=0.25, rope_theta=10000000, rope_type="default"
+            ),
+        ),
+    ),
+    "qwen3.5-bare": dict(architectures=["Qwen3_5ForCausalLM"], model_type="qwen3_5_text", mtp_num_hidden_layers=1),
+    "qwen3.5-interval": dict(
+        architectures=["Qwen3_5ForCausalLM"], model_type="qwen3_5_text", mtp_num_hidden_layers=2, num_hidden_layers=5, full_attention_interval=2
+    ),
+    "qwen3.5-moe-bare": dict(
+        architectures=["Qwen3_5MoeForConditionalGeneration"], model_type="qwen3_5_moe", text_config=dict(mtp_num_hidden_layers=1)
+    ),
 }
 GENERATIONS = {
     "qwen2.5": dict(temperature=0.7, top_k=20, top_p=0.8, repetition_penalty=1.05),

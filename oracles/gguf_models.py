@@ -20,7 +20,7 @@ from pathlib import Path
 import gguf_stored as stored
 import gguf_vocabularies as vocabularies
 import torch
-from gguf_vocabularies import CHAT, LLAMA3, QWEN2, byte_level, digits, split
+from gguf_vocabularies import CHAT, DEEPSEEK_CODER, DEEPSEEK_V3, GPT_4O, LLAMA3, QWEN2, QWEN35, byte_level, digits, split
 from provenance import record
 from safetensors.torch import load_file, save_file
 
@@ -66,6 +66,35 @@ LONG = dict(
     long_factor=[1.0, 1.7],
     short_factor=[1.0, 1.05],
     original_max_position_embeddings=32,
+)
+YARN = dict(
+    rope_type="yarn",
+    rope_theta=10000.0,
+    factor=40.0,
+    original_max_position_embeddings=32,
+    beta_fast=32.0,
+    beta_slow=1.0,
+    mscale=0.707,
+    mscale_all_dim=0.707,
+)
+DENSE_FIRST = dict(
+    num_hidden_layers=2,
+    first_k_dense_replace=1,
+    n_routed_experts=3,
+    n_shared_experts=1,
+    num_experts_per_tok=2,
+    moe_intermediate_size=8,
+    n_group=1,
+    topk_group=1,
+)
+LATENT = dict(
+    DENSE_FIRST,
+    num_key_value_heads=4,
+    q_lora_rank=12,
+    kv_lora_rank=10,
+    qk_nope_head_dim=6,
+    qk_rope_head_dim=4,
+    v_head_dim=8,
 )
 CARD = """---
 license: apache-2.0
@@ -127,6 +156,31 @@ olmo2 = plain_bpe([split(LLAMA3), byte_level()], "GPT2Tokenizer", "<|endoftext|>
 glm4 = plain_bpe(
     [split(LLAMA3), byte_level()], "PreTrainedTokenizerFast", "<|endoftext|>", "<|endoftext|>", "[gMASK]", "<|user|>"
 )
+glm4_moe = plain_bpe(
+    [split(LLAMA3), byte_level()],
+    "PreTrainedTokenizerFast",
+    "<|endoftext|>",
+    "<|endoftext|>",
+    *["[gMASK]", "<|user|>", "<|observation|>"],
+)
+deepseek = plain_bpe(
+    [*map(split, DEEPSEEK_V3), byte_level()],
+    "PreTrainedTokenizerFast",
+    "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    bos="<\uff5cbegin\u2581of\u2581sentence\uff5c>",
+)
+deepseek_coder = plain_bpe(
+    [*map(split, DEEPSEEK_CODER), digits()[0], byte_level()],
+    "PreTrainedTokenizerFast",
+    "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    bos="<\uff5cbegin\u2581of\u2581sentence\uff5c>",
+)
+llama4 = plain_bpe(
+    [split(GPT_4O), byte_level()], "PreTrainedTokenizerFast", "<|begin_of_text|>", "<|eot|>", bos="<|begin_of_text|>"
+)
+qwen35 = plain_bpe([split(QWEN35), byte_level()], "Qwen2Tokenizer", "<|endoftext|>", "<|im_end|>", normalizer=dict(type="NFC"))
 cohere = plain_bpe(
     digits(),
     "CohereTokenizer",
@@ -249,6 +303,61 @@ def by_flag(kind):
 
 
 ENCODER = dict(type_vocab_size=2, max_position_embeddings=20, num_hidden_layers=2)
+LLAMA4 = dict(
+    num_hidden_layers=2,
+    num_local_experts=3,
+    interleave_moe_layer_step=2,
+    intermediate_size=8,
+    intermediate_size_mlp=28,
+    head_dim=4,
+    max_position_embeddings=16384,
+    rope_parameters=dict(ROPE, factor=16.0),
+)
+LINEAR = dict(
+    num_hidden_layers=2,
+    layer_types=["linear_attention", "full_attention"],
+    full_attention_interval=2,
+    head_dim=8,
+    linear_conv_kernel_dim=4,
+    linear_key_head_dim=4,
+    linear_value_head_dim=4,
+    linear_num_key_heads=2,
+    linear_num_value_heads=6,
+    rope_parameters=dict(rope_type="default", rope_theta=10000000.0, partial_rotary_factor=0.5, mrope_interleaved=True, mrope_section=[1, 1, 0]),
+)
+
+
+def llama4_vision(text):
+    vision = dict(
+        hidden_size=16,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=8,
+        patch_size=4,
+        vision_output_dim=8,
+        projector_input_dim=8,
+        projector_output_dim=8,
+    )
+    text = {**COMMON, **LLAMA4, "num_hidden_layers": 1, "interleave_moe_layer_step": 1, "pad_token_id": None, **text}
+    return transformers.Llama4ForConditionalGeneration(transformers.Llama4Config(text_config=text, vision_config=vision))
+
+
+def qwen3_5_vision(text):
+    vision = dict(
+        depth=1,
+        hidden_size=16,
+        intermediate_size=16,
+        num_heads=2,
+        patch_size=4,
+        out_hidden_size=16,
+        num_position_embeddings=4,
+    )
+    same = dict(linear_num_key_heads=2, linear_num_value_heads=2, mtp_num_hidden_layers=0)
+    text = {**COMMON, **LINEAR, **same, "pad_token_id": None, **text}
+    return transformers.Qwen3_5ForConditionalGeneration(transformers.Qwen3_5Config(text_config=text, vision_config=vision))
+
+
 LLAMA = dict(max_position_embeddings=16384, hidden_size=32, intermediate_size=32, num_hidden_layers=2, head_dim=16, rope_parameters=ROPE)
 # folder: model class, its config, its vocabulary, the pre-tokenizer's name, dtype of the checkpoint, types of the GGUF
 MODELS = {
@@ -301,6 +410,28 @@ MODELS = {
     "llama-int8": ("Llama", dict(PACKED), llama3, "llama-bpe", "float16", []),
     "llama-mlx": ("Llama", dict(PACKED), llama3, "llama-bpe", "bfloat16", []),
     "mixtral-gptq": ("Mixtral", dict(PACKED, num_local_experts=3), llama3, "llama-bpe", "float16", []),
+    "cohere": ("Cohere", dict(num_hidden_layers=2), cohere, "command-r", "float16", ["f16", "bf16"]),
+    # llama.cpp runs it with 64 layers or more.
+    "cohere-plus": ("Cohere", dict(use_qk_norm=True), cohere, "command-r", "bfloat16", ["bf16"]),
+    "olmo3": ("Olmo3", dict(sliding_window=16, num_hidden_layers=4, intermediate_size=8), olmo2, "dbrx", "bfloat16", ["bf16"]),
+    # The last of their layers predicts one more token; DeepSeek's is left out.
+    "glm4_moe": ("Glm4Moe", dict(DENSE_FIRST, head_dim=4, use_qk_norm=True, attention_bias=True), glm4_moe, "glm4", "bfloat16", ["bf16"]),
+    "deepseek_v3": ("DeepseekV3", dict(LATENT, rope_parameters=YARN), deepseek, "deepseek-v3", "bfloat16", ["bf16"]),
+    "deepseek_v2": ("DeepseekV2", dict(LATENT, rope_parameters=YARN), deepseek_coder, "deepseek-coder", "bfloat16", ["bf16"]),
+    # As in the Lite models, queries are made directly.
+    "deepseek_v2-lite": ("DeepseekV2", dict(LATENT, q_lora_rank=None), deepseek_coder, "deepseek-coder", "bfloat16", ["f16"]),
+    "llama4": ("Llama4", LLAMA4, llama4, "llama4", "bfloat16", ["bf16"]),
+    "llama4-vision": (llama4_vision, {}, llama4, "llama4", "bfloat16", ["bf16"]),
+    "qwen3_5": ("Qwen3_5", LINEAR, qwen35, "qwen35", "bfloat16", ["f32", "bf16"]),
+    "qwen3_5-vision": (qwen3_5_vision, {}, qwen35, "qwen35", "bfloat16", ["bf16"]),
+    "qwen3_5_moe": ("Qwen3_5Moe", dict(LINEAR, **EXPERTS, shared_expert_intermediate_size=12, linear_value_head_dim=6), qwen35, "qwen35", "float16", ["f16"]),
+}
+# What published configs say and transformers does not write.
+SAID = {
+    "glm4_moe": dict(num_nextn_predict_layers=1),
+    "deepseek_v3": dict(num_nextn_predict_layers=1, scoring_func="sigmoid", topk_method="noaux_tc", ep_size=1),
+    "deepseek_v2": dict(scoring_func="softmax", aux_loss_alpha=0.001, seq_aux=True),
+    "qwen3_5": dict(mtp_num_hidden_layers=1),
 }
 # Nomic's models have a config and names of their own, which transformers 5 replaces by its own. The
 # converter reads published ones as they are where transformers does not know them.
@@ -343,6 +474,8 @@ def nomic_bert(name):
 CLASSES = r"(\w+?)(Model|ForMaskedLM|ForSequenceClassification)"
 # Repositories of before transformers 5 say so.
 OLD = {"mistral", "qwen2", "gemma3"}
+# Without a layer that predicts one more token, which the converter has to be told.
+WITHOUT_NEXT = {"qwen3_5-vision", "qwen3_5_moe"}
 SAMPLING = {
     "llama": dict(do_sample=True, temperature=0.6, top_p=0.9),
     "qwen2": dict(do_sample=True, repetition_penalty=1.05, temperature=0.7, top_k=20, top_p=0.8),
@@ -365,18 +498,65 @@ def size(folder):
     return max(len(model.pieces) + 3, 300 if os.path.exists(os.path.join(folder, "added_tokens.json")) else 0)
 
 
-def build(kind, chosen):
+def model_of(kind, chosen):
+    if callable(kind):
+        return kind(chosen)
     family, suffix = re.fullmatch(CLASSES, kind).groups() if re.fullmatch(CLASSES, kind) else (kind, "ForCausalLM")
     settings = {**COMMON, "pad_token_id": None, **chosen}
     if suffix != "ForCausalLM":
         del settings["num_key_value_heads"]
-    config = getattr(transformers, family + ("TextConfig" if kind == "Gemma3" else "Config"))(**settings)
-    model = getattr(transformers, family + suffix)(config)
+    text = "TextConfig" if hasattr(transformers, kind + "TextConfig") else "Config"
+    return getattr(transformers, family + suffix)(getattr(transformers, family + text)(**settings))
+
+
+def build(kind, chosen):
+    model = model_of(kind, chosen)
     generator = torch.Generator().manual_seed(len(list(model.parameters())))
     for parameter in model.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator) * 0.4
+    # Some weights are kept as buffers.
+    kept = model.state_dict()
+    for name, buffer in model.named_buffers():
+        if name in kept and buffer.is_floating_point():
+            buffer.copy_(torch.randn(buffer.shape, generator=generator) * 0.4)
     model.tie_weights()
     return model
+
+
+def change(folder, edit):
+    """Changes the tensors of a saved model."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors = load_file(path)
+    generator = torch.Generator().manual_seed(len(tensors))
+    like = next(iter(tensors.values()))
+    edit(tensors, lambda *shape: (torch.randn(shape, generator=generator) * 0.4).to(like.dtype))
+    save_file(tensors, path, {"format": "pt"})
+
+
+def next_layer(tensors, random):
+    """Adds what published checkpoints have and transformers does not build: a layer like the last one that
+    predicts one more token."""
+    last = max(int(name.split(".")[2]) for name in tensors if name.startswith("model.layers."))
+    for name in [name for name in tensors if name.startswith(f"model.layers.{last}.")]:
+        tensors[name.replace(f".{last}.", f".{last + 1}.", 1)] = random(*tensors[name].shape)
+    tokens, width = tensors["model.embed_tokens.weight"].shape
+    shapes = {"embed_tokens": [tokens, width], "shared_head.head": [tokens, width], "eh_proj": [width, 2 * width]}
+    shapes.update({name: [width] for name in ["enorm", "hnorm", "shared_head.norm"]})
+    for name, shape in shapes.items():
+        tensors[f"model.layers.{last + 1}.{name}.weight"] = random(*shape)
+
+
+def next_model(tensors, random):
+    """The same as Qwen's checkpoints have it: beside the model."""
+    for name in [name for name in tensors if name.startswith("model.layers.1.")]:
+        tensors[name.replace("model.layers.1.", "mtp.layers.0.")] = random(*tensors[name].shape)
+    width = tensors["model.norm.weight"].shape[0]
+    tensors["mtp.fc.weight"] = random(width, 2 * width)
+    for name in ["norm", "pre_fc_norm_embedding", "pre_fc_norm_hidden"]:
+        tensors[f"mtp.{name}.weight"] = random(width)
+
+
+EDITS = {"glm4_moe": next_layer, "deepseek_v3": next_layer, "qwen3_5": next_model}
 
 
 def make_old(config):
@@ -402,13 +582,14 @@ def older_norms(folder):
     save_file(tensors, path, {"format": "pt"})
 
 
-def convert(folder, out, kind, pre, hparams=None):
+def convert(folder, out, kind, pre, hparams=None, without_next=False):
     with torch.inference_mode():
         given = {} if hparams is None else dict(hparams=dict(hparams))
         hparams = hparams or ModelBase.load_hparams(Path(folder), False)
         converter = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if pre is not None:
             converter.get_vocab_base_pre = lambda self, tokenizer: pre
+        converter.no_mtp = without_next
         converter(Path(folder), gguf.LlamaFileType[TYPES[kind]], Path(out), **given).write()
 
 
@@ -423,6 +604,11 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
     model.save_pretrained(hf)
     if name in STORED:
         STORED[name](hf)
+    if name in EDITS:
+        change(hf, EDITS[name])
+    if name in SAID:
+        path = os.path.join(hf, "config.json")
+        vocabularies.write_json(hf, "config.json", dict(json.load(open(path)), **SAID[name]), indent=2)
     if name in OLD:
         path = os.path.join(hf, "config.json")
         vocabularies.write_json(hf, "config.json", make_old(json.load(open(path))), indent=2)
@@ -433,7 +619,7 @@ def make(name, kind, chosen, vocabulary, pre, dtype, types):
     if name == "qwen2":
         Path(hf, "README.md").write_text(CARD)
     for written in types:
-        convert(hf, os.path.join(folder, f"model-{written}.gguf"), written, pre)
+        convert(hf, os.path.join(folder, f"model-{written}.gguf"), written, pre, without_next=name in WITHOUT_NEXT)
     version = importlib.metadata.version("transformers")
     record(folder, "convert_hf_to_gguf.py of llama-cpp-python", "0.3.36", f"transformers {version}")
 

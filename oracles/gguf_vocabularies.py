@@ -19,6 +19,18 @@ REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LLAMA3 = CONTRACTIONS + "|" + LETTERS + r"|\p{N}{1,3}" + REST
 QWEN2 = CONTRACTIONS + "|" + LETTERS + r"|\p{N}" + REST
+QWEN35 = QWEN2.replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+FRONT = r"[^\r\n\p{L}\p{N}]?"
+GPT_4O = f"{FRONT}{UPPER}*{LOWER}+{CONTRACTIONS}?|{FRONT}{UPPER}+{LOWER}*{CONTRACTIONS}?|" + r"\p{N}{1,3}"
+GPT_4O += REST.replace("[\\r\\n]*|", "[\\r\\n/]*|", 1)
+DEEPSEEK_V3 = [
+    r"\p{N}{1,3}",
+    "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+    "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+]
+DEEPSEEK_CODER = ["[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+"]
 CHAT = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}{% endfor %}"
 
 

@@ -135,6 +135,17 @@ families! {
     llama_in_gptq: "llama-gptq",
     llama_in_integers: "llama-int4",
     nomic_bert: "nomic_bert",
+    cohere: "cohere",
+    olmo3: "olmo3",
+    glm4_moe: "glm4_moe",
+    deepseek_v3: "deepseek_v3",
+    deepseek_v2: "deepseek_v2",
+    deepseek_v2_lite: "deepseek_v2-lite",
+    llama4: "llama4",
+    llama4_with_vision: "llama4-vision",
+    qwen3_5: "qwen3_5",
+    qwen3_5_with_vision: "qwen3_5-vision",
+    qwen3_5_moe: "qwen3_5_moe",
 }
 
 fn copy_files(from: &Path, to: &Path) {

@@ -149,6 +149,9 @@ fn order(rows: Rows, skipped: u64) -> RowOrder {
     match rows {
         Rows::From(start) => RowOrder::From(skipped + start),
         Rows::Runs { start, run, period } => RowOrder::Runs { start: skipped + start, run, period },
+        Rows::Tiled { start, groups, members, run } => {
+            RowOrder::Tiled { start: skipped + start, groups, members, run }
+        }
         Rows::Heads { start, head_rows, to_halves, .. } => match to_halves {
             false => RowOrder::Interleaved { start: skipped + start, head_rows },
             true => RowOrder::Halved { start: skipped + start, head_rows },

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::Side;
+use super::linear::Linear;
 use super::pieces::is_head;
 use super::table::{FAMILIES, Family};
 use crate::catalog::Value;
@@ -49,6 +50,8 @@ pub(super) struct Facts {
     pub kv_heads: Option<u64>,
     /// Rows of a key head that are made from the shorter vector, in DeepSeek's attention.
     pub key_rows: Option<u64>,
+    /// The heads of linear attention.
+    pub linear: Option<Linear>,
     /// Layers, without those that predict further tokens where a config tells.
     pub layers: Option<u64>,
     /// Whether the output head shares the embedding's numbers.
@@ -71,10 +74,28 @@ impl Facts {
             kv_heads: number(side, KEY_HEADS),
             key_rows: number(side, KEY_ROWS)
                 .or_else(|| number(side, KEY_LENGTH)?.checked_sub(number(side, ROTARY_LENGTH)?)),
+            linear: linear(side),
             layers: number(side, LAYERS),
             tied: tied(side),
         }
     }
+}
+
+impl Facts {
+    /// Whether a weight belongs to a layer behind those that the model's own config counts.
+    pub fn is_beyond_the_last_layer(&self, name: &str) -> bool {
+        let below = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix("layers."));
+        let number = below.and_then(|rest| rest.split('.').next()?.parse::<u64>().ok());
+        number.zip(self.layers).is_some_and(|(number, all)| number >= all)
+    }
+}
+
+fn linear(side: &Side<'_>) -> Option<Linear> {
+    let value_heads = number(side, VALUE_HEADS)?;
+    let value_width = number(side, VALUE_WIDTH)
+        .or_else(|| number(side, VALUE_WIDTHS)?.checked_div(value_heads))?;
+    let (key_heads, key_width) = (number(side, LINEAR_KEY_HEADS)?, number(side, KEY_WIDTH)?);
+    Linear::of([key_heads, key_width], [value_heads, value_width])
 }
 
 fn dialect(names: &[String]) -> (Dialect, String) {
@@ -167,6 +188,11 @@ const KEY_HEADS: Number = (
 const KEY_ROWS: Number = (&["qk_nope_head_dim"], None, None);
 const KEY_LENGTH: Number = (&[], Some(".attention.key_length_mla"), None);
 const ROTARY_LENGTH: Number = (&[], Some(".rope.dimension_count"), None);
+const LINEAR_KEY_HEADS: Number = (&["linear_num_key_heads"], Some(".ssm.group_count"), None);
+const KEY_WIDTH: Number = (&["linear_key_head_dim"], Some(".ssm.state_size"), None);
+const VALUE_HEADS: Number = (&["linear_num_value_heads"], Some(".ssm.time_step_rank"), None);
+const VALUE_WIDTH: Number = (&["linear_value_head_dim"], None, None);
+const VALUE_WIDTHS: Number = (&[], Some(".ssm.inner_size"), None);
 const LAYERS: Number = (&["num_hidden_layers"], Some(".block_count"), Some("num_layers"));
 
 fn number(side: &Side<'_>, (keys, gguf, apr): Number) -> Option<u64> {

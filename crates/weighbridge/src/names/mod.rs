@@ -15,6 +15,7 @@ use crate::config::Config;
 mod facts;
 pub(crate) mod keys;
 mod layers;
+mod linear;
 mod pieces;
 mod prefix;
 mod rows;

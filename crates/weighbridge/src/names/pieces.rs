@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::facts::{Dialect, Facts};
-use super::rows::{CONSOLIDATED, GGUF};
+use super::linear::{Linear, Part};
+use super::rows::{BESIDE, CONSOLIDATED};
 use super::stacks::{Stack, across, in_turn, key_value, stacked};
 use super::table::{Family, How, Row};
 use super::view::{Rows, View};
@@ -54,6 +55,7 @@ pub(super) struct Translator<'t> {
     heads: Option<u64>,
     kv_heads: Option<u64>,
     key_rows: Option<u64>,
+    linear: Option<Linear>,
     /// Whether values have to be changed to match GGUF's.
     changes: bool,
 }
@@ -63,7 +65,7 @@ impl<'t> Translator<'t> {
     pub fn new(own: &'t Facts, other: &'t Facts, family: &'t Family) -> Self {
         let tables: &[&[Row]] = match own.dialect {
             Dialect::HuggingFace => family.rows,
-            Dialect::Gguf => &[GGUF],
+            Dialect::Gguf => family.gguf,
             Dialect::Consolidated => &[CONSOLIDATED],
             Dialect::Other => &[],
         };
@@ -75,6 +77,7 @@ impl<'t> Translator<'t> {
             heads,
             kv_heads: own.kv_heads.or(other.kv_heads).or(heads),
             key_rows: own.key_rows.or(other.key_rows),
+            linear: own.linear.or(other.linear),
             changes: own.dialect == Dialect::HuggingFace && other.dialect != own.dialect,
         }
     }
@@ -116,7 +119,12 @@ impl<'t> Translator<'t> {
             How::Qkv => self.changes && self.family.pairs,
             _ => false,
         };
-        (!is_reordered).then(|| self.changed(piece, row.2))
+        match row.2 {
+            _ if is_reordered => None,
+            How::Linear(part) => self.linear(piece, part, shape, Change::None),
+            How::Decay => self.linear(piece, Part::Heads, shape, Change::MinusExp),
+            how => Some(self.changed(piece, how)),
+        }
     }
 
     /// The pieces that a weight holds, if there are several.
@@ -172,6 +180,27 @@ impl<'t> Translator<'t> {
         Some(key_value(weight, [key, value], heads, self.key_rows?))
     }
 
+    /// A piece of linear attention.
+    fn linear(&self, mut piece: Piece, part: Part, shape: &[u64], change: Change) -> Option<Piece> {
+        let is_gguf = self.facts.dialect == Dialect::Gguf;
+        if !self.changes && !is_gguf {
+            return Some(piece);
+        }
+        let linear = self.linear?;
+        piece.view = linear.view(part, shape, self.changes)?;
+        if self.changes {
+            piece.words.extend(linear.words());
+            piece.view.change = change;
+            piece.words.extend((change == Change::MinusExp).then(|| "-exp".to_owned()));
+        }
+        Some(piece)
+    }
+
+    /// Whether there are weights of that name, in whatever shape.
+    pub fn knows(&self, name: &str) -> bool {
+        self.row(name).is_some()
+    }
+
     /// The piece with GGUF's values, if the weight's differ.
     fn changed(&self, mut piece: Piece, how: How) -> Piece {
         let heads = match how {
@@ -191,9 +220,26 @@ impl<'t> Translator<'t> {
         piece
     }
 
+    /// What a layer that stands beside the model is called as one of its layers: those behind the
+    /// last one.
+    fn behind(&self, name: &str) -> Option<String> {
+        let module = beside(name)?;
+        let first = self.facts.layers?;
+        if let Some(layer) = module.strip_prefix("layers.") {
+            let (number, module) = layer.split_once('.')?;
+            let number = number.parse::<u64>().ok()?.checked_add(first)?;
+            return Some(format!("layers.{number}.{module}"));
+        }
+        let (module, ending) = module.rsplit_once('.')?;
+        let (_, inside) = BESIDE.iter().find(|(beside, _)| *beside == module)?;
+        Some(format!("layers.{first}.{inside}.{ending}"))
+    }
+
     /// The row of a name, with its ending and the numbers in it.
     fn row(&self, name: &str) -> Option<(&'t Row, &'static str, Vec<u64>)> {
+        let behind = self.behind(name);
         let rest = match name.strip_prefix(&self.facts.prefix) {
+            _ if behind.is_some() => behind.as_deref()?,
             // The head's name is not below the model's prefix.
             Some(rest) if !is_head(name) => rest,
             _ if is_head(name) => &name[name.rfind("lm_head")?..],
@@ -218,6 +264,11 @@ impl<'t> Translator<'t> {
     }
 }
 
+/// The rest of the name of a weight that stands beside the model, to predict further tokens.
+pub(super) fn beside(name: &str) -> Option<&str> {
+    name.strip_prefix("mtp.").or_else(|| name.strip_prefix("model.mtp."))
+}
+
 /// Endings of names, and what they are called today.
 const ENDINGS: &[(&str, &str)] =
     &[(".weight", ".weight"), (".bias", ".bias"), (".gamma", ".weight"), (".beta", ".bias")];
@@ -229,7 +280,8 @@ pub(super) fn is_head(name: &str) -> bool {
 
 /// A common name with the layer's number in it, and with an ending unless it has its own.
 fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
-    let suffix = if name.ends_with(".bias") { "" } else { suffix };
+    let has_its_own = [".bias", ".ssm_a"].iter().any(|end| name.ends_with(end));
+    let suffix = if has_its_own { "" } else { suffix };
     match (name.split_once('#'), numbers.first()) {
         (Some((before, after)), Some(number)) => format!("{before}{number}{after}{suffix}"),
         _ => format!("{name}{suffix}"),

@@ -8,8 +8,10 @@
 //!
 //! GGUF's names are the common ones: everything is translated into them.
 
+use super::linear::Part;
 use super::table::How::{
-    self, Across, Embedding, Expert, Experts, InTurn, Key, Norm, Plain, Query, Stacked,
+    self, Across, Decay, Embedding, Expert, Experts, InTurn, Key, Linear, Norm, Plain, Query,
+    Stacked,
 };
 use super::table::Row;
 
@@ -163,6 +165,19 @@ pub(super) const LATENT_ATTENTION: &[Row] = &[
     ("layers.#.self_attn.kv_b_proj", KEY_VALUE, How::KeyValue),
 ];
 
+/// Qwen's attention without a cache of keys and values. Nothing is added to its norm.
+pub(super) const LINEAR_ATTENTION: &[Row] = &[
+    ("layers.#.linear_attn.in_proj_qkv", &["blk.#.attn_qkv"], Linear(Part::Mixed)),
+    ("layers.#.linear_attn.in_proj_z", &["blk.#.attn_gate"], Linear(Part::Values)),
+    ("layers.#.linear_attn.in_proj_a", &["blk.#.ssm_alpha"], Linear(Part::Heads)),
+    ("layers.#.linear_attn.in_proj_b", &["blk.#.ssm_beta"], Linear(Part::Heads)),
+    ("layers.#.linear_attn.conv1d", &["blk.#.ssm_conv1d"], Linear(Part::Mixed)),
+    ("layers.#.linear_attn.dt_bias", &["blk.#.ssm_dt.bias"], Linear(Part::Heads)),
+    ("layers.#.linear_attn.A_log", &["blk.#.ssm_a"], Decay),
+    ("layers.#.linear_attn.norm", &["blk.#.ssm_norm"], Plain),
+    ("layers.#.linear_attn.out_proj", &["blk.#.ssm_out"], Linear(Part::Columns)),
+];
+
 pub(super) const MIXTRAL: &[Row] = &[
     ("layers.#.block_sparse_moe.gate", &["blk.#.ffn_gate_inp"], Plain),
     ("layers.#.block_sparse_moe.experts.#.w1", &["blk.#.ffn_gate_exps"], Expert),
@@ -209,7 +224,6 @@ pub(super) const NOMIC_BERT: &[Row] = &[
 
 /// GGUF's tensors that are several of the common ones; all others are common names already.
 pub(super) const GGUF: &[Row] = &[
-    ("blk.#.attn_qkv", QKV, How::Qkv),
     ("blk.#.attn_k_b", &["blk.#.attn_k_b"], How::Heads),
     // Before keys and values were told apart.
     ("blk.#.attn_kv_b", KEY_VALUE, How::KeyValue),
@@ -219,6 +233,22 @@ pub(super) const GGUF: &[Row] = &[
     ("blk.#.ffn_gate.#", &["blk.#.ffn_gate_exps"], Expert),
     ("blk.#.ffn_up.#", &["blk.#.ffn_up_exps"], Expert),
     ("blk.#.ffn_down.#", &["blk.#.ffn_down_exps"], Expert),
+];
+
+/// Queries, keys and values as one matrix.
+pub(super) const GGUF_FUSED: &[Row] = &[("blk.#.attn_qkv", QKV, How::Qkv)];
+
+/// Its columns go by value heads, which Hugging Face has in another order.
+pub(super) const GGUF_LINEAR: &[Row] =
+    &[("blk.#.ssm_out", &["blk.#.ssm_out"], Linear(Part::Columns))];
+
+/// What layers that predict further tokens are called where they stand beside the model, and what
+/// in one of its layers.
+pub(super) const BESIDE: &[(&str, &str)] = &[
+    ("fc", "eh_proj"),
+    ("pre_fc_norm_embedding", "enorm"),
+    ("pre_fc_norm_hidden", "hnorm"),
+    ("norm", "shared_head.norm"),
 ];
 
 /// What Meta and Mistral call them in the checkpoints they publish themselves (`consolidated`).

@@ -1,6 +1,7 @@
 //! The families: which names each of them uses, and what GGUF changes in its values. The names
 //! themselves are in `rows`.
 
+use super::linear::Part;
 use super::rows::*;
 
 /// How a GGUF tensor lies in a module.
@@ -34,6 +35,10 @@ pub(super) enum How {
     Heads,
     /// Key rows and value rows, head by head; GGUF has the keys of each head transposed.
     KeyValue,
+    /// Of linear attention, with value heads in another order.
+    Linear(Part),
+    /// The same by the logarithms of what GGUF has below zero, one a value head.
+    Decay,
 }
 
 /// A module, what is in it, and how.
@@ -46,6 +51,8 @@ pub(super) struct Family {
     pub names: &'static [&'static str],
     /// Its modules in Hugging Face's names.
     pub rows: &'static [&'static [Row]],
+    /// GGUF's tensors that are not common names as they are.
+    pub gguf: &'static [&'static [Row]],
     /// Whether GGUF has the rows of query and key heads in pairs, where Hugging Face has halves.
     pub pairs: bool,
     /// What GGUF adds to Hugging Face's norms.
@@ -57,6 +64,10 @@ pub(super) struct Family {
     /// Whether there may be layers that predict further tokens, behind those that the config counts.
     /// The converter may leave them out.
     pub predicts: bool,
+    /// Whether it does.
+    pub drops_next: bool,
+    /// Which output heads it leaves out.
+    pub drops_head: DropsHead,
     /// How names of weights begin that the converter leaves out, and what they are.
     pub left_out: &'static [(&'static str, &'static str)],
     /// Models that GGUF calls by the same name, but changes in ways that are not known here.
@@ -72,14 +83,28 @@ impl Family {
     }
 }
 
+/// Whether the converter writes an output head that is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DropsHead {
+    /// It does, even if it shares the embedding's numbers.
+    Never,
+    /// Not if the config says that it shares the embedding's numbers.
+    Tied,
+    /// It does not.
+    Always,
+}
+
 const LLAMA: Family = Family {
     names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS, MIXTRAL, EXPERTS],
+    gguf: &[GGUF, GGUF_FUSED],
     pairs: true,
     norm_add: 0.0,
     cuts_embedding: false,
     tied: false,
     predicts: false,
+    drops_next: false,
+    drops_head: DropsHead::Never,
     left_out: &[],
     unlike: &[],
 };
@@ -90,6 +115,7 @@ const GEMMA: Family = Family {
     pairs: false,
     norm_add: 1.0,
     tied: true,
+    drops_head: DropsHead::Always,
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS],
     ..LLAMA
 };
@@ -177,6 +203,33 @@ pub(super) static FAMILIES: &[Family] = &[
     Family {
         names: &["deepseek2", "deepseek_v2", "deepseek_v3"],
         rows: &[TRUNK, ATTENTION, LATENT_ATTENTION, MLP, TWO_NORMS, EXPERTS, SHARED_EXPERTS, NEXTN],
+        predicts: true,
+        drops_next: true,
+        drops_head: DropsHead::Tied,
+        ..QWEN2
+    },
+    Family {
+        names: &[
+            "qwen35",
+            "qwen35moe",
+            "qwen3_5",
+            "qwen3_5_text",
+            "qwen3_5_moe",
+            "qwen3_5_moe_text",
+        ],
+        rows: &[
+            TRUNK,
+            ATTENTION,
+            LINEAR_ATTENTION,
+            HEAD_NORMS,
+            MLP,
+            NORMS_BETWEEN,
+            EXPERTS,
+            SHARED_EXPERT,
+            NEXTN,
+        ],
+        gguf: &[GGUF, GGUF_LINEAR],
+        norm_add: 1.0,
         predicts: true,
         ..QWEN2
     },

@@ -3,7 +3,7 @@
 
 use super::Which;
 use super::facts::Dialect;
-use super::pieces::{Cut, Piece, is_head};
+use super::pieces::{Cut, Piece, beside, is_head};
 use super::search::Search;
 use super::table::{COMPUTED, FAMILIES, VISION};
 use super::translate::joined;
@@ -130,10 +130,7 @@ impl Search<'_> {
 
     /// Whether a weight belongs to a layer behind those that the model's own config counts.
     fn is_beyond_the_last_layer(&self, side: usize, name: &str) -> bool {
-        let facts = &self.facts[side];
-        let below = name.strip_prefix(&facts.prefix).and_then(|rest| rest.strip_prefix("layers."));
-        let number = below.and_then(|rest| rest.split('.').next()?.parse::<u64>().ok());
-        let is_beyond = number.zip(facts.layers).is_some_and(|(number, all)| number >= all);
+        let is_beyond = self.facts[side].is_beyond_the_last_layer(name) || beside(name).is_some();
         is_beyond && self.family().is_some_and(|family| family.predicts)
     }
 }

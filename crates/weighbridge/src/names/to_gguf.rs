@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Dialect, Facts};
 use super::pieces::{Cut, Piece, Translator};
-use super::table::{COMPUTED, Family};
+use super::table::{COMPUTED, DropsHead, Family};
 use super::ties::is_vision;
-use super::view::View;
+use super::view::{Rows, View};
 use super::{Named, Side, keys};
 use crate::catalog::Shape;
 use crate::config;
@@ -71,12 +71,19 @@ pub(crate) fn to_gguf(
         if pieces.is_empty() {
             pieces.extend(translator.whole(index, name, shape));
         }
-        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts.prefix) {
+        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts) {
             left_out.push((index, reason));
             continue;
         }
-        if pieces.is_empty() {
-            return Err(unknown_name(family).in_tensor(name));
+        // Several tensors under one name were to be taken apart.
+        if pieces.is_empty() || pieces.iter().any(|piece| piece.key.0.contains(' ')) {
+            let error = match translator.knows(name) {
+                true => {
+                    Error::malformed(format!("{shape:?} is not the shape that the config makes it"))
+                }
+                false => unknown_name(family),
+            };
+            return Err(error.in_tensor(name));
         }
         for mut piece in pieces {
             if family.cuts_embedding && piece.cut == Cut::ByToken {
@@ -111,9 +118,9 @@ fn reason_to_leave_out(
     name: &str,
     pieces: &[Piece],
     family: &Family,
-    prefix: &str,
+    facts: &Facts,
 ) -> Option<String> {
-    if let Some(what) = family.leaves_out(name, prefix) {
+    if let Some(what) = family.leaves_out(name, &facts.prefix) {
         return Some(what.to_owned());
     }
     let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
@@ -123,9 +130,18 @@ fn reason_to_leave_out(
     if is_vision(name) {
         return Some("a part of the vision model, which has a file of its own".to_owned());
     }
+    if family.drops_next && facts.is_beyond_the_last_layer(name) {
+        return Some(
+            "a layer that predicts further tokens, which llama.cpp does not use".to_owned(),
+        );
+    }
     let is_head = pieces.iter().any(|piece| piece.key.0 == "output.weight");
     // Of other families the converter writes a head that is stored, though it is tied.
-    let is_dropped = family.names[0].starts_with("gemma");
+    let is_dropped = match family.drops_head {
+        DropsHead::Never => false,
+        DropsHead::Tied => facts.tied == Some(true),
+        DropsHead::Always => true,
+    };
     (is_dropped && is_head).then(|| "the same numbers as the embedding".to_owned())
 }
 
@@ -217,12 +233,19 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
     let Some(first) = pieces.values().next() else {
         return Err(Error::malformed("nothing is left of it").in_tensor(&name));
     };
-    // Vectors in another order are seen as columns.
-    let dimensions = side.weights[first.weight].shape.len();
-    let mut shape = first.view.shape.clone();
-    if let (true, [outer @ .., 1]) = (shape.len() == dimensions + 1, &shape[..]) {
-        shape = outer.into();
-    }
+    // Vectors in another order are seen as columns, a matrix with columns in another order as one of
+    // more rows.
+    let whole = side.weights[first.weight].shape;
+    let is_tiled = matches!(first.view.rows, Rows::Tiled { .. });
+    let seen = &first.view.shape;
+    let mut shape = match &seen[..] {
+        _ if whole.len() == 1 => {
+            [first.view.row_count() * first.view.row_len()].into_iter().collect()
+        }
+        _ if is_tiled && whole.len() == 2 => whole.into(),
+        [outer @ .., 1] if seen.len() == whole.len() + 1 => outer.into(),
+        _ => seen.clone(),
+    };
     if *is_stack {
         let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
         if let Some((expert, _)) = missing {
@@ -242,11 +265,12 @@ fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
 /// Whether llama.cpp wants a tensor in F32, whatever the others are: what is small, and what decides
 /// between experts.
 pub(crate) fn wants_single(name: &str, shape: &[u64]) -> bool {
-    const SINGLE: [&str; 4] = [
+    const SINGLE: [&str; 5] = [
         ".ffn_gate_inp.weight",
         ".ffn_gate_inp_shexp.weight",
         "position_embd.weight",
         "token_types.weight",
+        ".ssm_conv1d.weight",
     ];
     const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
     shape.len() <= 1

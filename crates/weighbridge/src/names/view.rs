@@ -60,6 +60,18 @@ pub enum Rows {
         /// How many rows there are from one run to the next.
         period: u64,
     },
+    /// Runs of rows that lie group by group, as many in each: first the first of every group, then
+    /// the second of every group, and so on. Where there are more rows, this begins anew.
+    Tiled {
+        /// How many rows before the first group stay where they are.
+        start: u64,
+        /// How many groups.
+        groups: u64,
+        /// Runs of a group.
+        members: u64,
+        /// Rows of a run.
+        run: u64,
+    },
 }
 
 impl View {
@@ -128,6 +140,15 @@ impl View {
             Rows::Runs { start, run, period } => {
                 start + row / run.max(1) * period + row % run.max(1)
             }
+            Rows::Tiled { start, .. } if row < start => row,
+            Rows::Tiled { start, groups, members, run } => {
+                let (run, row) = (run.max(1), row - start);
+                let (groups, members) = (groups.max(1), members.max(1));
+                let (before, tile) = (row / run, groups * members);
+                let (at, member) = (before % tile, before % tile / groups);
+                let there = before - at + at % groups * members + member;
+                start + there * run + row % run
+            }
             Rows::Heads { start, head_rows, to_halves, .. } => {
                 let half = (head_rows / 2).max(1);
                 let (head, at) = (row / (2 * half), row % (2 * half));
@@ -177,6 +198,19 @@ mod tests {
         let seen: Vec<u64> = (0..6).map(|row| view.row(row)).collect();
         assert_eq!(seen, [1, 2, 6, 7, 11, 12]);
         assert!(!view.is_plain());
+    }
+
+    #[test]
+    fn members_of_groups_are_seen_in_turn() {
+        // Two rows, then two groups of three runs of two rows.
+        let rows = Rows::Tiled { start: 2, groups: 2, members: 3, run: 2 };
+        let view = View { rows, ..View::whole(&[14, 4]) };
+        let seen: Vec<u64> = (0..14).map(|row| view.row(row)).collect();
+        assert_eq!(seen, [0, 1, 2, 3, 8, 9, 4, 5, 10, 11, 6, 7, 12, 13]);
+        let rows = Rows::Tiled { start: 0, groups: 2, members: 3, run: 1 };
+        let view = View { rows, ..View::whole(&[12, 4]) };
+        let seen: Vec<u64> = (0..12).map(|row| view.row(row)).collect();
+        assert_eq!(seen, [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]);
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub(crate) enum Kind {
     BytePairs,
     /// Byte pairs, with the special tokens that GLM-4 has beside those that files name.
     Glm,
+    /// The same; GLM-4.5 has others.
+    GlmMoe,
     /// SentencePiece, with the token that ends a turn.
     Gemma,
     /// SentencePiece.
@@ -95,7 +97,8 @@ pub(crate) fn entries(
         Kind::LlamaLike => llama_like(&files, &mut entries, pre)?,
         Kind::QwenLike => piece_or_pairs(&files, &mut entries, pre)?,
         Kind::BytePairs => byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?,
-        Kind::Glm => glm(&files, &mut entries, pre)?,
+        Kind::Glm => glm(&files, &mut entries, pre, &GLM)?,
+        Kind::GlmMoe => glm(&files, &mut entries, pre, &GLM_MOE)?,
         Kind::Gemma => gemma(&files, &mut entries)?,
         Kind::Gemma2 => {
             sentencepiece::write(&files, &mut entries)?;
@@ -179,10 +182,19 @@ const GLM: [(&str, &str); 4] = [
     ("bos", "<|endoftext|>"),
 ];
 
-fn glm(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+/// Tokens of GLM-4.5 that no file calls special.
+const GLM_MOE: [(&str, &str); 4] =
+    [("bos", "[gMASK]"), ("eot", "<|user|>"), ("unk", "<|endoftext|>"), ("eom", "<|observation|>")];
+
+fn glm(
+    files: &Files<'_>,
+    entries: &mut Entries,
+    pre: Option<&str>,
+    tokens: &[(&'static str, &str)],
+) -> Result<()> {
     let mut special = byte_pairs::write(files, entries, pre)?;
     let added = files.need_tokenizer()?["added_tokens"].as_array();
-    for (kind, content) in GLM {
+    for &(kind, content) in tokens {
         let found = added.into_iter().flatten().find(|token| token["content"] == content);
         let missing = || files::wrong(files::TOKENIZER, format!("no added token is `{content}`"));
         special.set(kind, &found.ok_or_else(missing)?["id"])?;

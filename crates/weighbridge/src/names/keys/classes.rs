@@ -8,7 +8,7 @@
 pub(super) struct Class {
     /// The `model_type` of its configs.
     pub model_type: &'static str,
-    /// The values of [`SIZES`].
+    /// The values of [`SIZES`]; zero where it has no such key.
     pub sizes: [u64; 6],
     /// Key heads; as many as there are query heads where this is none.
     pub key_heads: Option<u64>,
@@ -29,8 +29,10 @@ pub(super) struct Class {
     /// Whether it reads in both directions: such a model has positions of its own, which are not
     /// rotary, and a key head for each query head, which goes without saying.
     pub encoder: bool,
-    /// Further keys.
+    /// Further keys with numbers.
     pub more: &'static [(&'static str, f64)],
+    /// Further keys with truth values.
+    pub flags: &'static [(&'static str, bool)],
 }
 
 /// Whether a class knows the width of a head.
@@ -44,6 +46,8 @@ pub(super) enum Head {
     AlwaysShare,
     /// Where the config does not say, this.
     Of(u64),
+    /// What another key says, whatever the config says.
+    AlwaysAs(&'static str),
 }
 
 /// The keys that every class has.
@@ -69,6 +73,7 @@ const LLAMA: Class = Class {
     yarn: &[],
     encoder: false,
     more: &[],
+    flags: &[],
 };
 const QWEN2: Class = Class {
     model_type: "qwen2",
@@ -91,6 +96,28 @@ const COHERE: Class = Class {
     epsilon: ("layer_norm_eps", 1e-5),
     theta: 500000.0,
     more: &[("logit_scale", 0.0625)],
+    ..LLAMA
+};
+const OLMO2: Class = Class {
+    model_type: "olmo2",
+    sizes: [50304, 4096, 11008, 32, 32, 2048],
+    head: Head::Unsaid,
+    epsilon: ("rms_norm_eps", 1e-5),
+    ..LLAMA
+};
+const QWEN3_5: Class = Class {
+    model_type: "qwen3_5_text",
+    sizes: [248320, 4096, 12288, 32, 16, 32768],
+    key_heads: Some(4),
+    head: Head::Of(256),
+    rotated: Some(0.25),
+    more: &[
+        ("linear_conv_kernel_dim", 4.0),
+        ("linear_key_head_dim", 128.0),
+        ("linear_value_head_dim", 128.0),
+        ("linear_num_key_heads", 16.0),
+        ("linear_num_value_heads", 32.0),
+    ],
     ..LLAMA
 };
 
@@ -196,12 +223,13 @@ pub(super) static CLASSES: &[Class] = &[
         theta: 2000000.0,
         ..LLAMA
     },
+    OLMO2,
     Class {
-        model_type: "olmo2",
-        sizes: [50304, 4096, 11008, 32, 32, 2048],
-        head: Head::Unsaid,
-        epsilon: ("rms_norm_eps", 1e-5),
-        ..LLAMA
+        model_type: "olmo3",
+        theta: 500000.0,
+        local_theta: Some(500000.0),
+        more: &[("sliding_window", 4096.0)],
+        ..OLMO2
     },
     Class {
         model_type: "starcoder2",
@@ -255,5 +283,101 @@ pub(super) static CLASSES: &[Class] = &[
         sizes: [50265, 768, 3072, 12, 12, 512],
         more: &[("pad_token_id", 1.0)],
         ..BERT
+    },
+    Class {
+        model_type: "glm4_moe",
+        sizes: [151552, 4096, 10944, 46, 96, 131072],
+        key_heads: Some(8),
+        head: Head::Unsaid,
+        epsilon: ("rms_norm_eps", 1e-5),
+        rotated: Some(0.5),
+        more: &[
+            ("moe_intermediate_size", 1408.0),
+            ("num_experts_per_tok", 8.0),
+            ("n_shared_experts", 1.0),
+            ("n_routed_experts", 128.0),
+            ("routed_scaling_factor", 1.0),
+            ("n_group", 1.0),
+            ("topk_group", 1.0),
+            ("first_k_dense_replace", 1.0),
+            ("num_nextn_predict_layers", 1.0),
+        ],
+        flags: &[("norm_topk_prob", true)],
+        ..LLAMA
+    },
+    Class {
+        model_type: "deepseek_v2",
+        sizes: [102400, 4096, 11008, 32, 32, 2048],
+        head: Head::AlwaysAs("qk_rope_head_dim"),
+        more: &[
+            ("first_k_dense_replace", 0.0),
+            ("kv_lora_rank", 512.0),
+            ("q_lora_rank", 1536.0),
+            ("n_routed_experts", 64.0),
+            ("n_shared_experts", 2.0),
+            ("qk_nope_head_dim", 128.0),
+            ("qk_rope_head_dim", 64.0),
+            ("routed_scaling_factor", 1.0),
+            ("v_head_dim", 128.0),
+            ("moe_intermediate_size", 1407.0),
+        ],
+        flags: &[("norm_topk_prob", false)],
+        ..LLAMA
+    },
+    Class {
+        model_type: "deepseek_v3",
+        sizes: [129280, 7168, 18432, 61, 128, 4096],
+        key_heads: Some(128),
+        head: Head::AlwaysAs("qk_rope_head_dim"),
+        more: &[
+            ("moe_intermediate_size", 2048.0),
+            ("n_shared_experts", 1.0),
+            ("n_routed_experts", 256.0),
+            ("routed_scaling_factor", 2.5),
+            ("kv_lora_rank", 512.0),
+            ("q_lora_rank", 1536.0),
+            ("qk_rope_head_dim", 64.0),
+            ("v_head_dim", 128.0),
+            ("qk_nope_head_dim", 128.0),
+            ("n_group", 8.0),
+            ("topk_group", 4.0),
+            ("num_experts_per_tok", 8.0),
+            ("first_k_dense_replace", 3.0),
+        ],
+        flags: &[("norm_topk_prob", true)],
+        ..LLAMA
+    },
+    Class {
+        model_type: "llama4_text",
+        sizes: [202048, 5120, 8192, 48, 40, 131072],
+        key_heads: Some(8),
+        head: Head::Of(128),
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 500000.0,
+        more: &[
+            ("intermediate_size_mlp", 16384.0),
+            ("num_experts_per_tok", 1.0),
+            ("num_local_experts", 16.0),
+            ("interleave_moe_layer_step", 1.0),
+        ],
+        ..LLAMA
+    },
+    QWEN3_5,
+    Class {
+        model_type: "qwen3_5_moe_text",
+        sizes: [248320, 2048, 0, 40, 16, 32768],
+        key_heads: Some(2),
+        more: &[
+            ("linear_conv_kernel_dim", 4.0),
+            ("linear_key_head_dim", 128.0),
+            ("linear_value_head_dim", 128.0),
+            ("linear_num_key_heads", 16.0),
+            ("linear_num_value_heads", 32.0),
+            ("moe_intermediate_size", 512.0),
+            ("shared_expert_intermediate_size", 512.0),
+            ("num_experts_per_tok", 8.0),
+            ("num_experts", 256.0),
+        ],
+        ..QWEN3_5
     },
 ];

@@ -28,6 +28,8 @@ pub(super) struct Family {
     pub has_rope_freqs: bool,
     /// How its tokenizer is read; none if that is not known.
     pub tokenizer: Option<tokenizer::Kind>,
+    /// Whether rotary embeddings may have sections.
+    pub has_sections: bool,
 }
 
 /// The end of a key (or all of a key of no architecture), its type, and where its value is.
@@ -46,6 +48,10 @@ pub(super) enum Kind {
     Texts,
     /// A truth value.
     Flag,
+    /// A truth value a layer.
+    Flags,
+    /// Numbers of 32 bits.
+    Counts,
 }
 
 /// Where a value is.
@@ -138,5 +144,16 @@ fn typed(kind: Kind, json: &Json) -> Option<Value> {
             Value::List(texts.collect::<Option<_>>()?)
         }
         Kind::Flag => Value::Bool(json.as_bool()?),
+        Kind::Counts => {
+            let counts = json.as_array()?.iter().map(|count| {
+                let count = count.as_i64().filter(|count| i32::try_from(*count).is_ok());
+                count.map(|count| Value::Signed(32, count))
+            });
+            Value::List(counts.collect::<Option<_>>()?)
+        }
+        Kind::Flags => {
+            let flags = json.as_array()?.iter().map(|flag| flag.as_bool().map(Value::Bool));
+            Value::List(flags.collect::<Option<_>>()?)
+        }
     })
 }

@@ -181,7 +181,7 @@ fn refuse(about: &About<'_>, family: &Family, settings: &Settings) -> Result<()>
     if settings.find(&["draft_vocab_size"]).is_some() {
         return no("a draft model (EAGLE-3)");
     }
-    if settings.has_sections() {
+    if settings.has_sections() && !family.has_sections {
         return no("a model with rotary sections (M-RoPE)");
     }
     if family.architecture == "nomic-bert" {

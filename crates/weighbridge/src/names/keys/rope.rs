@@ -67,15 +67,26 @@ fn by_layer(
     let mut rope = stated.cloned().unwrap_or_default();
     let local = values.get("rope_local_base_freq").cloned().unwrap_or_else(|| local.into());
     for (layers, theta) in [("full_attention", theta), ("sliding_attention", local)] {
-        let mut own = object(&rope, layers).cloned().unwrap_or_default();
+        // Nothing said is a type too: `type` in what is added later does not change it.
+        let unsaid = || Values::from_iter([("rope_type".to_owned(), "default".into())]);
+        let mut own = object(&rope, layers).cloned().unwrap_or_else(unsaid);
         if let Some(scaling) = scaling.filter(|_| layers == "full_attention") {
             own.extend(scaling.clone());
         }
         own.entry("rope_theta").or_insert(theta);
         name_type(&mut own);
+        let scaled = own.get("rope_type").and_then(Json::as_str).is_some_and(is_scaled);
+        if let Some(context) = values.get("max_position_embeddings").filter(|_| scaled) {
+            own.entry("original_max_position_embeddings").or_insert_with(|| context.clone());
+        }
         rope.insert(layers.into(), own.into());
     }
     rope
+}
+
+/// Whether a type of rotary parameters states the context before scaling.
+fn is_scaled(kind: &str) -> bool {
+    ["llama3", "yarn", "longrope"].contains(&kind)
 }
 
 /// `type` is what `rope_type` was called before.

@@ -99,10 +99,14 @@ fn class_named(model_type: &str) -> Option<&'static Class> {
 /// Adds what a class takes for granted, and returns the rotary parameters.
 fn fill(values: &mut Map<String, Json>, class: Option<&Class>) -> Map<String, Json> {
     let Some(class) = class else { return rope::as_stated(values) };
-    let sizes = SIZES.iter().zip(class.sizes).map(|(key, size)| (*key, Json::from(size)));
+    let sizes = SIZES.iter().zip(class.sizes).filter(|(_, size)| *size > 0);
+    let sizes = sizes.map(|(key, size)| (*key, Json::from(size)));
     let more = class.more.iter().chain([&class.epsilon]);
     for (key, value) in sizes.chain(more.map(|&(key, value)| (key, Json::from(value)))) {
         values.entry(key).or_insert(value);
+    }
+    for &(key, flag) in class.flags {
+        values.entry(key).or_insert(flag.into());
     }
     if let Some(context) = class.original_context {
         values.entry("original_max_position_embeddings").or_insert(context.into());
@@ -123,6 +127,10 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Class>) -> Map<String, Js
         Head::Share => unless_said(values, "head_dim", share),
         Head::AlwaysShare => drop(values.insert("head_dim".into(), share.into())),
         Head::Of(width) => drop(values.entry("head_dim").or_insert(width.into())),
+        Head::AlwaysAs(key) => {
+            let width = values.get(key).cloned().unwrap_or_default();
+            values.insert("head_dim".into(), width);
+        }
     }
     rope::filled(values, class)
 }

@@ -2,16 +2,12 @@
 
 use super::encoders::{classes, context_behind_padding, nomic_context, pooling};
 use super::families::Get::{Any, FileType, Made, MadeOf, Needed, Rope, Yarn};
-use super::families::Kind::{Count, Flag, Number, Text, Texts};
+use super::families::Kind::{Count, Counts, Flag, Flags, Number, Text, Texts};
 use super::families::{Family, Row};
-use super::made::{
-    attention_factor, gating, head_width, local_theta, no_scaling, nonzero, not_causal,
-    rotated_hidden, rotated_share, rotated_width, scaling_factor, scaling_type, window_or_none,
-    window_unless_everywhere,
-};
+use super::made::*;
 use crate::tokenizer::Kind::{
-    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, LlamaLike, NomicBert, Phi3, QwenLike, Roberta,
-    XlmRoberta,
+    Bert, BytePairs, Gemma, Gemma2, Gemma3, Glm, GlmMoe, LlamaLike, NomicBert, Phi3, QwenLike,
+    Roberta, XlmRoberta,
 };
 
 const LAYERS: &[&str] = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];
@@ -48,6 +44,7 @@ const BASE: &[Row] = &[
     ("rope.scaling.yarn_attn_factor", Number, Yarn(&["attention_factor", "attn_factor"])),
     ("rope.scaling.yarn_beta_fast", Number, Yarn(&["beta_fast"])),
     ("rope.scaling.yarn_beta_slow", Number, Yarn(&["beta_slow"])),
+    ("rope.dimension_sections", Counts, Made(sections)),
     ("rope.freq_base", Number, Rope(&["rope_theta"])),
     ("rope.freq_base_swa", Number, Made(local_theta)),
     RMS,
@@ -134,6 +131,59 @@ const OF_COMMAND_R: &[Row] = &[
     LOGIT_SCALE,
     NO_SCALING,
 ];
+const OF_OLMO: &[Row] = &[
+    ("attention.sliding_window", Count, Any(&["sliding_window"])),
+    ("attention.sliding_window_pattern", Flags, Made(sliding_layers)),
+];
+const OF_GLM4_MOE: &[Row] = &[
+    ("block_count", Count, Made(layers_and_next)),
+    ("rope.dimension_count", Count, Made(rotated_width)),
+    ("expert_count", Count, Any(&["n_routed_experts"])),
+    ("expert_feed_forward_length", Count, Any(&["moe_intermediate_size"])),
+    ("expert_shared_count", Count, Any(&["n_shared_experts"])),
+    ("leading_dense_block_count", Count, Any(&["first_k_dense_replace"])),
+    ("expert_gating_func", Count, Made(sigmoid)),
+    ("expert_weights_scale", Number, Any(&["routed_scaling_factor"])),
+    ("expert_weights_norm", Flag, Any(&["norm_topk_prob"])),
+    ("nextn_predict_layers", Count, Any(&["num_nextn_predict_layers"])),
+];
+const OF_DEEPSEEK: &[Row] = &[
+    ("attention.head_count_kv", Count, Made(one)),
+    ("leading_dense_block_count", Count, Made(dense_layers)),
+    VOCABULARY,
+    ("attention.q_lora_rank", Count, Any(&["q_lora_rank"])),
+    ("attention.kv_lora_rank", Count, Made(latent_length)),
+    ("attention.key_length", Count, MadeOf("qk_rope_head_dim", latent_key_length)),
+    ("attention.value_length", Count, Made(latent_length)),
+    ("attention.key_length_mla", Count, MadeOf("qk_nope_head_dim", made_key_length)),
+    ("attention.value_length_mla", Count, Needed(&["v_head_dim"])),
+    ("expert_feed_forward_length", Count, Needed(&["moe_intermediate_size", "intermediate_size"])),
+    ("expert_count", Count, Any(&["n_routed_experts"])),
+    ("expert_shared_count", Count, Made(shared_experts)),
+    ("expert_weights_scale", Number, Any(&["routed_scaling_factor"])),
+    ("expert_weights_norm", Flag, Made(normalized)),
+    ("rope.dimension_count", Count, Needed(&["qk_rope_head_dim"])),
+    ("rope.scaling.yarn_log_multiplier", Number, Made(yarn_multiplier)),
+];
+const OF_LLAMA4: &[Row] = &[
+    ("feed_forward_length", Count, Needed(&["intermediate_size_mlp"])),
+    ("interleave_moe_layer_step", Count, Needed(&["interleave_moe_layer_step"])),
+    ("expert_feed_forward_length", Count, Needed(&["intermediate_size"])),
+    ("attention.sliding_window", Count, Made(no_window)),
+];
+const OF_QWEN3_5: &[Row] = &[
+    ("block_count", Count, Made(layers_and_beside)),
+    ("nextn_predict_layers", Count, Made(layers_beside)),
+    ("ssm.conv_kernel", Count, Needed(&["linear_conv_kernel_dim"])),
+    ("ssm.state_size", Count, Needed(&["linear_key_head_dim"])),
+    ("ssm.group_count", Count, Needed(&["linear_num_key_heads"])),
+    ("ssm.time_step_rank", Count, Needed(&["linear_num_value_heads"])),
+    ("ssm.inner_size", Count, MadeOf("linear_value_head_dim", all_values)),
+    ("attention.recurrent_layers", Flags, Made(recurrent_layers)),
+    ("full_attention_interval", Count, Made(full_attention_interval)),
+    ("rope.dimension_count", Count, Made(rotated_width)),
+    ("rope.dimension_sections", Counts, Made(usual_sections)),
+];
 const OF_COHERE2: &[Row] = &[
     LOGIT_SCALE,
     WINDOW,
@@ -166,6 +216,7 @@ const LLAMA: Family = Family {
     rows: &[BASE, OF_LLAMA],
     has_rope_freqs: true,
     tokenizer: Some(LlamaLike),
+    has_sections: false,
 };
 const QWEN2: Family = Family {
     architecture: "qwen2",
@@ -250,10 +301,10 @@ pub(super) static FAMILIES: &[Family] = &[
     },
     Family {
         architecture: "olmo2",
-        classes: &["Olmo2ForCausalLM"],
-        types: &["olmo2"],
+        classes: &["Olmo2ForCausalLM", "Olmo3ForCausalLM"],
+        types: &["olmo2", "olmo3"],
+        rows: &[BASE, OF_OLMO],
         tokenizer: Some(BytePairs),
-        rows: &[BASE],
         ..QWEN2
     },
     Family {
@@ -269,7 +320,7 @@ pub(super) static FAMILIES: &[Family] = &[
         classes: &["CohereForCausalLM"],
         types: &["cohere"],
         rows: &[BASE, OF_COMMAND_R],
-        tokenizer: None,
+        tokenizer: Some(BytePairs),
         ..QWEN2
     },
     Family {
@@ -326,6 +377,48 @@ pub(super) static FAMILIES: &[Family] = &[
         types: &["nomic_bert"],
         rows: &[BASE, &[("context_length", Count, Made(nomic_context))], BOTH_WAYS],
         tokenizer: Some(NomicBert),
+        ..QWEN2
+    },
+    Family {
+        architecture: "glm4moe",
+        classes: &["Glm4MoeForCausalLM"],
+        types: &["glm4_moe"],
+        rows: &[BASE, OF_GLM4_MOE],
+        tokenizer: Some(GlmMoe),
+        ..QWEN2
+    },
+    Family {
+        architecture: "deepseek2",
+        classes: &["DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"],
+        types: &["deepseek_v2", "deepseek_v3"],
+        rows: &[BASE, OF_DEEPSEEK],
+        tokenizer: Some(BytePairs),
+        ..QWEN2
+    },
+    Family {
+        architecture: "llama4",
+        classes: &["Llama4ForCausalLM", "Llama4ForConditionalGeneration"],
+        types: &["llama4", "llama4_text"],
+        rows: &[BASE, OF_LLAMA, OF_LLAMA4],
+        tokenizer: Some(BytePairs),
+        ..LLAMA
+    },
+    Family {
+        architecture: "qwen35",
+        classes: &["Qwen3_5ForCausalLM", "Qwen3_5ForConditionalGeneration"],
+        types: &["qwen3_5", "qwen3_5_text"],
+        rows: &[BASE, EXPERTS, OF_QWEN3_5],
+        tokenizer: Some(BytePairs),
+        has_sections: true,
+        ..QWEN2
+    },
+    Family {
+        architecture: "qwen35moe",
+        classes: &["Qwen3_5MoeForCausalLM", "Qwen3_5MoeForConditionalGeneration"],
+        types: &["qwen3_5_moe", "qwen3_5_moe_text"],
+        rows: &[BASE, EXPERTS, OF_QWEN3_5],
+        tokenizer: Some(BytePairs),
+        has_sections: true,
         ..QWEN2
     },
 ];

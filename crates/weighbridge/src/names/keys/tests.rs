@@ -111,8 +111,12 @@ fn value(kind: &Json, value: &Json) -> Value {
         "FLOAT32" => Value::F32(value.as_f64().unwrap() as f32),
         "BOOL" => Value::Bool(value.as_bool().unwrap()),
         "ARRAY" => {
-            let texts = value.as_array().unwrap().iter();
-            Value::List(texts.map(|text| Value::text(text.as_str().unwrap())).collect())
+            let one = |one: &Json| match one {
+                Json::Bool(flag) => Value::Bool(*flag),
+                Json::Number(number) => Value::Signed(32, number.as_i64().unwrap()),
+                text => Value::text(text.as_str().unwrap()),
+            };
+            Value::List(value.as_array().unwrap().iter().map(one).collect())
         }
         other => panic!("{other}"),
     }

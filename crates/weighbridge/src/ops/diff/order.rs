@@ -41,7 +41,7 @@ pub(super) fn other_orders(pair: &Pair) -> Vec<(Pair, &'static str)> {
     let mut all = Vec::new();
     let without_heads = |view: &View| match view.rows {
         Rows::Heads { start, .. } => View { rows: Rows::From(start), ..view.clone() },
-        Rows::From(_) | Rows::Runs { .. } => view.clone(),
+        Rows::From(_) | Rows::Runs { .. } | Rows::Tiled { .. } => view.clone(),
     };
     let unpermuted = Pair {
         view_a: without_heads(&pair.view_a),

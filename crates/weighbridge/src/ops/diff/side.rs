@@ -63,7 +63,7 @@ impl<'m> SideView<'m> {
     fn unit(&self) -> u64 {
         let heads = match self.view.rows {
             Rows::Heads { head_rows, .. } => (head_rows / 2).max(1) * 2 * self.view.row_len(),
-            Rows::From(_) | Rows::Runs { .. } => 1,
+            Rows::From(_) | Rows::Runs { .. } | Rows::Tiled { .. } => 1,
         };
         match self.row {
             Some(row) => least_common_multiple(row, heads),
@@ -85,6 +85,14 @@ impl<'m> SideView<'m> {
                 let last = seen.end.div_ceil(columns).max(1) - 1;
                 let rows = self.view.row(seen.start / columns)..self.view.row(last) + 1;
                 rows.start * columns..rows.end * columns
+            }
+            Rows::Tiled { .. } => {
+                let rows = seen.start / columns..seen.end.div_ceil(columns);
+                let (mut first, mut end) = (u64::MAX, 0);
+                for row in rows.map(|row| self.view.row(row)) {
+                    (first, end) = (first.min(row), end.max(row + 1));
+                }
+                first.min(end) * columns..end * columns
             }
         }
     }
@@ -180,7 +188,9 @@ impl<'m> SideView<'m> {
                 let until = end.min(elements.start + READAHEAD);
                 Stretch::Readahead(elements, until)
             }
-            Rows::Heads { .. } | Rows::Runs { .. } => Stretch::Elements(elements),
+            Rows::Heads { .. } | Rows::Runs { .. } | Rows::Tiled { .. } => {
+                Stretch::Elements(elements)
+            }
         }
     }
 

@@ -197,7 +197,8 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
             }
             What::Product(a, b) => (a, b),
         };
-        if view.transposed.is_some() || view.changes_values() || view.shape.len() != 2 {
+        let is_by_rows = view.transposed.is_none() && view.shape.len() == 2;
+        if !is_by_rows || view.changes_values() || view.row_len() != a.shape()[1] {
             let message = "what GGUF changes in this weight cannot be done to an adapter";
             return Err(Error::unsupported(message).in_tensor(&changed[index].name));
         }

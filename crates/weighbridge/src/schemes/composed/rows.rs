@@ -28,6 +28,18 @@ pub(crate) enum RowOrder {
         /// How many rows there are from one run to the next.
         period: u64,
     },
+    /// Runs of rows that lie group by group, as many in each: the first of every group, the second
+    /// of every group, and so on; then anew.
+    Tiled {
+        /// How many rows before the first group stay where they are.
+        start: u64,
+        /// How many groups.
+        groups: u64,
+        /// Runs of a group.
+        members: u64,
+        /// Rows of a run.
+        run: u64,
+    },
 }
 
 /// Rows in the order of a stretch that are equally long, equally spaced runs of rows of the weight,
@@ -62,6 +74,15 @@ impl RowOrder {
             Self::Runs { start, run, period } => {
                 start + row / run.max(1) * period + row % run.max(1)
             }
+            Self::Tiled { start, .. } if row < start => row,
+            Self::Tiled { start, groups, members, run } => {
+                let (run, row) = (run.max(1), row - start);
+                let (groups, members) = (groups.max(1), members.max(1));
+                let (before, tile) = (row / run, groups * members);
+                let (at, member) = (before % tile, before % tile / groups);
+                let there = before - at + at % groups * members + member;
+                start + there * run + row % run
+            }
             Self::Interleaved { start, head_rows } => {
                 let (half, at) = in_head(head_rows, row);
                 start + row - at + at % 2 * half + at / 2
@@ -88,6 +109,22 @@ impl RowOrder {
                 }
                 let runs = RowRuns { first, run, step: period, count, at: 0, every: run };
                 (count * run, [Some(runs), None])
+            }
+            Self::Tiled { start, .. } if row < start => {
+                let some = rows.min(start - row);
+                (some, [Some(RowRuns::one(first, some)), None])
+            }
+            Self::Tiled { start, groups, members, run } => {
+                let (run, groups) = (run.max(1), groups.max(1));
+                let (inside, group) = ((row - start) % run, (row - start) / run % groups);
+                // The same member of the groups that follow.
+                let count = (rows / run).min(groups - group);
+                if inside > 0 || count == 0 {
+                    let some = rows.min(run - inside);
+                    return (some, [Some(RowRuns::one(first, some)), None]);
+                }
+                let step = members.max(1) * run;
+                (count * run, [Some(RowRuns { first, run, step, count, at: 0, every: run }), None])
             }
             // Every second row of a head lies in the same half of it.
             Self::Interleaved { head_rows, .. } => {
