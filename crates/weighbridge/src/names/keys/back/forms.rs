@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::told::Told;
+use super::told::{Told, single};
+use crate::catalog::Value;
 
 /// A class of models.
 pub(super) struct Form {
@@ -183,6 +184,15 @@ pub(super) static FORMS: &[Form] = &[
     },
     Form {
         architecture: "olmo2",
+        class: "Olmo3ForCausalLM",
+        model_type: "olmo3",
+        is: |told| told.own("attention.sliding_window").is_some(),
+        flags: ATTENTION,
+        fixed: &[("layer_types", Fixed::Made(layers_with_windows))],
+        ..LLAMA
+    },
+    Form {
+        architecture: "olmo2",
         class: "Olmo2ForCausalLM",
         model_type: "olmo2",
         flags: ATTENTION,
@@ -242,7 +252,49 @@ pub(super) static FORMS: &[Form] = &[
         flags: &[("attention_bias", &[Q, K, V])],
         ..LLAMA
     },
+    Form {
+        architecture: "glm4moe",
+        class: "Glm4MoeForCausalLM",
+        model_type: "glm4_moe",
+        rotated: Some("partial_rotary_factor"),
+        flags: &[
+            ("attention_bias", &[Q, K, V]),
+            ("use_qk_norm", &["blk.#.attn_q_norm.weight", "blk.#.attn_k_norm.weight"]),
+        ],
+        fixed: &[("num_hidden_layers", Fixed::Made(layers_of_the_model))],
+        ..LLAMA
+    },
+    Form {
+        class: "DeepseekV3ForCausalLM",
+        model_type: "deepseek_v3",
+        is: |told| !told.layers_with("exp_probs_b.bias").is_empty(),
+        ..DEEPSEEK
+    },
+    DEEPSEEK,
 ];
+
+const DEEPSEEK: Form = Form {
+    architecture: "deepseek2",
+    class: "DeepseekV2ForCausalLM",
+    model_type: "deepseek_v2",
+    made: &[
+        ("attention.kv_lora_rank", "kv_lora_rank"),
+        ("leading_dense_block_count", "first_k_dense_replace"),
+        ("expert_shared_count", "n_shared_experts"),
+    ],
+    flags: &[],
+    fixed: &[
+        ("q_lora_rank", Fixed::Made(latent_queries)),
+        ("qk_nope_head_dim", Fixed::Made(keys_not_rotated)),
+        ("head_dim", Fixed::Made(|_, config| config.get("qk_rope_head_dim").cloned())),
+        ("norm_topk_prob", Fixed::Made(weights_are_normalized)),
+        ("scoring_func", Fixed::Made(scoring)),
+        ("topk_method", Fixed::Made(choosing)),
+        ("rope_scaling", Fixed::Made(with_scale_of_attention)),
+    ],
+    untold: &["mscale", "num_nextn_predict_layers"],
+    ..LLAMA
+};
 
 /// A model that says so itself. Without biases and rotary factors the class computes the same as
 /// Llama's.
@@ -272,5 +324,69 @@ fn attention_scale(config: &Map<String, Json>, largest: u64) -> Option<Json> {
 fn not_truncated(_: &Told<'_>, config: &Map<String, Json>) -> Option<Json> {
     let mut scaling = config.get("rope_scaling")?.clone();
     scaling["truncate"] = false.into();
+    Some(scaling)
+}
+
+/// Layers with a window and those that see everything.
+fn layers_with_windows(told: &Told<'_>, _: &Map<String, Json>) -> Option<Json> {
+    let Value::List(layers) = told.own("attention.sliding_window_pattern")? else { return None };
+    let kinds = layers.iter().map(|layer| match layer {
+        Value::Bool(true) => "sliding_attention",
+        _ => "full_attention",
+    });
+    Some(kinds.collect())
+}
+
+/// All layers but those that predict further tokens.
+fn layers_of_the_model(told: &Told<'_>, _: &Map<String, Json>) -> Option<Json> {
+    let count = |key: &str| told.own(key)?.as_u64();
+    let next = count("nextn_predict_layers").unwrap_or(0);
+    count("block_count")?.checked_sub(next).map(Json::from)
+}
+
+/// None, where queries are not made from a shorter vector.
+fn latent_queries(told: &Told<'_>, config: &Map<String, Json>) -> Option<Json> {
+    let has_none = told.own("attention.q_lora_rank").is_none();
+    (has_none && !config.contains_key("q_lora_rank")).then_some(Json::Null)
+}
+
+/// How much of a key is not rotated.
+fn keys_not_rotated(told: &Told<'_>, config: &Map<String, Json>) -> Option<Json> {
+    let all = told.own("attention.key_length_mla")?.as_u64()?;
+    all.checked_sub(config.get("qk_rope_head_dim")?.as_u64()?).map(Json::from)
+}
+
+fn weights_are_normalized(told: &Told<'_>, _: &Map<String, Json>) -> Option<Json> {
+    Some((told.own("expert_weights_norm") == Some(Value::Bool(true))).into())
+}
+
+fn scoring(told: &Told<'_>, _: &Map<String, Json>) -> Option<Json> {
+    match told.own("expert_gating_func")?.as_u64() {
+        Some(1) => Some("softmax".into()),
+        Some(2) => Some("sigmoid".into()),
+        _ => None,
+    }
+}
+
+/// How experts are chosen follows from how many groups of them there are.
+fn choosing(told: &Told<'_>, config: &Map<String, Json>) -> Option<Json> {
+    let groups = config.get("n_group").and_then(Json::as_u64).unwrap_or(1);
+    let is_biased = !told.layers_with("exp_probs_b.bias").is_empty();
+    Some(match (is_biased, groups) {
+        (true, _) => "noaux_tc".into(),
+        (_, 0 | 1) => "greedy".into(),
+        _ => "group_limited_greedy".into(),
+    })
+}
+
+/// By how much attention grows with the context. Files have a tenth of it, and configs have it
+/// twice.
+fn with_scale_of_attention(told: &Told<'_>, config: &Map<String, Json>) -> Option<Json> {
+    let mut scaling = config.get("rope_scaling")?.clone();
+    if let Some(Value::F32(tenth)) = told.own("rope.scaling.yarn_log_multiplier") {
+        for key in ["mscale", "mscale_all_dim"] {
+            scaling[key] = single(tenth * 10.0)?;
+        }
+    }
     Some(scaling)
 }

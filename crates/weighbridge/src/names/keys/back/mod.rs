@@ -49,8 +49,13 @@ pub(crate) fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     config.insert("architectures".into(), json!([form.class]));
     config.insert("model_type".into(), form.model_type.into());
     config.insert("torch_dtype".into(), dtype.into());
-    for row in family.early.iter().chain(family.rows.iter().copied().flatten()) {
-        set_row(&mut config, row, told, class, form)?;
+    let rows: Vec<&Row> =
+        family.early.iter().chain(family.rows.iter().copied().flatten()).collect();
+    for (at, row) in rows.iter().enumerate() {
+        // Of entries that are set again, the last one counts.
+        if !rows[at + 1..].iter().any(|later| later.0 == row.0) {
+            set_row(&mut config, row, told, class, form)?;
+        }
     }
     config.insert("vocab_size".into(), told.rows_of("token_embd.weight").into());
     config.insert("tie_word_embeddings".into(), (!told.has("output.weight")).into());

@@ -8,6 +8,7 @@ use super::told::{Told, json, single};
 use crate::error::{Error, Remedy, Result};
 use crate::names::keys::families::{Family, Get};
 use crate::names::keys::rope::{Scaling, llama3_divisors};
+use crate::names::keys::settings::whole;
 use crate::text::escaped;
 
 /// Wider heads than any model has.
@@ -26,10 +27,9 @@ pub(super) fn set(
     if let Some(local) = number("rope.freq_base_swa") {
         config.insert("rope_local_base_freq".into(), local);
     }
-    if let Some(original) = number("rope.scaling.original_context_length") {
-        if family.architecture == "phi3" {
-            config.insert("original_max_position_embeddings".into(), original);
-        }
+    let original = number("rope.scaling.original_context_length");
+    if let Some(original) = original.filter(|_| family.architecture == "phi3") {
+        config.insert("original_max_position_embeddings".into(), original);
     }
     if let (Some(key), Some(rotated)) = (form.rotated, number("rope.dimension_count")) {
         let width = head_width(config).filter(|width| *width > 0);
@@ -40,12 +40,11 @@ pub(super) fn set(
     if let Some(scaling) = scaling(family, told)? {
         config.insert("rope_scaling".into(), scaling.into());
     }
-    if let Some(scaling) = llama3(config, told)?.or(long(told)?) {
-        if config.insert("rope_scaling".into(), scaling).is_some() {
-            let message =
-                "its rotary positions are scaled in two ways, by metadata and by a tensor";
-            return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
-        }
+    if let Some(scaling) = llama3(config, told)?.or(long(told)?)
+        && config.insert("rope_scaling".into(), scaling).is_some()
+    {
+        let message = "its rotary positions are scaled in two ways, by metadata and by a tensor";
+        return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     Ok(())
 }
@@ -106,7 +105,7 @@ fn llama3(config: &Config, told: &Told<'_>) -> Result<Option<Json>> {
         "factor": found.factor,
         "low_freq_factor": found.low,
         "high_freq_factor": found.high,
-        "original_max_position_embeddings": found.context as u64,
+        "original_max_position_embeddings": whole(&found.context.into()),
     })))
 }
 
