@@ -37,6 +37,8 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
         &[TYPES, TEXTS],
         "the mask has its text again, and fillers count from one more where no file of pieces is",
     ),
+    ("tekken-file", &[SCORES], UNUSED),
+    ("tekken-listed", &[SCORES], UNUSED),
     (
         "template-ends",
         &["tokenizer.ggml.eot_token_id"],
@@ -53,6 +55,7 @@ const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 
 const LOST: &str = "several tokens have one text, and a vocabulary can hold one of them";
 const NAMED: &str = "an ordinary token is named by the config of the model alone";
+const UNUSED: &str = "scores that are all zero, which byte pairs do not have";
 const ASSUMED: &str = "what readers assume is stated";
 
 fn written(entries: &Entries) -> Result<Written> {
@@ -169,7 +172,8 @@ fn kind_of(model_type: &str, model: &Value) -> Kind {
         ("gemma2", _) => Kind::Gemma2,
         ("gemma3" | "gemma3_text", _) => Kind::Gemma3,
         ("phi3", _) => Kind::Phi3,
-        ("glm4" | "glm4_moe", _) => Kind::Glm,
+        ("glm4", _) => Kind::Glm,
+        ("glm4_moe", _) => Kind::GlmMoe,
         ("roberta", _) => Kind::Roberta,
         ("llama" | "mistral" | "mixtral" | "granite" | "smollm3", _) | (_, "llama") => {
             Kind::LlamaLike
