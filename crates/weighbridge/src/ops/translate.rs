@@ -122,6 +122,7 @@ fn to_gguf(model: &Model, options: &ConvertOptions) -> Result<Translated> {
     let file_type = file_type(&derived, &types);
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
+    check_classes(&derived, &metadata)?;
     let left_out = translation
         .left_out
         .into_iter()
@@ -165,6 +166,24 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
             "the config states {stated} layers, but there are weights of layer {last}"
         ))),
         _ => Ok(()),
+    }
+}
+
+/// An error unless a classifier has a row for each class that the metadata names.
+fn check_classes(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let classifier = derived.iter().find(|tensor| tensor.name == "cls.output.weight");
+    let Some(&rows) = classifier.and_then(|tensor| tensor.shape.first()) else { return Ok(()) };
+    let named = metadata.iter().find(|(key, _)| key.ends_with(".classifier.output_labels"));
+    let classes = match named.and_then(|(_, value)| value.value()) {
+        Some(Value::List(classes)) => classes.len() as u64,
+        // Readers take a classifier without names for one of a single class.
+        _ => 1,
+    };
+    match rows == classes {
+        true => Ok(()),
+        false => Err(Error::malformed(format!(
+            "the config names {classes} classes, but the classifier has {rows} rows"
+        ))),
     }
 }
 

@@ -9,6 +9,7 @@
 //! else has no meaning are refused by name.
 
 mod around;
+mod base64;
 mod byte_pairs;
 mod decode;
 mod encode;
