@@ -1,6 +1,23 @@
 //! Bytes as text, in four letters for three of them.
 
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// Six bits a letter, the highest first.
+pub(super) fn encoded(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4u32 {
+            let place = (bits >> (18 - 6 * at) & 63) as usize;
+            let is_filled = at as usize <= three.len();
+            text.push(if is_filled { char::from(LETTERS[place]) } else { '=' });
+        }
+    }
+    text
+}
+
+/// The bytes of such a text, if it is one.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let letters = text.trim_end_matches('=').as_bytes();
     let mut bytes = Vec::with_capacity(letters.len() / 4 * 3 + 2);
@@ -39,5 +56,15 @@ mod tests {
         for wrong in ["d2V", "d2Vp!A==", "A===", "d2V pZ2g="] {
             assert_eq!(decoded(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_examples_of_the_standard() {
+        let examples =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
+        for (bytes, text) in examples {
+            assert_eq!(encoded(bytes.as_bytes()), text);
+        }
+        assert_eq!(encoded(&[0xfb, 0xff]), "+/8=");
     }
 }

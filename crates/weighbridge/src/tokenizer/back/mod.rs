@@ -9,7 +9,6 @@
 
 mod added;
 mod around;
-mod base64;
 mod byte_pairs;
 mod config;
 mod document;
