@@ -304,11 +304,11 @@ def by_flag(kind):
 
 ENCODER = dict(type_vocab_size=2, max_position_embeddings=20, num_hidden_layers=2)
 LLAMA4 = dict(
-    num_hidden_layers=2,
+    num_hidden_layers=4,
     num_local_experts=3,
     interleave_moe_layer_step=2,
     intermediate_size=8,
-    intermediate_size_mlp=28,
+    intermediate_size_mlp=12,
     head_dim=4,
     max_position_embeddings=16384,
     rope_parameters=dict(ROPE, factor=16.0),

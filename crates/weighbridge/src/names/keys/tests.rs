@@ -43,7 +43,8 @@ fn converted() -> Vec<(String, PathBuf)> {
     for family in std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
         for file in std::fs::read_dir(&family).into_iter().flatten() {
             let file = file.unwrap().path();
-            if file.extension().is_some_and(|ending| ending == "gguf") {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            if name.starts_with("model-") && name.ends_with(".gguf") {
                 found.push((family.file_name().unwrap().to_str().unwrap().to_owned(), file));
             }
         }
