@@ -136,6 +136,7 @@ families! {
     llama_in_integers: "llama-int4",
     nomic_bert: "nomic_bert",
     cohere: "cohere",
+    cohere_plus: "cohere-plus",
     olmo3: "olmo3",
     glm4_moe: "glm4_moe",
     deepseek_v3: "deepseek_v3",
@@ -245,6 +246,50 @@ fn weights_that_are_missing_are_named() {
     }
     let error = refused(&part);
     assert!(error.contains("expert 1 is missing"), "{error}");
+}
+
+#[test]
+fn configs_that_contradict_the_weights_are_refused() {
+    let says = |family: &str, key: &str, value: Json, words: &str| {
+        let error = refused(with_setting(family, key, value).path());
+        assert!(error.contains(words), "{error}");
+    };
+    let odd = "is not the shape that the config makes it";
+    says("deepseek_v3", "v_head_dim", json!(6), odd);
+    says("deepseek_v3", "qk_nope_head_dim", json!(5), odd);
+    says("deepseek_v3", "num_attention_heads", json!(5), odd);
+    says("deepseek_v2", "n_routed_experts", json!(4), "states 4 experts, and there are 3");
+    says("glm4_moe", "num_nextn_predict_layers", json!(0), "weights of layer 2");
+    says("glm4_moe", "num_nextn_predict_layers", json!(2), "no weights of layer 3");
+    says("llama4", "num_local_experts", json!(2), "states 2 experts, and there are 3");
+    says("qwen3_5", "linear_num_value_heads", json!(4), odd);
+    says("qwen3_5", "linear_num_value_heads", json!(5), odd);
+    says("qwen3_5", "linear_key_head_dim", json!(8), odd);
+    says("qwen3_5", "mtp_num_hidden_layers", json!(0), "weights of layer 2");
+    says("qwen3_5", "layer_types", json!(["linear_attention"]), "recurrent_layers");
+    says("olmo3", "layer_types", json!("all"), "sliding_window_pattern");
+}
+
+#[test]
+fn what_is_converted_can_be_compared() {
+    let families = [
+        ("cohere-plus", "bf16"),
+        ("olmo3", "bf16"),
+        ("glm4_moe", "bf16"),
+        ("deepseek_v3", "bf16"),
+        ("deepseek_v2", "bf16"),
+        ("deepseek_v2-lite", "f16"),
+        ("llama4-vision", "bf16"),
+        ("qwen3_5", "f32"),
+        ("qwen3_5-vision", "bf16"),
+        ("qwen3_5_moe", "f16"),
+    ];
+    for (family, dtype) in families {
+        let (hf, gguf) = (folder(family).join("hf"), format!("model-{dtype}.gguf"));
+        let gguf = open(&folder(family).join(gguf));
+        let report = ops::diff(&open(&hf), &gguf, &ops::DiffOptions::default()).unwrap();
+        assert!(report.ok, "{family}: {:?}", report.summary);
+    }
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub(super) struct Facts {
     pub kv_heads: Option<u64>,
     /// Rows of a key head that are made from the shorter vector, in DeepSeek's attention.
     pub key_rows: Option<u64>,
+    /// Rows of a value head there, where a config states them.
+    pub value_rows: Option<u64>,
     /// The heads of linear attention.
     pub linear: Option<Linear>,
     /// Layers, without those that predict further tokens where a config tells.
@@ -74,6 +76,7 @@ impl Facts {
             kv_heads: number(side, KEY_HEADS),
             key_rows: number(side, KEY_ROWS)
                 .or_else(|| number(side, KEY_LENGTH)?.checked_sub(number(side, ROTARY_LENGTH)?)),
+            value_rows: number(side, VALUE_ROWS),
             linear: linear(side),
             layers: number(side, LAYERS),
             tied: tied(side),
@@ -186,6 +189,7 @@ const KEY_HEADS: Number = (
     Some("num_kv_heads"),
 );
 const KEY_ROWS: Number = (&["qk_nope_head_dim"], None, None);
+const VALUE_ROWS: Number = (&["v_head_dim"], None, None);
 const KEY_LENGTH: Number = (&[], Some(".attention.key_length_mla"), None);
 const ROTARY_LENGTH: Number = (&[], Some(".rope.dimension_count"), None);
 const LINEAR_KEY_HEADS: Number = (&["linear_num_key_heads"], Some(".ssm.group_count"), None);

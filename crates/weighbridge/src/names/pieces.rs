@@ -176,6 +176,10 @@ impl<'t> Translator<'t> {
             return None;
         };
         let each = rows.checked_div(heads).filter(|each| each * heads == rows)?;
+        let stated = self.key_rows.zip(self.facts.value_rows);
+        if stated.is_some_and(|(keys, values)| keys.checked_add(values) != Some(each)) {
+            return None;
+        }
         let heads = Stack::of("head", [heads, each, columns])?;
         Some(key_value(weight, [key, value], heads, self.key_rows?))
     }

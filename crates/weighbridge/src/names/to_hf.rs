@@ -154,6 +154,10 @@ impl Back<'_> {
                 let message = "its experts cannot be put together again";
                 Err(refused(Error::unsupported(message)))
             }
+            (How::Linear(_) | How::Decay, _) => {
+                let message = "its value heads cannot be put back into their order yet";
+                Err(refused(Error::unsupported(message)))
+            }
             (_, Some(heads)) => match in_halves(shape, heads) {
                 Some(view) => Ok(one(view, shape.into())),
                 None => odd(&format!("does not hold {heads} heads")),

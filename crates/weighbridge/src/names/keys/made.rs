@@ -147,8 +147,10 @@ pub(super) fn sliding_layers(settings: &Settings) -> Option<Json> {
     settings.find(&["sliding_window"])?;
     let layers = settings.count("num_hidden_layers").filter(|layers| *layers <= MOST_LAYERS)?;
     let is_sliding = |kind: &Json| kind == "sliding_attention";
-    Some(match listed_layers(settings) {
-        Some(kinds) => kinds.iter().map(is_sliding).collect(),
+    Some(match settings.find(&["layer_types"]) {
+        Some(Json::Array(kinds)) => kinds.iter().map(is_sliding).collect(),
+        // No list, and so refused where it is to be one.
+        Some(other) => other.clone(),
         None => (1..=layers).map(|layer| layer % 4 != 0).collect(),
     })
 }
@@ -159,11 +161,12 @@ pub(super) fn recurrent_layers(settings: &Settings) -> Option<Json> {
     let layers = settings.count("num_hidden_layers").filter(|layers| *layers <= MOST_LAYERS)?;
     let more = vec![false; usize::try_from(beside(settings).min(MOST_LAYERS)).unwrap_or(0)];
     let is_linear = |kind: &Json| kind == "linear_attention";
-    let mut kinds: Vec<bool> = match listed_layers(settings) {
-        Some(kinds) if kinds.len() as u64 != layers => {
-            return Some("another number of layer_types".into());
+    let mut kinds: Vec<bool> = match settings.find(&["layer_types"]) {
+        Some(Json::Array(kinds)) if kinds.len() as u64 == layers => {
+            kinds.iter().map(is_linear).collect()
         }
-        Some(kinds) => kinds.iter().map(is_linear).collect(),
+        // No list of all layers, and so refused where it is to be one.
+        Some(_) => return Some("layer_types".into()),
         None => {
             let interval = settings.count("full_attention_interval").unwrap_or(4).max(1);
             (1..=layers).map(|layer| layer % interval != 0).collect()

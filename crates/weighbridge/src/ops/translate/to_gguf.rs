@@ -65,6 +65,7 @@ pub(super) fn to_gguf(
     let file_type = packer.map_or_else(|| file_type(&derived, &types), |found| found.file_type());
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
+    check_experts(&derived, &metadata)?;
     let left_out = translation
         .left_out
         .into_iter()
@@ -110,6 +111,22 @@ fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
             "the config states {stated} layers, but there are weights of layer {last}"
         ))),
         _ => Ok(()),
+    }
+}
+
+/// An error unless every layer with experts has as many as the metadata states.
+fn check_experts(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let stated = metadata.iter().find(|(key, _)| key.ends_with(".expert_count"));
+    let stated = stated.and_then(|(_, value)| value.value()?.as_u64()).unwrap_or(0);
+    let is_stack = |tensor: &&Derived| tensor.name.contains("_exps.");
+    let count = |tensor: &Derived| tensor.shape.first().copied().unwrap_or(0);
+    match derived.iter().filter(is_stack).find(|tensor| count(tensor) != stated) {
+        None => Ok(()),
+        Some(odd) => {
+            let found = count(odd);
+            let message = format!("the config states {stated} experts, and there are {found}");
+            Err(Error::malformed(message).in_tensor(&odd.name))
+        }
     }
 }
 

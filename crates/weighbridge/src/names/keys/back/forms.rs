@@ -195,6 +195,8 @@ pub(super) static FORMS: &[Form] = &[
         architecture: "olmo2",
         class: "Olmo2ForCausalLM",
         model_type: "olmo2",
+        // With windows it is Olmo 3.
+        is: |told| told.own("attention.sliding_window").is_none(),
         flags: ATTENTION,
         ..LLAMA
     },
