@@ -165,10 +165,6 @@ impl Back<'_> {
             (How::Norm, _) => {
                 Ok(one(View { change: self.norm_change(), ..View::whole(shape) }, shape.into()))
             }
-            (How::Linear(_) | How::Decay, _) => {
-                let message = "linear attention is not translated back";
-                Err(refused(Error::unsupported(message)))
-            }
             (How::Plain | How::Query | How::Key | How::Qkv, _)
             | (How::Embedding | How::Positions, _) => Ok(one(View::whole(shape), shape.into())),
         }
