@@ -156,7 +156,10 @@ def check_repository(folder, texts):
     plain = dict(transformers=lambda text: ours.encode(text, add_special_tokens=False))
     if (folder / "tokenizer.model").exists():
         # transformers 5 itself makes other merges of such a file than sentencepiece does.
-        model = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
+        proto = spm.ModelProto.FromString((folder / "tokenizer.model").read_bytes())
+        # As the files of Llama and Phi-3 have it; those of the samples do not say.
+        proto.normalizer_spec.remove_extra_whitespaces = False
+        model = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
         return "against sentencepiece: " + compare([(text, model.encode(text)) for text in texts], plain)
     if folder.name == "llama-hf":
         # Its merges are made up; its pieces are those of this vocabulary.

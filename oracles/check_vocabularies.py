@@ -85,6 +85,7 @@ def make(name, kind, config, files, pre=None, stated=None):
     os.makedirs(folder, exist_ok=True)
     config = {**config, **FAMILIES[kind], "hidden_size": WIDTH, "num_attention_heads": 1, "num_hidden_layers": 1, "intermediate_size": 8}
     samples.write(folder, "config.json", config)
+    as_the_vocabulary_has_them(files.get("tokenizer.json") or {}, name)
     for path, data in files.items():
         if data is not None:
             samples.write(folder, path, data)
@@ -92,11 +93,19 @@ def make(name, kind, config, files, pre=None, stated=None):
     check(name, folder)
 
 
+def as_the_vocabulary_has_them(document, name):
+    """Samples have every added token as a special one; here only those are that the vocabulary calls so."""
+    _, types, _, _ = samples.read(VOCABULARIES[name])
+    for token in document.get("added_tokens", []):
+        if types[token["id"]] == 4:
+            token.update(special=False, normalized=True)
+
+
 def check(name, folder):
     out = os.path.join(WORK, name + ".gguf")
     pre = ["--pre", STATED[name]] if name in STATED else []
     started = time.monotonic()
-    ran = subprocess.run([WEIGH, "convert", folder, "-o", out, "--force", *pre], capture_output=True, text=True)
+    ran = subprocess.run([WEIGH, "convert", folder, "-o", out, "--names", "gguf", "--force", *pre], capture_output=True, text=True)
     seconds = time.monotonic() - started
     if ran.returncode != 0:
         print(f"{name:16} NOT CONVERTED {ran.stderr.strip()[:200]}")
@@ -145,6 +154,7 @@ def phi3():
     added = {str(i): samples.added(i, tokens[i], special=types[i] == 3) for i in range(size, len(tokens)) if types[i] in (3, 4)}
     added = {i: {key: value for key, value in one.items() if key != "id"} for i, one in added.items()}
     del model.pieces[size:]
+    model.pieces[0].type = 2
     names = dict(tokenizer_class="LlamaTokenizer", bos_token="<s>", eos_token="</s>", unk_token="<unk>", added_tokens_decoder=added)
     files = {"tokenizer.model": model.SerializeToString(), "tokenizer_config.json": names}
     make("phi-3", "phi3", dict(vocab_size=len(tokens), bos_token_id=1, eos_token_id=2), files)

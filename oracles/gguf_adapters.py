@@ -1,8 +1,8 @@
 """Adapters of tiny models, and the GGUF files that llama.cpp's converter makes of them.
 
-    python oracles/gguf_adapters.py LLAMA_CPP tests/files/to-gguf
+    python oracles/gguf_adapters.py LLAMA_CPP tests/files
 
-The base models are those that gguf_models.py wrote. peft puts a random adapter of rank 3 on every linear
+The base models are those that gguf_models.py wrote into `to-gguf`. peft puts a random adapter of rank 3 on every linear
 layer it knows and saves it; `convert_lora_to_gguf.py` converts it, in f32 and in f16.
 """
 
@@ -29,7 +29,7 @@ CARD = "---\nlicense: mit\nbase_model: weighbridge/Tiny-1B-v0.1\n---\n"
 
 def write(family, targets):
     torch.manual_seed(17)
-    base, home = Path(OUT, family, "hf"), Path(OUT, family, "adapter")
+    base, home = Path(OUT, "to-gguf", family, "hf"), Path(OUT, "adapters", family, "peft")
     shutil.rmtree(home, ignore_errors=True)
     model = transformers.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     config = peft.LoraConfig(r=3, lora_alpha=5, target_modules=targets, task_type="CAUSAL_LM")
@@ -46,7 +46,7 @@ def write(family, targets):
     (home / "README.md").write_text(CARD)
     for kind in ["f32", "f16"]:
         script = os.path.join(LLAMA_CPP, "convert_lora_to_gguf.py")
-        out = Path(OUT, family, f"adapter-{kind}.gguf")
+        out = Path(OUT, "adapters", family, f"adapter-{kind}.gguf")
         subprocess.run(
             [sys.executable, script, "--base", base, "--outtype", kind, "--outfile", out, home], check=True
         )

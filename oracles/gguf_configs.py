@@ -251,6 +251,21 @@ CONFIGS = {
     "qwen3.5-moe-bare": dict(
         architectures=["Qwen3_5MoeForConditionalGeneration"], model_type="qwen3_5_moe", text_config=dict(mtp_num_hidden_layers=1)
     ),
+    "bge-small": dict(
+        architectures=["BertModel"], model_type="bert", hidden_size=384, intermediate_size=1536, num_hidden_layers=12, num_attention_heads=12,
+        id2label={"0": "LABEL_0"}, label2id={"LABEL_0": 0}, layer_norm_eps=1e-12, max_position_embeddings=512, vocab_size=30522,
+    ),
+    "bert-bare": dict(architectures=["BertForMaskedLM"], model_type="bert"),
+    "bert-named": dict(
+        architectures=["BertForSequenceClassification"], model_type="bert", id2label={"10": "ten", "9": "nine", "0": "zero"},
+    ),
+    "bge-m3": dict(
+        architectures=["XLMRobertaModel"], model_type="xlm-roberta", hidden_size=1024, intermediate_size=4096, num_hidden_layers=24, num_attention_heads=16,
+        layer_norm_eps=1e-5, max_position_embeddings=8194, pad_token_id=1, type_vocab_size=1, vocab_size=250002,
+    ),
+    "xlm-roberta-bare": dict(architectures=["XLMRobertaModel"], model_type="xlm-roberta"),
+    "xlm-roberta-unpadded": dict(architectures=["XLMRobertaModel"], model_type="xlm-roberta", pad_token_id=None),
+    "roberta-bare": dict(architectures=["RobertaModel"], model_type="roberta"),
 }
 GENERATIONS = {
     "qwen2.5": dict(temperature=0.7, top_k=20, top_p=0.8, repetition_penalty=1.05),

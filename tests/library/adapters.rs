@@ -8,16 +8,21 @@ use weighbridge::OpenOptions;
 use weighbridge::catalog::Value;
 use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
 
+use crate::common::root;
 use crate::to_gguf::{compare, folder, open};
+
+fn samples(family: &str) -> PathBuf {
+    root().join("tests/files/adapters").join(family)
+}
 
 #[test]
 fn adapters() {
     for family in ["llama", "phi3", "gemma3"] {
-        let home = folder(family);
-        let model = open(&home.join("adapter"));
+        let home = samples(family);
+        let model = open(&home.join("peft"));
         for (name, dtype) in [("f32", OutputType::Auto), ("f16", OutputType::F16)] {
             let options = ConvertOptions::new("-").to("gguf").names(Names::Gguf).dtype(dtype);
-            let options = options.base(home.join("hf"));
+            let options = options.base(folder(family).join("hf"));
             let mut bytes = Vec::new();
             ops::convert_to(&model, &options, &mut bytes).unwrap();
             let made = OpenOptions::new().open_bytes(bytes, "made.gguf").unwrap();
@@ -29,7 +34,7 @@ fn adapters() {
 
 /// A copy of an adapter, with one of its settings changed.
 fn adapter_with(key: &str, value: Json) -> tempfile::TempDir {
-    let home = folder("llama").join("adapter");
+    let home = samples("llama").join("peft");
     let copy = tempfile::tempdir().unwrap();
     for name in ["adapter_config.json", "adapter_model.safetensors"] {
         fs::copy(home.join(name), copy.path().join(name)).unwrap();
@@ -52,7 +57,7 @@ fn adapter_refused(adapter: &Path, base: Option<PathBuf>) -> String {
 
 #[test]
 fn adapters_that_would_act_otherwise_are_refused() {
-    let (home, base) = (folder("llama").join("adapter"), folder("llama").join("hf"));
+    let (home, base) = (samples("llama").join("peft"), folder("llama").join("hf"));
     assert!(adapter_refused(&home, None).contains("weighbridge/Tiny-1B-v0.1"));
     assert!(adapter_refused(&home, Some(home.clone())).contains("no config.json"));
     let unlike = [

@@ -145,7 +145,8 @@ fn a_config_that_cannot_be_read_is_an_error_by_name() {
     place.write("in/config.json", "{ not JSON");
     let gguf = root().join("tests/files/names/qwen3-q8/model.gguf");
     fs::copy(gguf, place.at("in/model.gguf")).unwrap();
-    let error = ops::dequantize(&place.model("in"), &place.options("out")).unwrap_err();
+    let options = place.options("out").to("gguf");
+    let error = ops::dequantize(&place.model("in"), &options).unwrap_err();
     assert!(error.to_string().contains("config.json"), "{error}");
 }
 

@@ -199,7 +199,9 @@ fn encoders_that_readers_would_misread_are_refused() {
     says(&with_setting("nomic_bert", "prenorm", json!(true)), "`prenorm` true");
     says(&with_setting("nomic_bert", "moe_every_n_layers", json!(2)), "moe_every_n_layers");
     says(&with_setting("nomic_bert", "n_positions", json!(4096)), "context_length");
-    says(&with_setting("xlm-roberta", "pad_token_id", json!(30)), "context_length");
+    says(&with_setting("xlm-roberta", "pad_token_id", json!(30)), "positions begin at row 31");
+    let two = json!({ "0": "no", "1": "yes" });
+    says(&with_setting("bert-classes", "id2label", two), "2 classes, but the classifier has 3");
     let pooling = r#"{"pooling_mode_max_tokens": true}"#;
     says(&changed("bert", "1_Pooling/config.json", Some(pooling)), "cannot be pooling_type");
     says(&changed("bert", "1_Pooling/config.json", None), "1_Pooling/config.json, which is not");

@@ -49,7 +49,7 @@ pub(super) fn repacked(
             continue;
         };
         let weights = distinct(pieces.iter().map(|(weight, _)| weight));
-        let (Some(packer), Some(own)) = (found, factors(&weights, |w| w.factors_of_codes())?)
+        let (Some(packer), Some(own)) = (found, factors(&weights, Weight::factors_of_codes)?)
         else {
             rest.push(tensor);
             continue;
@@ -91,7 +91,7 @@ fn fitting(kind: CodeKind, tensor: &Derived, writer: &dyn Writer) -> Option<&'st
 fn distinct<'w>(weights: impl Iterator<Item = &'w Weight>) -> Vec<&'w Weight> {
     let mut found: Vec<&Weight> = Vec::new();
     for weight in weights {
-        if !found.last().is_some_and(|last| last.name() == weight.name()) {
+        if found.last().is_none_or(|last| last.name() != weight.name()) {
             found.push(weight);
         }
     }

@@ -9,8 +9,8 @@
 //! else has no meaning are refused by name.
 
 mod around;
-#[cfg_attr(not(test), allow(dead_code))]
 pub(crate) mod back;
+mod base64;
 mod byte_pairs;
 mod decode;
 mod encode;

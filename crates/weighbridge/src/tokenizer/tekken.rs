@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
+use super::base64::decoded;
 use super::encode;
 use super::entries::Entries;
 use super::files::{Files, wrong};
 use super::templates;
 use super::token_type::TokenType;
-use super::unigram::base64;
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::text::shortened;
@@ -124,7 +124,7 @@ fn tokens(files: &Files<'_>, document: &Json, special: usize) -> Result<Vec<Vec<
     };
     let mut found = Vec::with_capacity(wanted.len());
     for (rank, token) in wanted.iter().enumerate() {
-        let bytes = token["token_bytes"].as_str().and_then(base64);
+        let bytes = token["token_bytes"].as_str().and_then(decoded);
         let bytes = bytes.filter(|bytes| token["rank"] == rank && is_in_place(rank, bytes));
         let Some(bytes) = bytes else {
             let shown = shortened(&token.to_string(), 80);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
+use super::base64::decoded;
 use super::entries::Entries;
 use super::files::{Files, TOKENIZER, wrong};
 use super::protobuf::{Field, Message};
@@ -175,47 +176,5 @@ fn characters(normalizer: &Json) -> Result<Vec<u8>> {
             "the normalizer of {TOKENIZER} is something other than a table of letters"
         )));
     };
-    base64(text).ok_or_else(|| wrong(TOKENIZER, "the normalizer's table is not base64"))
-}
-
-/// Six bits a letter, the highest first.
-pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
-    let letters = text.trim_end_matches('=').as_bytes();
-    let mut bytes = Vec::with_capacity(letters.len() / 4 * 3 + 2);
-    let (mut bits, mut held) = (0u32, 0);
-    for letter in letters {
-        let six = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held) as u8);
-        }
-    }
-    // Letters come in groups of four, and what is left over is nothing.
-    (text.len() % 4 == 0 && letters.len() % 4 != 1).then_some(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_read() {
-        let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
-        assert_eq!(text(base64("d2VpZ2g=")), "weigh");
-        assert_eq!(text(base64("d2VpZ2hz")), "weighs");
-        assert_eq!(text(base64("")), "");
-        assert_eq!(base64("+/+/").unwrap(), [0xfb, 0xff, 0xbf]);
-        for wrong in ["d2V", "d2Vp!A==", "A===", "d2V pZ2g="] {
-            assert_eq!(base64(wrong), None, "{wrong}");
-        }
-    }
+    decoded(text).ok_or_else(|| wrong(TOKENIZER, "the normalizer's table is not base64"))
 }

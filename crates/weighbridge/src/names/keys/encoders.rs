@@ -133,3 +133,34 @@ pub(super) fn context_behind_padding(settings: &Settings) -> Option<Json> {
         None => (-1).into(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(config: &Json) -> Option<Json> {
+        classes(&Settings::of(config))
+    }
+
+    #[test]
+    fn classes_without_names_are_there_where_weights_are() {
+        let model = json!({ "model_type": "bert", "architectures": ["BertModel"] });
+        assert_eq!(of(&model), None);
+        let head =
+            json!({ "model_type": "bert", "architectures": ["BertForSequenceClassification"] });
+        assert_eq!(of(&head), Some(json!(["LABEL_0", "LABEL_1"])));
+        let odd = json!({ "model_type": "bert", "id2label": { "x": "y" } });
+        assert_eq!(of(&odd), None);
+    }
+
+    #[test]
+    fn positions_begin_behind_padding() {
+        assert_eq!(first_position(&json!({ "model_type": "bert", "pad_token_id": 3 })), 0);
+        assert_eq!(first_position(&json!({ "model_type": "roberta" })), 2);
+        assert_eq!(first_position(&json!({ "model_type": "xlm-roberta", "pad_token_id": 4 })), 5);
+        let none = json!({ "model_type": "xlm-roberta", "pad_token_id": null });
+        assert_eq!(first_position(&none), 0);
+    }
+}

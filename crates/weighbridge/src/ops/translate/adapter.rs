@@ -199,7 +199,7 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
         };
         let is_by_rows = view.transposed.is_none() && view.shape.len() == 2;
         if !is_by_rows || view.changes_values() || view.row_len() != a.shape()[1] {
-            let message = "what GGUF changes in this weight cannot be done to an adapter";
+            let message = "what is changed in this weight cannot be done to an adapter";
             return Err(Error::unsupported(message).in_tensor(&changed[index].name));
         }
         all_a.push((a.clone(), View::whole(a.shape())));

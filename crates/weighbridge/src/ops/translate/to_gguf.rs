@@ -66,6 +66,7 @@ pub(super) fn to_gguf(
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
     check_experts(&derived, &metadata)?;
+    check_classes(&derived, &metadata)?;
     let left_out = translation
         .left_out
         .into_iter()
@@ -127,6 +128,24 @@ fn check_experts(derived: &[Derived], metadata: &Entries) -> Result<()> {
             let message = format!("the config states {stated} experts, and there are {found}");
             Err(Error::malformed(message).in_tensor(&odd.name))
         }
+    }
+}
+
+/// An error unless a classifier has a row for each class that the metadata names.
+fn check_classes(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let classifier = derived.iter().find(|tensor| tensor.name == "cls.output.weight");
+    let Some(&rows) = classifier.and_then(|tensor| tensor.shape.first()) else { return Ok(()) };
+    let named = metadata.iter().find(|(key, _)| key.ends_with(".classifier.output_labels"));
+    let classes = match named.and_then(|(_, value)| value.value()) {
+        Some(Value::List(classes)) => classes.len() as u64,
+        // Readers take a classifier without names for one of a single class.
+        _ => 1,
+    };
+    match rows == classes {
+        true => Ok(()),
+        false => Err(Error::malformed(format!(
+            "the config names {classes} classes, but the classifier has {rows} rows"
+        ))),
     }
 }
 

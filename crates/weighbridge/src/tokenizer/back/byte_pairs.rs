@@ -23,7 +23,7 @@ const ASSUMED: [(&str, &[&str]); 6] = [
     ("tekken", &["bos"]),
 ];
 
-/// Readers that know class names only by hearsay take the document as it is for this one.
+/// The class for which every version of transformers takes `tokenizer.json` as it is.
 pub(super) const AS_IT_IS: &str = "PreTrainedTokenizerFast";
 
 /// A byte-level tokenizer.

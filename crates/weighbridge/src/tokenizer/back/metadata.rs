@@ -37,10 +37,13 @@ impl Metadata<'_> {
         self.list(key, "a number of things", Value::as_u64)
     }
 
-    /// Numbers with a fraction. One that is not finite orders nothing.
+    /// Numbers that order something, which some write without a fraction. One that is not finite
+    /// orders nothing.
     pub fn scores(&self, key: &str) -> Result<Option<Vec<f32>>> {
         self.list(key, "a finite f32", |value| match value {
             Value::F32(score) if score.is_finite() => Some(*score),
+            // Short numbers, of which none is lost.
+            Value::Signed(32, score) => Some(*score as f32),
             _ => None,
         })
     }

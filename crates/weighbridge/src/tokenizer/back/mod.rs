@@ -9,7 +9,6 @@
 
 mod added;
 mod around;
-mod base64;
 mod byte_pairs;
 mod config;
 mod document;
@@ -45,7 +44,7 @@ struct Made {
     tokens: Tokens,
     special: Special,
     document: Document,
-    /// Which classes of transformers' read what is written as it is.
+    /// The class that `tokenizer_config.json` asks for.
     class: &'static str,
     files: Vec<(String, Vec<u8>)>,
     not_carried: Vec<String>,

@@ -16,6 +16,9 @@ use crate::tokenizer::token_type::TokenType;
 
 const ASSUMED: Assumed = Assumed { adds: &["bos"], ids: &[("bos", 1), ("eos", 2)] };
 
+/// More bytes than any piece has.
+const LONGEST: usize = 1024;
+
 pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     let mut not_carried = Vec::new();
     let mut tokens = Tokens::read(metadata)?;
@@ -23,6 +26,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
     if metadata.scores("tokenizer.ggml.scores")?.is_none() {
         return Err(Error::unsupported("the file has no `tokenizer.ggml.scores`"));
     }
+    refuse_long(&tokens)?;
     let special = Special::read(metadata, &mut tokens, ASSUMED, &mut not_carried)?;
     take_spaces(metadata, &mut tokens, &mut not_carried)?;
     let begins = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
@@ -60,6 +64,17 @@ fn parts(tokens: &Tokens, special: &Special, begins: bool) -> Document {
         model,
         vocabulary: Vocabulary::Ids,
         merges: Some(merges::of(tokens)),
+    }
+}
+
+/// A piece is cut at every letter to find its parts, which nobody could wait for if it were long.
+fn refuse_long(tokens: &Tokens) -> Result<()> {
+    match tokens.present().find(|(_, token)| token.text.len() > LONGEST) {
+        Some((id, token)) => {
+            let length = token.text.len();
+            Err(Error::limit(format!("the token {id} has {length} bytes, which is not believed")))
+        }
+        None => Ok(()),
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// Makes tokens special that have a name as such.
+    /// Makes tokens special that have a name as such, except for ordinary words: a text with them would
+    /// be cut elsewhere. Only the config of a model can have named these.
     pub fn read(
         metadata: &Metadata<'_>,
         tokens: &mut Tokens,
@@ -54,10 +55,13 @@ impl Special {
                 special.ids.push((kind, *id));
             }
         }
-        for (_, id) in &special.ids {
-            if let Some(token) = tokens.0.get_mut(*id) {
-                token.is_named = true;
-                token.is_added = true;
+        for (kind, id) in &special.ids {
+            let Some(token) = tokens.0.get_mut(*id) else { continue };
+            if token.is_added || is_framed(&token.text) {
+                (token.is_named, token.is_added) = (true, true);
+            } else {
+                let text = shortened(&token.text, 40);
+                not_carried.push(format!("the {kind} token: `{text}`, id {id}, an ordinary token"));
             }
         }
         for kind in ELSEWHERE {
@@ -96,11 +100,19 @@ impl Special {
         self.ids.iter().find(|(known, _)| *known == kind).map(|(_, id)| *id)
     }
 
-    /// All kinds that have a token.
+    /// All kinds that have a token which is special.
     pub fn all<'a>(&'a self, tokens: &'a Tokens) -> impl Iterator<Item = (&'static str, &'a str)> {
-        let text = |id: usize| tokens.get(id).map(|token| &*token.text);
+        let named = |id: usize| tokens.get(id).filter(|token| token.is_named);
+        let text = move |id: usize| named(id).map(|token| &*token.text);
         self.ids.iter().filter_map(move |(kind, id)| Some((*kind, text(*id)?)))
     }
+}
+
+/// Whether a text has the form that special tokens have.
+fn is_framed(text: &str) -> bool {
+    [('<', '>'), ('[', ']')]
+        .iter()
+        .any(|(start, end)| text.len() > 2 && text.starts_with(*start) && text.ends_with(*end))
 }
 
 /// The id of a kind of tokens.

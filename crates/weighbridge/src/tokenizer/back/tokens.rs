@@ -10,6 +10,9 @@ use crate::tokenizer::files::MOST_TOKENS;
 use crate::tokenizer::sentencepiece::NOBODY;
 use crate::tokenizer::token_type::TokenType;
 
+/// How many tokens of a fault are named one by one.
+const SHOWN: usize = 20;
+
 pub(super) struct Token {
     pub text: String,
     pub kind: TokenType,
@@ -72,11 +75,17 @@ impl Tokens {
             }
             left_out.push((id, message));
         }
-        for (id, message) in left_out {
-            not_carried.push(format!("{message}: the second is left out"));
+        let more = left_out.len().saturating_sub(SHOWN);
+        for (place, (id, message)) in left_out.into_iter().enumerate() {
+            if place < SHOWN {
+                not_carried.push(format!("{message}: the second is left out"));
+            }
             if let Some(token) = self.0.get_mut(id) {
                 *token = Token::new(id, format!("[PAD{id}]"), TokenType::Unused, NOBODY);
             }
+        }
+        if more > 0 {
+            not_carried.push(format!("{more} more tokens with the texts of others"));
         }
         Ok(())
     }

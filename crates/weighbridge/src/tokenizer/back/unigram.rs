@@ -7,8 +7,9 @@ use super::document::{Document, Vocabulary};
 use super::metadata::Metadata;
 use super::special::{Assumed, Special};
 use super::tokens::{Token, Tokens};
-use super::{Made, around, base64, byte_pairs};
+use super::{Made, around, byte_pairs};
 use crate::error::{Error, Result};
+use crate::tokenizer::base64::encoded;
 use crate::tokenizer::token_type::TokenType;
 
 const ASSUMED: Assumed = Assumed { adds: &["eos"], ids: &[("eos", 1), ("unk", 2), ("pad", 0)] };
@@ -73,8 +74,8 @@ fn name_mask(
 /// A table of letters is all, where words are cut at spaces anyway.
 fn normalizer(metadata: &Metadata<'_>, prefix: bool, fewer_spaces: bool) -> Result<Json> {
     let map = metadata.bytes("tokenizer.ggml.precompiled_charsmap")?;
-    let letters = map
-        .map(|map| json!({ "type": "Precompiled", "precompiled_charsmap": base64::encoded(&map) }));
+    let letters =
+        map.map(|map| json!({ "type": "Precompiled", "precompiled_charsmap": encoded(&map) }));
     let spaces = (fewer_spaces && !prefix)
         .then(|| json!({ "type": "Replace", "pattern": { "Regex": " {2,}" }, "content": " " }));
     Ok(match (letters, spaces) {

@@ -50,7 +50,7 @@ pub(super) fn make(metadata: &Metadata<'_>) -> Result<Made> {
 
 /// As `vocab.txt` spells it. Special tokens are the same in both.
 fn respell((id, token): (usize, &mut Token)) {
-    if token.is_added || token.is_nobody {
+    if token.kind == TokenType::Control || token.is_nobody {
         return;
     }
     let text = match token.text.strip_prefix('▁') {

@@ -4,12 +4,13 @@ use std::sync::LazyLock;
 
 /// The letter of each byte: printable ones of Latin-1 stand for themselves, the others are the
 /// letters from U+0100 in their order.
-static LETTERS: LazyLock<[char; 256]> = LazyLock::new(|| {
+static LETTERS: LazyLock<Vec<char>> = LazyLock::new(|| {
     let mut others = '\u{100}'..;
-    std::array::from_fn(|byte| match byte {
-        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => char::from_u32(byte as u32).unwrap_or_default(),
+    let letter = |byte: u8| match byte {
+        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => char::from(byte),
         _ => others.next().unwrap_or_default(),
-    })
+    };
+    (0..=u8::MAX).map(letter).collect()
 });
 
 pub(in crate::tokenizer) fn spelled(text: &str) -> String {

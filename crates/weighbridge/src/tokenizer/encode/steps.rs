@@ -6,7 +6,7 @@ use super::pattern::Pattern;
 use super::words;
 use super::{Part, bytes};
 
-type Normalize = Box<dyn Fn(&str) -> String>;
+pub(super) type Normalize = Box<dyn Fn(&str) -> String>;
 
 /// What a normalizer does to the text, in which every letter is composed and decomposed alike.
 pub(super) fn normalizer(normalizer: &Json) -> Option<Normalize> {
@@ -36,7 +36,7 @@ pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
     match step["type"].as_str() {
         None if step.is_null() => Some(parts),
         Some("Sequence") => step["pretokenizers"].as_array()?.iter().try_fold(parts, pre_tokenize),
-        Some("Split") => split(parts, step),
+        Some("Split") => split(&parts, step),
         Some("Digits") if step["individual_digits"] == true => isolated(r"\p{N}"),
         Some("Digits") => isolated(r"\p{N}+"),
         Some("Punctuation") => match step["behavior"].as_str() {
@@ -64,7 +64,7 @@ pub(super) fn pre_tokenize(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
 const PUNCTUATION: &str = r"[\p{P}!-/:-@\[-`{-~]";
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
-fn split(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
+fn split(parts: &[Part], step: &Json) -> Option<Vec<Part>> {
     let keep = match (step["behavior"].as_str()?, step["invert"] == true) {
         ("Isolated", _) => Keep::All,
         ("Removed", true) => Keep::Matches,
@@ -72,8 +72,8 @@ fn split(parts: Vec<Part>, step: &Json) -> Option<Vec<Part>> {
         _ => Keep::NothingThere,
     };
     match (&step["pattern"]["Regex"], &step["pattern"]["String"]) {
-        (Json::String(pattern), _) => cut(&parts, pattern, keep),
-        (_, Json::String(text)) => cut(&parts, &regex::escape(text), keep),
+        (Json::String(pattern), _) => cut(parts, pattern, keep),
+        (_, Json::String(text)) => cut(parts, &regex::escape(text), keep),
         _ => None,
     }
 }

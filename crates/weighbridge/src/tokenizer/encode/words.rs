@@ -4,10 +4,11 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::Part;
+use super::steps::Normalize;
 use crate::tokenizer::vocabulary::Vocabulary;
 
 /// BERT's own normalizer, for a text in which no letter has an accent that is part of it.
-pub(super) fn normalizer(step: &Json) -> Option<Box<dyn Fn(&str) -> String>> {
+pub(super) fn normalizer(step: &Json) -> Option<Normalize> {
     let flag = |key: &str| step[key].as_bool();
     let lowercase = flag("lowercase").unwrap_or(true);
     let clean = flag("clean_text").unwrap_or(true);
