@@ -84,10 +84,10 @@ impl Recipe for CountingRows {
 }
 
 /// Decodes elements, from bytes that are copied together or lent as they lie.
-fn decoded(composed: &Composed, elements: Range<u64>, is_lent: bool) -> (Vec<f32>, usize) {
+fn decoded(composed: &dyn Elements, elements: Range<u64>, is_lent: bool) -> (Vec<f32>, usize) {
     let parts = &*PARTS;
     let mut slabs = Vec::new();
-    Elements::needs(composed, elements.clone(), &mut slabs);
+    composed.needs(elements.clone(), &mut slabs);
     let piece = |slab: &Slab, index: u64| {
         let start = length(slab.offset + index * slab.stride);
         start..start + length(slab.row_bytes)
@@ -108,7 +108,7 @@ fn decoded(composed: &Composed, elements: Range<u64>, is_lent: bool) -> (Vec<f32
         })
         .collect();
     let mut out = vec![-1.0; length(elements.end - elements.start)];
-    Elements::decode(composed, &staged, elements, Out::F32(&mut out)).unwrap();
+    composed.decode(&staged, elements, Out::F32(&mut out)).unwrap();
     (out, slabs.len())
 }
 
@@ -181,6 +181,26 @@ fn numbers_are_picked() {
     let of = Counting { row: 9, shared_by: 4 };
     let stretches = || vec![stretch(RowOrder::Runs { start: 1, run: 1, period: 2 }, 20, 1, 9)];
     check(stretches, &(0..20).map(|at| 1 + 2 * at).collect::<Vec<_>>(), &of);
+}
+
+/// Numbers of two or three stretches, one of each after the other.
+#[test]
+fn numbers_take_turns() {
+    let firsts = [0, 5, 9];
+    for turns in [2, 3] {
+        let stretches =
+            firsts[..turns].iter().map(|&first| stretch(RowOrder::From(first), 4, 3, 3));
+        let whole = Composed::new(stretches.collect(), 12);
+        let in_turn = InTurn::new(whole, turns as u64, 12 * turns as u64);
+        let each = |at: u64| firsts[..turns].iter().map(move |first| OF.of(first * 3 + at));
+        let wanted: Vec<f32> = (0..12).flat_map(each).collect();
+        for start in 0..=wanted.len() {
+            for end in start..=wanted.len() {
+                let (part, _) = decoded(&in_turn, start as u64..end as u64, false);
+                assert_eq!(part, wanted[start..end], "{start}..{end} of {turns}");
+            }
+        }
+    }
 }
 
 /// Runs that are too far from each other to be decoded together.
