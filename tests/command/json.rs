@@ -375,7 +375,9 @@ fn convert_reports_what_it_did_and_a_dry_run_what_it_would_do() {
     assert!(done["seconds"].is_f64());
     assert!(done["peak_memory"].is_u64() || !cfg!(target_os = "linux"));
     assert_eq!(number(&done, "overflowed"), 0);
-    // Apart from what only the work itself can tell, both say the same.
+    // Apart from the plan in full, and from what only the work itself can tell, both say the same.
+    let in_full = plan.as_object_mut().unwrap().remove("plan").unwrap();
+    assert_eq!(list(&in_full, "tensors").len(), 21);
     for report in [&mut plan, &mut done] {
         for name in ["seconds", "peak_memory", "overflowed"] {
             report[name] = Json::Null;

@@ -13,7 +13,8 @@ impl Conversion {
             return Ok(());
         }
         let Some(text) = self.modelfile() else {
-            let message = "a Modelfile is written beside a GGUF file that is made so that it runs";
+            let message =
+                "a Modelfile is written only beside a model that is made so that llama.cpp runs it";
             return Err(Error::usage(message).in_file(&self.options.target));
         };
         match &self.target.place {

@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn a_known_form_is_written_with_its_stops() {
-        let written = text("x.gguf", &metadata("{{ '<|im_start|>' }} .. <|im_end|>"));
-        let expected = "FROM \"./x.gguf\"\nTEMPLATE \"\"\"{{ if .System }}<|im_start|>system\n\
+        let written = text("a model", &metadata("{{ '<|im_start|>' }} .. <|im_end|>"));
+        let expected = "FROM \"./a model\"\nTEMPLATE \"\"\"{{ if .System }}<|im_start|>system\n\
             {{ .System }}<|im_end|>\n{{ end }}{{ if .Prompt }}<|im_start|>user\n{{ .Prompt }}\
             <|im_end|>\n{{ end }}<|im_start|>assistant\n{{ .Response }}<|im_end|>\n\"\"\"\n\
             PARAMETER temperature 0.7\nPARAMETER top_k 20\nPARAMETER stop \"<|im_start|>\"\n\
@@ -189,13 +189,13 @@ mod tests {
 
     #[test]
     fn an_unknown_form_is_left_to_the_file() {
-        let written = text("x.gguf", &metadata("{% for message in messages %}"));
+        let written = text("a model", &metadata("{% for message in messages %}"));
         assert!(!written.contains("TEMPLATE") && written.contains("stop \"<|im_end|>\""));
     }
 
     #[test]
     fn a_system_without_a_turn_stands_in_the_question() {
-        let written = text("x.gguf", &metadata("<start_of_turn> <end_of_turn>"));
+        let written = text("a model", &metadata("<start_of_turn> <end_of_turn>"));
         assert!(written.contains(
             "{{ if .Prompt }}<start_of_turn>user\n{{ if .System }}{{ .System }}\n\n{{ end }}\
              {{ .Prompt }}<end_of_turn>\n{{ end }}<start_of_turn>model\n{{ .Response }}"
