@@ -104,14 +104,14 @@ fn run(name: &str, folder: &Path, bytes: u64, weigh: &Path, setting: &Setting, t
         table.matrix.lines.push(Line { cells, rows: vec![row.clone()] });
     }
     if name == "vocabulary" {
-        table.bounded("a vocabulary of 151,936 tokens, seconds".into(), rows[0].median, 1.0);
+        table.bounded("a vocabulary of 151,936 tokens, seconds", rows[0].median, 1.0);
         return;
     }
-    table.bounded("times the copy loop".into(), 1.0 / rows[1].median_ratio, BOUND);
+    table.bounded("times the copy loop", 1.0 / rows[1].median_ratio, BOUND);
     if let Some(peer) = rows.get(2) {
-        table.reaches("times as fast as the converter".into(), peer.median_ratio, FASTER);
+        table.reaches("times as fast as the converter", peer.median_ratio, FASTER);
     }
-    table.bounded("MiB at the most, with the vocabulary".into(), peaks[0], MEMORY + VOCABULARY);
+    table.bounded("MiB at the most, with the vocabulary", peaks[0], MEMORY + VOCABULARY);
 }
 
 /// One conversion, whose output is removed.

@@ -63,6 +63,7 @@ pub(super) fn rank_error(counted: u64, of: u64) -> f64 {
 fn chosen(group: u64) -> impl Iterator<Item = usize> {
     let drawn = mixed(group);
     (0..NEIGHBOURS).map(move |index| {
+        #[allow(clippy::cast_possible_truncation)] // Only the lowest bits matter.
         let place = (drawn >> (4 * index)) as usize % NEIGHBOURS;
         index * NEIGHBOURS + place
     })
@@ -112,6 +113,7 @@ impl Task for CountSome<'_> {
     #[inline(always)]
     fn run<I: Isa>(self, _: I) {
         let Self { at, numbers, counts } = self;
+        #[allow(clippy::cast_possible_truncation)] // It is a place in a group.
         let (mut group, before) = (at / GROUP as u64, (at % GROUP as u64) as usize);
         let head = if before == 0 { 0 } else { (GROUP - before).min(numbers.len()) };
         let (head, rest) = numbers.split_at(head);
