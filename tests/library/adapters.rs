@@ -87,5 +87,5 @@ fn an_adapter_scaled_by_the_root_of_its_rank_is_scaled_so() {
     ops::convert_to(&open(adapter.path()), &options, &mut bytes).unwrap();
     let made = OpenOptions::new().open_bytes(bytes, "made.gguf").unwrap();
     let alpha = made.sources()[0].catalog().metadata.get("adapter.lora.alpha").cloned();
-    assert_eq!(alpha, Some(Value::F32(8.660_254)));
+    assert_eq!(alpha, Some(Value::F32(8.660_254_5)));
 }

@@ -70,7 +70,7 @@ pub(crate) fn compare(made: &Model, golden: &Model, what: &str) {
     let entries = |source: &Source| -> Vec<(String, Value)> {
         let all = source.catalog().metadata.iter();
         let wanted = all.filter(|(key, _)| !BY_FOLDER.contains(key));
-        wanted.map(|(key, value)| (key.to_owned(), whole(source, value))).collect()
+        wanted.map(|(key, value)| (key.to_owned(), whole_of(source, value))).collect()
     };
     let (ours, theirs) = (entries(ours), entries(theirs));
     let keys = |all: &[(String, Value)]| all.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
@@ -80,7 +80,7 @@ pub(crate) fn compare(made: &Model, golden: &Model, what: &str) {
     }
 }
 
-fn whole(source: &Source, value: &Value) -> Value {
+fn whole_of(source: &Source, value: &Value) -> Value {
     match value {
         Value::Array(array) => Value::List(source.array(array).unwrap()),
         other => other.clone(),
@@ -158,6 +158,62 @@ fn copy_files(from: &Path, to: &Path) {
             true => copy_files(&entry.path(), &copy),
             false => drop(fs::copy(entry.path(), copy).unwrap()),
         }
+    }
+}
+
+/// llama.cpp loads no file with fewer tokens than the embedding has rows.
+#[test]
+fn every_row_of_the_embedding_has_a_token() {
+    let whole = open(&folder("llama").join("model-f32.gguf"));
+    let rows = whole.weight("token_embd.weight").unwrap().shape()[0];
+    let fewer = with_setting("llama", "vocab_size", json!(rows - 1));
+    let options = ConvertOptions::new("-").to("gguf").dtype(OutputType::F32);
+    let mut bytes = Vec::new();
+    ops::convert_to(&open(fewer.path()), &options, &mut bytes).unwrap();
+    let made = OpenOptions::new().open_bytes(bytes, "made.gguf").unwrap();
+    for key in ["tokenizer.ggml.tokens", "tokenizer.ggml.token_type"] {
+        let list = |model: &Model| {
+            let source = &model.sources()[0];
+            whole_of(source, source.catalog().metadata.get(key).unwrap())
+        };
+        assert_eq!(list(&made), list(&whole), "{key}");
+    }
+}
+
+/// In parts as llama.cpp splits models: every tensor of the whole file, in its order, and the metadata in
+/// the first part only.
+#[test]
+fn a_directory_is_split_as_llama_cpp_does() {
+    let home = folder("llama");
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("parts");
+    let options =
+        ConvertOptions::new(&out).to("gguf").dtype(OutputType::F32).max_shard_size(40_000);
+    ops::convert(&open(&home.join("hf")), &options).unwrap();
+    let (made, golden) = (open(&out), open(&home.join("model-f32.gguf")));
+    let parts = made.sources();
+    assert_eq!(parts.len(), 4);
+    let tensors =
+        parts.iter().flat_map(|part| part.catalog().tensors.iter().map(move |t| (part, t)));
+    let whole = &golden.sources()[0];
+    let mut count = 0;
+    for ((part, a), b) in tensors.zip(&whole.catalog().tensors) {
+        assert_eq!((&a.name, &a.shape, &a.stored), (&b.name, &b.shape, &b.stored));
+        assert!(bytes(part, a) == bytes(whole, b), "{}", a.name);
+        count += 1;
+    }
+    assert_eq!(count, whole.catalog().tensors.len());
+    for (number, part) in parts.iter().enumerate() {
+        let name = format!("parts-{:05}-of-00004.gguf", number + 1);
+        assert!(part.input().name().ends_with(name));
+        let metadata = &part.catalog().metadata;
+        assert_eq!(metadata.get("split.no"), Some(&Value::Unsigned(16, number as u64)));
+        assert_eq!(metadata.get("split.count"), Some(&Value::Unsigned(16, 4)));
+        assert_eq!(
+            metadata.get("split.tensors.count"),
+            Some(&Value::Signed(32, i64::try_from(count).unwrap()))
+        );
+        assert_eq!(metadata.get("general.architecture").is_some(), number == 0);
     }
 }
 

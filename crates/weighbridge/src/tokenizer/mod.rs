@@ -37,6 +37,7 @@ use crate::error::Result;
 use entries::Entries;
 use files::Files;
 use special::{Beyond, Special};
+use token_type::TokenType;
 
 /// The key of the list of tokens.
 pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens";
@@ -125,6 +126,33 @@ pub(crate) fn entries(
         }
     }
     Ok(entries.finished())
+}
+
+/// Gives every row of an embedding a token: llama.cpp loads no model with fewer. The converter does so
+/// for most kinds of tokenizers, and what it writes for the others is not loaded then.
+pub(crate) fn fill_up(entries: &mut [(String, Value)], rows: u64) {
+    // A list that is read from a file is not longer than the embedding, and nobody has more rows.
+    let rows = usize::try_from(rows.min(files::MOST_TOKENS)).unwrap_or(0);
+    for (key, value) in entries {
+        let Value::List(list) = value else { continue };
+        let first = list.len();
+        let missing = first..rows.max(first);
+        match key.as_str() {
+            TOKENS => list.extend(missing.map(|id| Value::text(format!("[PAD{id}]")))),
+            "tokenizer.ggml.token_type" => {
+                list.extend(missing.map(|_| Value::Signed(32, TokenType::Unused as i64)));
+            }
+            "tokenizer.ggml.scores" => {
+                // Of byte pairs they are zeros without a point, if there are any.
+                let score = match list.first() {
+                    Some(Value::Signed(bits, _)) => Value::Signed(*bits, 0),
+                    _ => Value::F32(sentencepiece::NOBODY),
+                };
+                list.extend(missing.map(|_| score.clone()));
+            }
+            _ => {}
+        }
+    }
 }
 
 const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";

@@ -6,6 +6,7 @@
 
 use crate::catalog::Value;
 use crate::containers::writing::MetadataValue;
+use crate::tokenizer::TOKENS;
 
 /// The name that Ollama looks for.
 pub(in crate::ops) const NAME: &str = "Modelfile";
@@ -89,7 +90,7 @@ pub(in crate::ops) fn text(model: &str, metadata: &[(String, MetadataValue)]) ->
         Some(form) => text.push_str(&format!("TEMPLATE {}\n", quoted(&form.template()))),
         None => text.push_str("# The form of a conversation is the chat template of the file.\n"),
     }
-    for stop in ["eos", "eot", "eom"].into_iter().filter_map(|kind| token(kind, &find)) {
+    for stop in ENDS.into_iter().filter_map(|key| token(key, &find)) {
         if !stops.contains(&stop) {
             stops.push(stop);
         }
@@ -125,10 +126,14 @@ impl Form {
     }
 }
 
-/// The text of a special token.
-fn token<'v>(kind: &str, find: &impl Fn(&str) -> Option<&'v Value>) -> Option<&'v str> {
-    let id = find(&format!("tokenizer.ggml.{kind}_token_id"))?.as_u64()?;
-    let Value::List(tokens) = find("tokenizer.ggml.tokens")? else { return None };
+/// The ids of tokens that end something: a text, a turn, a message.
+const ENDS: [&str; 3] =
+    ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"];
+
+/// The text of the token whose id stands under a key.
+fn token<'v>(key: &str, find: &impl Fn(&str) -> Option<&'v Value>) -> Option<&'v str> {
+    let id = find(key)?.as_u64()?;
+    let Value::List(tokens) = find(TOKENS)? else { return None };
     tokens.get(usize::try_from(id).ok()?)?.as_str()
 }
 

@@ -37,7 +37,7 @@ pub(super) fn to_gguf(
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     let weights: Vec<Weight> = model.weights().collect();
-    let tokenizer = tokenizer_entries(model, config, options.pre.as_deref())?;
+    let mut tokenizer = tokenizer_entries(model, config, options.pre.as_deref())?;
     let tokens = tokenizer.iter().find_map(|(key, value)| match value {
         Value::List(tokens) if key == tokenizer::TOKENS => Some(tokens.len() as u64),
         _ => None,
@@ -55,7 +55,8 @@ pub(super) fn to_gguf(
         let from = MadeOf::Weights(pieces);
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
-    check_rows(&derived, tokens)?;
+    let rows = rows_of_tokens(&derived, tokens)?;
+    tokenizer::fill_up(&mut tokenizer, rows);
     let repacked = match options.dtype {
         OutputType::Auto => repacked(model, &mut derived, target.writer)?,
         _ => Packers::new(),
@@ -77,17 +78,18 @@ pub(super) fn to_gguf(
     Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
 }
 
-/// An error unless the embedding has a row for every token.
-fn check_rows(derived: &[Derived], tokens: Option<u64>) -> Result<()> {
+/// How many rows the embedding has; an error unless there is one for every token.
+fn rows_of_tokens(derived: &[Derived], tokens: Option<u64>) -> Result<u64> {
     let embedding = derived.iter().find(|tensor| tensor.name == "token_embd.weight");
     let rows = embedding.and_then(|tensor| tensor.shape.first().copied());
-    match (tokens, rows) {
-        (Some(tokens), Some(rows)) if tokens > rows => {
+    let missing = || Error::malformed("there is no embedding of tokens: is a file missing?");
+    let rows = rows.ok_or_else(missing)?;
+    match tokens {
+        Some(tokens) if tokens > rows => {
             let message = format!("the tokenizer has {tokens} tokens, the embedding {rows} rows");
             Err(Error::malformed(message))
         }
-        (_, None) => Err(Error::malformed("there is no embedding of tokens: is a file missing?")),
-        _ => Ok(()),
+        _ => Ok(rows),
     }
 }
 
