@@ -42,6 +42,10 @@ use token_type::TokenType;
 /// The key of the list of tokens.
 pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens";
 
+/// The keys of tokens that end something: a text, a turn, a message.
+pub(crate) const ENDS: [&str; 3] =
+    ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"];
+
 /// What a repository's tokenizer is read from.
 pub(crate) struct Repository<'a> {
     /// Gives a file of the repository, if it is there: `tokenizer.json`, `tokenizer.model`, ..

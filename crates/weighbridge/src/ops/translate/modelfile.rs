@@ -6,7 +6,7 @@
 
 use crate::catalog::Value;
 use crate::containers::writing::MetadataValue;
-use crate::tokenizer::TOKENS;
+use crate::tokenizer::{ENDS, TOKENS};
 
 /// The name that Ollama looks for.
 pub(in crate::ops) const NAME: &str = "Modelfile";
@@ -125,10 +125,6 @@ impl Form {
         format!("{question}{before_answer}{{{{ .Response }}}}{behind_answer}")
     }
 }
-
-/// The ids of tokens that end something: a text, a turn, a message.
-const ENDS: [&str; 3] =
-    ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"];
 
 /// The text of the token whose id stands under a key.
 fn token<'v>(key: &str, find: &impl Fn(&str) -> Option<&'v Value>) -> Option<&'v str> {
