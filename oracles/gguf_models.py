@@ -343,6 +343,13 @@ def llama4_vision(text):
     return transformers.Llama4ForConditionalGeneration(transformers.Llama4Config(text_config=text, vision_config=vision))
 
 
+def gemma3_vision(text):
+    vision = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4)
+    text = {**COMMON, "head_dim": 4, "sliding_window": 16, "query_pre_attn_scalar": 4, **text}
+    config = transformers.Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=4)
+    return transformers.Gemma3ForConditionalGeneration(config)
+
+
 def qwen3_5_vision(text):
     vision = dict(
         depth=1,
@@ -371,6 +378,7 @@ MODELS = {
     "gemma": ("Gemma", dict(head_dim=4), google, None, "bfloat16", ["f16", "bf16"]),
     "gemma2": ("Gemma2", dict(head_dim=4, num_hidden_layers=2, sliding_window=16), google, None, "float16", ["f32", "f16"]),
     "gemma3": ("Gemma3", dict(head_dim=4, sliding_window=16), google, None, "bfloat16", ["bf16"]),
+    "gemma3-vision": (gemma3_vision, {}, google, None, "bfloat16", ["bf16"]),
     "phi3": ("Phi3", dict(rope_parameters=LONG, original_max_position_embeddings=32), phi3, None, "bfloat16", ["bf16"]),
     "granite": (
         "Granite",

@@ -111,6 +111,7 @@ families! {
     gemma: "gemma",
     gemma2: "gemma2",
     gemma3: "gemma3",
+    gemma3_with_vision: "gemma3-vision",
     phi3: "phi3",
     granite: "granite",
     smollm3: "smollm3",

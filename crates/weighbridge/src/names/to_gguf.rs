@@ -57,7 +57,8 @@ pub(crate) fn to_gguf(
     let gguf = Facts { dialect: Dialect::Gguf, prefix: String::new(), ..facts.clone() };
     let translator = Translator::new(&facts, &gguf, family);
     if translator.lacks_heads() {
-        return Err(Error::unsupported("no config states the number of attention heads"));
+        let message = "no config states the number of attention heads";
+        return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     let config = config::find(side.configs, config::HUGGING_FACE);
     let first_position = config.map_or(0, keys::first_position);

@@ -44,7 +44,8 @@ pub(crate) fn to_hf(side: &Side<'_>) -> Result<Translation> {
     let facts = Facts::of(side, &names);
     let back = Back { facts: &facts, family: known_family(&facts)?, side };
     if back.family.pairs && facts.heads.is_none() {
-        return Err(Error::malformed("it does not state the number of attention heads"));
+        let message = "it does not state the number of attention heads";
+        return Err(Error::malformed(message).remedy(Remedy::KeepNames));
     }
     let mut translation = Translation { tensors: Vec::new(), left_out: Vec::new() };
     for (index, &Named { name, .. }) in side.weights.iter().enumerate() {

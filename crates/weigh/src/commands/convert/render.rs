@@ -6,7 +6,7 @@ use weighbridge::internals::text::escaped;
 use weighbridge::ops::{ConversionReport, ConvertReport, RewrittenFile};
 
 use super::plan;
-use crate::render::lists::{dropped, labelled, left_behind, remarks, skipped, with_reasons};
+use crate::render::lists::{labelled, left_behind, remarks, skipped, with_reasons};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plural, rate};
 use crate::render::wrap::wrapped;
@@ -37,7 +37,8 @@ pub(super) fn write(
     }
     remarks(out, page, &report.notes)?;
     skipped(out, page, &report.skipped)?;
-    dropped(out, page, &report.dropped)?;
+    let dropped: Vec<_> = report.dropped.iter().map(|one| (&*one.name, &*one.reason)).collect();
+    with_reasons(out, page, "not written", &dropped)?;
     rewritten(out, page, &report.rewritten)?;
     left_behind(out, page, &report.left_behind)?;
     not_carried(out, page, &report.not_carried)
