@@ -253,19 +253,25 @@ impl<'t> Translator<'t> {
         let ending = ENDINGS.iter().find(|(end, _)| rest.ends_with(end));
         let module = ending.map_or(rest, |(end, _)| &rest[..rest.len() - end.len()]);
         let suffix = ending.map_or(".weight", |(_, suffix)| *suffix);
-        let mut numbers = Vec::new();
-        let pattern: Vec<&str> = module
-            .split('.')
-            .map(|part| match part.parse::<u64>() {
-                Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
-                    numbers.push(number);
-                    "#"
-                }
-                _ => part,
-            })
-            .collect();
-        Some((self.rows.get(pattern.join(".").as_str())?, suffix, numbers))
+        let (pattern, numbers) = pattern(module);
+        Some((self.rows.get(&*pattern)?, suffix, numbers))
     }
+}
+
+/// The name of a module with `#` in the places of its numbers, and these.
+pub(super) fn pattern(module: &str) -> (String, Vec<u64>) {
+    let mut numbers = Vec::new();
+    let parts: Vec<&str> = module
+        .split('.')
+        .map(|part| match part.parse::<u64>() {
+            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
+                numbers.push(number);
+                "#"
+            }
+            _ => part,
+        })
+        .collect();
+    (parts.join("."), numbers)
 }
 
 /// The rest of the name of a weight that stands beside the model, to predict further tokens.

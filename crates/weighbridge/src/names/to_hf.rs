@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::{Dialect, Facts};
+use super::pieces::pattern;
 use super::table::{COMPUTED, FAMILIES, Family, How, Row};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
@@ -98,18 +99,8 @@ pub(super) struct Parsed {
 pub(super) fn parsed(name: &str) -> Parsed {
     let ending = [".weight", ".bias"].into_iter().find(|ending| name.ends_with(ending));
     let module = &name[..name.len() - ending.map_or(0, str::len)];
-    let mut numbers = Vec::new();
-    let parts: Vec<&str> = module
-        .split('.')
-        .map(|part| match part.parse::<u64>() {
-            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
-                numbers.push(number);
-                "#"
-            }
-            _ => part,
-        })
-        .collect();
-    Parsed { module: parts.join("."), ending: ending.unwrap_or(""), numbers }
+    let (module, numbers) = pattern(module);
+    Parsed { module, ending: ending.unwrap_or(""), numbers }
 }
 
 struct Back<'a> {

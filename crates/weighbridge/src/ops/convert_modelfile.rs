@@ -1,8 +1,11 @@
 //! The `Modelfile` of a conversion: a file of a directory, or a second file beside a single one.
 
+use std::path::Path;
+
 use super::convert::{Conversion, Part};
-use super::translate::modelfile;
+use super::translate::{modelfile, read};
 use crate::error::{Error, Result};
+use crate::input::{FileAccess, LocalFolder};
 use crate::output::{PartialFile, refuse_existing};
 use crate::pipeline::{Contents, ExtraFile, Place};
 
@@ -17,14 +20,21 @@ impl Conversion {
                 "a Modelfile is written only beside a model that is made so that llama.cpp runs it";
             return Err(Error::usage(message).in_file(&self.options.target));
         };
+        self.report.made.push(modelfile::NAME.to_owned());
         match &self.target.place {
             Place::Folder(_) => {
                 let (name, contents) = (modelfile::NAME.into(), Contents::Bytes(text.into_bytes()));
                 self.extra.push(ExtraFile { name, contents });
                 Ok(())
             }
-            Place::File(_) if self.options.force => Ok(()),
-            Place::File(path) => refuse_existing(&path.with_file_name(modelfile::NAME)),
+            Place::File(path) => {
+                let file = path.with_file_name(modelfile::NAME);
+                if self.options.force && is_about(&file, &self.parts) {
+                    Ok(())
+                } else {
+                    refuse_existing(&file)
+                }
+            }
             Place::Stream | Place::Special(_) => {
                 Err(Error::usage("a stream has no place for a Modelfile beside it"))
             }
@@ -51,4 +61,13 @@ impl Conversion {
         file.write_at(0, text.as_bytes())?;
         file.finish(self.options.force)
     }
+}
+
+/// Whether a file is the `Modelfile` of the same output: another one is somebody's own.
+fn is_about(file: &Path, parts: &[Part]) -> bool {
+    let [Part { plan, .. }] = parts else { return false };
+    let line = modelfile::first_line(&plan.files[0].name);
+    let (folder, home) = (LocalFolder::new("", FileAccess::Read), file.parent());
+    let text = home.and_then(|home| read(&folder, home, modelfile::NAME).ok().flatten());
+    text.is_some_and(|text| text.starts_with(line.as_bytes()))
 }

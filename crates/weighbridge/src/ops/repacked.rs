@@ -16,12 +16,6 @@ use crate::schemes::{CodeKind, Packer, packer};
 /// What repacks a tensor, by its name.
 pub(super) type Packers = HashMap<String, &'static dyn Packer>;
 
-/// A factor that is not further from one than this is one.
-const NEARLY_ONE: f32 = 1e-6;
-
-/// The same for factors of several experts, relative to one.
-const NEARLY_ONES: f32 = 1.1e-5;
-
 /// Finds the tensors that a format can hold without decoding them, puts them first, and adds the
 /// factors beside them.
 pub(super) fn repacked(
@@ -57,10 +51,9 @@ pub(super) fn repacked(
         let activations = factors(&weights, |weight| inputs.of(weight))?.unwrap_or_default();
         packers.insert(tensor.name.clone(), packer);
         let module = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name).to_owned();
-        let weights = weights.len();
         first.push(tensor);
         for (end, numbers) in [("scale", own), ("input_scale", activations)] {
-            if !are_ones(&numbers, weights) {
+            if !are_ones(&numbers) {
                 let (name, shape) = (format!("{module}.{end}"), [numbers.len() as u64]);
                 let shape = shape.into_iter().collect();
                 first.push(Derived { name, shape, from: MadeOf::Numbers(numbers) });
@@ -117,13 +110,11 @@ fn factors(
     Ok(Some(all))
 }
 
-/// Whether factors need not be written.
-fn are_ones(factors: &[f32], weights: usize) -> bool {
-    match factors {
-        [one] if weights == 1 => (one - 1.0).abs() < NEARLY_ONE,
-        several if weights > 1 => several.iter().all(|one| (one - 1.0).abs() <= NEARLY_ONES),
-        several => several.is_empty(),
-    }
+/// Whether factors need not be written. The converter also leaves out what is nearly one, which would
+/// change the numbers.
+#[allow(clippy::float_cmp)] // Exactly one is meant.
+fn are_ones(factors: &[f32]) -> bool {
+    factors.iter().all(|factor| *factor == 1.0)
 }
 
 /// The scales of activations, by the module that they lie in.
@@ -143,5 +134,16 @@ impl Inputs<'_> {
             Some(tensor) => model.factors(*tensor, beside.is_inverse),
             None => Ok(Vec::new()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_ones;
+
+    #[test]
+    fn what_is_only_nearly_one_is_written() {
+        assert!(are_ones(&[]) && are_ones(&[1.0]) && are_ones(&[1.0, 1.0]));
+        assert!(!are_ones(&[1.0 + f32::EPSILON]) && !are_ones(&[1.0, 1.0 - f32::EPSILON]));
     }
 }

@@ -33,12 +33,7 @@ pub(super) fn is_adapter(model: &Model) -> bool {
 }
 
 /// What the names of an adapter's matrices end with, and which of the two it is.
-const ENDS: [(&str, Half); 4] = [
-    (".lora_A.weight", Half::A),
-    (".lora_B.weight", Half::B),
-    (".lora_embedding_A", Half::A),
-    (".lora_embedding_B", Half::B),
-];
+const ENDS: [(&str, Half); 2] = [(".lora_A.weight", Half::A), (".lora_B.weight", Half::B)];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
@@ -53,15 +48,9 @@ const START: &str = "base_model.model.";
 struct Changed {
     name: String,
     shape: Shape,
-    what: What,
-}
-
-/// How it is changed.
-enum What {
-    /// The product of two matrices is added to it.
-    Product(Weight, Weight),
-    /// It is replaced.
-    Whole(Weight),
+    /// The two matrices whose product is added to it.
+    a: Weight,
+    b: Weight,
 }
 
 /// Translates an adapter.
@@ -130,26 +119,20 @@ fn base_config(model: &Model, settings: &Json, base: Option<&Path>) -> Result<Js
     config::parse(&text).map_err(|error| error.in_file(&base.join(HUGGING_FACE)))
 }
 
-/// The weights of the base model that the adapter changes: those that it replaces first.
+/// The weights of the base model that the adapter changes. What it would replace as a whole, such as
+/// a norm, is refused: llama.cpp passes over it.
 fn changed(model: &Model) -> Result<Vec<Changed>> {
     let weights: Vec<Weight> = model.weights().collect();
-    let (mut whole, mut pairs) =
-        (Vec::new(), Vec::<(String, Option<Weight>, Option<Weight>)>::new());
+    let mut pairs = Vec::<(String, Option<Weight>, Option<Weight>)>::new();
     let mut by_name = HashMap::new();
     for index in order(&weights) {
         let weight = &weights[index];
         let stem = weight.name().strip_prefix(START).unwrap_or(weight.name());
         let half = ENDS.iter().find_map(|(end, half)| Some((stem.strip_suffix(end)?, *half)));
         let Some((stem, half)) = half else {
-            if !(stem.contains("_layernorm") || stem.contains("norm.")) {
-                let message = "it is neither of the two matrices of an adapter";
-                return Err(Error::unsupported(message)
-                    .in_tensor(weight.name())
-                    .remedy(Remedy::KeepNames));
-            }
-            let (name, shape) = (stem.to_owned(), weight.shape().into());
-            whole.push(Changed { name, shape, what: What::Whole(weight.clone()) });
-            continue;
+            let message = "it is neither of the two matrices of an adapter";
+            let error = Error::unsupported(message).in_tensor(weight.name());
+            return Err(error.remedy(Remedy::KeepNames));
         };
         let at = *by_name.entry(stem.to_owned()).or_insert_with(|| {
             pairs.push((format!("{stem}.weight"), None, None));
@@ -160,22 +143,17 @@ fn changed(model: &Model) -> Result<Vec<Changed>> {
             Half::B => pairs[at].2 = Some(weight.clone()),
         }
     }
-    for (name, a, b) in pairs {
-        whole.push(pair(name, a, b)?);
-    }
-    Ok(whole)
+    pairs.into_iter().map(|(name, a, b)| pair(name, a, b)).collect()
 }
 
 fn pair(name: String, a: Option<Weight>, b: Option<Weight>) -> Result<Changed> {
     let (Some(a), Some(b)) = (a, b) else {
-        return Err(
-            Error::malformed("one of the adapter's two matrices is missing").in_tensor(&name)
-        );
+        let message = "one of the adapter's two matrices is missing";
+        return Err(Error::malformed(message).in_tensor(&name));
     };
     match (a.shape(), b.shape()) {
         (&[rank, columns], &[rows, other]) if rank == other && rank > 0 => {
-            let shape = [rows, columns].into_iter().collect();
-            Ok(Changed { name, shape, what: What::Product(a, b) })
+            Ok(Changed { name, shape: [rows, columns].into_iter().collect(), a, b })
         }
         (first, second) => {
             let message = format!("matrices of {first:?} and {second:?} have no product");
@@ -189,14 +167,7 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
     let names::Tensor { name, shape, pieces, .. } = tensor;
     let (mut all_a, mut all_b) = (Vec::new(), Vec::new());
     for (index, view) in pieces {
-        let Changed { what, .. } = &changed[index];
-        let (a, b) = match what {
-            What::Whole(weight) => {
-                let from = MadeOf::Weights(vec![(weight.clone(), view)]);
-                return Ok(vec![Derived { name, shape, from }]);
-            }
-            What::Product(a, b) => (a, b),
-        };
+        let Changed { a, b, .. } = &changed[index];
         let is_by_rows = view.transposed.is_none() && view.shape.len() == 2;
         if !is_by_rows || view.changes_values() || view.row_len() != a.shape()[1] {
             let message = "what is changed in this weight cannot be done to an adapter";
@@ -207,25 +178,11 @@ fn parts(tensor: names::Tensor, changed: &[Changed]) -> Result<Vec<Derived>> {
         let shape = [view.shape[0], rank].into_iter().collect();
         all_b.push((b.clone(), View { shape, ..view }));
     }
-    if name == EMBEDDING {
-        transpose(&mut all_a);
-    }
     let stacked = (shape.len() == 3).then_some(shape[0]);
     Ok(vec![
         half(format!("{name}.lora_a"), stacked, all_a)?,
         half(format!("{name}.lora_b"), stacked, all_b)?,
     ])
-}
-
-/// The embedding of tokens is looked up by columns of A.
-const EMBEDDING: &str = "token_embd.weight";
-
-fn transpose(pieces: &mut [(Weight, View)]) {
-    for (_, view) in pieces {
-        if let Some(turned) = view.transpose() {
-            *view = turned;
-        }
-    }
 }
 
 /// One of the two matrices, of one weight or of a stack of them.

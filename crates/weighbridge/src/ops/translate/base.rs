@@ -124,7 +124,11 @@ impl Base {
             config: json,
             vocabulary: keys::vocabulary(json).unwrap_or(0),
         };
-        let made = tokenizer::entries(&repository, kind, pre)?;
+        let mut made = tokenizer::entries(&repository, kind, pre)?;
+        if let Some(Value::List(own)) = told.value(tokenizer::TOKENS) {
+            // A file has a token for each row of the embedding, if nobody else has one.
+            tokenizer::fill_up(&mut made, own.len() as u64);
+        }
         let made = made.into_iter().find(|(key, _)| key == tokenizer::TOKENS);
         let (Some((_, Value::List(made))), Some(Value::List(own))) =
             (made, told.value(tokenizer::TOKENS))

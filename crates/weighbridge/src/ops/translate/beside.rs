@@ -28,7 +28,11 @@ pub(super) fn file_in(model: &Model, home: &Path, name: &str) -> Result<Option<V
 }
 
 /// A file of a folder, if it is there.
-pub(super) fn read(folder: &dyn Folder, home: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+pub(in crate::ops) fn read(
+    folder: &dyn Folder,
+    home: &Path,
+    name: &str,
+) -> Result<Option<Vec<u8>>> {
     let path = &home.join(name);
     let Ok(EntryKind::File(bytes)) = folder.kind(path) else { return Ok(None) };
     if bytes > LARGEST {

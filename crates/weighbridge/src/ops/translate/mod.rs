@@ -23,6 +23,8 @@ pub(super) mod modelfile;
 mod to_gguf;
 mod to_hf;
 
+pub(super) use beside::read;
+
 /// Whether names, values and metadata are translated on the way into another format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,6 +68,7 @@ pub(super) fn translated(
     target: &Target,
 ) -> Result<Option<Translated>> {
     let names = chosen(model, options, target);
+    refuse_unused_base(model, names, options)?;
     let translate = match names {
         Names::Auto | Names::Keep => return Ok(None),
         Names::Hf => to_hf::to_hf,
@@ -76,6 +79,17 @@ pub(super) fn translated(
     // Problems are known by the names that the model itself has.
     refuse_problems(model, &options.select, false)?;
     translate(model, options, target).map(Some).map_err(|error| error.in_file(model.path()))
+}
+
+/// An error if another repository is named and nothing would be taken from it.
+fn refuse_unused_base(model: &Model, names: Names, options: &ConvertOptions) -> Result<()> {
+    let is_used = names == Names::Hf || names == Names::Gguf && adapter::is_adapter(model);
+    if options.base.is_none() || is_used {
+        return Ok(());
+    }
+    let message =
+        "only an adapter, and a file that becomes a repository, take the config of another";
+    Err(Error::usage(message).in_file(model.path()))
 }
 
 /// What becomes of the names, where the options leave it open.

@@ -82,7 +82,7 @@ pub(in crate::ops) fn text(model: &str, metadata: &[(String, MetadataValue)]) ->
         let entry = metadata.iter().find(|(key, _)| key == wanted);
         entry.and_then(|(_, value)| value.value())
     };
-    let mut text = format!("FROM {}\n", quoted(&format!("./{model}")));
+    let mut text = first_line(model);
     let template = find("tokenizer.chat_template").and_then(Value::as_str).unwrap_or_default();
     let form = FORMS.iter().find(|form| form.marks.iter().all(|mark| template.contains(mark)));
     let mut stops: Vec<&str> = form.map(|form| form.stops.to_vec()).unwrap_or_default();
@@ -91,7 +91,9 @@ pub(in crate::ops) fn text(model: &str, metadata: &[(String, MetadataValue)]) ->
         None => text.push_str("# The form of a conversation is the chat template of the file.\n"),
     }
     for stop in ENDS.into_iter().filter_map(|key| token(key, &find)) {
-        if !stops.contains(&stop) {
+        // A token may be anything, and a quote would end the value.
+        let is_plain = !stop.contains(|letter: char| letter == '"' || letter.is_control());
+        if is_plain && !stops.contains(&stop) {
             stops.push(stop);
         }
     }
@@ -102,6 +104,11 @@ pub(in crate::ops) fn text(model: &str, metadata: &[(String, MetadataValue)]) ->
         text.push_str(&format!("PARAMETER stop {}\n", quoted(stop)));
     }
     text
+}
+
+/// The line that says which model it is about.
+pub(in crate::ops) fn first_line(model: &str) -> String {
+    format!("FROM {}\n", quoted(&format!("./{model}")))
 }
 
 impl Form {
@@ -186,6 +193,15 @@ mod tests {
             PARAMETER temperature 0.7\nPARAMETER top_k 20\nPARAMETER stop \"<|im_start|>\"\n\
             PARAMETER stop \"<|im_end|>\"\nPARAMETER stop \"<|endoftext|>\"\n";
         assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn a_token_cannot_say_more_than_itself() {
+        let mut metadata = metadata("");
+        let tokens = ["<a>", "\"\"\"\nFROM other", "</s>"].map(Value::text).to_vec();
+        metadata[2].1 = MetadataValue::Value(Value::List(tokens));
+        let written = text("a model", &metadata);
+        assert_eq!((written.matches("FROM").count(), written.matches("stop").count()), (1, 1));
     }
 
     #[test]
