@@ -27,17 +27,26 @@ impl Conversion {
                 self.extra.push(ExtraFile { name, contents });
                 Ok(())
             }
-            Place::File(path) => {
-                let file = path.with_file_name(modelfile::NAME);
-                if self.options.force && is_about(&file, &self.parts) {
-                    Ok(())
-                } else {
-                    refuse_existing(&file)
-                }
-            }
+            Place::File(path) => self.refuse_other(&path.with_file_name(modelfile::NAME)),
             Place::Stream | Place::Special(_) => {
                 Err(Error::usage("a stream has no place for a Modelfile beside it"))
             }
+        }
+    }
+
+    /// An error if a file would be replaced that is not the `Modelfile` of the same output: another
+    /// one is somebody's own.
+    fn refuse_other(&self, file: &Path) -> Result<()> {
+        let own = self.parts.first().and_then(|part| part.plan.files.first());
+        match refuse_existing(file) {
+            Err(_) if self.options.force && own.is_some_and(|own| is_about(file, &own.name)) => {
+                Ok(())
+            }
+            Err(_) if self.options.force => {
+                let error = Error::usage("is about another model, and is not replaced");
+                Err(error.in_file(file).hint("move it away, or write into another folder"))
+            }
+            other => other,
         }
     }
 
@@ -63,11 +72,9 @@ impl Conversion {
     }
 }
 
-/// Whether a file is the `Modelfile` of the same output: another one is somebody's own.
-fn is_about(file: &Path, parts: &[Part]) -> bool {
-    let [Part { plan, .. }] = parts else { return false };
-    let line = modelfile::first_line(&plan.files[0].name);
+/// Whether a file is the `Modelfile` of a model in that file.
+fn is_about(file: &Path, model: &str) -> bool {
     let (folder, home) = (LocalFolder::new("", FileAccess::Read), file.parent());
     let text = home.and_then(|home| read(&folder, home, modelfile::NAME).ok().flatten());
-    text.is_some_and(|text| text.starts_with(line.as_bytes()))
+    text.is_some_and(|text| text.starts_with(modelfile::first_line(model).as_bytes()))
 }
