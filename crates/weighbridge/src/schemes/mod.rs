@@ -23,7 +23,9 @@ mod evidence;
 pub mod fp8;
 pub mod ggml;
 pub mod gptq;
+mod importance;
 pub mod known;
+mod linear_layers;
 mod match_budget;
 mod matrix;
 mod method;
@@ -33,6 +35,7 @@ pub mod mx;
 pub mod nvfp4;
 mod origins;
 pub mod plain;
+mod quantizer;
 mod recipe;
 mod repack;
 mod reshaped;
@@ -55,8 +58,10 @@ pub(crate) use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch}
 pub use configs::Configs;
 pub use encoder::{EncodedTensor, Encoder, Groups, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};
+pub use importance::{Even, Importance};
 pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
+pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
 pub(crate) use repack::{Beside, FlatCodes, WithCodes};
 pub use repack::{CodeKind, Coded, Packer, packer};
@@ -109,6 +114,17 @@ pub fn encoders() -> impl Iterator<Item = Arc<dyn Encoder>> {
 #[must_use]
 pub fn encoder(name: &str) -> Option<Arc<dyn Encoder>> {
     encoders().find(|encoder| encoder.name().eq_ignore_ascii_case(name))
+}
+
+/// Every quantizer, as the schemes offer them.
+pub fn quantizers() -> impl Iterator<Item = &'static dyn Quantizer> {
+    SCHEMES.iter().flat_map(|scheme| scheme.quantizers().iter().copied())
+}
+
+/// The quantizer of that name, in any letter case.
+#[must_use]
+pub fn quantizer(name: &str) -> Option<&'static dyn Quantizer> {
+    quantizers().find(|quantizer| quantizer.name().eq_ignore_ascii_case(name))
 }
 
 /// Whether a scheme is that of numbers that stand alone.

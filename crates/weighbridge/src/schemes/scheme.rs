@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bids, Configs, Encoder, Evidence, Method, Packer, Sign, Summary};
+use super::{Bids, Configs, Encoder, Evidence, Method, Packer, Quantizer, Sign, Summary};
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -47,6 +47,11 @@ pub trait Scheme: Sync {
     /// Its encoders: the ways in which it stores numbers.
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         Vec::new()
+    }
+
+    /// Its quantizers: the ways in which it stores whole models.
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        &[]
     }
 
     /// Its packers: the blocks into which it takes what other schemes have stored already.

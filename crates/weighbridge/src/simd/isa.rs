@@ -18,6 +18,7 @@ use super::columns::EightColumns;
 use super::extent::{self, Ends, Extent, Sixteen};
 use super::level::{Level, Set};
 use super::near::{Cells, EvenReach, FloatReach};
+use super::vector::{LANES, Scalars, Vector};
 use super::{Number, Sides};
 
 /// Work that is compiled for each instruction set.
@@ -50,13 +51,40 @@ fn at_baseline<K: Task>(task: K) -> K::Output {
 struct Baseline;
 
 impl BlockForms for Baseline {}
-impl Isa for Baseline {}
+impl Isa for Baseline {
+    type Vector = Scalars;
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Scalars {
+        Scalars([value; LANES])
+    }
+
+    #[inline(always)]
+    fn load(self, lanes: &[f32; LANES]) -> Scalars {
+        Scalars(*lanes)
+    }
+}
 
 /// An instruction set, within a [`Task`].
 ///
 /// Operations that return a count do as much of their work as fills whole vectors, from the
 /// front; the caller's definition does the rest.
 pub(crate) trait Isa: BlockForms {
+    /// Eight numbers at a time.
+    type Vector: Vector;
+
+    /// The same number in every lane.
+    fn splat(self, value: f32) -> Self::Vector;
+
+    /// These numbers.
+    fn load(self, lanes: &[f32; LANES]) -> Self::Vector;
+
+    /// These numbers, by value.
+    #[inline(always)]
+    fn vector(self, lanes: [f32; LANES]) -> Self::Vector {
+        self.load(&lanes)
+    }
+
     /// Rounds each of `values` to `out`'s type. NaN stays NaN.
     #[inline(always)]
     fn narrow<T: Number>(self, values: &[f32], out: &mut [T]) {

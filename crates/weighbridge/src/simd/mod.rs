@@ -25,6 +25,7 @@ mod number;
 mod slices;
 pub(crate) mod small_floats;
 mod transpose;
+pub(crate) mod vector;
 
 pub(crate) use columns::{EIGHT, EightColumns, decode_eight_columns};
 pub(crate) use isa::{Isa, Task, run};

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::{Bid, Bids, Evidence, Method, Packer, Part, Recipe, Scheme, Summary, plain};
+use super::{Bid, Bids, Encoder, Evidence, Method, Packer, Part, Recipe, Scheme, Summary, plain};
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
@@ -21,6 +21,7 @@ mod apr_q4;
 mod bits;
 mod codebook;
 mod companion;
+mod encoder;
 mod fp4;
 mod grids;
 mod iq1;
@@ -35,7 +36,8 @@ mod rows;
 mod simple;
 mod ternary;
 
-pub(crate) use kernel::Kernel;
+pub(crate) use encoder::BlockEncoder;
+pub(crate) use kernel::{Kernel, Rows};
 pub(crate) use rows::{BlockRows, Maker};
 
 /// The kernels of every family, a file each.
@@ -76,6 +78,10 @@ impl Scheme for Ggml {
 
     fn is_named_by_type(&self) -> bool {
         true
+    }
+
+    fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
+        BlockEncoder::all().map(|encoder| Arc::new(encoder) as _).collect()
     }
 
     fn packers(&self) -> &'static [&'static dyn Packer] {

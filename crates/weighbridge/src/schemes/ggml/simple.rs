@@ -11,7 +11,9 @@
 //!
 //! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use half::f16;
+
+use super::kernel::{Blocks, Encodes, Kernel, coder, half_at, kernel};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[
@@ -19,7 +21,7 @@ pub(super) static KERNELS: &[Kernel] = &[
     kernel::<Q4_1, 20, 32>(),
     kernel::<Q5_0, 22, 32>(),
     kernel::<Q5_1, 24, 32>(),
-    kernel::<Q8_0, 34, 32>(),
+    coder::<Q8_0, 34, 32>(),
     kernel::<Q8_1, 36, 32>(),
 ];
 
@@ -134,6 +136,22 @@ impl Blocks<34, 32> for Q8_0 {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 34], out: &mut [T; 32]) {
         isa.q8_0(block, out, |values| Self::define(block, values));
+    }
+}
+
+impl Encodes<34, 32> for Q8_0 {
+    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
+        for (values, block) in row.as_chunks::<32>().0.iter().zip(out) {
+            let largest = values.iter().fold(0f32, |most, value| most.max(value.abs()));
+            let d = largest / 127.0;
+            let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
+            block[..2].copy_from_slice(&f16::from_f32(d).to_le_bytes());
+            for (value, code) in values.iter().zip(&mut block[2..]) {
+                #[allow(clippy::cast_possible_truncation)] // Within -127 and 127.
+                let rounded = (value * inverse).round() as i8;
+                *code = rounded.cast_unsigned();
+            }
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod numbers;
 mod slices;
 mod table16;
 mod transpose;
+mod vector;
 
 pub(crate) use lanes::Lanes;
 use numbers::{even, half, odd, scaled_words16, scaled_words16_from, scaled16, signed8, unsigned8};
@@ -55,6 +56,18 @@ pub(super) unsafe fn run<K: Task>(task: K) -> K::Output {
 pub(super) struct Avx2(());
 
 impl Isa for Avx2 {
+    type Vector = vector::Register;
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> vector::Register {
+        vector::Register::splat(self, value)
+    }
+
+    #[inline(always)]
+    fn load(self, lanes: &[f32; 8]) -> vector::Register {
+        vector::Register::load(self, lanes)
+    }
+
     #[inline(always)]
     fn narrow<T: Number>(self, values: &[f32], out: &mut [T]) {
         // SAFETY: the CPU has the instructions.

@@ -1,0 +1,25 @@
+//! How much the columns of a weight matter, as somebody measured while the model ran.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+
+/// The importance of one weight's columns.
+pub trait Importance: Send + Sync {
+    /// A number for each column; of a stack of matrices, for each column of each matrix. Read when
+    /// they are first needed, by any thread.
+    fn values(&self) -> Result<Arc<[f32]>>;
+}
+
+/// The same importance for every column.
+#[derive(Clone, Copy, Debug)]
+pub struct Even {
+    /// How many columns there are.
+    pub columns: usize,
+}
+
+impl Importance for Even {
+    fn values(&self) -> Result<Arc<[f32]>> {
+        Ok(vec![1.0; self.columns].into())
+    }
+}

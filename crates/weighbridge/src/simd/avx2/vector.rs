@@ -1,0 +1,167 @@
+//! A [`Vector`] in one register.
+#![allow(unsafe_code)] // Intrinsics; a [`Register`] exists only where the CPU has them.
+
+use std::arch::x86_64::*;
+use std::ops::{Add, Div, Mul, Sub};
+
+use super::super::vector::{LANES, Mask, Vector};
+use super::Avx2;
+
+/// Eight f32.
+#[derive(Clone, Copy)]
+pub(crate) struct Register(__m256);
+
+/// All bits of a lane are set, or none.
+#[derive(Clone, Copy)]
+pub(crate) struct Bits(__m256);
+
+impl Register {
+    #[inline(always)]
+    pub(super) fn splat(_: Avx2, value: f32) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_set1_ps(value) })
+    }
+
+    #[inline(always)]
+    pub(super) fn load(_: Avx2, lanes: &[f32; LANES]) -> Self {
+        // SAFETY: the CPU has the instructions, and there are eight.
+        Self(unsafe { _mm256_loadu_ps(lanes.as_ptr()) })
+    }
+}
+
+macro_rules! operators {
+    ($($name:ident $function:ident $intrinsic:ident),*) => {
+        $(impl $name for Register {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $function(self, other: Self) -> Self {
+                // SAFETY: the CPU has the instructions.
+                Self(unsafe { $intrinsic(self.0, other.0) })
+            }
+        })*
+    };
+}
+
+operators!(Add add _mm256_add_ps, Sub sub _mm256_sub_ps, Mul mul _mm256_mul_ps, Div div _mm256_div_ps);
+
+impl Vector for Register {
+    type Mask = Bits;
+
+    #[inline(always)]
+    fn lanes(self) -> [f32; LANES] {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32; LANES]) {
+        // SAFETY: the CPU has the instructions, and there is room for eight.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_sqrt_ps(self.0) })
+    }
+
+    #[inline(always)]
+    fn round(self) -> Self {
+        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_round_ps::<NEAREST>(self.0) })
+    }
+
+    #[inline(always)]
+    fn floor(self) -> Self {
+        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_round_ps::<DOWN>(self.0) })
+    }
+
+    #[inline(always)]
+    fn trunc(self) -> Self {
+        const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_round_ps::<TO_ZERO>(self.0) })
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_min_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_max_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn less(self, than: Self) -> Bits {
+        // SAFETY: the CPU has the instructions.
+        Bits(unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, than.0) })
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> Bits {
+        // SAFETY: the CPU has the instructions.
+        Bits(unsafe { _mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn equals(self, other: Self) -> Bits {
+        // SAFETY: the CPU has the instructions.
+        Bits(unsafe { _mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self, mask: Bits) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_blendv_ps(other.0, self.0, mask.0) })
+    }
+
+    #[inline(always)]
+    fn to_ints(self) -> [i32; LANES] {
+        let mut ints = [0; LANES];
+        // SAFETY: the CPU has the instructions, and there is room for eight.
+        unsafe { _mm256_storeu_si256(ints.as_mut_ptr().cast(), _mm256_cvttps_epi32(self.0)) };
+        ints
+    }
+}
+
+impl Mask for Bits {
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_and_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_or_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_xor_ps(self.0, _mm256_castsi256_ps(_mm256_set1_epi32(-1))) })
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u8 {
+        // SAFETY: the CPU has the instructions.
+        let bits = unsafe { _mm256_movemask_ps(self.0) };
+        bits.to_le_bytes()[0]
+    }
+}

@@ -1,0 +1,287 @@
+//! Eight numbers at a time, for kernels that are written once for all instruction sets.
+//!
+//! Each lane does what the scalar operation does, rounding included; nothing is fused. A kernel
+//! whose sums must be made in one order puts eight of them side by side, one in each lane.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+/// Lanes of a vector.
+pub(crate) const LANES: usize = 8;
+
+/// Eight f32. Only an [`Isa`](super::Isa) makes one, so holding it proves that its instructions may
+/// be run.
+pub(crate) trait Vector:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// A yes or no for each lane.
+    type Mask: Mask;
+
+    /// The lanes.
+    fn lanes(self) -> [f32; LANES];
+
+    /// Writes the lanes.
+    fn store(self, to: &mut [f32; LANES]);
+
+    /// Without the sign.
+    fn abs(self) -> Self;
+
+    /// The square root.
+    fn sqrt(self) -> Self;
+
+    /// The nearest whole number, the even one of two.
+    fn round(self) -> Self;
+
+    /// The next whole number downwards.
+    fn floor(self) -> Self;
+
+    /// The whole number that is left without the fraction.
+    fn trunc(self) -> Self;
+
+    /// `self < other ? self : other` of C: `other` if one is NaN.
+    fn min(self, other: Self) -> Self;
+
+    /// `self > other ? self : other` of C: `other` if one is NaN.
+    fn max(self, other: Self) -> Self;
+
+    /// Where it is less.
+    fn less(self, than: Self) -> Self::Mask;
+
+    /// Where it is less or equal.
+    fn at_most(self, other: Self) -> Self::Mask;
+
+    /// Where it is equal.
+    fn equals(self, other: Self) -> Self::Mask;
+
+    /// `self` where the mask says yes, `other` elsewhere.
+    fn or(self, other: Self, mask: Self::Mask) -> Self;
+
+    /// The lanes as whole numbers, without their fractions. Every lane lies between -2^31 and 2^31.
+    fn to_ints(self) -> [i32; LANES];
+}
+
+/// A yes or no for each lane of a [`Vector`].
+pub(crate) trait Mask: Copy {
+    /// Where both say yes.
+    fn and(self, other: Self) -> Self;
+
+    /// Where one of them says yes.
+    fn or(self, other: Self) -> Self;
+
+    /// Where it says no.
+    fn not(self) -> Self;
+
+    /// Lane `n` in bit `n`.
+    fn bits(self) -> u8;
+
+    /// Whether any lane says yes.
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.bits() != 0
+    }
+
+    /// Whether all lanes say yes.
+    #[inline(always)]
+    fn all(self) -> bool {
+        self.bits() == u8::MAX
+    }
+}
+
+/// The definition: eight times the scalar operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Scalars(pub(super) [f32; LANES]);
+
+impl Scalars {
+    #[inline(always)]
+    fn each(self, of: impl Fn(f32) -> f32) -> Self {
+        Self(self.0.map(of))
+    }
+
+    #[inline(always)]
+    fn with(self, other: Self, of: impl Fn(f32, f32) -> f32) -> Self {
+        Self(std::array::from_fn(|lane| of(self.0[lane], other.0[lane])))
+    }
+
+    #[inline(always)]
+    fn where_(self, other: Self, is: impl Fn(f32, f32) -> bool) -> Bools {
+        Bools(std::array::from_fn(|lane| is(self.0[lane], other.0[lane])))
+    }
+}
+
+macro_rules! operators {
+    ($($name:ident $function:ident $operator:tt),*) => {
+        $(impl $name for Scalars {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $function(self, other: Self) -> Self {
+                self.with(other, |a, b| a $operator b)
+            }
+        })*
+    };
+}
+
+operators!(Add add +, Sub sub -, Mul mul *, Div div /);
+
+impl Vector for Scalars {
+    type Mask = Bools;
+
+    #[inline(always)]
+    fn lanes(self) -> [f32; LANES] {
+        self.0
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32; LANES]) {
+        *to = self.0;
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.each(f32::abs)
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.each(f32::sqrt)
+    }
+
+    #[inline(always)]
+    fn round(self) -> Self {
+        self.each(f32::round_ties_even)
+    }
+
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self.each(f32::floor)
+    }
+
+    #[inline(always)]
+    fn trunc(self) -> Self {
+        self.each(f32::trunc)
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.with(other, |a, b| if a < b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.with(other, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn less(self, than: Self) -> Bools {
+        self.where_(than, |a, b| a < b)
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> Bools {
+        self.where_(other, |a, b| a <= b)
+    }
+
+    #[inline(always)]
+    fn equals(self, other: Self) -> Bools {
+        #[allow(clippy::float_cmp)] // That is what is asked.
+        self.where_(other, |a, b| a == b)
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self, mask: Bools) -> Self {
+        Self(std::array::from_fn(|lane| if mask.0[lane] { self.0[lane] } else { other.0[lane] }))
+    }
+
+    #[inline(always)]
+    fn to_ints(self) -> [i32; LANES] {
+        #[allow(clippy::cast_possible_truncation)] // The caller promises that they fit.
+        self.0.map(|lane| lane as i32)
+    }
+}
+
+/// The definition of a mask.
+#[derive(Clone, Copy)]
+pub(crate) struct Bools([bool; LANES]);
+
+impl Mask for Bools {
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane] & other.0[lane]))
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane] | other.0[lane]))
+    }
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(self.0.map(|lane| !lane))
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u8 {
+        (0..).zip(self.0).fold(0, |bits, (lane, yes)| bits | u8::from(yes) << lane)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Isa, Level, Task, run};
+    use super::*;
+
+    const ODD: [f32; 12] = [
+        0.0,
+        -0.0,
+        0.5,
+        -1.5,
+        2.5,
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        1e-40,
+        -3.7e8,
+        8388609.0,
+        16777216.0,
+    ];
+
+    /// Every operation on the odd numbers, each with each.
+    struct All;
+
+    impl Task for All {
+        type Output = Vec<u32>;
+
+        #[inline(always)]
+        fn run<I: Isa>(self, isa: I) -> Vec<u32> {
+            let mut bits = Vec::new();
+            for first in 0..ODD.len() {
+                for second in 0..ODD.len() {
+                    let from = |at: usize| std::array::from_fn(|n| ODD[(at + n) % ODD.len()]);
+                    let (a, b) = (isa.vector(from(first)), isa.vector(from(second)));
+                    let sums = [a + b, a - b, a * b, a / b, a.min(b), a.max(b), isa.splat(ODD[3])];
+                    let alone = [a.abs(), a.sqrt(), a.round(), a.floor(), a.trunc()];
+                    let masks = [a.less(b), a.at_most(b), a.equals(b)];
+                    let both = masks[0].or(masks[2].not()).and(masks[1]);
+                    for vector in sums.into_iter().chain(alone).chain([a.or(b, both)]) {
+                        let mut stored = [0.0; LANES];
+                        vector.store(&mut stored);
+                        let plain = |lane: f32| if lane.is_nan() { f32::NAN } else { lane };
+                        bits.extend(stored.map(|lane| plain(lane).to_bits()));
+                    }
+                    bits.extend(masks.map(|mask| u32::from(mask.bits())));
+                    let small = isa.vector(from(first).map(|x: f32| x.clamp(-1e9, 1e9)));
+                    let small = small.or(isa.splat(0.0), small.equals(small));
+                    bits.extend(small.to_ints().map(i32::cast_unsigned));
+                }
+            }
+            bits
+        }
+    }
+
+    #[test]
+    fn every_level_does_what_the_definition_does() {
+        let expected = run(Level::BASELINE, All);
+        for &level in Level::available() {
+            assert!(run(level, All) == expected, "{level:?}");
+        }
+    }
+}
