@@ -53,6 +53,11 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
         Remedy::StateBase => {
             "--config DIR names the repository it was made from, with a config.json that tells the rest"
         }
+        Remedy::AllowNonFinite => "--allow-nonfinite stores what the reference would",
+        Remedy::AllowRequantize => {
+            "start from the original model, or accept the loss with --allow-requantize"
+        }
+        Remedy::StateImportance => "--imatrix FILE names an importance matrix",
         Remedy::KeepOrCast => "use either --dtype keep or --cast",
         Remedy::AllowUnknownClasses => "without --strict-pickle it is reported and not called",
         Remedy::ConvertOrCopy => {

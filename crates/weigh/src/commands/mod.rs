@@ -20,6 +20,7 @@ mod near;
 mod next;
 mod problems;
 mod progress;
+mod quantize;
 mod show;
 mod standard_output;
 mod stats;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Convert(Box<convert::Convert>),
     /// Make a quantized model plain, with all the files around it
     Dequantize(Box<convert::Dequantize>),
+    /// Store a model in fewer bits, and say what that costs
+    Quantize(Box<quantize::Quantize>),
     /// Compare two models, across formats and precisions
     ///
     /// By structure, metadata and values.
@@ -68,6 +71,7 @@ impl Command {
             Self::Stats(args) => args.report.json.layout(),
             Self::Convert(args) => args.output_args.report.json.layout(),
             Self::Dequantize(args) => args.convert.output_args.report.json.layout(),
+            Self::Quantize(args) => args.convert.output_args.report.json.layout(),
             Self::Diff(args) => args.report.json.layout(),
             Self::Verify(args) => args.output_args.report.json.layout(),
             Self::Hash(args) => args.json.layout(),
@@ -103,6 +107,9 @@ pub(crate) fn run(command: Command) -> u8 {
         Command::Convert(args) => convert::run(&args, Verb::Convert),
         Command::Dequantize(args) => {
             convert::run(&args.convert, Verb::Dequantize { follow_links: args.follow_links })
+        }
+        Command::Quantize(args) => {
+            convert::run(&args.convert, Verb::Quantize(&args.how.options(&args.to_type)))
         }
         Command::Diff(args) => diff::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -52,6 +52,12 @@ pub enum Remedy {
     ConvertOrCopy,
     /// Read it front to back, with [`OpenOptions::open_stream`](crate::OpenOptions::open_stream).
     OpenAsStream,
+    /// Encode numbers that are NaN or infinite as the reference would.
+    AllowNonFinite,
+    /// Encode weights again that are stored in few bits already, which costs quality.
+    AllowRequantize,
+    /// Name an importance matrix.
+    StateImportance,
     /// State the name of the pre-tokenizer, which the files of the repository leave open.
     StatePreTokenizer,
 }

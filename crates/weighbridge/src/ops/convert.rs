@@ -10,6 +10,7 @@ use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
 use super::expansion;
 use super::planned_report::planned_in_full;
+use super::quantize::{self, Quantized, ToQuantize};
 use super::refusals::{self, refusal, refuse_problems, unreadable, without};
 use super::translate::{self, Translated};
 use super::verify::verify_planned;
@@ -20,10 +21,10 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
 use crate::output::{Destination, Leftover, LocalFile, LocalFolder, Stream, WriteOrder};
 use crate::pipeline::{
-    self, ExtraFile, Job, Kept, OutputType, Place, Plan, PlanOptions, Spread, Target, Types,
-    Writing, kept_metadata, set_entry,
+    self, Contents, ExtraFile, HowEncoded, Job, Kept, OutputType, Place, Plan, PlanOptions, Spread,
+    Target, Types, Writing, kept_metadata, set_entry,
 };
-use crate::schemes;
+use crate::schemes::{self, Additions};
 use crate::sys::{peak_memory, standard_output};
 
 /// Converts a model. Whatever cannot be converted is an error before any output exists.
@@ -78,6 +79,10 @@ pub(super) struct Part {
     pub(super) plan: Plan,
     /// The folder of the output that its files go into; empty for the output itself.
     pub(super) folder: String,
+    /// What a repository needs beside its weights, besides what their encoders say.
+    pub(super) additions: Additions,
+    /// Whether what lies beside its weights is made, not copied.
+    pub(super) is_translated: bool,
 }
 
 impl Conversion {
@@ -118,12 +123,13 @@ impl Conversion {
         let mut extra: Vec<ExtraFile> = Vec::new();
         for (model, folder) in models {
             let target = target_of(Some(model))?;
-            let mut translated = translate::translated(model, options, &target)?;
+            let (mut translated, quantized) = shaped(model, options, &target)?;
             let files = translated.as_mut().map(|of| std::mem::take(&mut of.files));
             let kept = translated.is_none().then(|| translate::note_of_kept(model, &target));
             let model = translated.as_ref().map_or(*model, |translated| &translated.model);
+            let as_what = Shape { translated: translated.as_ref(), quantized: quantized.as_ref() };
             let Planned { mut plan, left_out, skipped } =
-                planned(model, options, &target, streamed, translated.as_ref())?;
+                planned(model, options, &target, streamed, &as_what)?;
             expansion::check(model, options, &plan)?;
             match (&target.place, &mut plan.files[..]) {
                 (Place::File(path), [file]) => {
@@ -139,15 +145,34 @@ impl Conversion {
             own.plan = options.dry_run.then(|| planned_in_full(&target, &plan));
             own.dropped.extend(translated.iter().flat_map(|of| of.left_out.iter().cloned()));
             own.not_carried.extend(translated.iter().flat_map(|of| of.not_carried.iter().cloned()));
-            extra.extend(files.unwrap_or_default());
+            let mut files = files.unwrap_or_default();
+            let additions = match quantized {
+                Some(quantized) => {
+                    own.notes.extend(quantized.notes);
+                    quantized.additions
+                }
+                None => Additions::default(),
+            };
+            describe_made(&mut files, &additions)?;
+            extra.extend(files);
             report.add(own);
-            parts.push(Part { model: model.clone(), plan, folder: folder.clone() });
+            let (folder, is_translated) = (folder.clone(), translated.is_some());
+            parts.push(Part { model: model.clone(), plan, folder, additions, is_translated });
         }
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let options = options.clone();
         let mut planned = Self { options, target, parts, extra, report, start };
         planned.plan_modelfile()?;
+        planned.report_cost();
         Ok(planned)
+    }
+
+    /// Says what quantizing costs, as far as that is known.
+    fn report_cost(&mut self) {
+        if let Some(how) = &self.options.quantize {
+            let jobs: Vec<&Job> = self.parts.iter().flat_map(|part| part.plan.jobs()).collect();
+            self.report.quantized = Some(quantize::report(&how.name, &jobs));
+        }
     }
 
     /// What it will do: the files and their sizes, how weights are converted, what is left out.
@@ -237,12 +262,83 @@ impl Conversion {
         let files = self.parts.iter().flat_map(|part| &part.plan.files);
         self.report.count_own_work(files, &written.found);
         self.report.notes.extend(destination.notes());
+        self.report_cost();
         self.report.verified = verified.into_inner();
         let elapsed = || self.start.elapsed().as_secs_f64();
         self.report.seconds = Some(seconds.into_inner().unwrap_or_else(elapsed));
         self.report.peak_memory = peak_memory();
         Ok(self.report)
     }
+}
+
+/// A model as the options want it, under other names or in fewer bits, if they do.
+fn shaped(
+    model: &Model,
+    options: &ConvertOptions,
+    target: &Target,
+) -> Result<(Option<Translated>, Option<Quantized>)> {
+    let translated = translate::translated(model, options, target)?;
+    let quantized = quantized(model, options, target, translated.as_ref())?;
+    let repacked = translated.iter().flat_map(|of| of.repacked.keys());
+    let Some(chosen) = &quantized else { return Ok((translated, None)) };
+    if repacked.into_iter().all(|name| !chosen.encodes(name)) {
+        return Ok((translated, quantized));
+    }
+    // What is encoded is decoded before, and is not taken for what it could be repacked to.
+    let options = options.clone().dtype(OutputType::Native);
+    let translated = translate::translated(model, &options, target)?;
+    let quantized = self::quantized(model, &options, target, translated.as_ref())?;
+    Ok((translated, quantized))
+}
+
+/// What becomes of the weights, if they are to be quantized.
+fn quantized(
+    model: &Model,
+    options: &ConvertOptions,
+    target: &Target,
+    translated: Option<&Translated>,
+) -> Result<Option<Quantized>> {
+    let Some(how) = &options.quantize else { return Ok(None) };
+    refuse_problems(model, &options.select, false)?;
+    let metadata = match translated {
+        Some(translated) => translated.metadata.clone(),
+        None => kept_metadata(model, target.writer, &[])?.entries,
+    };
+    let of = ToQuantize {
+        model: translated.map_or(model, |translated| &translated.model),
+        original: model,
+        metadata: &metadata,
+        repacked: translated.map(|translated| &translated.repacked),
+    };
+    let chosen = quantize::choose(quantize::found(how)?, &of, how, options);
+    chosen.map(Some).map_err(|error| error.in_file(model.path()))
+}
+
+/// Adds what weights need beside them to a config that is made for them.
+fn describe_made(files: &mut Vec<ExtraFile>, additions: &Additions) -> Result<()> {
+    for file in files.iter_mut().filter(|file| file.name == Path::new(config::HUGGING_FACE)) {
+        let Contents::Bytes(text) = &file.contents else { continue };
+        let added: Vec<_> =
+            additions.config_keys.iter().map(|(key, value)| (key.as_str(), value)).collect();
+        let change = config::Change { removed: &[], dtype: None, added: &added };
+        if let Some(changed) = config::change(text, &change)? {
+            file.contents = Contents::Bytes(changed.text);
+        }
+    }
+    if !files.is_empty() {
+        let more = additions.files.iter().map(|(name, bytes)| ExtraFile {
+            name: name.into(),
+            contents: Contents::Bytes(bytes.clone()),
+        });
+        files.extend(more);
+    }
+    Ok(())
+}
+
+/// What becomes of a model, besides another format.
+struct Shape<'a> {
+    translated: Option<&'a Translated>,
+    quantized: Option<&'a Quantized>,
 }
 
 /// A plan, and what it leaves out.
@@ -260,7 +356,7 @@ fn planned(
     options: &ConvertOptions,
     target: &Target,
     streamed: bool,
-    translated: Option<&Translated>,
+    &Shape { translated, quantized }: &Shape<'_>,
 ) -> Result<Planned> {
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
@@ -272,16 +368,26 @@ fn planned(
         }
     };
     let select = without(&options.select, &skipped);
+    let mut casts = translated.map_or(&options.casts, |translated| &translated.casts).clone();
+    if let Some(quantized) = quantized {
+        casts.splice(0..0, quantized.casts());
+    }
+    // Metadata of any type says what blocks there are, and is as it must be.
+    let is_described =
+        translated.is_some() || quantized.is_some() && target.writer.holds() == Holds::Values;
     let plan_options = PlanOptions {
         writer: target.writer,
         types: Types {
             of: options.dtype,
             only_decoded: options.only_decoded,
-            casts: translated.map_or(&options.casts, |translated| &translated.casts),
+            casts: &casts,
             model: config::model_dtype(model.configs()).filter(|_| options.only_decoded),
         },
-        is_described: translated.is_some(),
-        encode: &|_| None,
+        is_described,
+        encode: &|weight| quantized?.encoder(weight),
+        encoding: options.quantize.as_ref().map_or_else(HowEncoded::default, |how| how.encoding()),
+        keep: &|weight| translated.is_none() && quantized.is_some_and(|of| of.keeps(weight)),
+        rank: &|weight| quantized.map_or(0, |of| of.rank(weight)),
         repack: &|weight| translated?.repacked.get(weight.name()).copied(),
         rename: &|name| options.renamed(name),
         select: &select,
@@ -304,6 +410,9 @@ fn planned(
         Some(translated) => Kept { entries: translated.metadata.clone(), left_out: Vec::new() },
         None => kept_metadata(model, target.writer, &obsolete)?,
     };
+    if let Some(quantized) = quantized {
+        quantized.describe(&mut metadata.entries);
+    }
     for (key, value) in &options.metadata {
         set_entry(&mut metadata.entries, key, value.clone());
     }

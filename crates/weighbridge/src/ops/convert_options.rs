@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Work;
+use super::quantize::QuantizeOptions;
 use super::translate::Names;
 use super::work::work_options;
 use crate::catalog::Value;
@@ -19,6 +20,9 @@ const CONVERT: &str = "convert";
 
 /// The same, if a repository was dequantized.
 pub(super) const DEQUANTIZE: &str = "dequantize";
+
+/// The same, if a model was quantized.
+pub(super) const QUANTIZE: &str = "quantize";
 
 /// What a conversion writes, and where.
 ///
@@ -52,6 +56,7 @@ pub struct ConvertOptions {
     pub(super) verify: bool,
     pub(super) only_decoded: bool,
     pub(super) same_format: bool,
+    pub(super) quantize: Option<Arc<QuantizeOptions>>,
     pub(super) max_shard_size: u64,
     pub(super) max_output: Option<u64>,
     pub(super) work: Work,
@@ -86,6 +91,7 @@ impl ConvertOptions {
             verify: false,
             only_decoded: false,
             same_format: false,
+            quantize: None,
             max_shard_size: MAX_SHARD_SIZE,
             max_output: None,
             work: Work::new(),
@@ -178,9 +184,19 @@ impl ConvertOptions {
         self
     }
 
+    /// Weights are quantized, and the format is the model's own where that can hold them.
+    pub(super) fn quantizing(mut self, how: &QuantizeOptions) -> Self {
+        self.quantize = Some(Arc::new(how.clone()));
+        self
+    }
+
     /// What an output made with these options says that it was made by.
     pub(super) fn verb(&self) -> &'static str {
-        if self.only_decoded { DEQUANTIZE } else { CONVERT }
+        match (self.only_decoded, &self.quantize) {
+            (_, Some(_)) => QUANTIZE,
+            (true, None) => DEQUANTIZE,
+            (false, None) => CONVERT,
+        }
     }
 
     /// Which weights are written, by their names in the source.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::planned_report::PlanReport;
+use super::quantize::QuantizeReport;
 use super::{Dropped, VerifyReport};
 use crate::error::Remedy;
 use crate::model::Model;
@@ -38,6 +39,9 @@ pub struct ConvertReport {
     /// written, and the metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanReport>,
+    /// What quantizing cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantized: Option<QuantizeReport>,
     /// With [`ConvertOptions::verify`](super::ConvertOptions::verify): whether the output is right.
     /// If not, there is no output.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -125,7 +125,7 @@ impl Conversion {
     }
 
     /// The files that a repository has beside its weights, with its configs brought up to date.
-    fn take_side_files(
+    pub(super) fn take_side_files(
         &mut self,
         repository: &Repository,
         models: &[&Model],
@@ -278,7 +278,8 @@ fn rewrite(
     repository: &Repository,
     files: &mut SideFiles,
 ) -> Result<Vec<RewrittenFile>> {
-    let additions = additions(part.plan.jobs());
+    let mut additions = additions(part.plan.jobs());
+    additions.push(part.additions.clone());
     let mut rewritten = Vec::new();
     for name in configs_of(part) {
         let Some(file) = files.copied.iter_mut().find(|file| file.name == name) else { continue };

@@ -1,4 +1,4 @@
-//! The verbs, one file or folder each: inspect, show, stats, convert, dequantize,
+//! The verbs, one file or folder each: inspect, show, stats, convert, dequantize, quantize,
 //! verify, diff, hash.
 
 mod compared;
@@ -14,6 +14,7 @@ mod hash;
 mod identity;
 mod inspect;
 mod planned_report;
+mod quantize;
 mod reach;
 mod refusals;
 mod repacked;
@@ -43,11 +44,16 @@ pub use inspect::{
     TensorReport, inspect,
 };
 pub use planned_report::{PlanReport, PlannedTensor};
+pub use quantize::{
+    CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantize, quantizers,
+};
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
     Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,
 };
 pub use translate::Names;
-pub use verify::{Mismatch, VerifyReport, verify, verify_dequantized, verify_pipeline};
+pub use verify::{
+    Mismatch, VerifyReport, verify, verify_dequantized, verify_pipeline, verify_quantized,
+};
 pub use verify_files::{WrongFile, was_dequantized};
 pub use work::{OnProgress, Progress, Work};

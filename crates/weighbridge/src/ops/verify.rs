@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Dropped;
+use super::QuantizeOptions;
 use super::compared::{Compared, Difference, number};
 use super::convert::{Conversion, Part};
 use super::convert_options::ConvertOptions;
@@ -70,6 +71,20 @@ pub fn verify_dequantized(
 ) -> Result<VerifyReport> {
     let options = for_format(output, options)?;
     let conversion = Conversion::dequantized(model, &options, is_streamed)?;
+    verify_parts(&[output], &conversion, &options)
+}
+
+/// Compares `output` with the result of [`quantize`](super::quantize()), with the files beside the
+/// weights.
+pub fn verify_quantized(
+    output: &Model,
+    model: &Model,
+    options: &ConvertOptions,
+    how: &QuantizeOptions,
+) -> Result<VerifyReport> {
+    let options = for_format(output, options)?;
+    let conversion =
+        Conversion::quantized(model, &options, &how.clone().measure(false), is_streamed)?;
     verify_parts(&[output], &conversion, &options)
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::cost::CostSum;
 use super::tiling::least_common_multiple;
 use super::{Action, Job};
 use crate::containers::by_extension;
@@ -18,6 +19,10 @@ pub struct Encoding {
     pub encoder: Arc<dyn Encoder>,
     /// All tensors that it gives.
     pub tensors: Arc<[EncodedTensor]>,
+    /// What it costs, if that is measured.
+    pub cost: Option<Arc<CostSum>>,
+    /// Whether numbers that are NaN or infinite are encoded, too.
+    pub takes_non_finite: bool,
 }
 
 impl Encoding {
@@ -39,12 +44,19 @@ impl Encoding {
     }
 }
 
-/// The formats that can hold what an encoder gives: those that have all of its types and, where
-/// configs must say how the weights are stored, whose readers look at configs.
+/// The formats that can hold what an encoder gives.
 pub fn formats_for(encoder: &dyn Encoder) -> impl Iterator<Item = &'static dyn Writer> {
-    let types = encoder.types();
     let additions = encoder.additions();
     let needs_configs = !additions.config_keys.is_empty() || !additions.files.is_empty();
+    formats_of(encoder.types(), needs_configs)
+}
+
+/// The formats that have all of these types and, where configs must say how the weights are stored,
+/// whose readers look at configs.
+pub fn formats_of(
+    types: Vec<StoredType>,
+    needs_configs: bool,
+) -> impl Iterator<Item = &'static dyn Writer> {
     let reads_configs = |writer: &dyn Writer| {
         let extension = by_extension(writer.format()).map(|(_, extension)| extension);
         extension.is_some_and(|extension| extension.configs != Configs::Never)

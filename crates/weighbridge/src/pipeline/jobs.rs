@@ -28,11 +28,12 @@ pub fn run<'j>(
     let mut turns = 0;
     let mut items = Vec::with_capacity(jobs.len());
     for (first_tensor, job, pass) in &jobs {
-        let of = JobTiles { job, pass: pass.as_ref(), sink, overflowed: &overflowed };
-        if let Some(pass) = pass.as_ref().filter(|pass| pass.encoder.needs_first_pass()) {
+        let (pass, overflowed) = (pass.as_ref(), &overflowed);
+        let of = JobTiles { job, pass, sink, first_turn: turns, overflowed };
+        if let Some(pass) = pass.filter(|pass| pass.encoder.needs_first_pass()) {
             items.push(Item::See(job, pass));
         }
-        items.push(Item::Write { of, first_tensor: *first_tensor, first_turn: turns });
+        items.push(Item::Write { of, first_tensor: *first_tensor });
         turns += job.cut.tiles();
     }
     pool.run(&items)?;
@@ -58,8 +59,6 @@ enum Item<'a> {
         of: JobTiles<'a>,
         /// The number of its first tensor among those of all jobs.
         first_tensor: usize,
-        /// How many tiles come before its own in the order of the output.
-        first_turn: u64,
     },
 }
 
@@ -69,6 +68,8 @@ pub(super) struct JobTiles<'a> {
     /// Its encoder, if it is encoded.
     pub(super) pass: Option<&'a FirstPass>,
     pub(super) sink: &'a dyn Sink,
+    /// How many tiles come before its own in the order of the output.
+    pub(super) first_turn: u64,
     overflowed: &'a AtomicU64,
 }
 
@@ -87,11 +88,11 @@ impl Tiled for Item<'_> {
                 buffers.see(job, job.cut.tile(tile), pass)?;
                 Ok(0)
             }
-            Self::Write { of, first_tensor, first_turn } => {
+            Self::Write { of, first_tensor } => {
                 let pieces = of.job.cut.tile(tile);
                 let bytes = of.job.bytes_of(&of.job.cut.elements(&pieces));
                 let place =
-                    Tile { turn: first_turn + tile, tensor: *first_tensor, at: 0, offset: 0 };
+                    Tile { turn: of.first_turn + tile, tensor: *first_tensor, at: 0, offset: 0 };
                 let overflowed = buffers.write(of, pieces, &place)?;
                 of.overflowed.fetch_add(overflowed, Ordering::Relaxed);
                 Ok(bytes)

@@ -32,7 +32,9 @@ fn of_job(job: &Job) -> Result<u64> {
             Ok(bytes.saturating_mul(2).saturating_add(staged))
         }
         Action::Encode(encoding) => {
-            let numbers = elements.end.saturating_mul(4);
+            // To measure the cost, they are decoded again.
+            let copies = if encoding.cost.is_some() { 2 } else { 1 };
+            let numbers = elements.end.saturating_mul(4 * copies);
             let encoded = encoding.bytes_of(&elements).saturating_add(numbers);
             Ok(encoded.saturating_add(cut.staged_bytes(job.weight()?)?))
         }

@@ -90,3 +90,9 @@ pub fn set_entry(entries: &mut Entries, key: &str, value: Value) {
         None => entries.push((key.to_owned(), value)),
     }
 }
+
+/// Puts an entry last, instead of the one of the same key.
+pub fn set_last(entries: &mut Entries, key: &str, value: Value) {
+    entries.retain(|(known, _)| known != key);
+    entries.push((key.to_owned(), MetadataValue::Value(value)));
+}

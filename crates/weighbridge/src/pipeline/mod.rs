@@ -7,6 +7,7 @@
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
 mod checksums;
+mod cost;
 mod cut;
 mod encoding;
 mod files;
@@ -27,16 +28,17 @@ mod tiling;
 mod worker;
 
 pub use checksums::{Checksummed, Checksums};
+pub use cost::{Cost, CostSum};
 pub use cut::{Cut, check_memory};
-pub use encoding::{Encoding, additions, formats_for};
+pub use encoding::{Encoding, additions, formats_for, formats_of};
 pub(crate) use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
 pub use memory::{Memory, MemoryBudget, check_whole_rows};
-pub use metadata::{Kept, kept_metadata, set_entry};
+pub use metadata::{Kept, kept_metadata, set_entry, set_last};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
-pub use plan::{Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan};
+pub use plan::{HowEncoded, Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan};
 pub use pool::{OnTile, Pool, Tiled};
 pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};

@@ -29,6 +29,11 @@ impl<T, U> OrderedSum<T, U> {
         }
     }
 
+    /// The sum of all terms up to the first that is missing, while others may still come.
+    pub fn so_far(&self) -> &T {
+        &self.sum
+    }
+
     /// The sum of all terms up to the first that is missing.
     pub fn sum(self) -> T {
         self.sum

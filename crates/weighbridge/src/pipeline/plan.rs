@@ -31,6 +31,12 @@ pub struct PlanOptions<'a> {
     pub is_described: bool,
     /// The encoder of a weight; without one, a weight is written as plain numbers.
     pub encode: &'a dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
+    /// How weights are encoded.
+    pub encoding: HowEncoded,
+    /// Whether a weight that is one stored tensor is written as it is stored.
+    pub keep: &'a dyn Fn(&Weight) -> bool,
+    /// The rank of a weight in the output; those of the same rank keep their order.
+    pub rank: &'a dyn Fn(&Weight) -> usize,
     /// What a weight is repacked by; without, it is decoded.
     pub repack: &'a dyn Fn(&Weight) -> Option<&'static dyn Packer>,
     /// What a tensor is called in the output.
@@ -47,6 +53,15 @@ pub struct PlanOptions<'a> {
     pub workers: usize,
     /// The most memory that they may take together.
     pub max_memory: Option<u64>,
+}
+
+/// How weights are encoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HowEncoded {
+    /// Whether it is measured what that costs.
+    pub is_measured: bool,
+    /// Whether numbers that are NaN or infinite are encoded, too.
+    pub takes_non_finite: bool,
 }
 
 /// One file to be written.
@@ -113,7 +128,11 @@ pub struct Obstacle {
 pub fn jobs(model: &Model, plan_options: &PlanOptions<'_>) -> Result<Vec<Job>, Vec<Obstacle>> {
     let origins: Vec<Origin> = match plan_options.types.of {
         OutputType::Keep => stored(model).map(|id| Origin::Stored(model.clone(), id)).collect(),
-        _ => model.weights().map(Origin::Weight).collect(),
+        _ => {
+            let mut weights: Vec<Weight> = model.weights().collect();
+            weights.sort_by_key(|weight| (plan_options.rank)(weight));
+            weights.into_iter().map(Origin::Weight).collect()
+        }
     };
     let (mut jobs, mut obstacles) = (Vec::with_capacity(origins.len()), Vec::new());
     for origin in origins {
@@ -264,7 +283,10 @@ fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<
         Origin::Weight(weight) => {
             match ((plan_options.repack)(weight), (plan_options.encode)(weight)) {
                 (Some(packer), _) => repacked_job(weight, name, packer)?,
-                (None, Some(encoder)) => encoded_job(weight, &name, encoder)?,
+                (None, Some(encoder)) => {
+                    encoded_job(weight, &name, encoder, plan_options.encoding)?
+                }
+                (None, None) if (plan_options.keep)(weight) => kept_job(weight, name)?,
                 (None, None) => weight_job(weight, name, plan_options.types)?,
             }
         }
@@ -364,7 +386,20 @@ fn weight_job(weight: &Weight, name: String, types: Types<'_>) -> Result<Job, St
     })
 }
 
-fn encoded_job(weight: &Weight, name: &str, encoder: Arc<dyn Encoder>) -> Result<Job, String> {
+/// A weight as it is stored, which must be one tensor.
+fn kept_job(weight: &Weight, name: String) -> Result<Job, String> {
+    let id = weight.first_part().filter(|_| weight.parts().count() == 1);
+    let id = id.ok_or("it is made of several stored tensors, and cannot be kept as it is")?;
+    let job = stored_job(weight.model(), id, name)?;
+    Ok(Job { origin: Origin::Weight(weight.clone()), ..job })
+}
+
+fn encoded_job(
+    weight: &Weight,
+    name: &str,
+    encoder: Arc<dyn Encoder>,
+    how: HowEncoded,
+) -> Result<Job, String> {
     if let Some(reason) = unreadable_part(weight).or_else(|| weight.undecodable()) {
         return Err(reason);
     }
@@ -379,7 +414,9 @@ fn encoded_job(weight: &Weight, name: &str, encoder: Arc<dyn Encoder>) -> Result
         index,
     });
     let outputs = outputs.collect();
-    let action = Action::Encode(Encoding { encoder, tensors });
+    let cost = how.is_measured.then(Arc::default);
+    let takes_non_finite = how.takes_non_finite;
+    let action = Action::Encode(Encoding { encoder, tensors, cost, takes_non_finite });
     let cut = Cut::of(weight, &action, DType::F32);
     if cut.pieces * cut.piece != weight.elements() {
         let (elements, group) = (weight.elements(), cut.piece);

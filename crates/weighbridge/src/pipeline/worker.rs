@@ -5,15 +5,16 @@ use std::ops::Range;
 use half::{bf16, f16};
 use smallvec::SmallVec;
 
+use super::cost::Cost;
 use super::encoding::Encoding;
 use super::first_pass::FirstPass;
 use super::job::{Action, Job, OutputTensor};
 use super::jobs::JobTiles;
 use super::sink::{Sink, Tile};
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
-use crate::schemes::{Element, Elements, Packer, plain};
+use crate::schemes::{Element, Elements, Packer, SameLevels, plain};
 use crate::source::Slab;
 
 /// Takes the bytes of a finished tile.
@@ -28,6 +29,8 @@ pub struct Buffers {
     f32: Vec<f32>,
     bf16: Vec<bf16>,
     f16: Vec<f16>,
+    decoded: Vec<f32>,
+    levels: Vec<SameLevels>,
 }
 
 impl Buffers {
@@ -101,7 +104,22 @@ impl Buffers {
             ranges.push(range);
             rest = others;
         }
-        pass.encoder.encode(elements, &self.f32, &mut outs)?;
+        if !encoding.takes_non_finite {
+            refuse_non_finite(of.job, &elements, &self.f32)?;
+        }
+        let named = |error: Error| error.in_tensor(of.job.source_name());
+        pass.encoder.encode(elements.clone(), &self.f32, &mut outs).map_err(named)?;
+        // Of a weight that is encoded once for each of its tensors, the first counts.
+        let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
+        if let Some(sum) = encoding.cost.as_ref().filter(|_| is_first) {
+            let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
+            let (decoded, levels) = (&mut self.decoded, &mut self.levels);
+            decoded.resize(self.f32.len(), 0.0);
+            levels.clear();
+            if pass.encoder.decode(elements, &encoded, decoded, levels).map_err(named)? {
+                sum.add(turn.turn - of.first_turn, Cost::of(&self.f32, decoded, levels));
+            }
+        }
         for (tensor, output) in (0..).zip(&of.job.outputs) {
             let (Some(range), Some(bytes)) = (ranges.get(output.index), outs.get(output.index))
             else {
@@ -223,6 +241,19 @@ impl Buffers {
         let is_finite = |&index: &usize| self.f32[index].is_finite();
         Ok(infinities(tile).filter(is_finite).count() as u64)
     }
+}
+
+/// An error if a number that is to be encoded is NaN or infinite.
+fn refuse_non_finite(job: &Job, elements: &Range<u64>, values: &[f32]) -> Result<()> {
+    let is_odd = |value: &f32| !value.is_finite();
+    // Without a branch for each.
+    if !values.iter().fold(false, |any, value| any | is_odd(value)) {
+        return Ok(());
+    }
+    let Some(at) = values.iter().position(is_odd) else { return Ok(()) };
+    let (element, value) = (elements.start + at as u64, values[at]);
+    let message = format!("element {element} is {value}, which cannot be stored in fewer bits");
+    Err(Error::malformed(message).in_tensor(job.source_name()).remedy(Remedy::AllowNonFinite))
 }
 
 /// The place of a tile that begins at a byte of its tensor.

@@ -16,7 +16,7 @@ const MISTRAL_SETTINGS: &str = "quantization";
 pub struct Configs<'a>(&'a [Config]);
 
 impl<'a> Configs<'a> {
-    pub(super) fn new(configs: &'a [Config]) -> Self {
+    pub(crate) fn new(configs: &'a [Config]) -> Self {
         Self(configs)
     }
 

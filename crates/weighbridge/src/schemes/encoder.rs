@@ -46,6 +46,32 @@ pub trait WeightEncoder: Send + Sync {
     /// Encodes some numbers. `out` has the bytes of each tensor that they make; of one that is
     /// written [once](Groups::Once), all of them with the weight's first element and none later.
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()>;
+
+    /// Decodes what [`encode`](Self::encode) gave for some numbers, to the f32 that a reader would
+    /// see, and adds the levels that they could choose from to `levels`, if that can be said.
+    /// Returns whether it can be decoded.
+    fn decode(
+        &self,
+        _elements: Range<u64>,
+        _encoded: &[&[u8]],
+        _out: &mut [f32],
+        _levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+/// Some numbers, one after the other, that share their levels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SameLevels {
+    /// How many they are.
+    pub elements: usize,
+    /// The distance between neighbouring levels; where that differs, the middling one.
+    pub step: f32,
+    /// The lowest level.
+    pub lowest: f32,
+    /// The highest level.
+    pub highest: f32,
 }
 
 /// A tensor that an encoder gives.

@@ -56,7 +56,7 @@ pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
 pub(crate) use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch};
 pub use configs::Configs;
-pub use encoder::{EncodedTensor, Encoder, Groups, WeightEncoder};
+pub use encoder::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use importance::{Even, Importance};
 pub use method::{Method, Sign};
@@ -119,6 +119,15 @@ pub fn encoder(name: &str) -> Option<Arc<dyn Encoder>> {
 /// Every quantizer, as the schemes offer them.
 pub fn quantizers() -> impl Iterator<Item = &'static dyn Quantizer> {
     SCHEMES.iter().flat_map(|scheme| scheme.quantizers().iter().copied())
+}
+
+/// The quantizer of that name with another layout, if one is asked for.
+#[must_use]
+pub fn quantizer_of(name: &str, layout: Option<&str>) -> Option<&'static dyn Quantizer> {
+    match layout {
+        None => quantizer(name),
+        Some(layout) => quantizer(&format!("{name}-{layout}")),
+    }
 }
 
 /// The quantizer of that name, in any letter case.

@@ -95,6 +95,8 @@ pub struct Chosen {
     pub metadata: Vec<(String, Value)>,
     /// What a repository needs beside its weights.
     pub additions: Additions,
+    /// The order in which the weights are written, by their places; `None` for that of the model.
+    pub order: Option<Vec<usize>>,
     /// What users should know: a type that did not fit, a weight that stays as it is.
     pub notes: Vec<String>,
 }

@@ -1,10 +1,10 @@
-//! `weigh convert MODEL -o OUT` and `weigh dequantize MODEL -o OUT`.
+//! `weigh convert MODEL -o OUT`, and what `dequantize` and `quantize` have in common with it.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use weighbridge::internals::text::escaped;
-use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport};
+use weighbridge::ops::{Conversion, ConvertOptions, ConvertReport, QuantizeOptions};
 use weighbridge::{Error, Model, OpenOptions};
 
 use super::stop::Stop;
@@ -21,9 +21,10 @@ pub(super) use render::plan_line;
 
 /// A verb that writes.
 #[derive(Clone, Copy)]
-pub(super) enum Verb {
+pub(super) enum Verb<'a> {
     Convert,
     Dequantize { follow_links: bool },
+    Quantize(&'a QuantizeOptions),
 }
 
 /// What is converted.
@@ -42,7 +43,7 @@ impl Source {
     }
 }
 
-impl Verb {
+impl Verb<'_> {
     /// Opens a model by its name. Only a directory, or something that is no path, can be a pipeline.
     fn open(self, path: &Path, opener: &OpenOptions) -> Result<Source, Error> {
         if matches!(self, Self::Dequantize { .. })
@@ -60,6 +61,9 @@ impl Verb {
             (Self::Dequantize { .. }, Source::One(model)) => {
                 Conversion::plan_dequantized(model, options)
             }
+            (Self::Quantize(how), Source::One(model)) => {
+                Conversion::plan_quantized(model, options, how)
+            }
             (_, Source::Pipeline(models)) => Conversion::plan_dequantized_pipeline(models, options),
         }
     }
@@ -69,7 +73,7 @@ impl Verb {
     }
 }
 
-pub(super) fn run(args: &Convert, verb: Verb) -> Outcome {
+pub(super) fn run(args: &Convert, verb: Verb<'_>) -> Outcome {
     let stop = Stop::on_interrupt();
     match convert(args, verb, &stop) {
         Ok(done) => {
@@ -103,7 +107,7 @@ fn failed(args: &Convert, error: &Error, outcome: Outcome) -> Outcome {
     outcome
 }
 
-fn convert(args: &Convert, verb: Verb, stop: &Stop) -> Result<ConvertReport, Error> {
+fn convert(args: &Convert, verb: Verb<'_>, stop: &Stop) -> Result<ConvertReport, Error> {
     if is_stream(args) && !args.dry_run {
         standard_output::check("a model")?;
     }
@@ -188,7 +192,7 @@ fn after_show(args: &Convert, shown: io::Result<()>) -> Outcome {
     }
 }
 
-fn show(args: &Convert, verb: Verb, done: &ConvertReport) -> io::Result<()> {
+fn show(args: &Convert, verb: Verb<'_>, done: &ConvertReport) -> io::Result<()> {
     if args.output_args.report.quiet {
         return Ok(());
     }
@@ -204,7 +208,7 @@ fn show(args: &Convert, verb: Verb, done: &ConvertReport) -> io::Result<()> {
 fn write(
     out: &mut dyn io::Write,
     args: &Convert,
-    verb: Verb,
+    verb: Verb<'_>,
     done: &ConvertReport,
     width: Option<usize>,
 ) -> io::Result<()> {
@@ -225,7 +229,7 @@ fn write(
 }
 
 /// What can be done with the output: seeing that it is right.
-fn next(args: &Convert, verb: Verb) -> Option<String> {
+fn next(args: &Convert, verb: Verb<'_>) -> Option<String> {
     let (is_kept, has_name) = (args.output.is_file() || args.output.is_dir(), args.model.exists());
     let is_dequantized = matches!(verb, Verb::Dequantize { .. });
     let can_be = is_kept && has_name && !args.dry_run && !is_stream(args);

@@ -6,6 +6,7 @@ use weighbridge::internals::text::escaped;
 use weighbridge::ops::{ConversionReport, ConvertReport, RewrittenFile};
 
 use super::plan;
+use crate::commands::quantize::write_cost;
 use crate::render::lists::{labelled, left_behind, remarks, skipped, with_reasons};
 use crate::render::table::{Side, Table};
 use crate::render::units::{bytes, bytes_exactly, count, duration, grouped, plural, rate};
@@ -28,7 +29,10 @@ pub(super) fn write(
     }
     labelled(out, page, &facts(page, report, dry_run))?;
     writeln!(out)?;
-    table(out, page, &report.conversions)?;
+    match &report.quantized {
+        Some(cost) => write_cost(out, page, cost)?,
+        None => table(out, page, &report.conversions)?,
+    }
     // What is translated is worth seeing; other plans hold the names of the source.
     if let Some(plan) =
         report.plan.as_ref().filter(|plan| page.verbose || !plan.metadata.is_empty())

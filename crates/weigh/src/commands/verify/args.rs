@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use crate::commands::convert::OutputArgs;
+use crate::commands::quantize::How;
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: weigh verify plain --against model/")]
@@ -22,6 +23,13 @@ pub(crate) struct Verify {
     /// Of a directory this is known: by its marker, or by the config in it.
     #[arg(long)]
     pub(crate) dequantized: bool,
+
+    /// OUT was made by `quantize`, with this type
+    #[arg(long = "type", value_name = "TYPE", conflicts_with = "dequantized")]
+    pub(crate) to_type: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) how: How,
 
     #[command(flatten)]
     pub(crate) output_args: OutputArgs,

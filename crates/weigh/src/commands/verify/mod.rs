@@ -70,6 +70,19 @@ impl Pair {
     }
 
     fn compare(&self, args: &Verify, options: &ConvertOptions) -> Result<VerifyReport, Error> {
+        match (self, &args.to_type) {
+            (Self::Models(output, model), Some(to_type)) => {
+                ops::verify_quantized(output, model, options, &args.how.options(to_type))
+            }
+            (pair, _) => pair.compare_decoded(args, options),
+        }
+    }
+
+    fn compare_decoded(
+        &self,
+        args: &Verify,
+        options: &ConvertOptions,
+    ) -> Result<VerifyReport, Error> {
         match self {
             Self::Pipelines(outputs, models) => ops::verify_pipeline(outputs, models, options),
             Self::Models(output, model)

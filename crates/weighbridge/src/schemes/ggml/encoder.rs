@@ -3,18 +3,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::kernel::{Coding, Rows};
+use super::kernel::{Coding, Kernel, Rows};
+use super::origins::add_levels;
 use super::{FAMILIES, kernel_of};
 use crate::blocks::Block;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
-use crate::schemes::{EncodedTensor, Encoder, Groups, Importance, WeightEncoder};
+use crate::schemes::{EncodedTensor, Encoder, Groups, Importance, Out, SameLevels, WeightEncoder};
 use crate::simd;
 
 /// Stores numbers in blocks of one type.
 #[derive(Clone)]
 pub(crate) struct BlockEncoder {
     block: &'static Block,
+    kernel: &'static Kernel,
     coding: Coding,
     /// How much the columns of the weight matter.
     importance: Option<Arc<dyn Importance>>,
@@ -29,8 +31,8 @@ impl BlockEncoder {
 
     /// That of a type, if numbers can be stored in it.
     pub(crate) fn of(block: &'static Block) -> Option<Self> {
-        let coding = kernel_of(block)?.coding?;
-        Some(Self { block, coding, importance: None })
+        let kernel = kernel_of(block)?;
+        Some(Self { block, kernel, coding: kernel.coding?, importance: None })
     }
 
     /// With the importance of a weight's columns.
@@ -107,6 +109,19 @@ impl WeightEncoder for BlockRowsEncoder {
             (at, values, out) = (at + count as u64, later, later_out);
         }
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [blocks] = encoded else { return Ok(false) };
+        self.of.kernel.decode(simd::level(), blocks, Out::F32(out));
+        add_levels(self.of.block, blocks, levels);
+        Ok(true)
     }
 }
 

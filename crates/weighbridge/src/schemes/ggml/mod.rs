@@ -37,7 +37,7 @@ mod simple;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;
-pub(crate) use kernel::{Kernel, Rows};
+pub(crate) use kernel::Kernel;
 pub(crate) use rows::{BlockRows, Maker};
 
 /// The kernels of every family, a file each.

@@ -16,6 +16,7 @@ use crate::simd::near::EvenReach;
 use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
 
+mod levels;
 #[cfg(test)]
 mod round_trips;
 mod scales;
@@ -23,6 +24,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(super) use levels::add_levels;
 use scales::{Layout, Scales};
 pub(super) use table::of_type;
 

@@ -1,0 +1,103 @@
+//! What quantizing costs, type by type and weight by weight.
+
+use std::io::{self, Write};
+
+use weighbridge::internals::text::escaped;
+use weighbridge::ops::{CostReport, QuantizeReport};
+
+use crate::render::lists::more;
+use crate::render::table::{Side, Table};
+use crate::render::units::{bytes, count, grouped};
+use crate::render::{LABEL, Page};
+
+/// Weights that are listed unless all are asked for: those that lose the most.
+const WORST: usize = 5;
+
+pub(in crate::commands) fn write_cost(
+    out: &mut dyn Write,
+    page: &Page,
+    report: &QuantizeReport,
+) -> io::Result<()> {
+    let mut table = Table::new([
+        ("type", Side::Left),
+        ("weights", Side::Right),
+        ("parameters", Side::Right),
+        ("bytes", Side::Right),
+        ("bits", Side::Right),
+        ("SNR", Side::Right),
+        ("error", Side::Right),
+        ("steps", Side::Right),
+        ("clipped", Side::Right),
+        ("to zero", Side::Right),
+    ])
+    .dropping(&["to zero", "clipped", "steps", "parameters"]);
+    for row in &report.types {
+        let [snr, error, steps, clipped, flushed] = cells(row.cost.as_ref());
+        table.row([
+            escaped(&row.name).into_owned(),
+            grouped(row.weights),
+            count(row.parameters),
+            bytes(row.bytes),
+            format!("{:.2}", row.bits_per_weight),
+            snr,
+            error,
+            steps,
+            clipped,
+            flushed,
+        ]);
+    }
+    table.write(out, 2, page.width)?;
+    writeln!(out)?;
+    let overall = report.cost.and_then(|cost| cost.snr_db);
+    let overall =
+        overall.map_or(String::new(), |snr| format!(", {snr:.2} dB over all that is encoded"));
+    writeln!(
+        out,
+        "  {LABEL}all in all{LABEL:#} {:.3} bits a weight{overall}",
+        report.bits_per_weight
+    )?;
+    worst(out, page, report)
+}
+
+/// The weights that lose the most.
+fn worst(out: &mut dyn Write, page: &Page, report: &QuantizeReport) -> io::Result<()> {
+    let mut weights: Vec<_> =
+        report.weights.iter().filter(|weight| weight.cost.is_some()).collect();
+    if weights.is_empty() {
+        return Ok(());
+    }
+    let snr =
+        |cost: &Option<CostReport>| cost.and_then(|cost| cost.snr_db).unwrap_or(f64::INFINITY);
+    weights.sort_by(|a, b| snr(&a.cost).total_cmp(&snr(&b.cost)));
+    let shown = if page.verbose { weights.len() } else { weights.len().min(WORST) };
+    writeln!(out, "\n  {LABEL}what loses the most{LABEL:#}")?;
+    let mut table = Table::new([
+        ("weight", Side::Left),
+        ("type", Side::Left),
+        ("SNR", Side::Right),
+        ("error", Side::Right),
+        ("steps", Side::Right),
+        ("clipped", Side::Right),
+        ("to zero", Side::Right),
+    ])
+    .dropping(&["to zero", "clipped", "steps"]);
+    for weight in &weights[..shown] {
+        let [snr, error, steps, clipped, flushed] = cells(weight.cost.as_ref());
+        let name = escaped(&weight.name).into_owned();
+        table.row([name, weight.to.clone(), snr, error, steps, clipped, flushed]);
+    }
+    table.write(out, 4, page.width)?;
+    more(out, if page.verbose { weights.len() - shown } else { 0 })
+}
+
+/// Decibels, relative error, steps, clipped, flushed to zero.
+fn cells(cost: Option<&CostReport>) -> [String; 5] {
+    let Some(cost) = cost else { return [const { String::new() }; 5] };
+    [
+        cost.snr_db.map_or_else(|| "lossless".to_owned(), |snr| format!("{snr:.2} dB")),
+        cost.relative.map_or_else(String::new, |relative| format!("{:.3} %", relative * 100.0)),
+        cost.max_steps.map_or_else(String::new, |steps| format!("{steps:.2}")),
+        cost.clipped.map_or_else(String::new, grouped),
+        grouped(cost.flushed),
+    ]
+}

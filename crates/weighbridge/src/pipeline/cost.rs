@@ -1,0 +1,211 @@
+//! What encoding costs: every tile is decoded again while it is in the cache, and compared.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::ordered_sum::OrderedSum;
+use crate::schemes::SameLevels;
+use crate::simd::{self, Isa, Task};
+
+/// Lanes of the sums, which are added up in one order, whatever the CPU.
+const LANES: usize = 8;
+
+/// Numbers that are added up before their sum goes into the tile's.
+const PIECE: usize = 4096;
+
+/// What was lost of some numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// How many there are.
+    pub elements: u64,
+    /// The sum of their squares.
+    pub squares: f64,
+    /// The sum of the squared errors.
+    pub squared_errors: f64,
+    /// The largest error.
+    pub largest: f32,
+    /// The largest error in steps between levels, where these are known.
+    pub steps: Option<f32>,
+    /// Numbers more than half a step beyond the outermost level, where levels are known.
+    pub clipped: Option<u64>,
+    /// Numbers that became zero and were not.
+    pub flushed: u64,
+}
+
+impl Cost {
+    /// Adds that of other numbers.
+    pub fn plus(&mut self, other: &Self) {
+        if self.elements == 0 {
+            *self = *other;
+            return;
+        }
+        self.elements += other.elements;
+        self.squares += other.squares;
+        self.squared_errors += other.squared_errors;
+        self.largest = self.largest.max(other.largest);
+        self.steps = self.steps.zip(other.steps).map(|(a, b)| a.max(b));
+        self.clipped = self.clipped.zip(other.clipped).map(|(a, b)| a + b);
+        self.flushed += other.flushed;
+    }
+
+    /// That of some numbers and what they were decoded to; `levels` are the levels of all of
+    /// them, if they are known.
+    pub(super) fn of(values: &[f32], decoded: &[f32], levels: &[SameLevels]) -> Self {
+        let level = simd::level();
+        let mut cost = Self::default();
+        for (values, decoded) in values.chunks(PIECE).zip(decoded.chunks(PIECE)) {
+            cost.plus(&simd::run(level, Errors { values, decoded }));
+        }
+        if !levels.is_empty() {
+            let (steps, clipped) = simd::run(level, Steps { values, decoded, levels });
+            (cost.steps, cost.clipped) = (Some(steps), Some(clipped));
+        }
+        cost
+    }
+
+    /// The signal-to-noise ratio in decibels; `None` if nothing was lost or there is no signal.
+    #[must_use]
+    pub fn snr_db(&self) -> Option<f64> {
+        let is_lossy = self.squared_errors > 0.0 && self.squares > 0.0;
+        is_lossy.then(|| 10.0 * (self.squares / self.squared_errors).log10())
+    }
+
+    /// The norm of the errors over the norm of the numbers.
+    #[must_use]
+    pub fn relative(&self) -> Option<f64> {
+        (self.squares > 0.0).then(|| (self.squared_errors / self.squares).sqrt())
+    }
+}
+
+/// The sums of a piece.
+struct Errors<'a> {
+    values: &'a [f32],
+    decoded: &'a [f32],
+}
+
+impl Task for Errors<'_> {
+    type Output = Cost;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> Cost {
+        let (mut squares, mut errors) = ([0f64; LANES], [0f64; LANES]);
+        let (mut largest, mut flushed) = ([0f32; LANES], [0u32; LANES]);
+        let mut add = |lane: usize, value: f32, decoded: f32| {
+            let error = value - decoded;
+            let (wide, wide_error) = (f64::from(value), f64::from(error));
+            squares[lane] += wide * wide;
+            errors[lane] += wide_error * wide_error;
+            let size = error.abs();
+            largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+            flushed[lane] += u32::from((decoded == 0.0) & (value != 0.0));
+        };
+        let (values, last) = self.values.as_chunks::<LANES>();
+        let (decoded, last_decoded) = self.decoded.as_chunks::<LANES>();
+        for (values, decoded) in values.iter().zip(decoded) {
+            (0..LANES).for_each(|lane| add(lane, values[lane], decoded[lane]));
+        }
+        for (lane, (value, decoded)) in last.iter().zip(last_decoded).enumerate() {
+            add(lane, *value, *decoded);
+        }
+        Cost {
+            elements: self.values.len() as u64,
+            squares: squares.iter().sum(),
+            squared_errors: errors.iter().sum(),
+            largest: largest.into_iter().fold(0.0, f32::max),
+            flushed: flushed.iter().copied().map(u64::from).sum(),
+            ..Cost::default()
+        }
+    }
+}
+
+/// The largest error in steps, and how many numbers lie beyond the outermost levels.
+struct Steps<'a> {
+    values: &'a [f32],
+    decoded: &'a [f32],
+    levels: &'a [SameLevels],
+}
+
+impl Task for Steps<'_> {
+    type Output = (f32, u64);
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> (f32, u64) {
+        let (mut most, mut clipped, mut start) = (0f32, 0u64, 0usize);
+        for same in self.levels {
+            let range: Range<usize> = start..start + same.elements;
+            start = range.end;
+            let (Some(values), Some(decoded)) =
+                (self.values.get(range.clone()), self.decoded.get(range))
+            else {
+                break;
+            };
+            let (low, high) = (same.lowest - same.step / 2.0, same.highest + same.step / 2.0);
+            let (mut largest, mut beyond) = (0f32, 0u32);
+            for (&value, &decoded) in values.iter().zip(decoded) {
+                let error = (value - decoded).abs();
+                largest = if error > largest { error } else { largest };
+                beyond += u32::from((value < low) | (value > high));
+            }
+            // Without a step, there is one level, and no error that could be counted in steps.
+            if same.step > 0.0 {
+                most = most.max(largest / same.step);
+            }
+            clipped += u64::from(beyond);
+        }
+        (most, clipped)
+    }
+}
+
+/// The cost of a weight, added up in the order of its tiles.
+#[derive(Default)]
+pub struct CostSum(Mutex<OrderedSum<Cost>>);
+
+impl CostSum {
+    /// Takes the cost of a tile.
+    pub(super) fn add(&self, tile: u64, cost: Cost) {
+        let mut sum = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.add(tile, cost, Cost::plus);
+    }
+
+    /// The cost of all tiles; `None` if nothing was measured.
+    pub fn cost(&self) -> Option<Cost> {
+        let sum = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(*sum.so_far()).filter(|cost| cost.elements > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Level;
+
+    #[test]
+    fn errors_are_counted_in_steps_and_in_decibels() {
+        let values = [0.0, 0.9, -1.1, 5.0, 0.2, 0.3];
+        let decoded = [0.0, 1.0, -1.0, 3.0, 0.0, 0.0];
+        let levels = |elements| SameLevels { elements, step: 1.0, lowest: -3.0, highest: 3.0 };
+        let cost = Cost::of(&values, &decoded, &[levels(4), levels(2)]);
+        assert_eq!((cost.elements, cost.flushed, cost.clipped), (6, 2, Some(1)));
+        assert_eq!((cost.largest, cost.steps), (2.0, Some(2.0)));
+        let squares = 0.81 + 1.21 + 25.0 + 0.04 + 0.09;
+        let errors: f64 = 0.01 + 0.01 + 4.0 + 0.04 + 0.09;
+        assert!((cost.squared_errors - errors).abs() < 1e-6, "{cost:?}");
+        assert!((cost.snr_db().unwrap() - 10.0 * (squares / errors).log10()).abs() < 1e-5);
+        assert!((cost.relative().unwrap() - (errors / squares).sqrt()).abs() < 1e-6);
+        assert_eq!(Cost::of(&values, &values, &[]).snr_db(), None);
+        assert_eq!(Cost::of(&values, &values, &[]).clipped, None);
+    }
+
+    #[test]
+    #[allow(clippy::cast_precision_loss)]
+    fn every_level_gives_the_same_digits() {
+        let values: Vec<f32> = (0..10_001).map(|n| (n as f32 * 0.37).sin()).collect();
+        let decoded: Vec<f32> = values.iter().map(|x| (x * 8.0).round() / 8.0).collect();
+        let levels =
+            vec![SameLevels { elements: 32, step: 0.125, lowest: -1.0, highest: 0.875 }; 312];
+        let at = |level| simd::with_level(level, || Cost::of(&values, &decoded, &levels));
+        for &level in Level::available() {
+            assert_eq!(at(level), at(Level::BASELINE), "{level:?}");
+        }
+    }
+}
