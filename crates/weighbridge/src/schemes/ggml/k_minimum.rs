@@ -20,11 +20,14 @@
 //!          8 .. 11   lower four bits of scale 4 .. 7, above them those of minimum 4 .. 7
 //! ```
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use super::k_minimum_encoding::{self as encoding, WithMinimums};
+use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::search::minimum::Trials;
+use super::search::squares;
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
-    &[kernel::<Q2_K, 84, 256>(), kernel::<Q4_K, 144, 256>(), kernel::<Q5_K, 176, 256>()];
+    &[coder::<Q2_K, 84, 256>(), coder::<Q4_K, 144, 256>(), coder::<Q5_K, 176, 256>()];
 
 /// The eight scales and eight minimums in twelve bytes.
 #[inline(always)]
@@ -39,6 +42,29 @@ pub(super) fn six_bits(bytes: &[u8]) -> [[u8; 8]; 2] {
         (first(scales) | last(lower, scales)).to_le_bytes(),
         (first(minimums) | last(lower >> 4, minimums)).to_le_bytes(),
     ]
+}
+
+/// The twelve bytes of eight scales and eight minimums. What has more than six bits runs into its
+/// neighbour.
+fn put_six_bits(bytes: &mut [u8], [scales, minimums]: [[u8; 8]; 2]) {
+    for group in 0..4 {
+        let (scale, minimum) = (scales[group + 4], minimums[group + 4]);
+        bytes[group] = scales[group] | scale >> 4 << 6;
+        bytes[group + 4] = minimums[group] | minimum >> 4 << 6;
+        bytes[group + 8] = scale & 15 | minimum << 4;
+    }
+}
+
+/// What importance asks to be tried.
+const fn by_importance(most: u8) -> Trials {
+    Trials { most, first: -0.9, by: 0.05, last: 36, plain_errors: false }
+}
+
+/// Without importance, small numbers matter less.
+#[inline(always)]
+fn mean_and_size(values: &[f32; 32]) -> [f32; 32] {
+    let mean = (squares(values) / 32.0).sqrt();
+    values.map(|value| mean + value.abs())
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -64,6 +90,50 @@ impl Blocks<84, 256> for Q2_K {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 84], out: &mut [T; 256]) {
         isa.q2_k(block, out, |values| Self::define(block, values));
+    }
+}
+
+impl Encodes<84, 256> for Q2_K {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 84]]) {
+        encoding::define::<Self, 84, 16, 16>(row, importance, out);
+    }
+}
+
+impl WithMinimums<84, 16, 16> for Q2_K {
+    const TRIALS: Trials = Trials { most: 3, first: -0.5, by: 0.1, last: 15, plain_errors: true };
+    const TRIALS_BY_IMPORTANCE: Trials = by_importance(3);
+    const LARGEST: u8 = 15;
+    const CUT: [u8; 2] = [255; 2];
+    const VARIANCES: f32 = 1.0;
+    const SCALES_AT: usize = 80;
+
+    #[inline(always)]
+    fn weights(values: &[f32; 16]) -> [f32; 16] {
+        values.map(f32::abs)
+    }
+
+    #[inline(always)]
+    fn put_levels(block: &mut [u8; 84], levels: [[u8; 16]; 2]) {
+        let [scales, minimums] = levels;
+        for ((byte, scale), minimum) in block.iter_mut().zip(scales).zip(minimums) {
+            *byte = scale | minimum << 4;
+        }
+    }
+
+    #[inline(always)]
+    fn levels(block: &[u8; 84]) -> [[u8; 16]; 2] {
+        [0, 4].map(|shift| std::array::from_fn(|group| block[group] >> shift & 15))
+    }
+
+    #[inline(always)]
+    fn put_codes(block: &mut [u8; 84], codes: &[u8; 256]) {
+        let quarters = codes.as_chunks::<32>().0.as_chunks::<4>().0;
+        for (bytes, quarters) in block[16..80].chunks_exact_mut(32).zip(quarters) {
+            for (at, byte) in bytes.iter_mut().enumerate() {
+                let [a, b, c, d] = quarters.map(|quarter| quarter[at]);
+                *byte = a | b << 2 | c << 4 | d << 6;
+            }
+        }
     }
 }
 
@@ -94,6 +164,46 @@ impl Blocks<144, 256> for Q4_K {
     }
 }
 
+impl Encodes<144, 256> for Q4_K {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 144]]) {
+        encoding::define::<Self, 144, 32, 8>(row, importance, out);
+    }
+}
+
+impl WithMinimums<144, 32, 8> for Q4_K {
+    const TRIALS: Trials = Trials { most: 15, first: -1.0, by: 0.1, last: 20, plain_errors: false };
+    const TRIALS_BY_IMPORTANCE: Trials = by_importance(15);
+    const LARGEST: u8 = 63;
+    const CUT: [u8; 2] = [63, 255];
+    const VARIANCES: f32 = 2.0;
+    const SCALES_AT: usize = 0;
+
+    #[inline(always)]
+    fn weights(values: &[f32; 32]) -> [f32; 32] {
+        mean_and_size(values)
+    }
+
+    #[inline(always)]
+    fn put_levels(block: &mut [u8; 144], levels: [[u8; 8]; 2]) {
+        put_six_bits(&mut block[4..16], levels);
+    }
+
+    #[inline(always)]
+    fn levels(block: &[u8; 144]) -> [[u8; 8]; 2] {
+        six_bits(&block[4..16])
+    }
+
+    #[inline(always)]
+    fn put_codes(block: &mut [u8; 144], codes: &[u8; 256]) {
+        let halves = codes.as_chunks::<32>().0.as_chunks::<2>().0;
+        for (bytes, [low, high]) in block[16..].chunks_exact_mut(32).zip(halves) {
+            for ((byte, low), high) in bytes.iter_mut().zip(low).zip(high) {
+                *byte = low | high << 4;
+            }
+        }
+    }
+}
+
 #[allow(non_camel_case_types)] // ggml's name.
 struct Q5_K;
 
@@ -120,5 +230,48 @@ impl Blocks<176, 256> for Q5_K {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 176], out: &mut [T; 256]) {
         isa.q5_k(block, six_bits(&block[4..16]), out, |values| Self::define(block, values));
+    }
+}
+
+impl Encodes<176, 256> for Q5_K {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 176]]) {
+        encoding::define::<Self, 176, 32, 8>(row, importance, out);
+    }
+}
+
+impl WithMinimums<176, 32, 8> for Q5_K {
+    const TRIALS: Trials = Trials { most: 31, first: -0.5, by: 0.1, last: 15, plain_errors: false };
+    const TRIALS_BY_IMPORTANCE: Trials = by_importance(31);
+    const LARGEST: u8 = 63;
+    const CUT: [u8; 2] = [63; 2];
+    const VARIANCES: f32 = 2.0;
+    const SCALES_AT: usize = 0;
+
+    #[inline(always)]
+    fn weights(values: &[f32; 32]) -> [f32; 32] {
+        mean_and_size(values)
+    }
+
+    #[inline(always)]
+    fn put_levels(block: &mut [u8; 176], levels: [[u8; 8]; 2]) {
+        put_six_bits(&mut block[4..16], levels);
+    }
+
+    #[inline(always)]
+    fn levels(block: &[u8; 176]) -> [[u8; 8]; 2] {
+        six_bits(&block[4..16])
+    }
+
+    #[inline(always)]
+    fn put_codes(block: &mut [u8; 176], codes: &[u8; 256]) {
+        let (fifths, nibbles) = block[16..].split_at_mut(32);
+        fifths.fill(0);
+        let halves = codes.as_chunks::<32>().0.as_chunks::<2>().0;
+        for (pair, (bytes, [low, high])) in nibbles.chunks_exact_mut(32).zip(halves).enumerate() {
+            for at in 0..32 {
+                bytes[at] = low[at] & 15 | high[at] << 4;
+                fifths[at] |= (low[at] >> 4 | high[at] >> 4 << 1) << (2 * pair);
+            }
+        }
     }
 }

@@ -19,11 +19,16 @@
 //! Q6_K: 64 bytes of `ql` hold the lower four bits of 128 elements, the low nibbles the first 64;
 //! 32 bytes of `qh` hold their upper two, in the manner of Q3_K.
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use super::k_signed_encoding::{self as encoding, Scaled};
+use super::kernel::{Blocks, Encodes, Kernel, coder, half_at, kernel};
+use super::search::signed::Signed;
+use super::search::{
+    NOTHING, farthest, half, important, low_byte, nearest, signed, squares, swept,
+};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
-    &[kernel::<Q3_K, 110, 256>(), kernel::<Q6_K, 210, 256>(), kernel::<Q8_K, 292, 256>()];
+    &[coder::<Q3_K, 110, 256>(), coder::<Q6_K, 210, 256>(), kernel::<Q8_K, 292, 256>()];
 
 /// The sixteen scales in twelve bytes, not yet signed.
 #[inline(always)]
@@ -35,6 +40,15 @@ pub(super) fn six_bits(bytes: &[u8]) -> [u8; 16] {
         *scale = lower | upper << 4;
     }
     scales
+}
+
+/// The twelve bytes of sixteen scales.
+fn put_six_bits(bytes: &mut [u8], scales: [u8; 16]) {
+    bytes.fill(0);
+    for (index, scale) in scales.into_iter().enumerate() {
+        bytes[index % 8] |= (scale & 15) << (index / 8 * 4);
+        bytes[8 + index % 4] |= scale >> 4 << (index / 4 * 2);
+    }
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -65,6 +79,74 @@ impl Blocks<110, 256> for Q3_K {
     }
 }
 
+impl Encodes<110, 256> for Q3_K {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
+        encoding::define::<Self, 110>(row, importance, out);
+    }
+}
+
+impl Scaled<110> for Q3_K {
+    const MOST: i16 = 4;
+
+    fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16> {
+        match weights {
+            Some(weights) => signed::define(Self::MOST, values, weights),
+            None => swept::define(Self::MOST, values),
+        }
+    }
+
+    fn define_weights(values: &[f32; 256], importance: &[f32]) -> [f32; 256] {
+        important(values, importance, 2.0 * squares(values) / 256.0)
+    }
+
+    fn put_scales(block: &mut [u8; 110], scales: &[f32; 16], weights: Option<[f32; 16]>) -> bool {
+        let (d, scales) = match weights {
+            Some(weights) => {
+                let found = signed::define(32, scales, &weights);
+                (found.scale, found.codes)
+            }
+            None => Self::by_farthest(scales),
+        };
+        put_six_bits(&mut block[96..108], scales);
+        block[108..].copy_from_slice(&half(d).to_le_bytes());
+        true
+    }
+
+    #[inline(always)]
+    fn scales(block: &[u8; 110]) -> [f32; 16] {
+        let d = half_at(block, 108);
+        six_bits(&block[96..108]).map(|scale| d * (f32::from(scale) - 32.0))
+    }
+
+    #[inline(always)]
+    fn put_codes(block: &mut [u8; 110], codes: &[u8; 256]) {
+        let parts = codes.as_chunks::<32>().0;
+        for at in 0..32 {
+            let third = |bits, part: usize| bits | parts[part][at] >> 2 << part;
+            block[at] = (0..8).fold(0, third);
+        }
+        for (bytes, quarters) in block[32..96].chunks_exact_mut(32).zip(parts.as_chunks::<4>().0) {
+            for (at, byte) in bytes.iter_mut().enumerate() {
+                let [a, b, c, d] = quarters.map(|quarter| quarter[at] & 3);
+                *byte = a | b << 2 | c << 4 | d << 6;
+            }
+        }
+    }
+}
+
+impl Q3_K {
+    /// Scales as parts of the one farthest from zero.
+    fn by_farthest(scales: &[f32; 16]) -> (f32, [u8; 16]) {
+        let (_, of) = farthest(scales);
+        if of == 0.0 {
+            return (0.0, [0; 16]);
+        }
+        let inverse = -32.0 / of;
+        let part = |scale: f32| low_byte(nearest(inverse * scale)).cast_signed().clamp(-32, 31);
+        (1.0 / inverse, scales.map(|scale| (part(scale) + 32).cast_unsigned()))
+    }
+}
+
 #[allow(non_camel_case_types)] // ggml's name.
 struct Q6_K;
 
@@ -89,6 +171,61 @@ impl Blocks<210, 256> for Q6_K {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 210], out: &mut [T; 256]) {
         isa.q6_k(block, out, |values| Self::define(block, values));
+    }
+}
+
+impl Encodes<210, 256> for Q6_K {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 210]]) {
+        encoding::define::<Self, 210>(row, importance, out);
+    }
+}
+
+impl Scaled<210> for Q6_K {
+    const MOST: i16 = 32;
+
+    fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16> {
+        match weights {
+            Some(weights) => signed::define(Self::MOST, values, weights),
+            None => signed::define(Self::MOST, values, &values.map(|value| value * value)),
+        }
+    }
+
+    fn define_weights(_: &[f32; 256], importance: &[f32]) -> [f32; 256] {
+        std::array::from_fn(|at| importance[at])
+    }
+
+    fn put_scales(block: &mut [u8; 210], scales: &[f32; 16], _: Option<[f32; 16]>) -> bool {
+        let (size, of) = farthest(scales);
+        if size < NOTHING {
+            return false;
+        }
+        let inverse = -128.0 / of;
+        block[208..].copy_from_slice(&half(1.0 / inverse).to_le_bytes());
+        for (byte, scale) in block[192..208].iter_mut().zip(scales) {
+            *byte = low_byte(nearest(inverse * scale).min(127));
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn scales(block: &[u8; 210]) -> [f32; 16] {
+        let d = half_at(block, 208);
+        std::array::from_fn(|group| d * f32::from(block[192 + group].cast_signed()))
+    }
+
+    #[inline(always)]
+    fn put_codes(block: &mut [u8; 210], codes: &[u8; 256]) {
+        let (lower, upper) = block[..192].split_at_mut(128);
+        let quarters = codes.as_chunks::<32>().0.as_chunks::<4>().0;
+        let bytes = lower.chunks_exact_mut(64).zip(upper.chunks_exact_mut(32));
+        for ((lower, upper), quarters) in bytes.zip(quarters) {
+            for at in 0..32 {
+                let [a, b, c, d] = quarters.map(|quarter| quarter[at]);
+                lower[at] = a & 15 | c << 4;
+                lower[at + 32] = b & 15 | d << 4;
+                upper[at] = a >> 4 | b >> 4 << 2 | c >> 4 << 4 | d >> 4 << 6;
+            }
+        }
     }
 }
 

@@ -28,12 +28,16 @@ mod iq1;
 mod iq2;
 mod iq3;
 mod k_minimum;
+mod k_minimum_encoding;
 mod k_signed;
+mod k_signed_encoding;
 mod kernel;
 mod origins;
 mod packers;
 mod rows;
+mod search;
 mod simple;
+mod simple_encoding;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;

@@ -11,16 +11,15 @@
 //!
 //! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
 
-use half::f16;
-
 use super::kernel::{Blocks, Encodes, Kernel, coder, half_at, kernel};
+use super::simple_encoding as encoding;
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[
-    kernel::<Q4_0, 18, 32>(),
-    kernel::<Q4_1, 20, 32>(),
-    kernel::<Q5_0, 22, 32>(),
-    kernel::<Q5_1, 24, 32>(),
+    coder::<Q4_0, 18, 32>(),
+    coder::<Q4_1, 20, 32>(),
+    coder::<Q5_0, 22, 32>(),
+    coder::<Q5_1, 24, 32>(),
     coder::<Q8_0, 34, 32>(),
     kernel::<Q8_1, 36, 32>(),
 ];
@@ -46,6 +45,23 @@ fn each_five_bits(block: &[u8], out: &mut [f32; 32], value: impl Fn(u8) -> f32) 
     }
 }
 
+/// Sixteen bytes of nibbles: the first half of the codes low, the second high.
+#[inline(always)]
+fn put_nibbles(out: &mut [u8], codes: &[u8; 32]) {
+    for (at, byte) in out.iter_mut().enumerate() {
+        *byte = codes[at] & 15 | codes[at + 16] << 4;
+    }
+}
+
+/// Four bytes of fifth bits, and the nibbles.
+#[inline(always)]
+fn put_five_bits(out: &mut [u8], codes: &[u8; 32]) {
+    let (fifths, nibbles) = out.split_at_mut(4);
+    let bits = (0..32).fold(0, |bits, at| bits | u32::from(codes[at] >> 4 & 1) << at);
+    fifths.copy_from_slice(&bits.to_le_bytes());
+    put_nibbles(nibbles, codes);
+}
+
 struct Q4_0;
 
 impl Blocks<18, 32> for Q4_0 {
@@ -60,6 +76,21 @@ impl Blocks<18, 32> for Q4_0 {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 18], out: &mut [T; 32]) {
         isa.q4_0(block, out, |values| Self::define(block, values));
+    }
+}
+
+impl Encodes<18, 32> for Q4_0 {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
+        encoding::define::<Self, 18>(row, importance, out);
+    }
+}
+
+impl encoding::Simple<18> for Q4_0 {
+    const KIND: encoding::Kind = encoding::Kind::Signed(8);
+
+    #[inline(always)]
+    fn put(block: &mut [u8; 18], codes: &[u8; 32]) {
+        put_nibbles(&mut block[2..], codes);
     }
 }
 
@@ -80,6 +111,21 @@ impl Blocks<20, 32> for Q4_1 {
     }
 }
 
+impl Encodes<20, 32> for Q4_1 {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 20]]) {
+        encoding::define::<Self, 20>(row, importance, out);
+    }
+}
+
+impl encoding::Simple<20> for Q4_1 {
+    const KIND: encoding::Kind = encoding::Kind::Minimum(15);
+
+    #[inline(always)]
+    fn put(block: &mut [u8; 20], codes: &[u8; 32]) {
+        put_nibbles(&mut block[4..], codes);
+    }
+}
+
 struct Q5_0;
 
 impl Blocks<22, 32> for Q5_0 {
@@ -97,6 +143,21 @@ impl Blocks<22, 32> for Q5_0 {
     }
 }
 
+impl Encodes<22, 32> for Q5_0 {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 22]]) {
+        encoding::define::<Self, 22>(row, importance, out);
+    }
+}
+
+impl encoding::Simple<22> for Q5_0 {
+    const KIND: encoding::Kind = encoding::Kind::Signed(16);
+
+    #[inline(always)]
+    fn put(block: &mut [u8; 22], codes: &[u8; 32]) {
+        put_five_bits(&mut block[2..], codes);
+    }
+}
+
 struct Q5_1;
 
 impl Blocks<24, 32> for Q5_1 {
@@ -111,6 +172,21 @@ impl Blocks<24, 32> for Q5_1 {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 24], out: &mut [T; 32]) {
         isa.q5_1(block, out, |values| Self::define(block, values));
+    }
+}
+
+impl Encodes<24, 32> for Q5_1 {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 24]]) {
+        encoding::define::<Self, 24>(row, importance, out);
+    }
+}
+
+impl encoding::Simple<24> for Q5_1 {
+    const KIND: encoding::Kind = encoding::Kind::Minimum(31);
+
+    #[inline(always)]
+    fn put(block: &mut [u8; 24], codes: &[u8; 32]) {
+        put_five_bits(&mut block[4..], codes);
     }
 }
 
@@ -141,17 +217,7 @@ impl Blocks<34, 32> for Q8_0 {
 
 impl Encodes<34, 32> for Q8_0 {
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
-        for (values, block) in row.as_chunks::<32>().0.iter().zip(out) {
-            let largest = values.iter().fold(0f32, |most, value| most.max(value.abs()));
-            let d = largest / 127.0;
-            let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
-            block[..2].copy_from_slice(&f16::from_f32(d).to_le_bytes());
-            for (value, code) in values.iter().zip(&mut block[2..]) {
-                #[allow(clippy::cast_possible_truncation)] // Within -127 and 127.
-                let rounded = (value * inverse).round() as i8;
-                *code = rounded.cast_unsigned();
-            }
-        }
+        encoding::define_bytes(row, out);
     }
 }
 

@@ -1,0 +1,81 @@
+//! How ggml looks for the scale of a few numbers: one search a file.
+//!
+//! Each has a definition for one group, in ggml's order of operations, and a form for many groups
+//! side by side, one in each lane. Lanes round with the instruction for it, which is what ggml does
+//! for all but huge numbers ([`FARTHEST`]); groups where these may occur, or what is no number, are
+//! told apart and are left to the definition.
+
+use half::f16;
+
+use crate::simd::Number;
+
+pub(super) mod minimum;
+pub(super) mod positive;
+pub(super) mod signed;
+pub(super) mod swept;
+
+/// Groups without a number as large as this are all zero.
+pub(super) const NOTHING: f32 = 1e-15;
+
+/// Up to here, [`nearest`] is the nearest whole number.
+pub(super) const FARTHEST: f32 = 4_194_303.0;
+
+/// The nearest whole number, the even one of two: what is left in the lowest bits when a large
+/// number is added. Of a number beyond [`FARTHEST`], it is whatever is left there.
+#[inline(always)]
+pub(super) fn nearest(value: f32) -> i32 {
+    ((value + 12_582_912.0).to_bits() & 0x007f_ffff).cast_signed() - 0x0040_0000
+}
+
+/// C's cast to an integer, as x86-64 does it: the smallest one if the number does not fit.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)] // That is what is asked.
+pub(super) fn truncated(value: f32) -> i32 {
+    let fits = (-2_147_483_648.0..2_147_483_648.0).contains(&value);
+    if fits { value as i32 } else { i32::MIN }
+}
+
+/// The lowest byte of an integer: C's cast.
+#[inline(always)]
+pub(super) fn low_byte(value: i32) -> u8 {
+    value.to_le_bytes()[0]
+}
+
+/// Half precision; there is one NaN of each sign.
+#[inline(always)]
+pub(super) fn half(value: f32) -> f16 {
+    let narrowed = <f16 as Number>::narrow(value);
+    let nan = f16::from_bits(narrowed.to_bits() & 0x8000 | 0x7e00);
+    if value.is_nan() { nan } else { narrowed }
+}
+
+/// The number that is farthest from zero, the first of several, without its sign and with it.
+#[inline(always)]
+pub(super) fn farthest<const N: usize>(values: &[f32; N]) -> (f32, f32) {
+    let farther = |(most, of): (f32, f32), &value: &f32| {
+        if value.abs() > most { (value.abs(), value) } else { (most, of) }
+    };
+    values.iter().fold((0.0, 0.0), farther)
+}
+
+/// The sum of the squares.
+#[inline(always)]
+pub(super) fn squares(values: &[f32]) -> f32 {
+    values.iter().fold(0.0, |sum, value| sum + value * value)
+}
+
+/// The sum.
+#[inline(always)]
+pub(super) fn sum(values: &[f32]) -> f32 {
+    values.iter().fold(0.0, |sum, value| sum + value)
+}
+
+/// How much each number of a block matters, where the importance of its column is known.
+#[inline(always)]
+pub(super) fn important<const N: usize>(
+    values: &[f32; N],
+    importance: &[f32],
+    variance: f32,
+) -> [f32; N] {
+    std::array::from_fn(|at| importance[at] * (variance + values[at] * values[at]).sqrt())
+}
