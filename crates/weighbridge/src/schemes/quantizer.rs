@@ -28,6 +28,17 @@ pub trait Quantizer: Send + Sync {
 
     /// Decides about every weight, or says why the model cannot be stored so.
     fn choose(&self, request: &Request<'_>) -> Result<Chosen>;
+
+    /// The encoders that a weight, by its place, could have where the size decides; none if there is
+    /// nothing to choose from.
+    fn alternatives(&self, _: &Request<'_>, _: usize) -> Vec<Arc<dyn Encoder>> {
+        Vec::new()
+    }
+
+    /// Entries of the metadata for weights whose types were chosen by their size.
+    fn described(&self, _: &[Fate], _: &Request<'_>) -> Vec<(String, Value)> {
+        Vec::new()
+    }
 }
 
 /// A model that is to be quantized, and how.

@@ -7,6 +7,10 @@ use regex::{Regex, RegexBuilder};
 use weighbridge::ops::{QuantizeOptions, quantizers};
 
 use crate::commands::convert::Convert;
+use crate::size::parse_size;
+
+/// The type whose choices are kept where a size decides about the rest.
+const USUAL: &str = "Q4_K_M";
 
 /// The types, as the library lists them.
 fn types() -> String {
@@ -25,10 +29,11 @@ pub(crate) struct Quantize {
     #[arg(
         long = "type",
         value_name = "TYPE",
+        required_unless_present_any = ["target_bpw", "target_size"],
         help = "What weights become: Q4_K_M, IQ4_XS, bnb-nf4, .. (all are in --help)",
         long_help = types()
     )]
-    pub(crate) to_type: String,
+    pub(crate) to_type: Option<String>,
 
     #[command(flatten)]
     pub(crate) how: How,
@@ -77,6 +82,14 @@ pub(crate) struct How {
     #[arg(long, value_enum, default_value_t = Effort::Usual, value_name = "EFFORT", help_heading = "Quantizing")]
     effort: Effort,
 
+    /// Choose a type for every weight by its error, for at most so many bits a weight
+    #[arg(long, value_name = "BITS", conflicts_with = "target_size", help_heading = "Quantizing")]
+    target_bpw: Option<f64>,
+
+    /// The same for at most so many bytes in all files of weights, like 4.5GB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Quantizing")]
+    target_size: Option<u64>,
+
     /// Quantize weights again that are stored in fewer than eight bits already
     #[arg(long, help_heading = "Quantizing")]
     allow_requantize: bool,
@@ -96,8 +109,8 @@ enum Effort {
 
 impl How {
     /// The options as the library takes them.
-    pub(crate) fn options(&self, to_type: &str) -> QuantizeOptions {
-        let mut options = QuantizeOptions::new(to_type)
+    pub(crate) fn options(&self, to_type: Option<&str>) -> QuantizeOptions {
+        let mut options = QuantizeOptions::new(to_type.unwrap_or(USUAL))
             .pure(self.pure)
             .thorough(self.effort == Effort::High)
             .allow_requantize(self.allow_requantize)
@@ -119,6 +132,12 @@ impl How {
         }
         if let Some(name) = &self.layout {
             options = options.layout(name);
+        }
+        if let Some(bits) = self.target_bpw {
+            options = options.target_bits(bits);
+        }
+        if let Some(bytes) = self.target_size {
+            options = options.target_size(bytes);
         }
         if let Some(columns) = self.group_size {
             options = options.group_size(columns);

@@ -72,7 +72,7 @@ impl Pair {
     fn compare(&self, args: &Verify, options: &ConvertOptions) -> Result<VerifyReport, Error> {
         match (self, &args.to_type) {
             (Self::Models(output, model), Some(to_type)) => {
-                ops::verify_quantized(output, model, options, &args.how.options(to_type))
+                ops::verify_quantized(output, model, options, &args.how.options(Some(to_type)))
             }
             (pair, _) => pair.compare_decoded(args, options),
         }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::QuantizeOptions;
+use super::target::{Choice, Goal, fit};
 use crate::catalog::Value;
 use crate::containers::writing::{Entries, MetadataValue};
 use crate::dtype::{DType, StoredType};
@@ -135,6 +136,10 @@ pub(in crate::ops) fn choose(
     if chosen.fates.len() != weights.len() {
         return Err(Error::usage("a quantizer has to decide about every weight"));
     }
+    if let Some(goal) = how.goal {
+        let note = fit_all(quantizer, &request, &weights, &mut chosen, goal, options)?;
+        chosen.notes.push(note);
+    }
     let note = check_requantizing(of.original, &weights, &chosen, how)?;
     chosen.metadata.extend(matrix.iter().flat_map(ImportanceMatrix::entries));
     chosen.notes.extend(note);
@@ -148,6 +153,60 @@ pub(in crate::ops) fn choose(
         additions: chosen.additions,
         notes: chosen.notes,
     })
+}
+
+/// Gives every weight that is encoded the type that serves a goal best, unless users chose one for
+/// it. Returns what they should know.
+fn fit_all(
+    quantizer: &dyn Quantizer,
+    request: &Request<'_>,
+    weights: &[Weight],
+    chosen: &mut Chosen,
+    goal: Goal,
+    options: &ConvertOptions,
+) -> Result<String> {
+    let (mut choices, mut places, mut fixed) = (Vec::new(), Vec::new(), 0u64);
+    for (at, (weight, fate)) in weights.iter().zip(&chosen.fates).enumerate() {
+        let name = request.weights[at].name;
+        let is_free = matches!(fate, Fate::Encode(_)) && (request.asked)(name).is_none();
+        let encoders = if is_free { quantizer.alternatives(request, at) } else { Vec::new() };
+        if encoders.is_empty() {
+            fixed = fixed.saturating_add(bytes_of(fate, weight, name));
+            continue;
+        }
+        choices.push(Choice { weight, name, encoders });
+        places.push(at);
+    }
+    if choices.is_empty() {
+        let message =
+            format!("{} has one type for all weights, and none to choose", quantizer.name());
+        return Err(Error::usage(message));
+    }
+    let elements = weights.iter().map(Weight::elements).fold(0, u64::saturating_add);
+    let (fates, note) = fit(&choices, goal, fixed, elements, options.work.workers())?;
+    for (at, fate) in places.into_iter().zip(fates) {
+        chosen.fates[at] = fate;
+    }
+    let described = quantizer.described(&chosen.fates, request);
+    for (key, value) in described {
+        chosen.metadata.retain(|(known, _)| *known != key);
+        chosen.metadata.push((key, value));
+    }
+    Ok(note)
+}
+
+/// About as many bytes as a weight takes in the output.
+fn bytes_of(fate: &Fate, weight: &Weight, name: &str) -> u64 {
+    let plain = |dtype: DType| dtype.bytes_for(weight.elements()).unwrap_or(0);
+    match fate {
+        Fate::Encode(encoder) => {
+            let outputs = encoder.outputs(name, weight.shape()).unwrap_or_default();
+            outputs.iter().map(|output| output.bytes).sum()
+        }
+        Fate::Cast(dtype) => plain(*dtype),
+        Fate::Keep if block_of(weight).is_some() => weight.stored_bytes(),
+        Fate::Keep => plain(weight.native().unwrap_or(DType::F32)),
+    }
 }
 
 /// The block type that a weight is stored in, if it is one tensor of blocks.

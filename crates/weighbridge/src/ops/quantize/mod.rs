@@ -12,11 +12,13 @@ use crate::schemes::{self, Quantizer};
 mod choose;
 mod options;
 mod report;
+mod target;
 
 pub(super) use choose::{Quantized, ToQuantize, choose};
 pub use options::QuantizeOptions;
 pub(super) use report::report;
 pub use report::{CostReport, QuantizeReport, QuantizedWeight, TypeReport};
+use target::Goal;
 
 /// Quantizes a model. Whatever cannot be quantized is an error before any output exists.
 pub fn quantize(
@@ -59,12 +61,51 @@ impl Conversion {
         let mut options = options.clone().quantizing(how);
         options.to = Some(format(quantizer, &options)?);
         let mut conversion = Self::planned(&[(model, String::new())], &options, check)?;
+        // What lies around the numbers is known only now.
+        let (mut aim, mut tries) = (how.goal, TRIES);
+        while let Some(lower) =
+            how.goal.zip(aim).and_then(|(goal, aim)| lower(goal, aim, &conversion))
+        {
+            if tries == 0 {
+                return Err(
+                    Error::usage("it cannot be made as small as that").in_file(model.path())
+                );
+            }
+            (aim, tries) = (Some(lower), tries - 1);
+            let how = QuantizeOptions { goal: aim, ..how.clone() };
+            let again = options.clone().quantizing(&how);
+            conversion =
+                Self::planned(
+                    &[(model, String::new())],
+                    &again,
+                    |target| Ok(target.is_streamed()),
+                )?;
+        }
         let repository = Repository::of(model).filter(|_| conversion.is_folder());
         let is_translated = conversion.parts.iter().any(|part| part.is_translated);
         if let Some(repository) = repository.filter(|_| !is_translated) {
             conversion.take_side_files(&repository, &[model], &options)?;
         }
         Ok(conversion)
+    }
+}
+
+/// How often types are chosen anew for a size that they do not keep to.
+const TRIES: usize = 3;
+
+/// A lower aim, if a plan that was made for one misses the goal.
+fn lower(goal: Goal, aim: Goal, conversion: &Conversion) -> Option<Goal> {
+    let report = conversion.report();
+    match (goal, aim) {
+        (Goal::Bytes(goal), Goal::Bytes(aim)) => {
+            let over = report.write_bytes.checked_sub(goal).filter(|over| *over > 0)?;
+            Some(Goal::Bytes(aim.saturating_sub(over)))
+        }
+        (Goal::Bits(goal), Goal::Bits(aim)) => {
+            let over = report.quantized.as_ref()?.bits_per_weight - goal;
+            (over > 0.0).then_some(Goal::Bits(aim - over))
+        }
+        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::target::Goal;
 use crate::pipeline::HowEncoded;
 use crate::schemes::QuantizeWishes;
 
@@ -29,6 +30,7 @@ pub struct QuantizeOptions {
     pub(in crate::ops) allow_requantize: bool,
     pub(in crate::ops) allow_non_finite: bool,
     pub(in crate::ops) is_measured: bool,
+    pub(in crate::ops) goal: Option<Goal>,
 }
 
 impl QuantizeOptions {
@@ -43,6 +45,7 @@ impl QuantizeOptions {
             allow_requantize: false,
             allow_non_finite: false,
             is_measured: true,
+            goal: None,
         }
     }
 
@@ -112,6 +115,21 @@ impl QuantizeOptions {
     #[must_use]
     pub fn thorough(mut self, thorough: bool) -> Self {
         self.wishes.thorough = thorough;
+        self
+    }
+
+    /// Chooses a type for every weight, so that the errors of all are as small as they can be with at
+    /// most so many bits a weight, over all weights.
+    #[must_use]
+    pub fn target_bits(mut self, bits: f64) -> Self {
+        self.goal = Some(Goal::Bits(bits));
+        self
+    }
+
+    /// The same with at most so many bytes in all files of weights.
+    #[must_use]
+    pub fn target_size(mut self, bytes: u64) -> Self {
+        self.goal = Some(Goal::Bytes(bytes));
         self
     }
 
