@@ -10,6 +10,8 @@ use weighbridge::internals::blocks::Block;
 const HOW: &str = "build ggml's base library with `oracles/ggml_build.sh` and set BENCH_GGML to \
                    the path of its libggml-base.so";
 
+type Quantizer =
+    unsafe extern "C" fn(i32, *const f32, *mut c_void, i64, i64, i64, *const f32) -> usize;
 type RowDecoder = unsafe extern "C" fn(*const c_void, *mut f32, i64);
 
 /// The loaded library; it stays loaded until the program ends.
@@ -62,6 +64,34 @@ impl Library {
         // SAFETY: every `dequantize_row_*` takes (const block *, float *, int64_t).
         let function = unsafe { std::mem::transmute::<*mut c_void, RowDecoder>(symbol.as_ptr()) };
         Some(Decoder { function, block })
+    }
+}
+
+impl Library {
+    /// Encodes whole rows, with the importance of their columns or without.
+    pub fn encode(
+        &self,
+        block: &Block,
+        values: &[f32],
+        columns: usize,
+        importance: Option<&[f32]>,
+        out: &mut [u8],
+    ) {
+        let rows = values.len() / columns;
+        assert!(
+            rows * columns == values.len() && importance.is_none_or(|all| all.len() == columns)
+        );
+        assert!(out.len() == values.len() / block.elements as usize * block.bytes as usize);
+        let symbol = self.symbol("ggml_quantize_chunk").expect("ggml has a quantizer");
+        // SAFETY: the signature is ggml's; it reads `rows` rows of `columns` numbers and as many
+        // importances as columns, and writes the blocks that `out` has room for.
+        unsafe {
+            let quantize = std::mem::transmute::<*mut c_void, Quantizer>(symbol.as_ptr());
+            let (id, rows) = (i32::try_from(block.id).expect("few types"), rows as i64);
+            let importance = importance.map_or(std::ptr::null(), <[f32]>::as_ptr);
+            let out = out.as_mut_ptr().cast();
+            quantize(id, values.as_ptr(), out, 0, rows, columns as i64, importance);
+        }
     }
 }
 

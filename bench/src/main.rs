@@ -88,6 +88,8 @@ const TABLES: &[Choice] = &[
     ("diff", tables::diff::measure, tables::diff::names),
     ("stats", tables::stats::measure, tables::stats::names),
     ("to-gguf", tables::to_gguf::measure, tables::to_gguf::names),
+    ("quantize", tables::quantize::blocks::measure, tables::quantize::blocks::names),
+    ("quantize-model", tables::quantize::model::measure, tables::quantize::model::names),
     ("hash", tables::hash::measure, tables::hash::names),
     ("question-zeroing", questions::zeroing::measure, Vec::new),
     ("question-stack-buffer", questions::stack_buffer::measure, Vec::new),

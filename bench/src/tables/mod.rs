@@ -11,6 +11,7 @@ pub mod hash;
 pub mod header_cost;
 pub mod npz_read;
 pub mod pth_open;
+pub mod quantize;
 pub mod questions;
 pub mod safetensors_open;
 pub mod scheme_decode;

@@ -53,7 +53,7 @@ pub fn measure(setting: &Setting) -> Table {
             _ => LAYERS.0,
         };
         let folder = setting.memory_data.join("to-gguf");
-        match repository(&folder, layers) {
+        match repository(&folder, layers, &between_half_and_two()) {
             Ok(bytes) => run(name, &folder, bytes, &weigh, setting, &mut table),
             Err(error) => table.notes.push(format!("{name} is not measured: {error}")),
         }
@@ -134,8 +134,14 @@ fn converter(folder: &Path, out: &Path) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Writes a repository, and returns the bytes of its weights.
-fn repository(folder: &Path, layers: u64) -> std::io::Result<u64> {
+/// BF16 numbers between a half and two.
+fn between_half_and_two() -> Vec<u8> {
+    let number = |i: u32| [(i.wrapping_mul(2_654_435_761) >> 13) as u8, 0x3f];
+    (0..1 << 20).flat_map(number).collect()
+}
+
+/// Writes a repository whose weights repeat the bytes of `numbers`, and returns how many they have.
+pub(super) fn repository(folder: &Path, layers: u64, numbers: &[u8]) -> std::io::Result<u64> {
     drop(fs::remove_dir_all(folder));
     let model = folder.join("model");
     fs::create_dir_all(&model)?;
@@ -157,7 +163,7 @@ fn repository(folder: &Path, layers: u64) -> std::io::Result<u64> {
     let said = json!({ "eos_token": "<|endoftext|>", "tokenizer_class": "Qwen2Tokenizer" });
     fs::write(model.join("tokenizer_config.json"), said.to_string())?;
     let tensors = tensors(hidden, inner, keys, layers);
-    weights(&model.join("model.safetensors"), &tensors)
+    weights(&model.join("model.safetensors"), &tensors, numbers)
 }
 
 type Tensor = (String, Vec<u64>);
@@ -188,8 +194,8 @@ fn tensors(hidden: u64, inner: u64, keys: u64, layers: u64) -> Vec<Tensor> {
     all
 }
 
-/// Writes a safetensors file of BF16 numbers between a half and two.
-fn weights(path: &Path, tensors: &[Tensor]) -> std::io::Result<u64> {
+/// Writes a safetensors file of BF16 numbers, as often as need be.
+fn weights(path: &Path, tensors: &[Tensor], numbers: &[u8]) -> std::io::Result<u64> {
     let (mut header, mut at) = (Map::new(), 0);
     for (name, shape) in tensors {
         let end = at + shape.iter().product::<u64>() * 2;
@@ -201,13 +207,10 @@ fn weights(path: &Path, tensors: &[Tensor]) -> std::io::Result<u64> {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(header.as_bytes())?;
-    let pattern: Vec<u8> = (0..1 << 20)
-        .flat_map(|i: u32| [(i.wrapping_mul(2_654_435_761) >> 13) as u8, 0x3f])
-        .collect();
     let mut rest = at;
     while rest > 0 {
-        let len = rest.min(pattern.len() as u64);
-        out.write_all(&pattern[..usize::try_from(len).expect("it is a part of the pattern")])?;
+        let len = rest.min(numbers.len() as u64);
+        out.write_all(&numbers[..usize::try_from(len).expect("it is a part of them")])?;
         rest -= len;
     }
     out.flush()?;

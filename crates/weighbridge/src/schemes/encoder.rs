@@ -6,8 +6,9 @@
 //! gathered in a pass over it before its first tile is encoded.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::Additions;
+use super::{Additions, Importance};
 use crate::catalog::Shape;
 use crate::dtype::StoredType;
 use crate::error::Result;
@@ -25,6 +26,11 @@ pub trait Encoder: Send + Sync {
 
     /// Starts on a weight.
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder>;
+
+    /// The same with the importance of a weight's columns, if it looks at that.
+    fn with_importance(&self, _: Arc<dyn Importance>) -> Option<Arc<dyn Encoder>> {
+        None
+    }
 
     /// What a repository needs beside weights that are stored this way.
     fn additions(&self) -> Additions {

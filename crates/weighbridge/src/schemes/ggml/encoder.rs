@@ -35,11 +35,6 @@ impl BlockEncoder {
         Some(Self { block, kernel, coding: kernel.coding?, importance: None })
     }
 
-    /// With the importance of a weight's columns.
-    pub(crate) fn with_importance(self, importance: Arc<dyn Importance>) -> Self {
-        Self { importance: Some(importance), ..self }
-    }
-
     /// Whether ggml refuses the type without importance.
     pub(crate) fn needs_importance(&self) -> bool {
         self.coding.needs_importance
@@ -49,6 +44,10 @@ impl BlockEncoder {
 impl Encoder for BlockEncoder {
     fn name(&self) -> &'static str {
         self.block.name
+    }
+
+    fn with_importance(&self, importance: Arc<dyn Importance>) -> Option<Arc<dyn Encoder>> {
+        Some(Arc::new(Self { importance: Some(importance), ..self.clone() }))
     }
 
     fn types(&self) -> Vec<StoredType> {
