@@ -32,6 +32,7 @@ mod k_signed;
 mod kernel;
 mod origins;
 mod packers;
+mod rounding;
 mod rows;
 mod simple;
 mod ternary;
