@@ -30,6 +30,7 @@ mod iq3;
 mod k_minimum;
 mod k_signed;
 mod kernel;
+mod magnitudes;
 mod origins;
 mod packers;
 mod rounding;
