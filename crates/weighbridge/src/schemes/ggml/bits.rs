@@ -96,9 +96,13 @@ fn encode_q2_0(values: &[f32], out: &mut [[u8; 18]]) {
     for (values, out) in values.as_chunks::<64>().0.iter().zip(out) {
         // The bits of magnitudes are in their order; NaN is passed over.
         let bits = values.map(|value| value.to_bits() & 0x7fff_ffff);
-        let most = bits.iter().fold(0, |most, &bits| {
-            if bits > f32::INFINITY.to_bits() { most } else { bits.max(most) }
-        });
+        let most =
+            bits.iter().fold(
+                0,
+                |most, &bits| {
+                    if bits > f32::INFINITY.to_bits() { most } else { bits.max(most) }
+                },
+            );
         let d = f32::from_bits(most);
         let inverse = if d > 0.0 { 1.0 / d } else { 0.0 };
         let digits = values.map(|value| q2_0_digit(value * inverse));

@@ -36,6 +36,7 @@ mod packers;
 mod rounding;
 mod rows;
 mod simple;
+mod splits;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;

@@ -75,7 +75,9 @@ impl<const DIGITS: usize> Cells<DIGITS> {
     /// Of a grid's points, given by digits; `distances` is how many distances count.
     fn new(points: &[[u8; DIGITS]], distances: usize) -> Self {
         let code = |digits: &[u8]| {
-            (0..).zip(digits).fold(0, |code, (n, &digit)| code | u16::from(digit) << (Self::BITS * n))
+            (0..)
+                .zip(digits)
+                .fold(0, |code, (n, &digit)| code | u16::from(digit) << (Self::BITS * n))
         };
         let codes: Vec<u16> = points.iter().map(|point| code(point)).collect();
         let most = codes.iter().max().copied().unwrap_or_default();
@@ -179,7 +181,10 @@ mod tests {
             match cells.near(cell) {
                 Near::Point(code) => {
                     assert!(usize::from(cells.index(code)) < points);
-                    assert_eq!(Cells::<DIGITS>::digits(code), digits_of(cell, Cells::<DIGITS>::BASE));
+                    assert_eq!(
+                        Cells::<DIGITS>::digits(code),
+                        digits_of(cell, Cells::<DIGITS>::BASE)
+                    );
                     on_grid += 1;
                 }
                 Near::Around(near) => {

@@ -10,7 +10,11 @@ use super::super::rounding::nearest;
 const TOP: i32 = 4;
 
 /// The scale for numbers of which `most`, the largest, is above 0.
-pub(super) fn first_scale<const N: usize>(numbers: &[f32; N], weights: &[f32; N], most: f32) -> f32 {
+pub(super) fn first_scale<const N: usize>(
+    numbers: &[f32; N],
+    weights: &[f32; N],
+    most: f32,
+) -> f32 {
     let inverse = best_inverse(numbers, weights, most);
     let mut fit = Fit { xq: 0.0, qq: 0.0, bytes: [0; N] };
     for index in 0..N {

@@ -13,8 +13,8 @@ use std::sync::LazyLock;
 
 use super::grids::cells::Cells;
 use super::rounding::{half_bytes, nearest};
-use search::{Found, Part, largest};
 pub(super) use search::{Again, Rules};
+use search::{Found, Part, largest};
 
 /// What the types differ in.
 pub(super) struct Kind<const D: usize> {
@@ -166,9 +166,9 @@ impl<const D: usize> Kind<D> {
     #[inline(always)]
     fn store_scales(&self, encoded: &mut Encoded, parts: usize) {
         let parts = &mut encoded.parts[..parts];
-        let most = parts.iter().fold(0.0, |most, part| {
-            if most > part.exact_scale { most } else { part.exact_scale }
-        });
+        let most = parts
+            .iter()
+            .fold(0.0, |most, part| if most > part.exact_scale { most } else { part.exact_scale });
         encoded.is_zero = most == 0.0;
         if encoded.is_zero {
             return;

@@ -168,7 +168,9 @@ fn nearest_point<const D: usize>(
     let mut best = (f32::MAX, near[0][0]);
     for &code in near.as_flattened() {
         let mut sum = 0.0;
-        for (digit, (x, w)) in Cells::<D>::digits(code).into_iter().zip(magnitudes.iter().zip(roots)) {
+        for (digit, (x, w)) in
+            Cells::<D>::digits(code).into_iter().zip(magnitudes.iter().zip(roots))
+        {
             let away = scale * number(digit) - x;
             sum += w * away * away;
         }
