@@ -10,14 +10,20 @@
 //! exponent 255 is a number like any other (2^127, or infinity from a magnitude of 2 on), not NaN.
 //! A scale of NVFP4 has four bits of exponent, biased by 7, and three of fraction; its highest
 //! bit does not count, 0x7f is 0, and 0xff is 480.
+//!
+//! Encoding: the exponent of MXFP4 is that of the largest magnitude, less 2; a scale of NVFP4 is the
+//! largest magnitude of its 16 numbers over 6, rounded half away from zero. A nibble is the nearest
+//! of the sixteen, the first of equals. ggml has no further scale for NVFP4, so that the scales of
+//! small weights are subnormal, or 0.
 
 use half::{bf16, f16};
 
-use super::kernel::{Blocks, Kernel, kernel};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder};
+use super::rounding::largest_magnitude;
 use crate::dtype::DType;
 use crate::simd::{self, Isa, Level, Number, Task};
 
-pub(super) static KERNELS: &[Kernel] = &[kernel::<Mxfp4, 17, 32>(), kernel::<Nvfp4, 36, 64>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Mxfp4, 17, 32>(), coder::<Nvfp4, 36, 64>()];
 
 /// Twice what the sixteen nibbles stand for.
 const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
@@ -177,6 +183,138 @@ impl<T: Number> Task for Nvfp4Times<'_, T> {
                 Nvfp4::define(block, values);
                 values.iter_mut().for_each(|value| *value *= factor);
             });
+        }
+    }
+}
+
+/// The nearest of the sixteen numbers times a scale, the first of equals: the definition.
+fn nearest_nibble(value: f32, scale: f32) -> u8 {
+    let mut best = (0, value.abs());
+    for (nibble, doubled) in (0..).zip(DOUBLED) {
+        let error = (f32::from(doubled) * scale - value).abs();
+        if error < best.1 {
+            best = (nibble, error);
+        }
+    }
+    best.0
+}
+
+/// Halfway between the doubled numbers.
+const HALFWAY: [f32; 7] = [0.5, 1.5, 2.5, 3.5, 5.0, 7.0, 10.0];
+
+/// The nearest numbers times a scale, of which `most` is the largest magnitude.
+#[inline(always)]
+fn nearest_nibbles<const N: usize>(values: &[f32; N], scale: f32, most: f32) -> [u8; N] {
+    // Far beyond the largest number errors are equal once they are rounded. Below, those on both
+    // sides of a halfway mark are exact.
+    if !(most <= 64.0 * scale) {
+        return values.map(|value| nearest_nibble(value, scale));
+    }
+    let halfway = HALFWAY.map(|mark| mark * scale);
+    values.map(|value| {
+        let magnitude = halfway.iter().fold(0, |n, &mark| n + u8::from(value.abs() > mark));
+        magnitude | (u8::from(value < 0.0) & u8::from(magnitude > 0)) << 3
+    })
+}
+
+/// Nibbles of the first half of a group in the lower half of the bytes.
+#[inline(always)]
+fn pack_halves<const BYTES: usize>(nibbles: &[u8], out: &mut [u8]) {
+    let (low, high) = (&nibbles[..BYTES], &nibbles[BYTES..2 * BYTES]);
+    for ((out, low), high) in out[..BYTES].iter_mut().zip(low).zip(high) {
+        *out = low | high << 4;
+    }
+}
+
+/// The largest magnitude, NaN passed over.
+#[inline(always)]
+fn most_of(values: &[f32]) -> f32 {
+    match largest_magnitude(values) {
+        most if most.is_nan() => values.iter().fold(0.0, |most, value| value.abs().max(most)),
+        most => most,
+    }
+}
+
+/// The exponent of a block whose largest magnitude is known, as ggml has it: it wraps around for
+/// magnitudes below 2^-125, and is 0 for infinity.
+#[inline(always)]
+fn exponent_of(most: f32) -> u8 {
+    let (bits, is_normal) = (most.to_bits(), most.is_normal());
+    // Its logarithm is rounded to single precision, which gives a whole number too early.
+    let below_power = bits & 0x007f_ff00 == 0x007f_ff00;
+    let floor = match is_normal && !below_power {
+        true => (bits >> 23).cast_signed() - 127,
+        false if most == 0.0 => return 0,
+        false if most == f32::INFINITY => return 0,
+        #[allow(clippy::cast_possible_truncation)] // That is what is meant; it is small.
+        false => (f64::from(most).log2() as f32).floor() as i32,
+    };
+    (floor + 125).to_le_bytes()[0]
+}
+
+impl Encodes<17, 32> for Mxfp4 {
+    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 17]]) {
+        encode_mxfp4(row, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 17]]) {
+        encode_mxfp4(rows.values, out);
+    }
+}
+
+#[inline(always)]
+fn encode_mxfp4(values: &[f32], out: &mut [[u8; 17]]) {
+    for (values, [exponent, nibbles @ ..]) in values.as_chunks::<32>().0.iter().zip(out) {
+        let most = most_of(values);
+        *exponent = exponent_of(most);
+        pack_halves::<16>(&nearest_nibbles(values, half_power(*exponent), most), nibbles);
+    }
+}
+
+/// The scale of NVFP4 that is nearest to a number, ties away from zero; but from 248 on it is 448,
+/// as in ggml.
+#[inline(always)]
+fn scale_of(number: f32) -> u8 {
+    const LEAST_NORMAL: f32 = 1.0 / 64.0;
+    if !(number > 0.0) {
+        return 0;
+    }
+    if number >= 248.0 {
+        return 0x7e;
+    }
+    if number < LEAST_NORMAL {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // At most 8.
+        let steps = (number * 512.0 + 0.5) as u8;
+        // What would round up to a normal number stays the largest subnormal one.
+        return steps.min(7);
+    }
+    // Half of the last place is added; a carry runs into the exponent, which lacks 120.
+    let rounded = (number.to_bits() + (1 << 19)) >> 20;
+    (rounded - (120 << 3)).to_le_bytes()[0]
+}
+
+impl Encodes<36, 64> for Nvfp4 {
+    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 36]]) {
+        encode_nvfp4(row, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 36]]) {
+        encode_nvfp4(rows.values, out);
+    }
+}
+
+#[inline(always)]
+fn encode_nvfp4(values: &[f32], out: &mut [[u8; 36]]) {
+    for (values, out) in values.as_chunks::<64>().0.iter().zip(out) {
+        let (scales, nibbles) = out.split_at_mut(4);
+        let groups = values.as_chunks::<16>().0.iter().zip(nibbles.as_chunks_mut::<8>().0);
+        for ((values, nibbles), scale) in groups.zip(scales) {
+            let most = most_of(values);
+            *scale = scale_of(most / 6.0);
+            let half = HALF_SCALES[usize::from(*scale)];
+            pack_halves::<8>(&nearest_nibbles(values, half, most), nibbles);
         }
     }
 }

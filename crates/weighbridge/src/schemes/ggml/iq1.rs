@@ -10,10 +10,12 @@
 //! number.
 
 use super::grids;
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::rounding::half_bytes;
+use super::splits::{self, Found, Part, small_scale};
 use crate::simd::{Isa, Number, half_to_f32};
 
-pub(super) static KERNELS: &[Kernel] = &[kernel::<S, 50, 256>(), kernel::<M, 56, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<S, 50, 256>(), coder::<M, 56, 256>()];
 
 /// What a scale of three bits, the lowest of `bits`, makes of `d`.
 #[inline(always)]
@@ -83,5 +85,96 @@ impl Blocks<56, 256> for M {
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 56], out: &mut [T; 256]) {
         let (grid, scale) = (&grids::digits::IQ1.0, scales_of_m(block).1);
         isa.iq1_m(block, grid, scale, out, |values| Self::define(block, values));
+    }
+}
+
+/// The largest scale of some parts.
+fn largest_scale(parts: &[Found]) -> f32 {
+    parts.iter().fold(0.0, |most, part| if most > part.scale { most } else { part.scale })
+}
+
+impl Encodes<50, 256> for S {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 50]]) {
+        for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
+            let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);
+            let weights = splits::weights(values, importance);
+            let mut found = [Found::default(); 8];
+            for (index, found) in found.iter_mut().enumerate() {
+                let values = &values.as_chunks().0[index];
+                let part = Part { values, weights: &weights.as_chunks().0[index] };
+                *found = part.search_whole().unwrap_or_default();
+            }
+            write_s(&found, &mut out[index]);
+        }
+    }
+}
+
+fn write_s(found: &[Found; 8], out: &mut [u8; 50]) {
+    *out = [0; 50];
+    let most = largest_scale(found);
+    let d = most / 15.0;
+    if most != 0.0 {
+        out[..2].copy_from_slice(&half_bytes(d * 1.125));
+    }
+    for (index, found) in found.iter().enumerate() {
+        let mut word = 0;
+        for (n, point) in found.points.into_iter().enumerate() {
+            let [lower, upper] = point.to_le_bytes();
+            out[2 + 4 * index + n] = lower;
+            word |= u16::from(upper) << (3 * n);
+        }
+        if most != 0.0 {
+            let scale = small_scale(1.0 / d, found.scale) | (found.down & 1) << 3;
+            word |= u16::from(scale) << 12;
+        }
+        out[34 + 2 * index..][..2].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+impl Encodes<56, 256> for M {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 56]]) {
+        for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
+            let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);
+            let weights = splits::weights(values, importance);
+            let parts = std::array::from_fn(|index| {
+                let values = &values.as_chunks().0[index];
+                Part { values, weights: &weights.as_chunks().0[index] }
+            });
+            let found = parts.map(|part| part.search_halves().unwrap_or_default());
+            write_m(&parts, &found, &mut out[index]);
+        }
+    }
+}
+
+fn write_m(parts: &[Part<'_, 16>; 16], found: &[Found; 16], out: &mut [u8; 56]) {
+    *out = [0; 56];
+    for (index, found) in found.iter().enumerate() {
+        let [[first, above_first], [second, above_second]] =
+            [found.points[0].to_le_bytes(), found.points[1].to_le_bytes()];
+        out[2 * index..][..2].copy_from_slice(&[first, second]);
+        out[32 + index] = above_first | above_second << 4;
+    }
+    let most = largest_scale(found);
+    if most == 0.0 {
+        return;
+    }
+    let mut d = most / 15.0;
+    let (inverse, mut sums, mut words) = (1.0 / d, (0.0, 0.0), [0u16; 4]);
+    for (index, (part, found)) in parts.iter().zip(found).enumerate() {
+        let scale = small_scale(inverse, found.scale);
+        words[index / 4] |= u16::from(scale) << (3 * (index % 4));
+        out[32 + index] |= (found.down & 1) << 3 | (found.down >> 1 & 1) << 7;
+        part.fit_found(found, scale, &mut sums);
+    }
+    // All scales are known, and the block's is fitted to them.
+    if sums.1 > 0.0 {
+        d = sums.0 / sums.1;
+    }
+    let d = u16::from_le_bytes(half_bytes(d * 1.1125));
+    for (n, word) in words.into_iter().enumerate() {
+        let word = word | (d >> (4 * n) & 15) << 12;
+        out[48 + 2 * n..][..2].copy_from_slice(&word.to_le_bytes());
     }
 }

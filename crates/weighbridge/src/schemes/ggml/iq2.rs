@@ -9,12 +9,13 @@
 //! Where seven signs are stored, the eighth makes their number even. Value: d (s + 1/2) / 4 times
 //! the signed magnitude.
 
-use super::grids::{self, even_signs, scale_signed};
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use super::grids::{self, cells, even_signs, scale_signed};
+use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::magnitudes::{self, Again, Encoded, Kind, Rules};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
-    &[kernel::<Xxs, 66, 256>(), kernel::<Xs, 74, 256>(), kernel::<S, 82, 256>()];
+    &[coder::<Xxs, 66, 256>(), coder::<Xs, 74, 256>(), coder::<S, 82, 256>()];
 
 /// What a four-bit scale makes of `d`.
 #[inline(always)]
@@ -97,5 +98,103 @@ impl Blocks<82, 256> for S {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 82], out: &mut [T; 256]) {
         isa.iq2_s(block, &grids::digits::IQ2_S.0, out, |values| Self::define(block, values));
+    }
+}
+
+static ENCODING_XXS: Kind<8> = Kind {
+    cells: &cells::IQ2_XXS,
+    rules: Rules { steps: 6, step: 0.1, again: Again::All },
+    even_signs: true,
+    least: 1e-15,
+    fits_first: true,
+    variance: 1.0,
+    plain_weight: magnitudes::square,
+    stored: 1.0,
+};
+
+fn write_xxs(of: &Encoded, out: &mut [u8; 66]) {
+    *out = [0; 66];
+    if of.is_zero {
+        return;
+    }
+    out[..2].copy_from_slice(&of.d);
+    for (part, out) in of.parts.iter().zip(out[2..].as_chunks_mut::<8>().0) {
+        let signs = (0..4).fold(0, |all, n| all | u32::from(part.signs[n]) << (7 * n));
+        let word = signs | u32::from(part.scale) << 28;
+        (0..4).for_each(|n| out[n] = part.points[n].to_le_bytes()[0]);
+        out[4..].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+impl Encodes<66, 256> for Xxs {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 66]]) {
+        ENCODING_XXS.encode::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
+    }
+}
+
+static ENCODING_XS: Kind<8> = Kind {
+    cells: &cells::IQ2_XS,
+    rules: Rules { steps: 9, step: 0.1, again: Again::OffGrid },
+    even_signs: true,
+    least: 1e-15,
+    fits_first: false,
+    variance: 1.0,
+    plain_weight: magnitudes::square,
+    stored: 1.0,
+};
+
+fn write_xs(of: &Encoded, out: &mut [u8; 74]) {
+    *out = [0; 74];
+    if of.is_zero {
+        return;
+    }
+    out[..2].copy_from_slice(&of.d);
+    for (index, part) in of.parts.iter().enumerate() {
+        for n in 0..2 {
+            let word = part.points[n] | u16::from(part.signs[n]) << 9;
+            out[2 + 4 * index + 2 * n..][..2].copy_from_slice(&word.to_le_bytes());
+        }
+        out[66 + index / 2] |= part.scale << (index % 2 * 4);
+    }
+}
+
+impl Encodes<74, 256> for Xs {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 74]]) {
+        ENCODING_XS.encode::<16>(row, importance, |index, of| write_xs(of, &mut out[index]));
+    }
+}
+
+static ENCODING_S: Kind<8> = Kind {
+    cells: &cells::IQ2_S,
+    rules: Rules { steps: 9, step: 0.1, again: Again::OffGrid },
+    even_signs: false,
+    least: 1e-8,
+    fits_first: false,
+    variance: 2.0,
+    plain_weight: magnitudes::square_and_variance,
+    stored: 0.9875,
+};
+
+fn write_s(of: &Encoded, out: &mut [u8; 82]) {
+    *out = [0; 82];
+    out[..2].copy_from_slice(&of.d);
+    for (index, part) in of.parts.iter().enumerate() {
+        for n in 0..2 {
+            let ([lower, upper], group) = (part.points[n].to_le_bytes(), 2 * index + n);
+            out[2 + group] = lower;
+            out[34 + group] = part.signs[n];
+            out[66 + group / 4] |= upper << (2 * (group % 4));
+        }
+        out[74 + index / 2] |= part.scale << (index % 2 * 4);
+    }
+}
+
+impl Encodes<82, 256> for S {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 82]]) {
+        ENCODING_S.encode::<16>(row, importance, |index, of| write_s(of, &mut out[index]));
     }
 }

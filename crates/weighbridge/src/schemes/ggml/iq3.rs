@@ -7,11 +7,12 @@
 //!
 //! Where seven signs are stored, the eighth makes their number even.
 
-use super::grids::{self, digits, even_signs, scale_signed};
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use super::grids::{self, cells, digits, even_signs, scale_signed};
+use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::magnitudes::{self, Again, Encoded, Kind, Rules};
 use crate::simd::{Isa, Number};
 
-pub(super) static KERNELS: &[Kernel] = &[kernel::<Xxs, 98, 256>(), kernel::<S, 110, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Xxs, 98, 256>(), coder::<S, 110, 256>()];
 
 /// Two entries of a grid side by side.
 #[inline(always)]
@@ -72,5 +73,77 @@ impl Blocks<110, 256> for S {
         isa.iq3_s(block, digits::IQ3_S_MAGNITUDES, grid, numbers, out, |values| {
             Self::define(block, values);
         });
+    }
+}
+
+static ENCODING_XXS: Kind<4> = Kind {
+    cells: &cells::IQ3_XXS,
+    rules: Rules { steps: 15, step: 0.2, again: Again::OffGrid },
+    even_signs: true,
+    least: 1e-8,
+    fits_first: false,
+    variance: 2.0,
+    plain_weight: magnitudes::square,
+    stored: 1.0125,
+};
+
+fn write_xxs(of: &Encoded, out: &mut [u8; 98]) {
+    *out = [0; 98];
+    if of.is_zero {
+        return;
+    }
+    out[..2].copy_from_slice(&of.d);
+    for (index, part) in of.parts[..8].iter().enumerate() {
+        for (n, point) in part.points.into_iter().enumerate() {
+            out[2 + 8 * index + n] = point.to_le_bytes()[0];
+        }
+        let signs = (0..4).fold(0, |all, n| all | u32::from(part.signs[n]) << (7 * n));
+        let word = signs | u32::from(part.scale) << 28;
+        out[66 + 4 * index..][..4].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+impl Encodes<98, 256> for Xxs {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 98]]) {
+        ENCODING_XXS.encode::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
+    }
+}
+
+static ENCODING_S: Kind<4> = Kind {
+    cells: &cells::IQ3_S,
+    rules: Rules { steps: 9, step: 0.2, again: Again::AllIfOffGrid },
+    even_signs: false,
+    // Only zeros are zeros.
+    least: f32::from_bits(1),
+    fits_first: false,
+    variance: 2.0,
+    plain_weight: magnitudes::square,
+    stored: 1.033,
+};
+
+fn write_s(of: &Encoded, out: &mut [u8; 110]) {
+    *out = [0; 110];
+    out[..2].copy_from_slice(&of.d);
+    // ggml does not step over parts of zeros: what follows them lies in their place, but for the
+    // ninth bits.
+    let mut place = 0;
+    for (index, part) in of.parts[..8].iter().enumerate() {
+        out[106 + index / 2] |= part.scale << (index % 2 * 4);
+        if part.is_zero {
+            continue;
+        }
+        for (n, point) in part.points.into_iter().enumerate() {
+            let [lower, upper] = point.to_le_bytes();
+            out[2 + 8 * place + n] = lower;
+            out[66 + index] |= upper << n;
+        }
+        out[74 + 4 * place..][..4].copy_from_slice(&part.signs);
+        place += 1;
+    }
+}
+
+impl Encodes<110, 256> for S {
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
+        ENCODING_S.encode::<32>(row, importance, |index, of| write_s(of, &mut out[index]));
     }
 }

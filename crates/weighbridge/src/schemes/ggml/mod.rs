@@ -32,12 +32,15 @@ mod k_minimum_encoding;
 mod k_signed;
 mod k_signed_encoding;
 mod kernel;
+mod magnitudes;
 mod origins;
 mod packers;
+mod rounding;
 mod rows;
 mod search;
 mod simple;
 mod simple_encoding;
+mod splits;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;

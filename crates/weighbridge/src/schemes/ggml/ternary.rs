@@ -10,11 +10,15 @@
 //! whose base-3 digits follow the point: three times it has the first digit above its eight bits
 //! and the remaining ones below. In TQ2_0 a run of 32 bytes holds 32 elements in its lowest two
 //! bits, 32 in the next two, and so on; nothing writes the number 3, which reads as 2.
+//!
+//! Encoding: `d` is the largest magnitude, digits are the numbers times 1 / d, rounded half away
+//! from zero.
 
-use super::kernel::{Blocks, Kernel, half_at, kernel};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
+use super::rounding::{half_bytes, largest_magnitude};
 use crate::simd::{Isa, Number};
 
-pub(super) static KERNELS: &[Kernel] = &[kernel::<Tq1_0, 54, 256>(), kernel::<Tq2_0, 66, 256>()];
+pub(super) static KERNELS: &[Kernel] = &[coder::<Tq1_0, 54, 256>(), coder::<Tq2_0, 66, 256>()];
 
 /// Where the runs of a TQ1_0 block start: in the block, and among the elements.
 const SECOND: (usize, usize) = (32, 160);
@@ -72,5 +76,84 @@ impl Blocks<66, 256> for Tq2_0 {
     #[inline(always)]
     fn decode<I: Isa, T: Number>(isa: I, block: &[u8; 66], out: &mut [T; 256]) {
         isa.tq2_0(block, out, |values| Self::define(block, values));
+    }
+}
+
+/// Digits of a block, each between 0 and 2, and its scale.
+#[inline(always)]
+fn digits(values: &[f32; 256]) -> ([u8; 256], [u8; 2]) {
+    let d = match largest_magnitude(values) {
+        // What ggml's macro leaves of numbers with NaN among them.
+        d if d.is_nan() => values.iter().fold(0.0, |d, v| if d > v.abs() { d } else { v.abs() }),
+        d => d,
+    };
+    let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
+    (values.map(|value| digit(value * inverse)), half_bytes(d))
+}
+
+/// -1, 0 or 1, plus one. What no integer holds is 0.
+#[inline(always)]
+fn digit(value: f32) -> u8 {
+    let is_far = (value.abs() >= 0.5) & (value.abs() < f32::INFINITY);
+    1 + u8::from(is_far & (value > 0.0)) - u8::from(is_far & (value < 0.0))
+}
+
+/// Digits that become a run of bytes, as many as `PLACES` for each byte.
+#[inline(always)]
+fn pack_run<const BYTES: usize, const PLACES: usize>(digits: &[u8], run: &mut [u8]) {
+    let (digits, run) = (digits.as_chunks::<BYTES>().0, &mut run[..BYTES]);
+    for (index, byte) in run.iter_mut().enumerate() {
+        let places = (0..5).map(|place| if place < PLACES { digits[place][index] } else { 0 });
+        let number = places.fold(0u16, |number, digit| number * 3 + u16::from(digit));
+        // The fraction of 256, rounded up.
+        *byte = (number * 256).div_ceil(243).to_le_bytes()[0];
+    }
+}
+
+impl Encodes<54, 256> for Tq1_0 {
+    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 54]]) {
+        encode_tq1_0(row, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 54]]) {
+        encode_tq1_0(rows.values, out);
+    }
+}
+
+#[inline(always)]
+fn encode_tq1_0(values: &[f32], out: &mut [[u8; 54]]) {
+    for (values, out) in values.as_chunks().0.iter().zip(out) {
+        let (digits, d) = digits(values);
+        pack_run::<32, 5>(&digits[..SECOND.1], out);
+        pack_run::<16, 5>(&digits[SECOND.1..THIRD.1], &mut out[SECOND.0..]);
+        pack_run::<4, 4>(&digits[THIRD.1..], &mut out[THIRD.0..]);
+        out[52..].copy_from_slice(&d);
+    }
+}
+
+impl Encodes<66, 256> for Tq2_0 {
+    fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 66]]) {
+        encode_tq2_0(row, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; 66]]) {
+        encode_tq2_0(rows.values, out);
+    }
+}
+
+#[inline(always)]
+fn encode_tq2_0(values: &[f32], out: &mut [[u8; 66]]) {
+    for (values, out) in values.as_chunks().0.iter().zip(out) {
+        let (digits, d) = digits(values);
+        let halves = digits.as_chunks::<128>().0.iter();
+        for (digits, run) in halves.zip(out.as_chunks_mut::<32>().0) {
+            let [a, b, c, e] = [0, 32, 64, 96].map(|at| &digits[at..at + 32]);
+            for index in 0..32 {
+                run[index] = a[index] | b[index] << 2 | c[index] << 4 | e[index] << 6;
+            }
+        }
+        out[64..].copy_from_slice(&d);
     }
 }

@@ -4,6 +4,7 @@
 //! They were found by search, so there is no formula behind them. The files of this folder hold
 //! them as digits; here they become the bytes that kernels read.
 
+pub(super) mod cells;
 pub(super) mod digits;
 mod iq1;
 mod iq2;

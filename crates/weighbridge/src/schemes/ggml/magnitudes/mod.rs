@@ -1,0 +1,207 @@
+//! Encoding of the types whose blocks are magnitudes from a grid, signs and small scales: IQ2 and
+//! IQ3.
+//!
+//! A block of 256 has parts with a scale each. How much a number matters is its importance times
+//! the root of its square plus the block's variance; without importance a type has its own rule.
+//! Where seven signs are stored for eight numbers, an odd number of signs becomes even by that of
+//! the number that matters least: its magnitude is negative from then on.
+
+mod first_scale;
+mod search;
+
+use std::sync::LazyLock;
+
+use super::grids::cells::Cells;
+use super::rounding::{half_bytes, nearest};
+pub(super) use search::{Again, Rules};
+use search::{Found, Part, largest};
+
+/// What the types differ in.
+pub(super) struct Kind<const D: usize> {
+    pub(super) cells: &'static LazyLock<Cells<D>>,
+    pub(super) rules: Rules,
+    /// Whether the number of signs among eight numbers is made even.
+    pub(super) even_signs: bool,
+    /// Parts whose largest magnitude is below this are zeros.
+    pub(super) least: f32,
+    /// Whether the search starts from a scale that is fitted.
+    pub(super) fits_first: bool,
+    /// The factor of the variance.
+    pub(super) variance: f32,
+    /// How much a number matters, of which only the block's variance is known.
+    pub(super) plain_weight: fn(f32, f32) -> f32,
+    /// The factor that the block's scale is stored with.
+    pub(super) stored: f32,
+}
+
+/// An encoded block.
+pub(super) struct Encoded {
+    /// The scale, half precision.
+    pub(super) d: [u8; 2],
+    /// Whether all parts have the scale 0.
+    pub(super) is_zero: bool,
+    /// As many as there are.
+    pub(super) parts: [EncodedPart; 16],
+}
+
+/// The numbers of one scale.
+#[derive(Clone, Copy, Default)]
+pub(super) struct EncodedPart {
+    /// Whether nothing was searched, since its numbers are too small.
+    pub(super) is_zero: bool,
+    /// Indices of points of the grid, as many as there are.
+    pub(super) points: [u16; 8],
+    /// Signs of eight numbers each, as many as there are.
+    pub(super) signs: [u8; 4],
+    /// Four bits.
+    pub(super) scale: u8,
+    exact_scale: f32,
+}
+
+/// A block's numbers, ready to be searched.
+struct Prepared {
+    magnitudes: [f32; 256],
+    weights: [f32; 256],
+    roots: [f32; 256],
+    signs: [u8; 32],
+}
+
+impl<const D: usize> Kind<D> {
+    /// Encodes each block of a row, and gives it to `write` with its index.
+    #[inline(always)]
+    pub(super) fn encode<const N: usize>(
+        &self,
+        row: &[f32],
+        importance: Option<&[f32]>,
+        mut write: impl FnMut(usize, &Encoded),
+    ) {
+        for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
+            let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);
+            let prepared = self.prepare(values, importance);
+            let mut encoded =
+                Encoded { d: [0; 2], is_zero: true, parts: [EncodedPart::default(); 16] };
+            for (index, part) in encoded.parts.iter_mut().take(256 / N).enumerate() {
+                self.encode_part::<N>(&prepared, index, part);
+            }
+            self.store_scales(&mut encoded, 256 / N);
+            write(index, &encoded);
+        }
+    }
+
+    /// Weights, signs and magnitudes.
+    #[inline(always)]
+    fn prepare(&self, values: &[f32; 256], importance: Option<&[f32; 256]>) -> Prepared {
+        let squares = values.iter().fold(0.0, |sum, value| sum + value * value);
+        let variance = self.variance * squares / 256.0;
+        let mut weights = [0.0; 256];
+        match importance {
+            Some(importance) => {
+                for index in 0..256 {
+                    let value = values[index];
+                    weights[index] = importance[index] * (variance + value * value).sqrt();
+                }
+            }
+            None => weights = values.map(|value| (self.plain_weight)(value, variance)),
+        }
+        let magnitudes = values.map(|value| if value >= 0.0 { value } else { -value });
+        let mut made =
+            Prepared { magnitudes, roots: weights.map(f32::sqrt), weights, signs: [0; 32] };
+        for (group, signs) in made.signs.iter_mut().enumerate() {
+            let values = &values[group * 8..][..8];
+            *signs = (0..8).fold(0, |signs, n| signs | u8::from(!(values[n] >= 0.0)) << n);
+            if self.even_signs && !signs.count_ones().is_multiple_of(2) {
+                let least = least_important(values, &weights[group * 8..][..8]);
+                made.magnitudes[group * 8 + least] *= -1.0;
+                *signs ^= 1 << least;
+            }
+        }
+        made
+    }
+
+    /// Searches the scale and the points of one part.
+    #[inline(always)]
+    fn encode_part<const N: usize>(
+        &self,
+        prepared: &Prepared,
+        index: usize,
+        out: &mut EncodedPart,
+    ) {
+        let magnitudes = &prepared.magnitudes.as_chunks::<N>().0[index];
+        let weights = &prepared.weights.as_chunks::<N>().0[index];
+        let most = magnitudes.iter().copied().fold(magnitudes[0], |a, b| if a > b { a } else { b });
+        out.is_zero = most < self.least;
+        if out.is_zero {
+            return;
+        }
+        let start = match self.fits_first {
+            true => {
+                let scale = first_scale::first_scale(magnitudes, weights, most);
+                (scale, scale * 3.0)
+            }
+            false => (most / largest::<D>(), most),
+        };
+        out.is_zero = start.1 <= 0.0;
+        if out.is_zero {
+            return;
+        }
+        let roots = &prepared.roots.as_chunks::<N>().0[index];
+        let part = Part { magnitudes, weights, roots, start };
+        let found = self.rules.search(self.cells, &part);
+        self.keep(found, &prepared.signs[index * N / 8..][..N / 8], out);
+    }
+
+    /// Stores what was found. A negative scale turns all signs.
+    #[inline(always)]
+    fn keep(&self, found: Found, signs: &[u8], out: &mut EncodedPart) {
+        let turned = if found.scale < 0.0 { u8::MAX } else { 0 };
+        let stored = if self.even_signs { 127 } else { u8::MAX };
+        out.exact_scale = found.scale.abs();
+        out.points = found.points.map(|code| self.cells.index(code));
+        for (out, signs) in out.signs.iter_mut().zip(signs) {
+            *out = (signs ^ turned) & stored;
+        }
+    }
+
+    /// Stores the scales of all parts, as odd multiples of a 31st of the largest.
+    #[inline(always)]
+    fn store_scales(&self, encoded: &mut Encoded, parts: usize) {
+        let parts = &mut encoded.parts[..parts];
+        let most = parts
+            .iter()
+            .fold(0.0, |most, part| if most > part.exact_scale { most } else { part.exact_scale });
+        encoded.is_zero = most == 0.0;
+        if encoded.is_zero {
+            return;
+        }
+        let d = most / 31.0;
+        encoded.d = half_bytes(d * self.stored);
+        let inverse = 1.0 / d;
+        for part in parts {
+            let scale = nearest(0.5 * (inverse * part.exact_scale - 1.0)).clamp(0, 15);
+            part.scale = scale.to_le_bytes()[0];
+        }
+    }
+}
+
+/// Which of eight numbers matters least, the first of equals.
+#[inline(always)]
+fn least_important(values: &[f32], weights: &[f32]) -> usize {
+    let matters = |n: usize| weights[n] * values[n] * values[n];
+    let mut least = (0, matters(0));
+    for n in 1..values.len() {
+        if matters(n) < least.1 {
+            least = (n, matters(n));
+        }
+    }
+    least.0
+}
+
+/// Without importance, the square of a number is how much it matters.
+pub(super) fn square(value: f32, _: f32) -> f32 {
+    value * value
+}
+
+/// The same with a quarter of the variance.
+pub(super) fn square_and_variance(value: f32, variance: f32) -> f32 {
+    0.25 * variance + value * value
+}
