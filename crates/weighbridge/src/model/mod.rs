@@ -18,8 +18,6 @@ mod coded;
 mod cost;
 mod derived;
 mod find;
-mod importance;
-pub use importance::ImportanceMatrix;
 mod locate;
 mod options;
 mod read;
