@@ -56,6 +56,9 @@ pub use input::{
     ReadRange, ReadSeek, Requests, read_ranges_merged,
 };
 pub use limits::Limits;
-pub use model::{Model, OpenOptions, Scratch, Select, SelectedWeights, Stores, Weight, Weights};
+pub use model::{
+    ImportanceMatrix, Model, OpenOptions, Scratch, Select, SelectedWeights, Stores, Weight, Weights,
+};
 pub use number::Element;
+pub use schemes::Importance;
 pub use source::Source;

@@ -18,6 +18,7 @@ mod coded;
 mod cost;
 mod derived;
 mod find;
+mod importance;
 mod locate;
 mod options;
 mod read;
@@ -34,6 +35,7 @@ mod weight;
 mod weights;
 
 pub(crate) use derived::{Derived, MadeOf};
+pub use importance::ImportanceMatrix;
 pub use locate::Stores;
 pub use options::OpenOptions;
 pub(crate) use readahead::Readahead;

@@ -102,12 +102,12 @@ pub struct Candidate<'a> {
 pub struct Chosen {
     /// What becomes of each weight.
     pub fates: Vec<Fate>,
-    /// Entries of the file's metadata: they replace those of the same keys, or come last.
+    /// The order in which the weights are written, by their places, if it is not the one they are in.
+    pub order: Option<Vec<usize>>,
+    /// Entries of the file's metadata. Entries of the same keys go, and these come last.
     pub metadata: Vec<(String, Value)>,
     /// What a repository needs beside its weights.
     pub additions: Additions,
-    /// The order in which the weights are written, by their places; `None` for that of the model.
-    pub order: Option<Vec<usize>>,
     /// What users should know: a type that did not fit, a weight that stays as it is.
     pub notes: Vec<String>,
 }

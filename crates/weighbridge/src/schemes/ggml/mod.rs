@@ -10,7 +10,9 @@
 
 use std::sync::Arc;
 
-use super::{Bid, Bids, Encoder, Evidence, Method, Packer, Part, Recipe, Scheme, Summary, plain};
+use super::{
+    Bid, Bids, Encoder, Evidence, Method, Packer, Part, Quantizer, Recipe, Scheme, Summary, plain,
+};
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
@@ -33,6 +35,7 @@ mod k_signed;
 mod k_signed_encoding;
 mod kernel;
 mod magnitudes;
+mod mixture;
 mod origins;
 mod packers;
 mod rounding;
@@ -45,6 +48,7 @@ mod ternary;
 
 pub(crate) use encoder::BlockEncoder;
 pub(crate) use kernel::Kernel;
+pub use mixture::types_of;
 pub(crate) use rows::{BlockRows, Maker};
 
 /// The kernels of every family, a file each.
@@ -89,6 +93,10 @@ impl Scheme for Ggml {
 
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         BlockEncoder::all().map(|encoder| Arc::new(encoder) as _).collect()
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        mixture::all()
     }
 
     fn packers(&self) -> &'static [&'static dyn Packer] {

@@ -1,0 +1,94 @@
+//! What users should know about a mixture: one line for each kind of exception.
+
+use crate::text::escaped;
+
+/// How many names a line shows.
+const SHOWN: usize = 3;
+
+/// Exceptions, by kind.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Weights whose rows are no whole blocks, by the type they should have and the one they get.
+    other_types: Vec<((&'static str, &'static str), Vec<String>)>,
+    without_importance: Vec<String>,
+    other_importance: Vec<String>,
+}
+
+impl Notes {
+    /// A weight gets another type than it should have.
+    pub(super) fn another_type(&mut self, name: &str, wanted: &'static str, becomes: &'static str) {
+        let kind = (wanted, becomes);
+        match self.other_types.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, names)) => names.push(name.to_owned()),
+            None => self.other_types.push((kind, vec![name.to_owned()])),
+        }
+    }
+
+    /// Importance is known of other weights only.
+    pub(super) fn without_importance(&mut self, name: &str) {
+        self.without_importance.push(name.to_owned());
+    }
+
+    /// What is known of a weight's importance does not fit it, which is usual for this weight.
+    pub(super) fn other_importance(&mut self, name: &str) {
+        self.other_importance.push(name.to_owned());
+    }
+
+    pub(super) fn into_lines(self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for ((wanted, becomes), names) in &self.other_types {
+            let rows = if names.len() == 1 { "its rows are" } else { "their rows are" };
+            lines.push(format!(
+                "{} stored as {becomes}: {rows} no whole blocks of {wanted}",
+                listed(names)
+            ));
+        }
+        if !self.without_importance.is_empty() {
+            let names = listed(&self.without_importance);
+            lines.push(format!(
+                "{names} encoded without importance: the matrix says nothing about it"
+            ));
+        }
+        if !self.other_importance.is_empty() {
+            let names = listed(&self.other_importance);
+            lines.push(format!(
+                "{names} encoded without importance: what the matrix says does not fit"
+            ));
+        }
+        lines
+    }
+}
+
+/// Weights as the subject of a sentence.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(SHOWN).map(|name| format!("`{}`", escaped(name))).collect();
+    match names.len() {
+        1 => format!("{} is", shown.join("")),
+        count if count <= SHOWN => format!("{} are", shown.join(", ")),
+        count => format!("{} and {} more are", shown.join(", "), count - SHOWN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Notes;
+
+    #[test]
+    fn weights_are_named_and_counted() {
+        let mut notes = Notes::default();
+        for name in ["a", "b", "c", "d", "e"] {
+            notes.another_type(name, "Q4_K", "Q5_0");
+        }
+        notes.another_type("f", "Q6_K", "F16");
+        notes.without_importance("g\n");
+        assert_eq!(
+            notes.into_lines(),
+            [
+                "`a`, `b`, `c` and 2 more are stored as Q5_0: their rows are no whole blocks of Q4_K",
+                "`f` is stored as F16: its rows are no whole blocks of Q6_K",
+                "`g\\n` is encoded without importance: the matrix says nothing about it",
+            ]
+        );
+    }
+}
