@@ -12,6 +12,7 @@ mod facts;
 mod file_types;
 mod notes;
 mod rules;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -89,6 +90,14 @@ impl Quantizer for FileType {
         ];
         let notes = notes.into_lines();
         Ok(Chosen { fates, metadata, notes, order: Some(order), ..Chosen::default() })
+    }
+
+    fn alternatives(&self, request: &Request<'_>, at: usize) -> Vec<Arc<dyn Encoder>> {
+        sizes::alternatives(request, at)
+    }
+
+    fn described(&self, fates: &[Fate], request: &Request<'_>) -> Vec<(String, Value)> {
+        sizes::described(fates, request)
     }
 }
 
