@@ -5,6 +5,8 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
+use super::steps::Steps;
+
 /// Lanes of a vector.
 pub(crate) const LANES: usize = 8;
 
@@ -70,6 +72,13 @@ pub(crate) trait Vector: Parallel<Mask: Mask> {
 
     /// The lowest byte of each of these whole numbers.
     fn low_bytes(of: [Self; 4]) -> [u8; 4 * LANES];
+
+    /// What the steps stand for that are nearest to half of these numbers. They are numbers, and
+    /// below 2^31.
+    fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4];
+
+    /// The steps that are nearest to half of these numbers. They are numbers, and below 2^31.
+    fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES];
 }
 
 /// A yes or no for each lane of a [`Parallel`].
@@ -228,6 +237,17 @@ impl Vector for Scalars {
         let ints = of.map(Self::to_ints);
         std::array::from_fn(|at| ints[at / LANES][at % LANES].to_le_bytes()[0])
     }
+
+    #[inline(always)]
+    fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4] {
+        let value = |twice| f32::from(of.values[usize::from(of.nearest(twice))]);
+        twice.map(|twice| twice.each(value))
+    }
+
+    #[inline(always)]
+    fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES] {
+        std::array::from_fn(|at| of.nearest(twice[at / LANES].0[at % LANES]))
+    }
 }
 
 /// The definition of a mask.
@@ -335,6 +355,8 @@ mod tests {
     use super::super::{Isa, Level, Task, run};
     use super::*;
 
+    const STEPS: Steps = Steps::of([-99, -86, -73, -60, -47, -34, -21, -8, 5, 18, 31, 44, 57, 70, 83, 96]);
+
     const ODD: [f32; 12] = [
         0.0,
         -0.0,
@@ -376,6 +398,12 @@ mod tests {
                     bits.extend(masks.map(|mask| u32::from(mask.bits())));
                     bits.extend(a.to_ints().map(i32::cast_unsigned));
                     bits.extend(I::Vector::low_bytes([a, b, a + b, a * b]).map(u32::from));
+                    let small = [a, b, a - b, a + b].map(|x| x.min(isa.splat(600.0)));
+                    let small = small.map(|x| x.max(isa.splat(-600.0)));
+                    bits.extend(I::Vector::nearest_codes(small, &STEPS).map(u32::from));
+                    for row in I::Vector::nearest_steps(small, &STEPS) {
+                        bits.extend(row.lanes().map(f32::to_bits));
+                    }
                     for row in I::Vector::transposed([a, b, a, b, b, a, b, b]) {
                         bits.extend(row.lanes().map(|lane| plain(lane).to_bits()));
                     }

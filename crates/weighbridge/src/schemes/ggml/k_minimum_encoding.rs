@@ -2,7 +2,7 @@
 
 use super::kernel::{Blocks, Rows};
 use super::search::minimum::{self, Minimum, Trials};
-use super::search::side_by_side::{self, Batch, Batches, lanes, pair, sixteen};
+use super::search::side_by_side::{self, LargeBatch, LargeBatches, lanes, pair, sixteen};
 use super::search::{half, important, low_byte, near, nearest, positive, squares, sum};
 use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
 use crate::simd::{Isa, half_to_f32};
@@ -176,7 +176,7 @@ pub(super) fn encode<I: Isa, T, const BYTES: usize, const SIZE: usize, const GRO
 ) where
     T: WithMinimums<BYTES, SIZE, GROUPS>,
 {
-    let mut batches = Batches::of(rows);
+    let mut batches = LargeBatches::of(rows);
     let mut out = out.chunks_mut(LANES);
     while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
         let variances = match batch.importance {
@@ -215,7 +215,7 @@ pub(super) fn encode<I: Isa, T, const BYTES: usize, const SIZE: usize, const GRO
 #[inline(always)]
 fn search<I: Isa, T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     isa: I,
-    batch: Batch<'_>,
+    batch: LargeBatch<'_>,
     variances: &[f32; LANES],
 ) -> Found
 where
@@ -254,7 +254,7 @@ where
 /// What the definition finds for a group of a batch, and the sum of its weights.
 #[inline(never)]
 fn define_group<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
-    batch: Batch<'_>,
+    batch: LargeBatch<'_>,
     group: usize,
     variances: &[f32; LANES],
 ) -> (Minimum<SIZE>, f32)

@@ -1,7 +1,7 @@
 //! Numbers into the K types that lie around zero.
 
 use super::kernel::Rows;
-use super::search::side_by_side::{self, Batch, Batches, lanes, sixteen};
+use super::search::side_by_side::{self, LargeBatch, LargeBatches, lanes, sixteen};
 use super::search::signed::Signed;
 use super::search::{important, low_byte, near, nearest, sum};
 use crate::simd::Isa;
@@ -104,7 +104,7 @@ pub(super) fn encode<I: Isa, T: Scaled<BYTES>, const BYTES: usize>(
     rows: Rows<'_>,
     out: &mut [[u8; BYTES]],
 ) {
-    let mut batches = Batches::of(rows);
+    let mut batches = LargeBatches::of(rows);
     let mut out = out.chunks_mut(LANES);
     while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
         let variances = match (batch.importance, T::VARIANCES) {
@@ -130,7 +130,7 @@ pub(super) fn encode<I: Isa, T: Scaled<BYTES>, const BYTES: usize>(
 #[inline(always)]
 fn search<I: Isa, T: Scaled<BYTES>, const BYTES: usize>(
     isa: I,
-    batch: Batch<'_>,
+    batch: LargeBatch<'_>,
     block: usize,
     variances: &[f32; LANES],
 ) -> ([f32; GROUPS], [f32; GROUPS]) {
@@ -162,7 +162,7 @@ fn search<I: Isa, T: Scaled<BYTES>, const BYTES: usize>(
 /// What the definition finds for a group of a batch, and the sum of its weights.
 #[inline(never)]
 fn define_group<T: Scaled<BYTES>, const BYTES: usize>(
-    batch: Batch<'_>,
+    batch: LargeBatch<'_>,
     group: usize,
     variances: &[f32; LANES],
 ) -> (Signed<16>, f32) {
@@ -181,7 +181,7 @@ fn define_group<T: Scaled<BYTES>, const BYTES: usize>(
 #[inline(always)]
 fn put_codes<I: Isa, T: Scaled<BYTES>, const BYTES: usize>(
     isa: I,
-    batch: Batch<'_>,
+    batch: LargeBatch<'_>,
     at: usize,
     variances: &[f32; LANES],
     block: &mut [u8; BYTES],

@@ -20,6 +20,7 @@ mod agreement;
 mod apr_q4;
 mod bits;
 mod codebook;
+mod codebook_encoding;
 mod companion;
 mod encoder;
 mod fp4;

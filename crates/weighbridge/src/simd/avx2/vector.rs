@@ -5,7 +5,8 @@ use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
 
 use super::super::vector::{Choice, LANES, Mask, Parallel, Vector};
-use super::Avx2;
+use super::super::steps::Steps;
+use super::{Avx2, steps};
 
 /// Eight f32.
 #[derive(Clone, Copy)]
@@ -178,6 +179,18 @@ impl Vector for Register {
             _mm256_storeu_si256(bytes.as_mut_ptr().cast(), ordered);
         }
         bytes
+    }
+
+    #[inline(always)]
+    fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4] {
+        // SAFETY: the CPU has the instructions.
+        unsafe { steps::values(twice.map(|twice| twice.0), of) }.map(Self)
+    }
+
+    #[inline(always)]
+    fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES] {
+        // SAFETY: the CPU has the instructions.
+        unsafe { steps::codes(twice.map(|twice| twice.0), of) }
     }
 }
 

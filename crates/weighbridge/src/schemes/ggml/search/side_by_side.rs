@@ -1,18 +1,16 @@
-//! Blocks of 256 in batches of eight, and their groups in lanes.
+//! Blocks in batches, and their groups in lanes.
 
 use crate::schemes::ggml::kernel::Rows;
 use crate::simd::Isa;
 use crate::simd::vector::{LANES, Pair, Parallel, Vector};
 
-/// Numbers of a block, and of a batch.
-const BLOCK: usize = 256;
-const BATCH: usize = LANES * BLOCK;
-
 /// Groups that are searched at a time.
 pub(in crate::schemes::ggml) const GROUPS: usize = 2 * LANES;
 
 /// Takes rows apart into batches of blocks; zeros fill up the last.
-pub(in crate::schemes::ggml) struct Batches<'a> {
+///
+/// A block has `BLOCK` numbers, a batch `BATCH`.
+pub(in crate::schemes::ggml) struct Batches<'a, const BLOCK: usize, const BATCH: usize> {
     rows: Rows<'a>,
     /// The next block.
     next: usize,
@@ -20,28 +18,36 @@ pub(in crate::schemes::ggml) struct Batches<'a> {
     importance: [f32; BATCH],
 }
 
-/// Eight blocks.
+/// Eight blocks of 256.
+pub(in crate::schemes::ggml) type LargeBatches<'a> = Batches<'a, 256, 2048>;
+pub(in crate::schemes::ggml) type LargeBatch<'a> = Batch<'a, 256, 2048>;
+
+/// Sixteen blocks of 32.
+pub(in crate::schemes::ggml) type SmallBatches<'a> = Batches<'a, 32, 512>;
+pub(in crate::schemes::ggml) type SmallBatch<'a> = Batch<'a, 32, 512>;
+
+/// Some blocks.
 #[derive(Clone, Copy)]
-pub(in crate::schemes::ggml) struct Batch<'a> {
+pub(in crate::schemes::ggml) struct Batch<'a, const BLOCK: usize, const BATCH: usize> {
     pub(in crate::schemes::ggml) values: &'a [f32; BATCH],
     pub(in crate::schemes::ggml) importance: Option<&'a [f32; BATCH]>,
     /// How many of them there are.
     pub(in crate::schemes::ggml) blocks: usize,
 }
 
-impl<'a> Batches<'a> {
+impl<'a, const BLOCK: usize, const BATCH: usize> Batches<'a, BLOCK, BATCH> {
     #[inline(always)]
     pub(in crate::schemes::ggml) fn of(rows: Rows<'a>) -> Self {
         Self { rows, next: 0, values: [0.0; BATCH], importance: [0.0; BATCH] }
     }
 
     #[inline(always)]
-    pub(in crate::schemes::ggml) fn next(&mut self) -> Option<Batch<'_>> {
+    pub(in crate::schemes::ggml) fn next(&mut self) -> Option<Batch<'_, BLOCK, BATCH>> {
         let rest = &self.rows.values[self.next * BLOCK..];
         if rest.is_empty() {
             return None;
         }
-        let blocks = (rest.len() / BLOCK).min(LANES);
+        let blocks = (rest.len() / BLOCK).min(BATCH / BLOCK);
         let values = match rest.first_chunk() {
             Some(whole) => whole,
             None => {
@@ -63,7 +69,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-impl Batch<'_> {
+impl<const BLOCK: usize, const BATCH: usize> Batch<'_, BLOCK, BATCH> {
     /// A block's numbers.
     #[inline(always)]
     pub(in crate::schemes::ggml) fn block(&self, at: usize) -> &[f32; BLOCK] {
@@ -85,12 +91,15 @@ impl Batch<'_> {
         self.importance.map(|all| &all.as_chunks().0[at])
     }
 
+}
+
+impl LargeBatch<'_> {
     /// The sum of the squares of each block.
     #[inline(always)]
     pub(in crate::schemes::ggml) fn squares<I: Isa>(&self, isa: I) -> [f32; LANES] {
         let mut sum = isa.splat(0.0);
-        for at in (0..BLOCK).step_by(LANES) {
-            for value in turned(isa, self.values, at, BLOCK) {
+        for at in (0..256).step_by(LANES) {
+            for value in turned(isa, self.values, at, 256) {
                 sum = sum + value * value;
             }
         }
