@@ -13,7 +13,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Neighbours are nine apart or more.
+    /// Neighbours are eight apart or more.
     pub(crate) const fn of(values: [i8; 16]) -> Self {
         let mut buckets = [0; 32];
         let mut step = 0;

@@ -25,6 +25,9 @@ pub(crate) trait Parallel:
     /// Without the sign.
     fn abs(self) -> Self;
 
+    /// With the sign of another number. It has none yet.
+    fn signed_as(self, other: Self) -> Self;
+
     /// The square root.
     fn sqrt(self) -> Self;
 
@@ -155,6 +158,11 @@ impl Parallel for Scalars {
     #[inline(always)]
     fn abs(self) -> Self {
         self.each(f32::abs)
+    }
+
+    #[inline(always)]
+    fn signed_as(self, other: Self) -> Self {
+        self.with(other, f32::copysign)
     }
 
     #[inline(always)]
@@ -324,6 +332,7 @@ impl<V: Parallel> Parallel for Pair<V> {
 
     both! {
         abs() -> Same;
+        signed_as(other: Self) -> Same;
         sqrt() -> Same;
         round() -> Same;
         floor() -> Same;
@@ -334,6 +343,14 @@ impl<V: Parallel> Parallel for Pair<V> {
         at_most(other: Self) -> Choices;
         equals(other: Self) -> Choices;
         or(other: Self, mask: Pair<V::Mask>) -> Same;
+    }
+}
+
+impl<M: Mask> Pair<M> {
+    /// Lane `n` in bit `n`.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u32 {
+        u32::from(self.0.bits()) | u32::from(self.1.bits()) << LANES
     }
 }
 
@@ -386,7 +403,7 @@ mod tests {
                     let from = |at: usize| std::array::from_fn(|n| ODD[(at + n) % ODD.len()]);
                     let (a, b) = (isa.vector(from(first)), isa.vector(from(second)));
                     let sums = [a + b, a - b, a * b, a / b, a.min(b), a.max(b), isa.splat(ODD[3])];
-                    let alone = [a.abs(), a.sqrt(), a.round(), a.floor(), a.trunc()];
+                    let alone = [a.abs(), a.abs().signed_as(b), a.sqrt(), a.round(), a.floor(), a.trunc()];
                     let masks = [a.less(b), a.at_most(b), a.equals(b)];
                     let both = masks[0].or(masks[2].not()).and(masks[1]);
                     let plain = |lane: f32| if lane.is_nan() { f32::NAN } else { lane };

@@ -188,7 +188,7 @@ fn scales<I: Isa>(
     let (scales, left) = search(groups, &weights);
     let mut scales = lanes(scales);
     if left.any() {
-        let left = u32::from(left.0.bits()) | u32::from(left.1.bits()) << LANES;
+        let left = left.bits();
         for group in (0..16).filter(|lane| left & 1 << lane != 0) {
             let values = &values.as_chunks::<32>().0[group];
             let importance = importance.map(|all| &all[group * 32..][..32]);

@@ -239,7 +239,7 @@ where
         found.below[range.clone()].copy_from_slice(&lanes(these.min).map(|min| -min));
         found.weights[range].copy_from_slice(&lanes(these.weights));
         if these.left.any() {
-            let left = u32::from(these.left.0.bits()) | u32::from(these.left.1.bits()) << LANES;
+            let left = these.left.bits();
             for group in (0..side_by_side::GROUPS).filter(|lane| left & 1 << lane != 0) {
                 let at = first + group;
                 let (one, weights) = define_group::<T, BYTES, SIZE, GROUPS>(batch, at, variances);

@@ -150,7 +150,7 @@ fn search<I: Isa, T: Scaled<BYTES>, const BYTES: usize>(
     let (scales, left) = T::groups_in_lanes(&values, batch.importance.map(|_| &weights));
     let (mut scales, mut sums) = (lanes(scales), lanes(sums));
     if left.any() {
-        let left = u32::from(left.0.bits()) | u32::from(left.1.bits()) << LANES;
+        let left = left.bits();
         for group in (0..GROUPS).filter(|lane| left & 1 << lane != 0) {
             let (one, sum) = define_group::<T, BYTES>(batch, block * GROUPS + group, variances);
             (scales[group], sums[group]) = (one.scale, sum);

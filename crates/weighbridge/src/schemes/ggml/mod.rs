@@ -39,6 +39,7 @@ mod rows;
 mod search;
 mod simple;
 mod simple_encoding;
+mod simple_in_lanes;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;

@@ -62,6 +62,12 @@ impl Parallel for Register {
     }
 
     #[inline(always)]
+    fn signed_as(self, other: Self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0), other.0), self.0) })
+    }
+
+    #[inline(always)]
     fn sqrt(self) -> Self {
         // SAFETY: the CPU has the instructions.
         Self(unsafe { _mm256_sqrt_ps(self.0) })
