@@ -24,6 +24,7 @@ pub(crate) mod near;
 mod number;
 mod slices;
 pub(crate) mod small_floats;
+pub(crate) mod steps;
 mod transpose;
 pub(crate) mod vector;
 

@@ -5,25 +5,28 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
+use super::steps::Steps;
+
 /// Lanes of a vector.
 pub(crate) const LANES: usize = 8;
 
-/// Eight f32. Only an [`Isa`](super::Isa) makes one, so holding it proves that its instructions may
-/// be run.
-pub(crate) trait Vector:
+/// Numbers side by side, on which every operation does the same.
+///
+/// Only an [`Isa`](super::Isa) makes one, so holding it proves that its instructions may be run.
+pub(crate) trait Parallel:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
     /// A yes or no for each lane.
-    type Mask: Mask;
+    type Mask: Choice;
 
-    /// The lanes.
-    fn lanes(self) -> [f32; LANES];
-
-    /// Writes the lanes.
-    fn store(self, to: &mut [f32; LANES]);
+    /// The same number in every lane.
+    fn same(self, value: f32) -> Self;
 
     /// Without the sign.
     fn abs(self) -> Self;
+
+    /// With the sign of another number. It has none yet.
+    fn signed_as(self, other: Self) -> Self;
 
     /// The square root.
     fn sqrt(self) -> Self;
@@ -54,13 +57,35 @@ pub(crate) trait Vector:
 
     /// `self` where the mask says yes, `other` elsewhere.
     fn or(self, other: Self, mask: Self::Mask) -> Self;
-
-    /// The lanes as whole numbers, without their fractions. Every lane lies between -2^31 and 2^31.
-    fn to_ints(self) -> [i32; LANES];
 }
 
-/// A yes or no for each lane of a [`Vector`].
-pub(crate) trait Mask: Copy {
+/// Eight f32.
+pub(crate) trait Vector: Parallel<Mask: Mask> {
+    /// The lanes.
+    fn lanes(self) -> [f32; LANES];
+
+    /// Writes the lanes.
+    fn store(self, to: &mut [f32; LANES]);
+
+    /// Lane `n` of vector `m` becomes lane `m` of vector `n`.
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES];
+
+    /// The lanes as whole numbers, without their fractions; the smallest one for what does not fit.
+    fn to_ints(self) -> [i32; LANES];
+
+    /// The lowest byte of each of these whole numbers.
+    fn low_bytes(of: [Self; 4]) -> [u8; 4 * LANES];
+
+    /// What the steps stand for that are nearest to half of these numbers. They are numbers, and
+    /// below 2^31.
+    fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4];
+
+    /// The steps that are nearest to half of these numbers. They are numbers, and below 2^31.
+    fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES];
+}
+
+/// A yes or no for each lane of a [`Parallel`].
+pub(crate) trait Choice: Copy {
     /// Where both say yes.
     fn and(self, other: Self) -> Self;
 
@@ -70,14 +95,14 @@ pub(crate) trait Mask: Copy {
     /// Where it says no.
     fn not(self) -> Self;
 
+    /// Whether any lane says yes.
+    fn any(self) -> bool;
+}
+
+/// A yes or no for each lane of a [`Vector`].
+pub(crate) trait Mask: Choice {
     /// Lane `n` in bit `n`.
     fn bits(self) -> u8;
-
-    /// Whether any lane says yes.
-    #[inline(always)]
-    fn any(self) -> bool {
-        self.bits() != 0
-    }
 
     /// Whether all lanes say yes.
     #[inline(always)]
@@ -122,22 +147,22 @@ macro_rules! operators {
 
 operators!(Add add +, Sub sub -, Mul mul *, Div div /);
 
-impl Vector for Scalars {
+impl Parallel for Scalars {
     type Mask = Bools;
 
     #[inline(always)]
-    fn lanes(self) -> [f32; LANES] {
-        self.0
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f32; LANES]) {
-        *to = self.0;
+    fn same(self, value: f32) -> Self {
+        Self([value; LANES])
     }
 
     #[inline(always)]
     fn abs(self) -> Self {
         self.each(f32::abs)
+    }
+
+    #[inline(always)]
+    fn signed_as(self, other: Self) -> Self {
+        self.with(other, f32::copysign)
     }
 
     #[inline(always)]
@@ -190,11 +215,46 @@ impl Vector for Scalars {
     fn or(self, other: Self, mask: Bools) -> Self {
         Self(std::array::from_fn(|lane| if mask.0[lane] { self.0[lane] } else { other.0[lane] }))
     }
+}
+
+impl Vector for Scalars {
+    #[inline(always)]
+    fn lanes(self) -> [f32; LANES] {
+        self.0
+    }
 
     #[inline(always)]
+    fn store(self, to: &mut [f32; LANES]) {
+        *to = self.0;
+    }
+
+    #[inline(always)]
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
+        std::array::from_fn(|lane| Self(rows.map(|row| row.0[lane])))
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // That is what is asked.
     fn to_ints(self) -> [i32; LANES] {
-        #[allow(clippy::cast_possible_truncation)] // The caller promises that they fit.
-        self.0.map(|lane| lane as i32)
+        let fits = |lane: &f32| (-2_147_483_648.0..2_147_483_648.0).contains(lane);
+        self.0.map(|lane| if fits(&lane) { lane as i32 } else { i32::MIN })
+    }
+
+    #[inline(always)]
+    fn low_bytes(of: [Self; 4]) -> [u8; 4 * LANES] {
+        let ints = of.map(Self::to_ints);
+        std::array::from_fn(|at| ints[at / LANES][at % LANES].to_le_bytes()[0])
+    }
+
+    #[inline(always)]
+    fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4] {
+        let value = |twice| f32::from(of.values[usize::from(of.nearest(twice))]);
+        twice.map(|twice| twice.each(value))
+    }
+
+    #[inline(always)]
+    fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES] {
+        std::array::from_fn(|at| of.nearest(twice[at / LANES].0[at % LANES]))
     }
 }
 
@@ -202,7 +262,7 @@ impl Vector for Scalars {
 #[derive(Clone, Copy)]
 pub(crate) struct Bools([bool; LANES]);
 
-impl Mask for Bools {
+impl Choice for Bools {
     #[inline(always)]
     fn and(self, other: Self) -> Self {
         Self(std::array::from_fn(|lane| self.0[lane] & other.0[lane]))
@@ -219,8 +279,91 @@ impl Mask for Bools {
     }
 
     #[inline(always)]
+    fn any(self) -> bool {
+        self.0.contains(&true)
+    }
+}
+
+impl Mask for Bools {
+    #[inline(always)]
     fn bits(self) -> u8 {
         (0..).zip(self.0).fold(0, |bits, (lane, yes)| bits | u8::from(yes) << lane)
+    }
+}
+
+/// Two vectors as one: enough work to hide how long an operation takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<V>(pub(crate) V, pub(crate) V);
+
+macro_rules! pair_operators {
+    ($($name:ident $function:ident),*) => {
+        $(impl<V: $name<Output = V>> $name for Pair<V> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $function(self, other: Self) -> Self {
+                Self(self.0.$function(other.0), self.1.$function(other.1))
+            }
+        })*
+    };
+}
+
+pair_operators!(Add add, Sub sub, Mul mul, Div div);
+
+/// Operations that both vectors do.
+macro_rules! both {
+    ($($function:ident($($other:ident: $type:ty),*) -> $result:ident;)*) => {
+        $(#[inline(always)]
+        fn $function(self, $($other: $type),*) -> both!(@type $result) {
+            Pair(self.0.$function($($other.0),*), self.1.$function($($other.1),*))
+        })*
+    };
+    (@type Same) => { Self };
+    (@type Choices) => { Pair<V::Mask> };
+}
+
+impl<V: Parallel> Parallel for Pair<V> {
+    type Mask = Pair<V::Mask>;
+
+    #[inline(always)]
+    fn same(self, value: f32) -> Self {
+        Self(self.0.same(value), self.1.same(value))
+    }
+
+    both! {
+        abs() -> Same;
+        signed_as(other: Self) -> Same;
+        sqrt() -> Same;
+        round() -> Same;
+        floor() -> Same;
+        trunc() -> Same;
+        min(other: Self) -> Same;
+        max(other: Self) -> Same;
+        less(than: Self) -> Choices;
+        at_most(other: Self) -> Choices;
+        equals(other: Self) -> Choices;
+        or(other: Self, mask: Pair<V::Mask>) -> Same;
+    }
+}
+
+impl<M: Mask> Pair<M> {
+    /// Lane `n` in bit `n`.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u32 {
+        u32::from(self.0.bits()) | u32::from(self.1.bits()) << LANES
+    }
+}
+
+impl<M: Choice> Choice for Pair<M> {
+    both! {
+        and(other: Self) -> Same;
+        or(other: Self) -> Same;
+        not() -> Same;
+    }
+
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.0.or(self.1).any()
     }
 }
 
@@ -228,6 +371,8 @@ impl Mask for Bools {
 mod tests {
     use super::super::{Isa, Level, Task, run};
     use super::*;
+
+    const STEPS: Steps = Steps::of([-99, -86, -73, -60, -47, -34, -21, -8, 5, 18, 31, 44, 57, 70, 83, 96]);
 
     const ODD: [f32; 12] = [
         0.0,
@@ -258,19 +403,27 @@ mod tests {
                     let from = |at: usize| std::array::from_fn(|n| ODD[(at + n) % ODD.len()]);
                     let (a, b) = (isa.vector(from(first)), isa.vector(from(second)));
                     let sums = [a + b, a - b, a * b, a / b, a.min(b), a.max(b), isa.splat(ODD[3])];
-                    let alone = [a.abs(), a.sqrt(), a.round(), a.floor(), a.trunc()];
+                    let alone = [a.abs(), a.abs().signed_as(b), a.sqrt(), a.round(), a.floor(), a.trunc()];
                     let masks = [a.less(b), a.at_most(b), a.equals(b)];
                     let both = masks[0].or(masks[2].not()).and(masks[1]);
+                    let plain = |lane: f32| if lane.is_nan() { f32::NAN } else { lane };
                     for vector in sums.into_iter().chain(alone).chain([a.or(b, both)]) {
                         let mut stored = [0.0; LANES];
                         vector.store(&mut stored);
-                        let plain = |lane: f32| if lane.is_nan() { f32::NAN } else { lane };
                         bits.extend(stored.map(|lane| plain(lane).to_bits()));
                     }
                     bits.extend(masks.map(|mask| u32::from(mask.bits())));
-                    let small = isa.vector(from(first).map(|x: f32| x.clamp(-1e9, 1e9)));
-                    let small = small.or(isa.splat(0.0), small.equals(small));
-                    bits.extend(small.to_ints().map(i32::cast_unsigned));
+                    bits.extend(a.to_ints().map(i32::cast_unsigned));
+                    bits.extend(I::Vector::low_bytes([a, b, a + b, a * b]).map(u32::from));
+                    let small = [a, b, a - b, a + b].map(|x| x.min(isa.splat(600.0)));
+                    let small = small.map(|x| x.max(isa.splat(-600.0)));
+                    bits.extend(I::Vector::nearest_codes(small, &STEPS).map(u32::from));
+                    for row in I::Vector::nearest_steps(small, &STEPS) {
+                        bits.extend(row.lanes().map(f32::to_bits));
+                    }
+                    for row in I::Vector::transposed([a, b, a, b, b, a, b, b]) {
+                        bits.extend(row.lanes().map(|lane| plain(lane).to_bits()));
+                    }
                 }
             }
             bits

@@ -21,9 +21,10 @@
 //! ```
 
 use super::k_minimum_encoding::{self as encoding, WithMinimums};
-use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use super::search::minimum::Trials;
 use super::search::squares;
+use crate::simd::vector::Parallel;
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
@@ -67,6 +68,21 @@ fn mean_and_size(values: &[f32; 32]) -> [f32; 32] {
     values.map(|value| mean + value.abs())
 }
 
+/// The same for groups in lanes.
+#[inline(always)]
+fn mean_and_size_in_lanes<P: Parallel>(values: &[P; 32]) -> [P; 32] {
+    let mut squares = values[0].same(0.0);
+    for &value in values {
+        squares = squares + value * value;
+    }
+    let mean = (squares / squares.same(32.0)).sqrt();
+    let mut weights = *values;
+    for weight in &mut weights {
+        *weight = mean + weight.abs();
+    }
+    weights
+}
+
 #[allow(non_camel_case_types)] // ggml's name.
 struct Q2_K;
 
@@ -97,6 +113,11 @@ impl Encodes<84, 256> for Q2_K {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 84]]) {
         encoding::define::<Self, 84, 16, 16>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 84]]) {
+        encoding::encode::<I, Self, 84, 16, 16>(isa, rows, out);
+    }
 }
 
 impl WithMinimums<84, 16, 16> for Q2_K {
@@ -110,6 +131,11 @@ impl WithMinimums<84, 16, 16> for Q2_K {
     #[inline(always)]
     fn weights(values: &[f32; 16]) -> [f32; 16] {
         values.map(f32::abs)
+    }
+
+    #[inline(always)]
+    fn weights_in_lanes<P: Parallel>(values: &[P; 16]) -> [P; 16] {
+        values.map(P::abs)
     }
 
     #[inline(always)]
@@ -168,6 +194,11 @@ impl Encodes<144, 256> for Q4_K {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 144]]) {
         encoding::define::<Self, 144, 32, 8>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 144]]) {
+        encoding::encode::<I, Self, 144, 32, 8>(isa, rows, out);
+    }
 }
 
 impl WithMinimums<144, 32, 8> for Q4_K {
@@ -181,6 +212,11 @@ impl WithMinimums<144, 32, 8> for Q4_K {
     #[inline(always)]
     fn weights(values: &[f32; 32]) -> [f32; 32] {
         mean_and_size(values)
+    }
+
+    #[inline(always)]
+    fn weights_in_lanes<P: Parallel>(values: &[P; 32]) -> [P; 32] {
+        mean_and_size_in_lanes(values)
     }
 
     #[inline(always)]
@@ -237,6 +273,11 @@ impl Encodes<176, 256> for Q5_K {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 176]]) {
         encoding::define::<Self, 176, 32, 8>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 176]]) {
+        encoding::encode::<I, Self, 176, 32, 8>(isa, rows, out);
+    }
 }
 
 impl WithMinimums<176, 32, 8> for Q5_K {
@@ -250,6 +291,11 @@ impl WithMinimums<176, 32, 8> for Q5_K {
     #[inline(always)]
     fn weights(values: &[f32; 32]) -> [f32; 32] {
         mean_and_size(values)
+    }
+
+    #[inline(always)]
+    fn weights_in_lanes<P: Parallel>(values: &[P; 32]) -> [P; 32] {
+        mean_and_size_in_lanes(values)
     }
 
     #[inline(always)]

@@ -20,11 +20,12 @@
 //! 32 bytes of `qh` hold their upper two, in the manner of Q3_K.
 
 use super::k_signed_encoding::{self as encoding, Scaled};
-use super::kernel::{Blocks, Encodes, Kernel, coder, half_at, kernel};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
 use super::search::signed::Signed;
 use super::search::{
-    NOTHING, farthest, half, important, low_byte, nearest, signed, squares, swept,
+    NOTHING, farthest, half, important, low_byte, nearest, signed, squares, swept, truncated,
 };
+use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
@@ -49,6 +50,16 @@ fn put_six_bits(bytes: &mut [u8], scales: [u8; 16]) {
         bytes[index % 8] |= (scale & 15) << (index / 8 * 4);
         bytes[8 + index % 4] |= scale >> 4 << (index / 4 * 2);
     }
+}
+
+/// Eight blocks, one in each lane.
+#[inline(always)]
+fn across<I: Isa>(isa: I, blocks: &[[f32; 16]; LANES]) -> [I::Vector; 16] {
+    let mut all = [isa.splat(0.0); 16];
+    for (at, to) in all.iter_mut().enumerate() {
+        *to = isa.vector(blocks.map(|block| block[at]));
+    }
+    all
 }
 
 #[allow(non_camel_case_types)] // ggml's name.
@@ -83,10 +94,16 @@ impl Encodes<110, 256> for Q3_K {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
         encoding::define::<Self, 110>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 110]]) {
+        encoding::encode::<I, Self, 110>(isa, rows, out);
+    }
 }
 
 impl Scaled<110> for Q3_K {
     const MOST: i16 = 4;
+    const VARIANCES: Option<f32> = Some(2.0);
 
     fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16> {
         match weights {
@@ -113,6 +130,36 @@ impl Scaled<110> for Q3_K {
     }
 
     #[inline(always)]
+    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask) {
+        match weights {
+            Some(weights) => {
+                let found = signed::in_lanes(4.0, values, weights);
+                (found.scale, found.left)
+            }
+            None => swept::in_lanes(4.0, values),
+        }
+    }
+
+    #[inline(always)]
+    fn put_all_scales<I: Isa>(
+        isa: I,
+        out: &mut [[u8; 110]],
+        scales: &[[f32; 16]; LANES],
+        weights: Option<&[[f32; 16]; LANES]>,
+    ) -> u8 {
+        let fitted = weights.map(|weights| Self::fit_eight(isa, scales, weights));
+        for (at, (block, scales)) in out.iter_mut().zip(scales).enumerate() {
+            let (d, scales) = match &fitted {
+                Some(fitted) => (fitted[at].scale, fitted[at].codes),
+                None => Self::by_farthest(scales),
+            };
+            put_six_bits(&mut block[96..108], scales);
+            block[108..].copy_from_slice(&half(d).to_le_bytes());
+        }
+        0
+    }
+
+    #[inline(always)]
     fn scales(block: &[u8; 110]) -> [f32; 16] {
         let d = half_at(block, 108);
         six_bits(&block[96..108]).map(|scale| d * (f32::from(scale) - 32.0))
@@ -135,6 +182,29 @@ impl Scaled<110> for Q3_K {
 }
 
 impl Q3_K {
+    /// The scales of eight blocks, as importance asks.
+    #[inline(always)]
+    fn fit_eight<I: Isa>(
+        isa: I,
+        scales: &[[f32; 16]; LANES],
+        weights: &[[f32; 16]; LANES],
+    ) -> [Signed<16>; LANES] {
+        let values = across(isa, scales);
+        let found = signed::in_lanes(32.0, &values, &across(isa, weights));
+        let (scale, left, empty) = (found.scale.lanes(), found.left.bits(), found.empty.bits());
+        let level = |value: I::Vector| (found.inverse * value).round().lanes();
+        let levels = values.map(level);
+        std::array::from_fn(|block| {
+            let is = |mask: u8| mask & 1 << block != 0;
+            let code = |at: usize| low_byte(truncated(levels[at][block].clamp(-32.0, 31.0)) + 32);
+            match (is(left), is(empty)) {
+                (true, _) => signed::define(32, &scales[block], &weights[block]),
+                (_, true) => Signed { scale: 0.0, codes: [0; 16] },
+                _ => Signed { scale: scale[block], codes: std::array::from_fn(code) },
+            }
+        })
+    }
+
     /// Scales as parts of the one farthest from zero.
     fn by_farthest(scales: &[f32; 16]) -> (f32, [u8; 16]) {
         let (_, of) = farthest(scales);
@@ -178,10 +248,16 @@ impl Encodes<210, 256> for Q6_K {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 210]]) {
         encoding::define::<Self, 210>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 210]]) {
+        encoding::encode::<I, Self, 210>(isa, rows, out);
+    }
 }
 
 impl Scaled<210> for Q6_K {
     const MOST: i16 = 32;
+    const VARIANCES: Option<f32> = None;
 
     fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16> {
         match weights {
@@ -205,6 +281,29 @@ impl Scaled<210> for Q6_K {
             *byte = low_byte(nearest(inverse * scale).min(127));
         }
         true
+    }
+
+    #[inline(always)]
+    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask) {
+        let found = match weights {
+            Some(weights) => signed::in_lanes(32.0, values, weights),
+            None => signed::in_lanes(32.0, values, &values.map(|value| value * value)),
+        };
+        (found.scale, found.left)
+    }
+
+    #[inline(always)]
+    fn put_all_scales<I: Isa>(
+        _: I,
+        out: &mut [[u8; 210]],
+        scales: &[[f32; 16]; LANES],
+        _: Option<&[[f32; 16]; LANES]>,
+    ) -> u8 {
+        let mut empty = 0;
+        for (at, (block, scales)) in out.iter_mut().zip(scales).enumerate() {
+            empty |= u8::from(!Self::put_scales(block, scales, None)) << at;
+        }
+        empty
     }
 
     #[inline(always)]

@@ -22,6 +22,7 @@ mod agreement;
 mod apr_q4;
 mod bits;
 mod codebook;
+mod codebook_encoding;
 mod companion;
 mod encoder;
 mod fp4;
@@ -44,6 +45,7 @@ mod search;
 mod simple;
 mod simple_encoding;
 mod splits;
+mod simple_in_lanes;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;

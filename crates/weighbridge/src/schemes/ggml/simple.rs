@@ -11,8 +11,8 @@
 //!
 //! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
 
-use super::kernel::{Blocks, Encodes, Kernel, coder, half_at, kernel};
-use super::simple_encoding as encoding;
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
+use super::{simple_encoding as encoding, simple_in_lanes as in_lanes};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[
@@ -83,6 +83,11 @@ impl Encodes<18, 32> for Q4_0 {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
         encoding::define::<Self, 18>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
+        in_lanes::encode::<I, Self, 18>(isa, rows, out);
+    }
 }
 
 impl encoding::Simple<18> for Q4_0 {
@@ -114,6 +119,11 @@ impl Blocks<20, 32> for Q4_1 {
 impl Encodes<20, 32> for Q4_1 {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 20]]) {
         encoding::define::<Self, 20>(row, importance, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 20]]) {
+        in_lanes::encode::<I, Self, 20>(isa, rows, out);
     }
 }
 
@@ -147,6 +157,11 @@ impl Encodes<22, 32> for Q5_0 {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 22]]) {
         encoding::define::<Self, 22>(row, importance, out);
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 22]]) {
+        in_lanes::encode::<I, Self, 22>(isa, rows, out);
+    }
 }
 
 impl encoding::Simple<22> for Q5_0 {
@@ -178,6 +193,11 @@ impl Blocks<24, 32> for Q5_1 {
 impl Encodes<24, 32> for Q5_1 {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 24]]) {
         encoding::define::<Self, 24>(row, importance, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 24]]) {
+        in_lanes::encode::<I, Self, 24>(isa, rows, out);
     }
 }
 
@@ -218,6 +238,11 @@ impl Blocks<34, 32> for Q8_0 {
 impl Encodes<34, 32> for Q8_0 {
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
         encoding::define_bytes(row, out);
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 34]]) {
+        in_lanes::encode_bytes(isa, rows, out);
     }
 }
 

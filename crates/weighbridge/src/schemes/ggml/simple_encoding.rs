@@ -35,22 +35,39 @@ pub(super) fn define<T: Simple<BYTES>, const BYTES: usize>(
     #[allow(clippy::cast_precision_loss)] // As ggml does it.
     let variance = importance.map(|_| squares(row) / row.len() as f32).unwrap_or_default();
     for (at, (values, block)) in row.as_chunks::<32>().0.iter().zip(out).enumerate() {
-        let weights = importance.map(|all| important(values, &all[at * 32..][..32], variance));
-        let (scales, codes) = match (T::KIND, weights) {
-            (Kind::Signed(most), None) => define_signed(most, values),
-            (Kind::Minimum(most), None) => define_minimum(most, values),
-            (Kind::Signed(most), Some(weights)) => {
-                let found = signed::define(most, values, &weights);
-                ([found.scale, 0.0], found.codes)
-            }
-            (Kind::Minimum(most), Some(weights)) => {
-                let found = minimum::define(&by_importance(most), values, &weights);
-                ([found.scale, -found.below], found.codes)
-            }
+        if let Some(importance) = importance {
+            define_weighted::<T, BYTES>(values, &importance[at * 32..][..32], variance, block);
+            continue;
+        }
+        let (scales, codes) = match T::KIND {
+            Kind::Signed(most) => define_signed(most, values),
+            Kind::Minimum(most) => define_minimum(most, values),
         };
-        put_scales::<BYTES>(block, T::KIND, scales);
+        put_scales(block, T::KIND, scales);
         T::put(block, &codes);
     }
+}
+
+/// A block, by the importance of its columns.
+pub(super) fn define_weighted<T: Simple<BYTES>, const BYTES: usize>(
+    values: &[f32; 32],
+    importance: &[f32],
+    variance: f32,
+    block: &mut [u8; BYTES],
+) {
+    let weights = important(values, importance, variance);
+    let (scales, codes) = match T::KIND {
+        Kind::Signed(most) => {
+            let found = signed::define(most, values, &weights);
+            ([found.scale, 0.0], found.codes)
+        }
+        Kind::Minimum(most) => {
+            let found = minimum::define(&by_importance(most), values, &weights);
+            ([found.scale, -found.below], found.codes)
+        }
+    };
+    put_scales(block, T::KIND, scales);
+    T::put(block, &codes);
 }
 
 /// Stores the scale, and the minimum if there is one.
@@ -69,7 +86,7 @@ pub(super) fn put_scales<const BYTES: usize>(
 
 /// The inverse of a scale, or zero.
 #[inline(always)]
-fn inverse(scale: f32) -> f32 {
+pub(super) fn inverse(scale: f32) -> f32 {
     if scale == 0.0 { 0.0 } else { 1.0 / scale }
 }
 

@@ -24,6 +24,7 @@ mod lanes;
 mod near;
 mod numbers;
 mod slices;
+mod steps;
 mod table16;
 mod transpose;
 mod vector;

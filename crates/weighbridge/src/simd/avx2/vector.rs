@@ -4,8 +4,9 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
 
-use super::super::vector::{LANES, Mask, Vector};
-use super::Avx2;
+use super::super::vector::{Choice, LANES, Mask, Parallel, Vector};
+use super::super::steps::Steps;
+use super::{Avx2, steps};
 
 /// Eight f32.
 #[derive(Clone, Copy)]
@@ -45,26 +46,25 @@ macro_rules! operators {
 
 operators!(Add add _mm256_add_ps, Sub sub _mm256_sub_ps, Mul mul _mm256_mul_ps, Div div _mm256_div_ps);
 
-impl Vector for Register {
+impl Parallel for Register {
     type Mask = Bits;
 
     #[inline(always)]
-    fn lanes(self) -> [f32; LANES] {
-        let mut lanes = [0.0; LANES];
-        self.store(&mut lanes);
-        lanes
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f32; LANES]) {
-        // SAFETY: the CPU has the instructions, and there is room for eight.
-        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self.0) }
+    fn same(self, value: f32) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_set1_ps(value) })
     }
 
     #[inline(always)]
     fn abs(self) -> Self {
         // SAFETY: the CPU has the instructions.
         Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+    }
+
+    #[inline(always)]
+    fn signed_as(self, other: Self) -> Self {
+        // SAFETY: the CPU has the instructions.
+        Self(unsafe { _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0), other.0), self.0) })
     }
 
     #[inline(always)]
@@ -129,6 +129,38 @@ impl Vector for Register {
         // SAFETY: the CPU has the instructions.
         Self(unsafe { _mm256_blendv_ps(other.0, self.0, mask.0) })
     }
+}
+
+impl Vector for Register {
+    #[inline(always)]
+    fn lanes(self) -> [f32; LANES] {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32; LANES]) {
+        // SAFETY: the CPU has the instructions, and there is room for eight.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
+    fn transposed([a, b, c, d, e, f, g, h]: [Self; LANES]) -> [Self; LANES] {
+        let pairs = |a: Self, b: Self| [unpack_low(a, b), unpack_high(a, b)];
+        let [ab, ab_high] = pairs(a, b);
+        let [cd, cd_high] = pairs(c, d);
+        let [ef, ef_high] = pairs(e, f);
+        let [gh, gh_high] = pairs(g, h);
+        let (lower, upper) = (
+            [fours::<0x44>(ab, cd), fours::<0xee>(ab, cd), fours::<0x44>(ab_high, cd_high), fours::<0xee>(ab_high, cd_high)],
+            [fours::<0x44>(ef, gh), fours::<0xee>(ef, gh), fours::<0x44>(ef_high, gh_high), fours::<0xee>(ef_high, gh_high)],
+        );
+        std::array::from_fn(|lane| match lane {
+            0..4 => halves::<0x20>(lower[lane], upper[lane]),
+            _ => halves::<0x31>(lower[lane - 4], upper[lane - 4]),
+        })
+    }
 
     #[inline(always)]
     fn to_ints(self) -> [i32; LANES] {
@@ -137,9 +169,66 @@ impl Vector for Register {
         unsafe { _mm256_storeu_si256(ints.as_mut_ptr().cast(), _mm256_cvttps_epi32(self.0)) };
         ints
     }
+
+    #[inline(always)]
+    fn low_bytes(of: [Self; 4]) -> [u8; 4 * LANES] {
+        let mut bytes = [0; 4 * LANES];
+        // SAFETY: the CPU has the instructions, and there is room for 32.
+        unsafe {
+            let low = |of: Self| {
+                _mm256_and_si256(_mm256_cvttps_epi32(of.0), _mm256_set1_epi32(0xff))
+            };
+            let [a, b, c, d] = of.map(low);
+            let packed = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
+            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+            let ordered = _mm256_permutevar8x32_epi32(packed, order);
+            _mm256_storeu_si256(bytes.as_mut_ptr().cast(), ordered);
+        }
+        bytes
+    }
+
+    #[inline(always)]
+    fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4] {
+        // SAFETY: the CPU has the instructions.
+        unsafe { steps::values(twice.map(|twice| twice.0), of) }.map(Self)
+    }
+
+    #[inline(always)]
+    fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES] {
+        // SAFETY: the CPU has the instructions.
+        unsafe { steps::codes(twice.map(|twice| twice.0), of) }
+    }
 }
 
-impl Mask for Bits {
+/// Lanes of both in turn, from the lower half of each four.
+#[inline(always)]
+fn unpack_low(a: Register, b: Register) -> Register {
+    // SAFETY: the CPU has the instructions.
+    Register(unsafe { _mm256_unpacklo_ps(a.0, b.0) })
+}
+
+/// The same from the upper half of each four.
+#[inline(always)]
+fn unpack_high(a: Register, b: Register) -> Register {
+    // SAFETY: the CPU has the instructions.
+    Register(unsafe { _mm256_unpackhi_ps(a.0, b.0) })
+}
+
+/// Two lanes of each of both, within each four.
+#[inline(always)]
+fn fours<const WHICH: i32>(a: Register, b: Register) -> Register {
+    // SAFETY: the CPU has the instructions.
+    Register(unsafe { _mm256_shuffle_ps::<WHICH>(a.0, b.0) })
+}
+
+/// Half of each of both.
+#[inline(always)]
+fn halves<const WHICH: i32>(a: Register, b: Register) -> Register {
+    // SAFETY: the CPU has the instructions.
+    Register(unsafe { _mm256_permute2f128_ps::<WHICH>(a.0, b.0) })
+}
+
+impl Choice for Bits {
     #[inline(always)]
     fn and(self, other: Self) -> Self {
         // SAFETY: the CPU has the instructions.
@@ -158,6 +247,13 @@ impl Mask for Bits {
         Self(unsafe { _mm256_xor_ps(self.0, _mm256_castsi256_ps(_mm256_set1_epi32(-1))) })
     }
 
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.bits() != 0
+    }
+}
+
+impl Mask for Bits {
     #[inline(always)]
     fn bits(self) -> u8 {
         // SAFETY: the CPU has the instructions.

@@ -1,7 +1,8 @@
 //! A scale and a minimum, which is not above zero: several scales are tried, and for the codes that
 //! each gives, the scale and minimum that leave the least error.
 
-use super::{low_byte, nearest};
+use super::{finite_in_lanes, low_byte, nearest};
+use crate::simd::vector::{Choice, Parallel};
 
 /// What is tried.
 #[derive(Clone, Copy)]
@@ -102,4 +103,129 @@ fn fit<const N: usize>(
     let scale = (all_weights * products - all_values * once) / determinant;
     let min = (squares * all_values - once * products) / determinant;
     Some(if min > 0.0 { (products / squares, 0.0) } else { (scale, min) })
+}
+
+/// What was found for a group in each lane.
+pub(in crate::schemes::ggml) struct MinimumLanes<P: Parallel> {
+    pub(in crate::schemes::ggml) scale: P,
+    /// The minimum.
+    pub(in crate::schemes::ggml) min: P,
+    /// What is subtracted from numbers to get their codes, and what they are multiplied by then.
+    pub(in crate::schemes::ggml) origin: P,
+    pub(in crate::schemes::ggml) inverse: P,
+    /// The sum of the weights.
+    pub(in crate::schemes::ggml) weights: P,
+    /// Groups that are left to the definition.
+    pub(in crate::schemes::ggml) left: P::Mask,
+}
+
+/// Groups in lanes.
+struct Group<'a, P, const N: usize> {
+    values: &'a [P; N],
+    weights: &'a [P; N],
+    levels: [P; N],
+    most: P,
+}
+
+/// The same for groups in lanes.
+#[inline(always)]
+pub(in crate::schemes::ggml) fn in_lanes<P: Parallel, const N: usize>(
+    trials: &Trials,
+    values: &[P; N],
+    weights: &[P; N],
+) -> MinimumLanes<P> {
+    let zero = values[0].same(0.0);
+    let (mut smallest, mut max) = (values[0], values[0]);
+    let (mut all_weights, mut all_values) = (weights[0], weights[0] * values[0]);
+    for at in 1..N {
+        smallest = values[at].min(smallest);
+        max = values[at].max(max);
+        all_weights = all_weights + weights[at];
+        all_values = all_values + weights[at] * values[at];
+    }
+    let mut min = zero.min(smallest);
+    let empty = max.equals(min);
+    // Where there is no range, no trial is taken.
+    let max = (max + zero.same(1.0)).or(max, empty);
+    let mut group = Group { values, weights, levels: [zero; N], most: zero.same(f32::from(trials.most)) };
+    let mut origin = min;
+    let mut inverse = group.most / (max - min);
+    let mut scale = zero.same(1.0) / inverse;
+    group.choose::<false, false>(inverse, min);
+    let mut least = group.error(trials.plain_errors, scale, min);
+    let mut left = finite_in_lanes(values).not().or(far(max - min, zero));
+    for trial in 0..=trials.last {
+        let steps = trials.steps(trial);
+        let range = max - min;
+        let tried = zero.same(steps) / range;
+        left = left.or(far(range, min - smallest));
+        let above = steps > f32::from(trials.most) + 0.49;
+        let below = (tried * (smallest - min)).less(zero.same(-0.49)).any();
+        let (once, squares, products) = match (above, below) {
+            (false, false) => group.choose::<false, false>(tried, min),
+            (true, false) => group.choose::<true, false>(tried, min),
+            (false, true) => group.choose::<false, true>(tried, min),
+            (true, true) => group.choose::<true, true>(tried, min),
+        };
+        let determinant = all_weights * squares - once * once;
+        let this_scale = (all_weights * products - all_values * once) / determinant;
+        let this_min = (squares * all_values - once * products) / determinant;
+        let raised = zero.less(this_min);
+        let this_scale = (products / squares).or(this_scale, raised);
+        let this_min = zero.or(this_min, raised);
+        let error = group.error(trials.plain_errors, this_scale, this_min);
+        let better = zero.less(determinant).and(error.less(least));
+        least = error.or(least, better);
+        scale = this_scale.or(scale, better);
+        inverse = tried.or(inverse, better);
+        origin = min.or(origin, better);
+        min = this_min.or(min, better);
+    }
+    MinimumLanes { scale: zero.or(scale, empty), min, origin, inverse, weights: all_weights, left }
+}
+
+/// Where codes might be too large to be rounded by the instruction for it: numbers may lie `beyond`
+/// the range.
+#[inline(always)]
+fn far<P: Parallel>(range: P, beyond: P) -> P::Mask {
+    let usual = range.same(1e-30).at_most(range).and(range.at_most(range.same(1e30)));
+    usual.and((beyond * range.same(1e-4)).at_most(range)).not()
+}
+
+impl<P: Parallel, const N: usize> Group<'_, P, N> {
+    /// Chooses codes; returns their weighted sum, that of their squares, and that of their products
+    /// with the numbers.
+    #[inline(always)]
+    fn choose<const ABOVE: bool, const BELOW: bool>(&mut self, inverse: P, min: P) -> (P, P, P) {
+        let zero = inverse.same(0.0);
+        let (mut once, mut squares, mut products) = (zero, zero, zero);
+        for at in 0..N {
+            let value = self.values[at];
+            let mut level = (inverse * (value - min)).round();
+            if ABOVE {
+                level = level.min(self.most);
+            }
+            if BELOW {
+                level = level.max(zero);
+            }
+            self.levels[at] = level;
+            let weighted = self.weights[at] * level;
+            once = once + weighted;
+            squares = squares + weighted * level;
+            products = products + weighted * value;
+        }
+        (once, squares, products)
+    }
+
+    /// The error that is left.
+    #[inline(always)]
+    fn error(&self, plain: bool, scale: P, min: P) -> P {
+        let mut error = scale.same(0.0);
+        for at in 0..N {
+            let off = scale * self.levels[at] + min - self.values[at];
+            let off = if plain { off.abs() } else { off * off };
+            error = error + self.weights[at] * off;
+        }
+        error
+    }
 }

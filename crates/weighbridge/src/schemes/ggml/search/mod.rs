@@ -8,9 +8,11 @@
 use half::f16;
 
 use crate::simd::Number;
+use crate::simd::vector::{Choice, Parallel};
 
 pub(super) mod minimum;
 pub(super) mod positive;
+pub(super) mod side_by_side;
 pub(super) mod signed;
 pub(super) mod swept;
 
@@ -78,4 +80,34 @@ pub(super) fn important<const N: usize>(
     variance: f32,
 ) -> [f32; N] {
     std::array::from_fn(|at| importance[at] * (variance + values[at] * values[at]).sqrt())
+}
+
+/// [`farthest`] in each lane.
+#[inline(always)]
+pub(super) fn farthest_in_lanes<P: Parallel, const N: usize>(values: &[P; N]) -> (P, P) {
+    let zero = values[0].same(0.0);
+    let (mut most, mut of) = (zero, zero);
+    for &value in values {
+        let farther = most.less(value.abs());
+        most = value.abs().or(most, farther);
+        of = value.or(of, farther);
+    }
+    (most, of)
+}
+
+/// Where all numbers are finite.
+#[inline(always)]
+pub(super) fn finite_in_lanes<P: Parallel, const N: usize>(values: &[P; N]) -> P::Mask {
+    let zero = values[0].same(0.0);
+    let mut nothing = zero;
+    for &value in values {
+        nothing = nothing + (value - value);
+    }
+    nothing.equals(zero)
+}
+
+/// Where [`nearest`] is what rounding gives.
+#[inline(always)]
+pub(super) fn near<P: Parallel>(value: P) -> P::Mask {
+    value.abs().at_most(value.same(FARTHEST))
 }

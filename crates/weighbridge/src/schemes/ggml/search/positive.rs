@@ -1,6 +1,7 @@
 //! A scale for numbers that are not negative: the scales of a block's groups.
 
-use super::{NOTHING, low_byte, nearest};
+use super::{NOTHING, finite_in_lanes, low_byte, near, nearest};
+use crate::simd::vector::{Choice, Parallel};
 
 /// What was found for a block.
 pub(in crate::schemes::ggml) struct Positive<const N: usize> {
@@ -88,4 +89,92 @@ fn sweep<const N: usize>(
         }
     }
     changed
+}
+
+/// What was found for a block in each lane.
+pub(in crate::schemes::ggml) struct PositiveLanes<P: Parallel, const N: usize> {
+    pub(in crate::schemes::ggml) scale: P,
+    pub(in crate::schemes::ggml) codes: [P; N],
+    /// Blocks that are left to the definition.
+    pub(in crate::schemes::ggml) left: P::Mask,
+}
+
+/// The same for blocks in lanes.
+#[inline(always)]
+pub(in crate::schemes::ggml) fn in_lanes<P: Parallel, const N: usize>(
+    most: u8,
+    values: &[P; N],
+    weights: &[P; N],
+) -> PositiveLanes<P, N> {
+    let zero = values[0].same(0.0);
+    let steps = zero.same(f32::from(most));
+    let (mut largest, mut smallest) = (zero, zero);
+    for &value in values {
+        largest = largest.max(value);
+        smallest = smallest.min(value);
+    }
+    let empty = largest.less(zero.same(NOTHING));
+    let largest = zero.same(1.0).or(largest, empty);
+    let mut left = finite_in_lanes(values).not().or(smallest.less(zero));
+    let mut inverse = steps / largest;
+    let mut least = error_in_lanes(steps, values, weights, inverse);
+    for tenths in TRIED {
+        let tried = zero.same(0.1 * tenths + f32::from(most)) / largest;
+        let error = error_in_lanes(steps, values, weights, tried);
+        let better = error.less(least);
+        least = error.or(least, better);
+        inverse = tried.or(inverse, better);
+    }
+    let mut codes = [zero; N];
+    let (mut products, mut squares) = (zero, zero);
+    for at in 0..N {
+        let level = (inverse * values[at]).round().min(steps);
+        codes[at] = level;
+        products = products + weights[at] * values[at] * level;
+        squares = squares + weights[at] * level * level;
+    }
+    for _ in 0..SWEEPS {
+        let mut any = zero.less(zero);
+        for at in 0..N {
+            let (value, weight, level) = (values[at], weights[at], codes[at]);
+            let other_products = products - weight * value * level;
+            let other_squares = squares - weight * level * level;
+            let scaled = value * other_squares / other_products;
+            let new = scaled.round().min(steps);
+            let new_products = other_products + weight * value * new;
+            let new_squares = other_squares + weight * new * new;
+            let tried = zero.less(other_products).and(zero.less(other_squares));
+            left = left.or(tried.and(near(scaled).not()));
+            let gain = new_products * new_products * squares;
+            let better = (products * products * new_squares).less(gain);
+            let better = tried.and(better).and(new.equals(level).not());
+            codes[at] = new.or(level, better);
+            products = new_products.or(products, better);
+            squares = new_squares.or(squares, better);
+            any = any.or(better);
+        }
+        if !any.any() {
+            break;
+        }
+    }
+    let scale = (products / squares).or(zero, zero.less(squares));
+    let codes = codes.map(|level| zero.or(level, empty));
+    PositiveLanes { scale: zero.or(scale, empty), codes, left }
+}
+
+/// The error that is left.
+#[inline(always)]
+fn error_in_lanes<P: Parallel, const N: usize>(
+    steps: P,
+    values: &[P; N],
+    weights: &[P; N],
+    inverse: P,
+) -> P {
+    let scale = inverse.same(1.0) / inverse;
+    let mut error = inverse.same(0.0);
+    for at in 0..N {
+        let off = values[at] - scale * (inverse * values[at]).round().min(steps);
+        error = error + weights[at] * off * off;
+    }
+    error
 }

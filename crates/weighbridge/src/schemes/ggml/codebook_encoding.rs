@@ -1,0 +1,263 @@
+//! Numbers into nibbles that choose from a table of steps.
+
+use super::codebook::STEPS;
+use super::kernel::Rows;
+use super::search::side_by_side::{
+    self, LargeBatches, SmallBatches, lanes, pair, sixteen,
+};
+use super::search::{
+    NOTHING, farthest, farthest_in_lanes, finite_in_lanes, half, important, low_byte, nearest,
+    squares,
+};
+use crate::simd::Isa;
+use crate::simd::steps::Steps;
+use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
+
+/// The steps, to be looked up.
+static TABLE: Steps = Steps::of(STEPS);
+
+/// The definition for blocks of 32.
+pub(super) fn define_small(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
+    for (at, (values, block)) in row.as_chunks::<32>().0.iter().zip(out).enumerate() {
+        let importance = importance.map(|all| &all[at * 32..][..32]);
+        let weights = define_weights(values, importance, squares(values) * (2.0 / 32.0));
+        let scale = define_scale(values, &weights);
+        block[..2].copy_from_slice(&half(scale).to_le_bytes());
+        define_nibbles(values, inverse(scale), &mut block[2..]);
+    }
+}
+
+/// The definition for blocks of 256.
+pub(super) fn define_large(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 136]]) {
+    for (at, (values, block)) in row.as_chunks::<256>().0.iter().zip(out).enumerate() {
+        let variance = squares(values) * (2.0 / 256.0);
+        let groups = values.as_chunks::<32>().0;
+        let scales = std::array::from_fn(|group| {
+            let importance = importance.map(|all| &all[at * 256 + group * 32..][..32]);
+            let weights = define_weights(&groups[group], importance, variance);
+            define_scale(&groups[group], &weights)
+        });
+        let scales = put_scales(block, &scales);
+        for (group, (values, out)) in groups.iter().zip(block[8..].chunks_mut(16)).enumerate() {
+            define_nibbles(values, inverse(scales[group]), out);
+        }
+    }
+}
+
+/// The nibble of the nearest step, the upper one of two. What is no number has the last.
+#[inline(always)]
+fn nearest_step(value: f32) -> u8 {
+    let nibbles = (0u8..15).zip(STEPS.windows(2));
+    let below = nibbles.map_while(|(nibble, steps)| {
+        let middle = (f32::from(steps[0]) + f32::from(steps[1])) / 2.0;
+        (!(value < middle)).then_some(nibble + 1)
+    });
+    below.last().unwrap_or(0)
+}
+
+/// The scale that leaves the least error: the one that fits the number farthest from zero, or one
+/// of those around its negative.
+fn define_scale(values: &[f32; 32], weights: &[f32; 32]) -> f32 {
+    let (size, of) = farthest(values);
+    if size < NOTHING {
+        return 0.0;
+    }
+    let first = f32::from(STEPS[0]);
+    let sums = |inverse: f32| {
+        let pairs = values.iter().zip(weights);
+        pairs.fold((0.0, 0.0), |(products, squares), (&value, &weight)| {
+            let step = f32::from(STEPS[usize::from(nearest_step(inverse * value))]);
+            (products + weight * step * value, squares + weight * step * step)
+        })
+    };
+    let (products, squares) = sums(1.0 / (-of / first));
+    let mut scale = if squares > 0.0 { products / squares } else { 0.0 };
+    let mut best = scale * products;
+    for tried in -7i8..=7 {
+        let (products, squares) = sums((f32::from(tried) + first) / of);
+        if squares > 0.0 && products * products > best * squares {
+            scale = products / squares;
+            best = scale * products;
+        }
+    }
+    scale
+}
+
+/// How much each number of 32 matters.
+fn define_weights(values: &[f32; 32], importance: Option<&[f32]>, variance: f32) -> [f32; 32] {
+    match importance {
+        Some(importance) => important(values, importance, variance),
+        None => values.map(|value| value * value),
+    }
+}
+
+/// The inverse of a scale, or zero.
+#[inline(always)]
+fn inverse(scale: f32) -> f32 {
+    if scale == 0.0 { 0.0 } else { 1.0 / scale }
+}
+
+/// The nibbles of 32 numbers.
+fn define_nibbles(values: &[f32; 32], inverse: f32, out: &mut [u8]) {
+    for (at, byte) in out.iter_mut().enumerate() {
+        let [low, high] = [at, at + 16].map(|at| nearest_step(inverse * values[at]));
+        *byte = low | high << 4;
+    }
+}
+
+/// Stores the scale and those of the groups; returns what the groups are scaled by.
+fn put_scales(block: &mut [u8; 136], scales: &[f32; 8]) -> [f32; 8] {
+    let (_, of) = farthest(scales);
+    let d = -of / 32.0;
+    let levels = scales.map(|scale| nearest(inverse(d) * scale).clamp(-32, 31));
+    let bytes = levels.map(|level| low_byte(level + 32));
+    let upper = (0..8).fold(0, |bits, at| bits | u16::from(bytes[at] >> 4) << (2 * at));
+    block[..2].copy_from_slice(&half(d).to_le_bytes());
+    block[2..4].copy_from_slice(&upper.to_le_bytes());
+    for (byte, pair) in block[4..8].iter_mut().zip(bytes.as_chunks::<2>().0) {
+        *byte = pair[0] & 15 | pair[1] << 4;
+    }
+    levels.map(|level| d * level as f32)
+}
+
+/// [`define_small`] with a set of instructions.
+#[inline(always)]
+pub(super) fn encode_small<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
+    let mut batches = SmallBatches::of(rows);
+    let mut out = out.chunks_mut(side_by_side::GROUPS);
+    while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
+        let values = sixteen::<I, 32>(isa, batch.values);
+        let mut squares = values[0].same(0.0);
+        for value in values {
+            squares = squares + value * value;
+        }
+        let variances = lanes(squares * squares.same(2.0 / 32.0));
+        let importance = batch.importance.map(|all| &all[..]);
+        let scales = scales(isa, &values, batch.values, importance, &variances);
+        for ((block, scale), values) in out.iter_mut().zip(scales).zip(batch.values.as_chunks().0) {
+            block[..2].copy_from_slice(&half(scale).to_le_bytes());
+            put_nibbles(isa, values, inverse(scale), &mut block[2..]);
+        }
+    }
+}
+
+/// [`define_large`] with a set of instructions.
+#[inline(always)]
+pub(super) fn encode_large<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]) {
+    let mut batches = LargeBatches::of(rows);
+    let mut out = out.chunks_mut(LANES);
+    while let (Some(batch), Some(out)) = (batches.next(), out.next()) {
+        let variances = match batch.importance {
+            Some(_) => batch.squares(isa).map(|squares| squares * (2.0 / 256.0)),
+            None => [0.0; LANES],
+        };
+        let halves = batch.values.as_chunks::<512>().0;
+        for (at, (values, out)) in halves.iter().zip(out.chunks_mut(2)).enumerate() {
+            let importance = batch.importance.map(|all| &all[at * 512..][..512]);
+            let variances = std::array::from_fn(|lane| variances[at * 2 + lane / LANES]);
+            let groups = sixteen::<I, 32>(isa, values);
+            let scales = scales(isa, &groups, values, importance, &variances);
+            let scales = scales.as_chunks::<LANES>().0;
+            for ((block, scales), values) in out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0) {
+                let scales = put_scales(block, scales);
+                let groups = values.as_chunks::<32>().0.iter().zip(scales);
+                for ((values, scale), out) in groups.zip(block[8..].chunks_exact_mut(16)) {
+                    put_nibbles(isa, values, inverse(scale), out);
+                }
+            }
+        }
+    }
+}
+
+/// The scales of sixteen groups.
+#[inline(always)]
+fn scales<I: Isa>(
+    isa: I,
+    groups: &[Pair<I::Vector>; 32],
+    values: &[f32],
+    importance: Option<&[f32]>,
+    variances: &[f32; 16],
+) -> [f32; 16] {
+    let weights = match importance {
+        Some(importance) => {
+            let variance = pair(isa, |lane| variances[lane]);
+            side_by_side::important(groups, &sixteen::<I, 32>(isa, importance), variance)
+        }
+        None => groups.map(|value| value * value),
+    };
+    let (scales, left) = search(groups, &weights);
+    let mut scales = lanes(scales);
+    if left.any() {
+        let left = left.bits();
+        for group in (0..16).filter(|lane| left & 1 << lane != 0) {
+            let values = &values.as_chunks::<32>().0[group];
+            let importance = importance.map(|all| &all[group * 32..][..32]);
+            let weights = define_weights(values, importance, variances[group]);
+            scales[group] = define_scale(values, &weights);
+        }
+    }
+    scales
+}
+
+/// [`define_scale`] for groups in lanes, and where it is left to the definition.
+#[inline(always)]
+fn search<V: Vector>(
+    values: &[Pair<V>; 32],
+    weights: &[Pair<V>; 32],
+) -> (Pair<V>, Pair<V::Mask>) {
+    let zero = values[0].same(0.0);
+    let (size, of) = farthest_in_lanes(values);
+    let empty = size.less(zero.same(NOTHING));
+    let of = zero.same(1.0).or(of, empty);
+    let first = f32::from(STEPS[0]);
+    let (products, squares) = sums(values, weights, zero.same(1.0) / ((zero - of) / zero.same(first)));
+    let mut scale = (products / squares).or(zero, zero.less(squares));
+    let mut best = scale * products;
+    for tried in -7i8..=7 {
+        let inverse = zero.same(f32::from(tried) + first) / of;
+        let (products, squares) = sums(values, weights, inverse);
+        let better = zero.less(squares).and((best * squares).less(products * products));
+        scale = (products / squares).or(scale, better);
+        best = (scale * products).or(best, better);
+    }
+    (zero.or(scale, empty), finite_in_lanes(values).not())
+}
+
+/// Weighted sums of products of numbers and steps, and of squares of steps.
+#[inline(always)]
+fn sums<V: Vector>(
+    values: &[Pair<V>; 32],
+    weights: &[Pair<V>; 32],
+    inverse: Pair<V>,
+) -> (Pair<V>, Pair<V>) {
+    let twice = inverse + inverse;
+    let mut sums = (inverse.same(0.0), inverse.same(0.0));
+    let two = values.as_chunks::<2>().0.iter().zip(weights.as_chunks::<2>().0);
+    for (values, weights) in two {
+        let scaled = values.map(|value| twice * value);
+        let [a, b, c, d] =
+            V::nearest_steps([scaled[0].0, scaled[0].1, scaled[1].0, scaled[1].1], &TABLE);
+        for (at, step) in [Pair(a, b), Pair(c, d)].into_iter().enumerate() {
+            let weighted = weights[at] * step;
+            sums.0 = sums.0 + weighted * values[at];
+            sums.1 = sums.1 + weighted * step;
+        }
+    }
+    sums
+}
+
+/// [`define_nibbles`] with a set of instructions.
+#[inline(always)]
+fn put_nibbles<I: Isa>(isa: I, values: &[f32; 32], inverse: f32, out: &mut [u8]) {
+    let inverse = isa.splat(inverse);
+    let mut twice = [inverse; 4];
+    for (twice, eight) in twice.iter_mut().zip(values.as_chunks().0) {
+        let scaled = inverse * isa.load(eight);
+        // What is no number becomes a large one.
+        *twice = (scaled + scaled).min(isa.splat(512.0)).max(isa.splat(-512.0));
+    }
+    let codes = I::Vector::nearest_codes(twice, &TABLE);
+    for (at, byte) in out.iter_mut().enumerate() {
+        *byte = codes[at] | codes[at + 16] << 4;
+    }
+}
