@@ -13,6 +13,7 @@ use super::accumulate::{self, Eight, OneSide, TwoSides};
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
 use super::blocks::BlockForms;
+use super::by_digits::{self, Tables, Target};
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::extent::{self, Ends, Extent, Sixteen};
@@ -203,5 +204,26 @@ pub(crate) trait Isa: BlockForms {
     #[inline(always)]
     fn in_cells(self, cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
         cells.hold_all(values, originals)
+    }
+
+    /// Of some codes the nearest to a target, the first of equals.
+    #[inline(always)]
+    fn nearest_code<const DIGITS: usize>(
+        self,
+        codes: &[[u16; LANES]],
+        target: &Target<'_, DIGITS>,
+    ) -> u16 {
+        target.nearest(codes)
+    }
+
+    /// Two sums for each of eight lanes: of what tables hold for the digits of a code, one code
+    /// after the other.
+    #[inline(always)]
+    fn sums_by_digits<const DIGITS: usize>(
+        self,
+        codes: &[[u16; LANES]],
+        tables: &[Tables],
+    ) -> [[f32; LANES]; 2] {
+        by_digits::sums::<DIGITS>(codes, tables)
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod agreement;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod blocks;
+pub(crate) mod by_digits;
 pub(crate) mod codes;
 mod columns;
 pub(crate) mod extent;

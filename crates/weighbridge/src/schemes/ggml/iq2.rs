@@ -10,7 +10,7 @@
 //! the signed magnitude.
 
 use super::grids::{self, cells, even_signs, scale_signed};
-use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use super::magnitudes::{self, Again, Encoded, Kind, Rules};
 use crate::simd::{Isa, Number};
 
@@ -130,7 +130,12 @@ impl Encodes<66, 256> for Xxs {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 66]]) {
-        ENCODING_XXS.encode::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
+        ENCODING_XXS.define::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 66]]) {
+        ENCODING_XXS.encode::<I, 32, _>(isa, rows, out, write_xxs);
     }
 }
 
@@ -164,7 +169,12 @@ impl Encodes<74, 256> for Xs {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 74]]) {
-        ENCODING_XS.encode::<16>(row, importance, |index, of| write_xs(of, &mut out[index]));
+        ENCODING_XS.define::<16>(row, importance, |index, of| write_xs(of, &mut out[index]));
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 74]]) {
+        ENCODING_XS.encode::<I, 16, _>(isa, rows, out, write_xs);
     }
 }
 
@@ -195,6 +205,11 @@ fn write_s(of: &Encoded, out: &mut [u8; 82]) {
 
 impl Encodes<82, 256> for S {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 82]]) {
-        ENCODING_S.encode::<16>(row, importance, |index, of| write_s(of, &mut out[index]));
+        ENCODING_S.define::<16>(row, importance, |index, of| write_s(of, &mut out[index]));
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 82]]) {
+        ENCODING_S.encode::<I, 16, _>(isa, rows, out, write_s);
     }
 }

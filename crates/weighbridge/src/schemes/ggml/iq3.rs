@@ -8,7 +8,7 @@
 //! Where seven signs are stored, the eighth makes their number even.
 
 use super::grids::{self, cells, digits, even_signs, scale_signed};
-use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use super::magnitudes::{self, Again, Encoded, Kind, Rules};
 use crate::simd::{Isa, Number};
 
@@ -105,7 +105,12 @@ fn write_xxs(of: &Encoded, out: &mut [u8; 98]) {
 
 impl Encodes<98, 256> for Xxs {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 98]]) {
-        ENCODING_XXS.encode::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
+        ENCODING_XXS.define::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 98]]) {
+        ENCODING_XXS.encode::<I, 32, _>(isa, rows, out, write_xxs);
     }
 }
 
@@ -144,6 +149,11 @@ fn write_s(of: &Encoded, out: &mut [u8; 110]) {
 
 impl Encodes<110, 256> for S {
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
-        ENCODING_S.encode::<32>(row, importance, |index, of| write_s(of, &mut out[index]));
+        ENCODING_S.define::<32>(row, importance, |index, of| write_s(of, &mut out[index]));
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 110]]) {
+        ENCODING_S.encode::<I, 32, _>(isa, rows, out, write_s);
     }
 }

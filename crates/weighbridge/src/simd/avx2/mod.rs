@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::accumulate::{Eight, OneSide, TwoSides};
 use super::blocks::BlockForms;
+use super::by_digits::{Tables, Target};
 use super::codes::{Arithmetic, Codes, Run, Segment};
 use super::columns::EightColumns;
 use super::extent::{Ends, Extent, Sixteen};
@@ -17,6 +18,7 @@ use super::{Number, Sides};
 
 mod accumulate;
 mod blocks;
+mod by_digits;
 mod codes;
 mod columns;
 mod extent;
@@ -182,6 +184,26 @@ impl Isa for Avx2 {
     fn in_cells(self, cells: &Cells, values: &[f32], originals: &[f32]) -> bool {
         // SAFETY: the CPU has the instructions.
         unsafe { near::in_cells(cells, values, originals) }
+    }
+
+    #[inline(always)]
+    fn nearest_code<const DIGITS: usize>(
+        self,
+        codes: &[[u16; 8]],
+        target: &Target<'_, DIGITS>,
+    ) -> u16 {
+        // SAFETY: the CPU has the instructions.
+        unsafe { by_digits::nearest(codes, target) }
+    }
+
+    #[inline(always)]
+    fn sums_by_digits<const DIGITS: usize>(
+        self,
+        codes: &[[u16; 8]],
+        tables: &[Tables],
+    ) -> [[f32; 8]; 2] {
+        // SAFETY: the CPU has the instructions.
+        unsafe { by_digits::sums::<DIGITS>(codes, tables) }
     }
 }
 

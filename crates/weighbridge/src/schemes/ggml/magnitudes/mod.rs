@@ -7,14 +7,18 @@
 //! the number that matters least: its magnitude is negative from then on.
 
 mod first_scale;
+mod lanes;
 mod search;
 
 use std::sync::LazyLock;
 
 use super::grids::cells::Cells;
+use super::kernel::Rows;
 use super::rounding::{half_bytes, nearest};
+use crate::simd::Isa;
 pub(super) use search::{Again, Rules};
-use search::{Found, Part, largest};
+use lanes::InLanes;
+use search::{Found, Part, Plain, Way, largest};
 
 /// What the types differ in.
 pub(super) struct Kind<const D: usize> {
@@ -67,12 +71,37 @@ struct Prepared {
 }
 
 impl<const D: usize> Kind<D> {
-    /// Encodes each block of a row, and gives it to `write` with its index.
-    #[inline(always)]
-    pub(super) fn encode<const N: usize>(
+    /// Encodes each block of a row, and gives it to `write` with its index: the definition.
+    pub(super) fn define<const N: usize>(
         &self,
         row: &[f32],
         importance: Option<&[f32]>,
+        write: impl FnMut(usize, &Encoded),
+    ) {
+        self.encode_row::<N>(row, importance, Plain, write);
+    }
+
+    /// Encodes each block of some rows with a set of instructions.
+    #[inline(always)]
+    pub(super) fn encode<I: Isa, const N: usize, const BYTES: usize>(
+        &self,
+        isa: I,
+        rows: Rows<'_>,
+        out: &mut [[u8; BYTES]],
+        write: impl Fn(&Encoded, &mut [u8; BYTES]),
+    ) {
+        for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / 256)) {
+            self.encode_row::<N>(row, rows.importance, InLanes(isa), |index, of| write(of, &mut out[index]));
+        }
+    }
+
+    /// Encodes each block of a row, and gives it to `write` with its index.
+    #[inline(always)]
+    fn encode_row<const N: usize>(
+        &self,
+        row: &[f32],
+        importance: Option<&[f32]>,
+        way: impl Way,
         mut write: impl FnMut(usize, &Encoded),
     ) {
         for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
@@ -81,7 +110,7 @@ impl<const D: usize> Kind<D> {
             let mut encoded =
                 Encoded { d: [0; 2], is_zero: true, parts: [EncodedPart::default(); 16] };
             for (index, part) in encoded.parts.iter_mut().take(256 / N).enumerate() {
-                self.encode_part::<N>(&prepared, index, part);
+                self.encode_part::<N>(&prepared, index, way, part);
             }
             self.store_scales(&mut encoded, 256 / N);
             write(index, &encoded);
@@ -124,6 +153,7 @@ impl<const D: usize> Kind<D> {
         &self,
         prepared: &Prepared,
         index: usize,
+        way: impl Way,
         out: &mut EncodedPart,
     ) {
         let magnitudes = &prepared.magnitudes.as_chunks::<N>().0[index];
@@ -146,7 +176,7 @@ impl<const D: usize> Kind<D> {
         }
         let roots = &prepared.roots.as_chunks::<N>().0[index];
         let part = Part { magnitudes, weights, roots, start };
-        let found = self.rules.search(self.cells, &part);
+        let found = way.search(&self.rules, self.cells, &part);
         self.keep(found, &prepared.signs[index * N / 8..][..N / 8], out);
     }
 

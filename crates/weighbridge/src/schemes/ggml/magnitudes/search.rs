@@ -6,6 +6,7 @@
 
 use super::super::grids::cells::{Cells, Near};
 use super::super::rounding::nearest;
+use crate::simd::by_digits::Target;
 
 /// How a type searches.
 pub(in super::super) struct Rules {
@@ -50,9 +51,32 @@ pub(super) struct Found {
 /// Points for one scale.
 #[derive(Clone, Copy)]
 pub(super) struct Tried {
+    /// Codes, for as many as there are.
     pub(super) points: [u16; 8],
     /// Bit `n`: the digits of group `n` were a point.
     pub(super) on_grid: u8,
+}
+
+/// The best so far.
+pub(super) struct Best {
+    scale: f32,
+    score: f32,
+    tried: Tried,
+}
+
+impl Best {
+    /// Whether points with these sums fit better.
+    #[inline(always)]
+    pub(super) fn is_worse(&self, xq: f32, qq: f32) -> bool {
+        qq > 0.0 && xq * xq > self.score * qq
+    }
+
+    /// Keeps points with these sums.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, xq: f32, qq: f32, tried: Tried) {
+        let scale = xq / qq;
+        *self = Self { scale, score: scale * xq, tried };
+    }
 }
 
 impl Rules {
@@ -62,49 +86,58 @@ impl Rules {
         cells: &Cells<D>,
         part: &Part<'_, N>,
     ) -> Found {
-        let (mut scale, most) = part.start;
-        let mut best = 0.0;
-        let on_grid = if self.again == Again::OffGrid { u8::MAX } else { 0 };
-        let mut kept = Tried { points: [0; 8], on_grid };
+        let mut best = self.start(part);
         for step in -self.steps..=self.steps {
-            let inverse = (largest::<D>() + step as f32 * self.step) / most;
+            let inverse = self.inverse::<D>(step, part.start.1);
             let mut tried = Tried { points: [0; 8], on_grid: 0 };
             for group in 0..N / D {
-                part.round(cells, group, inverse, 1.0 / inverse, &mut tried);
+                part.round(cells, group, (inverse, 1.0 / inverse), &mut tried, Plain);
             }
             let (xq, qq) = part.fit::<D>(&tried.points);
-            if qq > 0.0 && xq * xq > best * qq {
-                scale = xq / qq;
-                best = scale * xq;
-                kept = tried;
+            if best.is_worse(xq, qq) {
+                best.keep(xq, qq, tried);
             }
         }
-        self.refine(cells, part, kept, scale)
+        self.refine(cells, part, best, Plain)
+    }
+
+    /// What is kept if no scale is better.
+    #[inline(always)]
+    pub(super) fn start<const N: usize>(&self, part: &Part<'_, N>) -> Best {
+        let on_grid = if self.again == Again::OffGrid { u8::MAX } else { 0 };
+        Best { scale: part.start.0, score: 0.0, tried: Tried { points: [0; 8], on_grid } }
+    }
+
+    /// One over the scale of a step.
+    #[inline(always)]
+    pub(super) fn inverse<const D: usize>(&self, step: i32, most: f32) -> f32 {
+        (largest::<D>() + step as f32 * self.step) / most
     }
 
     /// Finds points once more with the scale that was found, and the scale that fits them.
+    #[inline(always)]
     pub(super) fn refine<const N: usize, const D: usize>(
         &self,
         cells: &Cells<D>,
         part: &Part<'_, N>,
-        mut kept: Tried,
-        mut scale: f32,
+        best: Best,
+        way: impl Way,
     ) -> Found {
-        let groups = N / D;
-        let is_on_grid = |group: usize| kept.on_grid >> group & 1 == 1;
-        let some_off_grid = (0..groups).any(|group| !is_on_grid(group));
-        if scale > 0.0 && (some_off_grid || self.again == Again::All) {
-            for group in 0..groups {
-                if self.again != Again::OffGrid || kept.on_grid >> group & 1 == 0 {
-                    part.round(cells, group, 1.0 / scale, scale, &mut kept);
+        let Best { mut scale, mut tried, .. } = best;
+        let on_grid = tried.on_grid;
+        let off_grid = (0..N / D).filter(|group| on_grid >> group & 1 == 0).count();
+        if scale > 0.0 && (off_grid > 0 || self.again == Again::All) {
+            for group in 0..N / D {
+                if self.again != Again::OffGrid || on_grid >> group & 1 == 0 {
+                    part.round(cells, group, (1.0 / scale, scale), &mut tried, way);
                 }
             }
-            let (xq, qq) = part.fit::<D>(&kept.points);
+            let (xq, qq) = part.fit::<D>(&tried.points);
             if qq > 0.0 {
                 scale = xq / qq;
             }
         }
-        Found { scale, points: kept.points }
+        Found { scale, points: tried.points }
     }
 }
 
@@ -114,69 +147,94 @@ pub(super) fn largest<const D: usize>() -> f32 {
     if D == 8 { 5.0 } else { 15.0 }
 }
 
+/// What digits stand for.
+#[inline(always)]
+pub(super) fn numbers<const D: usize>() -> &'static [f32; 8] {
+    match D {
+        8 => &[1.0, 3.0, 5.0, 7.0, 1.0, 3.0, 5.0, 7.0],
+        _ => &[1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0],
+    }
+}
+
+/// A way to search. Its functions are `#[inline(always)]`, to be compiled with the instructions that
+/// it uses. (Closures would not be.)
+pub(super) trait Way: Copy {
+    /// The scale and the points with the best fit.
+    fn search<const N: usize, const D: usize>(
+        self,
+        rules: &Rules,
+        cells: &Cells<D>,
+        part: &Part<'_, N>,
+    ) -> Found;
+
+    /// The nearest of some points, the first of equals.
+    fn nearest<const D: usize>(self, near: &[[u16; 8]], target: &Target<'_, D>) -> u16;
+}
+
+/// The definition.
+#[derive(Clone, Copy)]
+pub(super) struct Plain;
+
+impl Way for Plain {
+    #[inline(always)]
+    fn search<const N: usize, const D: usize>(
+        self,
+        rules: &Rules,
+        cells: &Cells<D>,
+        part: &Part<'_, N>,
+    ) -> Found {
+        rules.search(cells, part)
+    }
+
+    #[inline(always)]
+    fn nearest<const D: usize>(self, near: &[[u16; 8]], target: &Target<'_, D>) -> u16 {
+        target.nearest(near)
+    }
+}
+
 impl<const N: usize> Part<'_, N> {
-    /// Rounds a group to a point of the grid.
+    /// Rounds a group to a point of the grid, with one over a scale and that scale.
+    #[inline(always)]
     fn round<const D: usize>(
         &self,
         cells: &Cells<D>,
         group: usize,
-        inverse: f32,
-        scale: f32,
+        (inverse, scale): (f32, f32),
         tried: &mut Tried,
+        way: impl Way,
     ) {
-        let magnitudes = &self.magnitudes[group * D..][..D];
         let top = Cells::<D>::BASE as i32 - 1;
-        let cell = magnitudes.iter().rev().fold(0, |cell, magnitude| {
+        let magnitudes = self.magnitudes[group * D..][..D].iter();
+        let cell = magnitudes.rev().fold(0, |cell, magnitude| {
             let digit = nearest(0.5 * (inverse * magnitude - 1.0)).clamp(0, top);
             cell * Cells::<D>::BASE + digit.unsigned_abs() as usize
         });
-        (tried.points[group], tried.on_grid) = match cells.near(cell) {
-            Near::Point(code) => (code, tried.on_grid | 1 << group),
-            Near::Around(near) => {
-                let roots = &self.roots[group * D..][..D];
-                (nearest_point::<D>(near, magnitudes, roots, scale), tried.on_grid & !(1 << group))
-            }
+        let (point, bit) = match cells.near(cell) {
+            Near::Point(code) => (code, 1),
+            Near::Around(near) => (way.nearest::<D>(near, &self.target(group, scale)), 0),
         };
+        tried.points[group] = point;
+        tried.on_grid = tried.on_grid & !(1 << group) | bit << group;
+    }
+
+    /// What the points of a group are compared with.
+    #[inline(always)]
+    pub(super) fn target<const D: usize>(&self, group: usize, scale: f32) -> Target<'_, D> {
+        let (values, weights) =
+            (&self.magnitudes.as_chunks().0[group], &self.roots.as_chunks().0[group]);
+        Target { values, weights, numbers: numbers::<D>(), scale }
     }
 
     /// The sums that say how well points fit: of weight times magnitude times number, and of weight
     /// times number squared.
+    #[inline(always)]
     fn fit<const D: usize>(&self, points: &[u16; 8]) -> (f32, f32) {
         let mut sums = (0.0, 0.0);
         for (index, (x, w)) in self.magnitudes.iter().zip(self.weights).enumerate() {
-            let q = number(Cells::<D>::digits(points[index / D])[index % D]);
+            let q = numbers::<D>()[usize::from(Cells::<D>::digits(points[index / D])[index % D])];
             sums.0 += w * x * q;
             sums.1 += w * q * q;
         }
         sums
     }
-}
-
-/// What a digit stands for.
-#[inline(always)]
-fn number(digit: u8) -> f32 {
-    f32::from(2 * digit + 1)
-}
-
-/// The nearest of some points, the first of equals.
-fn nearest_point<const D: usize>(
-    near: &[[u16; 8]],
-    magnitudes: &[f32],
-    roots: &[f32],
-    scale: f32,
-) -> u16 {
-    let mut best = (f32::MAX, near[0][0]);
-    for &code in near.as_flattened() {
-        let mut sum = 0.0;
-        for (digit, (x, w)) in
-            Cells::<D>::digits(code).into_iter().zip(magnitudes.iter().zip(roots))
-        {
-            let away = scale * number(digit) - x;
-            sum += w * away * away;
-        }
-        if sum < best.0 {
-            best = (sum, code);
-        }
-    }
-    best.1
 }
