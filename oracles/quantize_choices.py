@@ -43,12 +43,11 @@ WITH_IMPORTANCE = ["Q4_0", "Q5_0", "IQ3_XXS", "IQ4_NL", "IQ4_XS", "IQ2_M", "Q2_K
 ROWS = 2
 
 
-def dense(layers, ffn=("ffn_gate", "ffn_up", "ffn_down"), attention=("attn_q", "attn_k", "attn_v", "attn_output"), width=256):
-    """The matrices of some blocks, with a norm each."""
+def dense(layers, ffn=("ffn_gate", "ffn_up", "ffn_down"), attention=("attn_q", "attn_k", "attn_v", "attn_output")):
+    """The matrices of some blocks."""
     for layer in range(layers):
-        yield f"blk.{layer}.attn_norm.weight", [width]
         for name in [*attention, *ffn]:
-            yield f"blk.{layer}.{name}.weight", [ROWS, width]
+            yield f"blk.{layer}.{name}.weight", [ROWS, 256]
 
 
 def experts(layers, count, shared=False):
@@ -127,13 +126,12 @@ GLM5 = {
 STACKS = [("blk.1.attn_x.weight", [3, ROWS, 256]), ("blk.2.ffn_y.weight", [3, ROWS, 256])]
 SWITCH = {"logit_scale": 1.0, "adapters__count": 1, "adapters__lora_rank": 1, "adapters__token_ids_activate": [1], "adapters__token_ids_substitute": [1]}
 EXPERTS = {"expert_count": 8, "expert_used_count": 2, "expert_feed_forward_length": 256}
-HEAVY = ["attn_q", "attn_k", "attn_v", "attn_output"]
 PER_LAYER = [("per_layer_token_embd.weight", [ROWS, 256])]
 # name: (architecture, entries, tensors, file types)
 MODELS = {
     "llama": ("llama", entries("llama", 17, 8, 2, rope__dimension_count=32), [*ENDS, *dense(17)], ALL),
     "llama-tied": ("llama", entries("llama", 9, 8, 8, rope__dimension_count=32), [*TIED, *dense(9)], ALL),
-    "llama-70b": ("llama", entries("llama", 80, 8, 1, rope__dimension_count=32), [*ENDS, *dense(80, ffn=["ffn_down"], attention=["attn_v"])], ALL),
+    "llama-70b": ("llama", entries("llama", 80, 8, 1, rope__dimension_count=32), [*ENDS, *dense(80, ffn=[], attention=["attn_v"])], ALL),
     "llama-65b": ("llama", entries("llama", 80, 8, 8, rope__dimension_count=32), [*ENDS, *dense(80, ffn=[], attention=["attn_v"])], SOME),
     "qwen2-70b": ("qwen2", entries("qwen2", 80, 8, 8), [*ENDS, *dense(80, ffn=[], attention=["attn_v"])], SOME),
     "jais2-70b": ("jais2", entries("jais2", 68, 8, 8), [*ENDS, *dense(68, ffn=[], attention=["attn_v"])], SOME),
@@ -157,7 +155,7 @@ MODELS = {
     "odd-tied": ("llama", entries("llama", 1, 8, 8, rope__dimension_count=32), [("token_embd.weight", [ROWS, 160]), *dense(1)], ALL),
     "names": ("llama", entries("llama", 9, 8, 8, rope__dimension_count=32), [*ENDS, *names(9)], SOME),
     "names-tied": ("llama", entries("llama", 9, 8, 8, rope__dimension_count=32), [*TIED, *PER_LAYER, *dense(1)], SOME),
-    "glm5-next": ("glm5-next", entries("glm5-next", 9, 8, 8, **LATENT, **GLM5), [*ENDS, *names(9)], SOME),
+    "glm5-next": ("glm5-next", entries("glm5-next", 9, 8, 8, **LATENT, **GLM5), [*ENDS, *(one for one in names(9) if one[0][0] != "v")], SOME),
     "bailingmoe3": ("bailingmoe3", entries("bailingmoe3", 9, 8, 8, **LATENT, **GLM5), [*ENDS, *latent(3), *STACKS], SOME),
     "nanbeige": ("nanbeige", entries("nanbeige", 4, 8, 8, num_loops=4), [*ENDS, *dense(4)], SOME),
     "graniteswitch": ("graniteswitch", entries("graniteswitch", 15, 8, 8, **SWITCH), [*ENDS, *dense(15)], SOME),
@@ -182,7 +180,7 @@ OPTIONS = {
         ("Q4_K_M", ["--pure"]), ("Q6_K", ["--pure"]), ("F16", ["--pure"]), ("Q4_K", ["--pure"]), ("IQ2_XXS", ["--pure", "imatrix"]),
         ("Q4_K_M", ["--leave-output-tensor"]), ("IQ2_XS", ["--leave-output-tensor"]),
         ("Q4_K_M", ["--output-tensor-type", "q8_0"]), ("Q4_K_M", ["--token-embedding-type", "Q5_1"]), ("F16", ["--output-tensor-type", "Q6_K"]),
-        ("Q4_K_M", ["--token-embedding-type", "iq2_xxs", "--output-tensor-type", "bf16"]),
+        ("Q4_K_M", ["--token-embedding-type", "iq3_s", "--output-tensor-type", "bf16"]),
         ("Q4_K_M", ["--tensor-type", "attn_v=q8_0"]), ("Q4_K_M", ["--tensor-type", r"blk\.([0-4]|9)\.ffn_down=q4_k"]),
         ("Q4_K_M", ["--tensor-type", "ATTN=q5_k", "--tensor-type", "attn_q=q8_0", "--tensor-type", "norm=f16"]),
         ("Q3_K_M", ["--tensor-type", r"blk\.0\.attn_v=f16", "--tensor-type", "token_embd=mxfp4", "--tensor-type", "^output=f32"]),
