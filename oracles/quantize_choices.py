@@ -12,7 +12,7 @@ Every model is a GGUF with the entries and names of its architecture and rows of
 * `entries`: what its metadata says, `general.architecture` included;
 * `tensors`: name, shape (outermost first) and type, in the order of the file;
 * `order`: the places of the tensors, in the order in which llama-quantize writes them;
-* `runs`: `type` (the file type), `options` (as they were given; `imatrix` where importance is known), and
+* `runs`: `type` (the file type), `options` (as they were given), and
   either `error` (what it says) or `types`: one letter for each tensor, in llama-quantize's order, whose
   meaning is in `letters`; `.` for a tensor that stays as it is. `needs_importance` where it says that it will.
 """
@@ -41,14 +41,14 @@ SOME = ["Q4_K_M", "Q5_K_S", "IQ2_XS", "IQ3_XXS", "Q2_K", "MXFP4_MOE", "Q8_0", "F
 # What importance changes.
 WITH_IMPORTANCE = ["Q4_0", "Q5_0", "IQ3_XXS", "IQ4_NL", "IQ4_XS", "IQ2_M", "Q2_K_S", "Q4_K_M"]
 ROWS = 2
+BY = ["--imatrix", "none.dat"]
 
 
-def dense(layers, ffn=("ffn_gate", "ffn_up", "ffn_down"), attention=("attn_q", "attn_k", "attn_v", "attn_output"), width=256):
-    """The matrices of some blocks, with a norm each."""
+def dense(layers, ffn=("ffn_gate", "ffn_up", "ffn_down"), attention=("attn_q", "attn_k", "attn_v", "attn_output")):
+    """The matrices of some blocks."""
     for layer in range(layers):
-        yield f"blk.{layer}.attn_norm.weight", [width]
         for name in [*attention, *ffn]:
-            yield f"blk.{layer}.{name}.weight", [ROWS, width]
+            yield f"blk.{layer}.{name}.weight", [ROWS, 256]
 
 
 def experts(layers, count, shared=False):
@@ -127,13 +127,12 @@ GLM5 = {
 STACKS = [("blk.1.attn_x.weight", [3, ROWS, 256]), ("blk.2.ffn_y.weight", [3, ROWS, 256])]
 SWITCH = {"logit_scale": 1.0, "adapters__count": 1, "adapters__lora_rank": 1, "adapters__token_ids_activate": [1], "adapters__token_ids_substitute": [1]}
 EXPERTS = {"expert_count": 8, "expert_used_count": 2, "expert_feed_forward_length": 256}
-HEAVY = ["attn_q", "attn_k", "attn_v", "attn_output"]
 PER_LAYER = [("per_layer_token_embd.weight", [ROWS, 256])]
 # name: (architecture, entries, tensors, file types)
 MODELS = {
     "llama": ("llama", entries("llama", 17, 8, 2, rope__dimension_count=32), [*ENDS, *dense(17)], ALL),
     "llama-tied": ("llama", entries("llama", 9, 8, 8, rope__dimension_count=32), [*TIED, *dense(9)], ALL),
-    "llama-70b": ("llama", entries("llama", 80, 8, 1, rope__dimension_count=32), [*ENDS, *dense(80, ffn=["ffn_down"], attention=["attn_v"])], ALL),
+    "llama-70b": ("llama", entries("llama", 80, 8, 1, rope__dimension_count=32), [*ENDS, *dense(80, ffn=[], attention=["attn_v"])], ALL),
     "llama-65b": ("llama", entries("llama", 80, 8, 8, rope__dimension_count=32), [*ENDS, *dense(80, ffn=[], attention=["attn_v"])], SOME),
     "qwen2-70b": ("qwen2", entries("qwen2", 80, 8, 8), [*ENDS, *dense(80, ffn=[], attention=["attn_v"])], SOME),
     "jais2-70b": ("jais2", entries("jais2", 68, 8, 8), [*ENDS, *dense(68, ffn=[], attention=["attn_v"])], SOME),
@@ -157,7 +156,7 @@ MODELS = {
     "odd-tied": ("llama", entries("llama", 1, 8, 8, rope__dimension_count=32), [("token_embd.weight", [ROWS, 160]), *dense(1)], ALL),
     "names": ("llama", entries("llama", 9, 8, 8, rope__dimension_count=32), [*ENDS, *names(9)], SOME),
     "names-tied": ("llama", entries("llama", 9, 8, 8, rope__dimension_count=32), [*TIED, *PER_LAYER, *dense(1)], SOME),
-    "glm5-next": ("glm5-next", entries("glm5-next", 9, 8, 8, **LATENT, **GLM5), [*ENDS, *names(9)], SOME),
+    "glm5-next": ("glm5-next", entries("glm5-next", 9, 8, 8, **LATENT, **GLM5), [*ENDS, *(one for one in names(9) if one[0][0] != "v")], SOME),
     "bailingmoe3": ("bailingmoe3", entries("bailingmoe3", 9, 8, 8, **LATENT, **GLM5), [*ENDS, *latent(3), *STACKS], SOME),
     "nanbeige": ("nanbeige", entries("nanbeige", 4, 8, 8, num_loops=4), [*ENDS, *dense(4)], SOME),
     "graniteswitch": ("graniteswitch", entries("graniteswitch", 15, 8, 8, **SWITCH), [*ENDS, *dense(15)], SOME),
@@ -179,30 +178,30 @@ MODELS = {
 # Options beside the file type, for some models.
 OPTIONS = {
     "llama": [
-        ("Q4_K_M", ["--pure"]), ("Q6_K", ["--pure"]), ("F16", ["--pure"]), ("Q4_K", ["--pure"]), ("IQ2_XXS", ["--pure", "imatrix"]),
+        ("Q4_K_M", ["--pure"]), ("Q6_K", ["--pure"]), ("F16", ["--pure"]), ("Q4_K", ["--pure"]), ("IQ2_XXS", ["--pure", *BY]),
         ("Q4_K_M", ["--leave-output-tensor"]), ("IQ2_XS", ["--leave-output-tensor"]),
         ("Q4_K_M", ["--output-tensor-type", "q8_0"]), ("Q4_K_M", ["--token-embedding-type", "Q5_1"]), ("F16", ["--output-tensor-type", "Q6_K"]),
-        ("Q4_K_M", ["--token-embedding-type", "iq2_xxs", "--output-tensor-type", "bf16"]),
+        ("Q4_K_M", ["--token-embedding-type", "iq3_s", "--output-tensor-type", "bf16"]),
         ("Q4_K_M", ["--tensor-type", "attn_v=q8_0"]), ("Q4_K_M", ["--tensor-type", r"blk\.([0-4]|9)\.ffn_down=q4_k"]),
         ("Q4_K_M", ["--tensor-type", "ATTN=q5_k", "--tensor-type", "attn_q=q8_0", "--tensor-type", "norm=f16"]),
         ("Q3_K_M", ["--tensor-type", r"blk\.0\.attn_v=f16", "--tensor-type", "token_embd=mxfp4", "--tensor-type", "^output=f32"]),
         ("Q4_K_S", ["--pure", "--tensor-type", "attn_(k|v)=q6_k", "--tensor-type", "ffn_down=nvfp4"]),
         ("F16", ["--tensor-type", "attn_q=q8_0"]), ("BF16", ["--token-embedding-type", "f32"]),
-        *((kind, ["imatrix"]) for kind in WITH_IMPORTANCE),
+        *((kind, [*BY]) for kind in WITH_IMPORTANCE),
     ],
     "llama-tied": [
         ("Q4_K_M", ["--output-tensor-type", "q8_0"]), ("Q4_K_M", ["--token-embedding-type", "q4_0", "--output-tensor-type", "q8_0"]),
         ("Q4_K_M", ["--leave-output-tensor"]), ("Q4_K_M", ["--pure", "--output-tensor-type", "q8_0"]),
-        ("Q4_K_M", ["--tensor-type", "token_embd=q3_k", "--output-tensor-type", "q8_0"]), *((kind, ["imatrix"]) for kind in WITH_IMPORTANCE),
+        ("Q4_K_M", ["--tensor-type", "token_embd=q3_k", "--output-tensor-type", "q8_0"]), *((kind, [*BY]) for kind in WITH_IMPORTANCE),
     ],
-    "mixtral": [*((kind, ["imatrix"]) for kind in WITH_IMPORTANCE), ("Q4_K_M", ["--tensor-type", "exps=iq4_xs"])],
-    "mixtral-apart": [("Q4_0", ["imatrix"]), ("Q3_K_M", []), ("IQ3_XS", []), ("Q2_K_S", [])],
+    "mixtral": [*((kind, [*BY]) for kind in WITH_IMPORTANCE), ("Q4_K_M", ["--tensor-type", "exps=iq4_xs"])],
+    "mixtral-apart": [("Q4_0", [*BY]), ("Q3_K_M", []), ("IQ3_XS", []), ("Q2_K_S", [])],
     "odd": [("Q4_K_M", ["--pure"]), ("Q4_K_M", ["--token-embedding-type", "q4_k"]), ("Q4_K_M", ["--output-tensor-type", "q6_k"]),
             ("Q8_0", ["--tensor-type", "blk.0=nvfp4"]), ("Q8_0", ["--tensor-type", "blk.8=tq1_0", "--tensor-type", "blk.1=mxfp4"])],
     "names": [("Q4_K_M", ["--token-embedding-type", "q8_0"]), ("Q4_K_M", ["--token-embedding-type", "q8_0", "--tensor-type", "per_layer=q5_k"])],
     "names-tied": [("Q4_K_M", ["--token-embedding-type", "q8_0", "--tensor-type", "per_layer=q5_k"]),
                    ("Q4_K_M", ["--token-embedding-type", "q8_0", "--tensor-type", "token=q5_k"]), ("Q4_K_M", ["--output-tensor-type", "q5_0"])],
-    "falcon": [("IQ4_XS", ["imatrix"]), ("Q5_0", ["imatrix"])],
+    "falcon": [("IQ4_XS", [*BY]), ("Q5_0", [*BY])],
     "nanbeige": [("Q3_K_M", []), ("Q4_K_S", []), ("IQ3_XS", [])],
     "graniteswitch": [("Q3_K_M", []), ("Q4_K_S", []), ("IQ3_XS", [])],
     "mtp": [("Q3_K_M", []), ("Q4_K_S", []), ("IQ3_XS", [])],
@@ -223,9 +222,8 @@ def write(path, architecture, said, tensors):
     writer.close()
 
 
-def dry_run(model, kind, options, matrix):
-    given = [part for option in options for part in (["--imatrix", matrix] if option == "imatrix" else [option])]
-    done = subprocess.run([QUANTIZE, "--dry-run", *given, model, kind], capture_output=True, text=True)
+def dry_run(folder, model, kind, options):
+    done = subprocess.run([QUANTIZE, "--dry-run", *options, model, kind], capture_output=True, text=True, cwd=folder)
     said = done.stdout + done.stderr
     if done.returncode:
         reason = re.search(r"failed to quantize: (.*)", said)
@@ -240,7 +238,7 @@ def main():
     letters = {}
     known = {}
     with tempfile.TemporaryDirectory() as folder:
-        model, matrix = os.path.join(folder, "model.gguf"), os.path.join(folder, "matrix.dat")
+        model, matrix = os.path.join(folder, "model.gguf"), os.path.join(folder, BY[1])
         # One entry of a weight that no model has: importance is known, though of nothing.
         open(matrix, "wb").write(struct.pack("<ii4siif", 1, 4, b"none", 1, 1, 1.0))
         for name, (architecture, said, tensors, kinds) in MODELS.items():
@@ -249,7 +247,7 @@ def main():
             places = {tensor: place for place, (tensor, _) in enumerate(tensors)}
             order, runs = None, []
             for kind, options in [*((kind, []) for kind in kinds), *OPTIONS.get(name, [])]:
-                found, error, needs = dry_run(model, kind, options, matrix)
+                found, error, needs = dry_run(folder, model, kind, options)
                 run = {"type": kind, "options": options}
                 if error:
                     run["error"] = error

@@ -5,6 +5,7 @@ pub mod decoded;
 pub mod fixtures;
 pub mod folders;
 pub mod ledger;
+pub mod made;
 pub mod pairing;
 pub mod torch;
 

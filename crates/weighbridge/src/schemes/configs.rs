@@ -16,7 +16,9 @@ const MISTRAL_SETTINGS: &str = "quantization";
 pub struct Configs<'a>(&'a [Config]);
 
 impl<'a> Configs<'a> {
-    pub(crate) fn new(configs: &'a [Config]) -> Self {
+    /// These configs.
+    #[must_use]
+    pub fn new(configs: &'a [Config]) -> Self {
         Self(configs)
     }
 
