@@ -19,7 +19,9 @@ pub(crate) type Tensor = (StoredType, Shape, Vec<u8>);
 
 /// Where the samples of a scheme's encoders are.
 pub(crate) fn samples(scheme: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files").join(format!("encoded-{scheme}"))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/files")
+        .join(format!("encoded-{scheme}"))
 }
 
 /// What a quantizer decides about a model.

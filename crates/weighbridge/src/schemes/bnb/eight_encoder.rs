@@ -1,8 +1,8 @@
 //! Numbers into signed bytes with a scale a row: an [`Encoder`].
 //!
 //! As bitsandbytes 0.50.2 does: numbers are rounded to half precision first; `SCB` is the largest
-//! magnitude of a row, and a code is the number times `127 / SCB` in single precision, rounded to
-//! the nearest, the even one of two. A row of zeros has codes of zero.
+//! magnitude of a row, and a code is the number times `(1 / SCB) * 127` in single precision, rounded
+//! to the nearest, the even one of two. A row of zeros has codes of zero.
 
 use std::ops::Range;
 
@@ -104,7 +104,7 @@ impl Task for Row<'_> {
         isa.narrow(self.values, self.halves);
         // Rounding keeps the order of magnitudes.
         let largest = f16::from_f32(largest_magnitude(self.values)).to_f32();
-        let factor = if largest == 0.0 { 0.0 } else { 127.0 / largest };
+        let factor = if largest == 0.0 { 0.0 } else { 1.0 / largest * 127.0 };
         for (half, code) in self.halves.iter().zip(self.codes) {
             let value = half_to_f32(half.to_bits());
             #[allow(clippy::cast_possible_truncation)] // Between -127 and 127.

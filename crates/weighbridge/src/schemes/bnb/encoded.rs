@@ -55,9 +55,8 @@ fn check_decoded(source: &Model, fates: &[Fate], golden: &Path) {
             let file = file_of(source, weight.name(), encoder);
             let read = Model::open_bytes(file, "out.safetensors").unwrap();
             assert!(read.findings().is_empty(), "{:?}", read.findings());
-            let [ours, theirs] = [&read, &golden].map(|model| {
-                model.weight(weight.name()).unwrap().read_to_vec(DType::F32).unwrap()
-            });
+            let [ours, theirs] = [&read, &golden]
+                .map(|model| model.weight(weight.name()).unwrap().read_to_vec(DType::F32).unwrap());
             assert!(ours == theirs, "{}", weight.name());
         }
     }

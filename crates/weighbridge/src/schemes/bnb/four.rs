@@ -20,7 +20,8 @@ pub(super) const NF4: [f32; 16] = [
 ];
 
 /// What the codes of FP4 stand for; the second half are their negatives, -0 among them.
-pub(super) const FP4: [f32; 8] = [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
+pub(super) const FP4: [f32; 8] =
+    [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
 
 pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
     match kind {

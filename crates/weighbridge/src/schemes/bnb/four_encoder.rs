@@ -65,7 +65,8 @@ impl Encoder for FourBits {
             true => Groups::Of { elements: BLOCK as u64, bytes: of_block },
             false => Groups::Of { elements, bytes: all },
         };
-        let u8 = |end: &str, shape, bytes, groups| tensor(name, end, DType::U8, shape, bytes, groups);
+        let u8 =
+            |end: &str, shape, bytes, groups| tensor(name, end, DType::U8, shape, bytes, groups);
         let f32 = |end: &str, count: u64, groups| {
             tensor(name, end, DType::F32, smallvec![count], count * 4, groups)
         };

@@ -108,7 +108,12 @@ fn part_of_a_block<L: Levels>(values: &[f32], out: &mut [u8]) -> f32 {
 
 /// Encodes numbers from the start of a block on: `codes` takes two in a byte, `absmax` one number
 /// for each block.
-pub(super) fn encode<L: Levels>(level: Level, values: &[f32], codes: &mut [u8], absmax: &mut [f32]) {
+pub(super) fn encode<L: Levels>(
+    level: Level,
+    values: &[f32],
+    codes: &mut [u8],
+    absmax: &mut [f32],
+) {
     let (blocks, rest) = values.as_chunks();
     let (whole, codes_rest) = codes.as_chunks_mut();
     let task = Encode::<L> { blocks, codes: whole, absmax, of: PhantomData };

@@ -21,10 +21,30 @@ use crate::schemes::{
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
-    &Four { name: "bnb-nf4", about: "NF4 in blocks of 64, for transformers", kind: &NF4, is_nested: false },
-    &Four { name: "bnb-nf4-nested", about: "NF4 in blocks of 64 with scales of eight bits, for transformers", kind: &NF4, is_nested: true },
-    &Four { name: "bnb-fp4", about: "FP4 in blocks of 64, for transformers", kind: &FP4, is_nested: false },
-    &Four { name: "bnb-fp4-nested", about: "FP4 in blocks of 64 with scales of eight bits, for transformers", kind: &FP4, is_nested: true },
+    &Four {
+        name: "bnb-nf4",
+        about: "NF4 in blocks of 64, for transformers",
+        kind: &NF4,
+        is_nested: false,
+    },
+    &Four {
+        name: "bnb-nf4-nested",
+        about: "NF4 in blocks of 64 with scales of eight bits, for transformers",
+        kind: &NF4,
+        is_nested: true,
+    },
+    &Four {
+        name: "bnb-fp4",
+        about: "FP4 in blocks of 64, for transformers",
+        kind: &FP4,
+        is_nested: false,
+    },
+    &Four {
+        name: "bnb-fp4-nested",
+        about: "FP4 in blocks of 64 with scales of eight bits, for transformers",
+        kind: &FP4,
+        is_nested: true,
+    },
     &Eight,
 ];
 

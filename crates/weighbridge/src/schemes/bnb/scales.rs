@@ -65,11 +65,13 @@ pub(super) fn map() -> [f32; 256] {
 
 /// The middles of so many equal parts of what lies between 0.1 and 1.
 fn means(parts: u16) -> Vec<f32> {
-    let step = (1.0 - 0.1f32) / f32::from(parts);
-    // From both ends towards the middle, as `torch.linspace` does.
+    const FIRST: f32 = 0.1;
+    let step = f64::from((1.0 - FIRST) / f32::from(parts));
+    // As `torch.linspace`: from both ends towards the middle, each sum rounded once.
+    #[allow(clippy::cast_possible_truncation)]
     let boundary = |at: u16| match at < parts.div_ceil(2) {
-        true => 0.1 + step * f32::from(at),
-        false => 1.0 - step * f32::from(parts - at),
+        true => (f64::from(FIRST) + step * f64::from(at)) as f32,
+        false => (1.0 - step * f64::from(parts - at)) as f32,
     };
     (0..parts).map(|at| (boundary(at) + boundary(at + 1)) / 2.0).collect()
 }

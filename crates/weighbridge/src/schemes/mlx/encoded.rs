@@ -10,11 +10,7 @@ use crate::schemes::{Fate, QuantizeWishes};
 
 /// Each model, what was made of it, and which of its weights stayed.
 const CASES: [(&str, &[&str], &[&str]); 3] = [
-    (
-        "bf16",
-        &["2bit", "3bit", "4bit", "5bit", "6bit", "8bit", "mxfp4", "mxfp8", "nvfp4"],
-        &[],
-    ),
+    ("bf16", &["2bit", "3bit", "4bit", "5bit", "6bit", "8bit", "mxfp4", "mxfp8", "nvfp4"], &[]),
     (
         "f16",
         &[

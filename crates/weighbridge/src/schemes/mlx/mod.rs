@@ -35,9 +35,7 @@
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales};
-use super::{
-    Bids, Configs, Evidence, Method, Quantizer, Recipe, Scheme, Sign, Summary, Traces,
-};
+use super::{Bids, Configs, Evidence, Method, Quantizer, Recipe, Scheme, Sign, Summary, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
 

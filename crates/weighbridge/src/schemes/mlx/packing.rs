@@ -20,6 +20,9 @@ mod tests {
     fn codes_cross_bytes() {
         let mut out = [0; 3];
         pack::<3>(&[1, 0, 0b101, 0, 0, 7, 0, 0b100], &mut out);
-        assert_eq!(u32::from_le_bytes([out[0], out[1], out[2], 0]), 1 | 0b101 << 6 | 7 << 15 | 4 << 21);
+        assert_eq!(
+            u32::from_le_bytes([out[0], out[1], out[2], 0]),
+            1 | 0b101 << 6 | 7 << 15 | 4 << 21
+        );
     }
 }

@@ -57,7 +57,9 @@ impl Quantizer for MlxQuantizer {
 
     fn types(&self) -> Vec<StoredType> {
         match self.kind.mode {
-            Mode::Affine => [DType::U32, DType::BF16, DType::F16, DType::F32].map(Into::into).into(),
+            Mode::Affine => {
+                [DType::U32, DType::BF16, DType::F16, DType::F32].map(Into::into).into()
+            }
             _ => [DType::U32, DType::U8].map(Into::into).into(),
         }
     }
@@ -95,12 +97,7 @@ impl MlxQuantizer {
             .hint(format!("groups of {names} can be had")))
     }
 
-    fn fate_of(
-        &self,
-        weight: &Candidate<'_>,
-        kind: Kind,
-        notes: &mut Vec<String>,
-    ) -> Result<Fate> {
+    fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<Fate> {
         let columns = weight.shape.last().copied().unwrap_or(0);
         if columns % kind.group != 0 {
             let (name, group) = (weight.name, kind.group);
