@@ -26,6 +26,7 @@ pub mod gptq;
 mod importance;
 pub mod known;
 mod linear_layers;
+mod magnitude;
 mod match_budget;
 mod matrix;
 mod method;
@@ -36,6 +37,8 @@ pub mod nvfp4;
 mod origins;
 pub mod plain;
 mod quantizer;
+#[cfg(test)]
+mod quantizing;
 mod recipe;
 mod repack;
 mod reshaped;
@@ -48,6 +51,7 @@ mod swizzle;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod turned_layers;
 mod unclaimed;
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
 
 /// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
 #[rustfmt::skip]
-const NF4: [f32; 16] = [
+pub(super) const NF4: [f32; 16] = [
     -1.0, -0.696_192_8, -0.525_073_05, -0.394_917_5,
     -0.284_441_38, -0.184_773_43, -0.091_050_036, 0.0,
     0.079_580_3, 0.160_930_2, 0.246_112_3, 0.337_915_24,
@@ -20,7 +20,8 @@ const NF4: [f32; 16] = [
 ];
 
 /// What the codes of FP4 stand for; the second half are their negatives, -0 among them.
-const FP4: [f32; 8] = [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
+pub(super) const FP4: [f32; 8] =
+    [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
 
 pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
     match kind {

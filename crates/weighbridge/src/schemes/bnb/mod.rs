@@ -26,19 +26,31 @@
 //!   `functional.dequantize_4bit` with its CPU kernels.)
 //! - INT8: `(code * SCB) * 0.007874016`, in that order; the native type is f32.
 //!   (`functional.int8_vectorwise_dequant`.)
+//!
+//! How numbers become codes is said where it is done: `nearest` (four bits), `scales` (nested
+//! ones), `eight_encoder`.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Bids, Evidence, Method, Scheme, StoredTensor, Summary};
+use super::{Bids, Evidence, Method, Quantizer, Scheme, StoredTensor, Summary};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 
 mod absmax;
 mod eight;
+mod eight_encoder;
+#[cfg(test)]
+mod encoded;
 mod four;
+mod four_encoder;
+mod mean;
+mod nearest;
+mod quantizers;
 #[cfg(test)]
 mod round_trips;
+mod scales;
 mod state;
+mod state_text;
 #[cfg(test)]
 mod tests;
 
@@ -55,6 +67,10 @@ impl Scheme for Bnb {
 
     fn methods(&self) -> &'static [Method] {
         const { &[Method::named(METHOD)] }
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        quantizers::ALL
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -23,7 +23,7 @@ impl Mode {
     }
 
     /// MLX's default for this mode; for all but affine it is the only choice.
-    pub(super) fn usual(self) -> Kind {
+    pub(super) const fn usual(self) -> Kind {
         let (group, bits) = match self {
             Self::Affine => (64, 4),
             Self::Mxfp4 => (32, 4),
@@ -46,7 +46,7 @@ pub(super) struct Kind {
 /// The widths of affine codes.
 const BITS: [u32; 6] = [2, 3, 4, 5, 6, 8];
 /// The groups MLX makes of them.
-const GROUPS: [u64; 3] = [32, 64, 128];
+pub(super) const GROUPS: [u64; 3] = [32, 64, 128];
 
 impl Kind {
     /// From its name in reports.

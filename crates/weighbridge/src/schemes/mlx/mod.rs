@@ -29,24 +29,33 @@
 //!   also what that library returns, whatever type it is asked for.
 //! - `metal`, as transformers 5.22.2 writes it (`qbiases` instead of `biases`; 2, 4 or 8 bits):
 //!   `code * scale + bias` in f32, rounded once to the scales' type (`_affine_dequantize_tensor`).
+//!
+//! How numbers become codes is said in `affine` and `floats`.
 
 use std::sync::Arc;
 
 use super::matrix::{Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales};
-use super::{Bids, Configs, Evidence, Method, Recipe, Scheme, Sign, Summary, Traces};
+use super::{Bids, Configs, Evidence, Method, Quantizer, Recipe, Scheme, Sign, Summary, Traces};
 use crate::dtype::DType;
 use crate::schemes::plain;
 
+mod affine;
+#[cfg(test)]
+mod encoded;
+mod encoder;
+mod floats;
 mod global;
 mod kind;
 mod layout;
+mod packing;
+mod quantizers;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use kind::{Kind, Mode};
 use layout::Layout;
-use settings::Settings;
+use settings::{KEY, Settings};
 
 /// The scheme.
 pub struct Mlx;
@@ -67,6 +76,10 @@ impl Scheme for Mlx {
 
     fn traces(&self) -> Traces {
         Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        quantizers::ALL
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -61,7 +61,7 @@ pub(super) const METHODS: [Method; 2] =
     [Method { is_exclusive: true, ..Method::named("mlx") }, Method::named("metal")];
 
 /// The key of config.json that is MLX's own.
-const KEY: &str = "quantization";
+pub(super) const KEY: &str = "quantization";
 
 /// Whether config.json has MLX's settings under its own key.
 pub(super) fn is_there(configs: Configs<'_>) -> bool {
