@@ -55,6 +55,8 @@ pub struct Cut {
     pub piece: u64,
     /// How many pieces there are.
     pub pieces: u64,
+    /// Elements of all pieces: the last one may have fewer than the others.
+    elements: u64,
     /// How many of them a worker takes at once: a tile.
     pub step: u64,
     /// How many of those are decoded and written at a time.
@@ -99,7 +101,8 @@ impl Cut {
         }
         let (pieces, piece) = weight.rows_and_columns();
         let step = (most / piece.max(1)).max(1);
-        let cut = Self { of: Pieces::Rows, piece, pieces, step, part: step };
+        let elements = pieces.saturating_mul(piece);
+        let cut = Self { of: Pieces::Rows, piece, pieces, elements, step, part: step };
         if weight.is_transposed() { cut.widened(weight, allowed) } else { cut }
     }
 
@@ -115,19 +118,21 @@ impl Cut {
                 (Pieces::Rows, least_common_multiple(unit, row))
             }
         };
-        let (pieces, step) = (weight.elements() / piece.max(1), (most / piece.max(1)).max(1));
-        Self { of, piece, pieces, step, part: step }
+        let elements = weight.elements();
+        let (pieces, step) = (elements.div_ceil(piece.max(1)), (most / piece.max(1)).max(1));
+        Self { of, piece, pieces, elements, step, part: step }
     }
 
     /// Blocks of `unit` elements.
     fn of_repacked(weight: &Weight, unit: u64) -> Self {
-        let (pieces, step) = (weight.elements() / unit.max(1), (REPACKED / unit.max(1)).max(1));
-        Self { of: Pieces::Codes, piece: unit, pieces, step, part: step }
+        let elements = weight.elements();
+        let (pieces, step) = (elements / unit.max(1), (REPACKED / unit.max(1)).max(1));
+        Self { of: Pieces::Codes, piece: unit, pieces, elements, step, part: step }
     }
 
     /// Pieces of one element or byte; a whole tile is decoded at once.
     fn even(of: Pieces, pieces: u64, step: u64) -> Self {
-        Self { of, piece: 1, pieces, step, part: step }
+        Self { of, piece: 1, pieces, elements: pieces, step, part: step }
     }
 
     /// The same with more rows in a tile, so that they are read in longer pieces, and fewer of
@@ -163,7 +168,8 @@ impl Cut {
 
     /// The elements of some pieces; of copied tensors, the bytes.
     pub fn elements(&self, pieces: &Range<u64>) -> Range<u64> {
-        pieces.start * self.piece..pieces.end * self.piece
+        let before = |piece: u64| piece.saturating_mul(self.piece).min(self.elements);
+        before(pieces.start)..before(pieces.end)
     }
 
     /// Bytes of the stored parts that the first tile needs.
@@ -178,11 +184,9 @@ impl Cut {
 
     /// How many elements some pieces have.
     pub fn count(&self, pieces: &Range<u64>) -> Result<usize> {
-        let elements = (pieces.end - pieces.start).checked_mul(self.piece).map(usize::try_from);
-        match elements {
-            Some(Ok(elements)) => Ok(elements),
-            _ => Err(Error::limit("a row is larger than this machine can address")),
-        }
+        let elements = self.elements(pieces);
+        usize::try_from(elements.end - elements.start)
+            .map_err(|_| Error::limit("a row is larger than this machine can address"))
     }
 
     /// Decodes some pieces into `out`, which holds exactly them.

@@ -71,6 +71,17 @@ impl OutputTensor {
     pub fn bytes_of(&self, elements: &Range<u64>) -> Range<u64> {
         self.groups.bytes_of(elements, self.bytes)
     }
+
+    /// Whether so many elements make all of its bytes, in groups of which only the last may be
+    /// smaller than the others.
+    pub fn is_made_of(&self, count: u64) -> bool {
+        let whole = match self.groups {
+            Groups::Of { elements, bytes } => (count / elements.max(1)).checked_mul(bytes),
+            Groups::Once => Some(0),
+        };
+        let is_enough = self.bytes_of(&(0..count)).end == self.bytes;
+        is_enough && whole.is_some_and(|whole| whole <= self.bytes)
+    }
 }
 
 /// A weight, and the output tensors it becomes.

@@ -418,11 +418,15 @@ fn encoded_job(
     let takes_non_finite = how.takes_non_finite;
     let action = Action::Encode(Encoding { encoder, tensors, cost, takes_non_finite });
     let cut = Cut::of(weight, &action, DType::F32);
-    if cut.pieces * cut.piece != weight.elements() {
-        let (elements, group) = (weight.elements(), cut.piece);
-        return Err(format!("its {elements} elements are no whole groups of {group}"));
+    let job = Job { origin: Origin::Weight(weight.clone()), action, outputs, cut };
+    let elements = weight.elements();
+    match job.outputs.iter().find(|tensor| !tensor.is_made_of(elements)) {
+        None => Ok(job),
+        Some(tensor) => {
+            let (name, bytes) = (escaped(&tensor.name), tensor.bytes);
+            Err(format!("its {elements} elements do not make the {bytes} bytes of {name}"))
+        }
     }
-    Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs, cut })
 }
 
 fn repacked_job(weight: &Weight, name: String, packer: &'static dyn Packer) -> Result<Job, String> {

@@ -42,15 +42,24 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Encodes a model into a destination.
     pub(crate) fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
-        let encode = |_: &Weight| Some(encoder.clone());
+        self.encode_each(model, &|_| Some(encoder.clone()), to);
+    }
+
+    /// Encodes each weight of a model in its own way, or not at all.
+    pub(crate) fn encode_each(
+        &self,
+        model: &Model,
+        encode: &dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
+        to: &dyn Destination,
+    ) {
         let plan_options = PlanOptions {
             is_described: false,
             writer: writer(self.format).unwrap(),
             types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], model: None },
-            encode: &encode,
             encoding: HowEncoded::default(),
             keep: &|_| false,
             rank: &|_| 0,
+            encode,
             repack: &|_| None,
             rename: &str::to_owned,
             select: self.select,

@@ -98,7 +98,8 @@ pub struct EncodedTensor {
 /// Which elements of a weight make which bytes of an output tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// Every so many elements make so many bytes: a block, an element, a row's scale.
+    /// Every so many elements make so many bytes: a block, an element, a row's scale. The last
+    /// group may have fewer elements, and makes the bytes that are left.
     Of {
         /// Elements of a group.
         elements: u64,
@@ -114,7 +115,7 @@ impl Groups {
     #[must_use]
     pub fn bytes_of(self, elements: &Range<u64>, all: u64) -> Range<u64> {
         let before = |element: u64| match self {
-            Self::Of { elements, bytes } => element / elements.max(1) * bytes,
+            Self::Of { elements, bytes } => (element.div_ceil(elements.max(1)) * bytes).min(all),
             Self::Once if element == 0 => 0,
             Self::Once => all,
         };

@@ -25,6 +25,7 @@ pub mod ggml;
 pub mod gptq;
 mod importance;
 pub mod known;
+mod linear_choice;
 mod linear_layers;
 mod magnitude;
 mod match_budget;
@@ -36,6 +37,7 @@ pub mod mx;
 pub mod nvfp4;
 mod origins;
 pub mod plain;
+mod precision;
 mod quantizer;
 #[cfg(test)]
 mod quantizing;

@@ -26,6 +26,7 @@ mod number;
 mod slices;
 pub(crate) mod small_floats;
 pub(crate) mod steps;
+mod to_small_floats;
 mod transpose;
 pub(crate) mod vector;
 
@@ -34,4 +35,5 @@ pub(crate) use isa::{Isa, Task, run};
 pub use level::{Level, asked, level, with_level};
 pub(crate) use number::{Number, half_to_f32};
 pub(crate) use slices::{map, narrow, prefetch};
+pub(crate) use to_small_floats::{pack_nibbles, to_e2m1_magnitude, to_e4m3};
 pub(crate) use transpose::{Sides, transpose};

@@ -29,12 +29,13 @@
 //! between groups that fit.
 
 use super::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
-use super::{Bids, Configs, Evidence, Method, Scheme, Sign, Summary, TensorId, Traces};
+use super::{Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TensorId, Traces};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
 mod beside;
 mod config;
+mod encode;
 mod factors;
 mod layout;
 mod module;
@@ -76,6 +77,10 @@ impl Scheme for Compressed {
             files: &[],
             metadata: &[],
         }
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        encode::QUANTIZERS
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

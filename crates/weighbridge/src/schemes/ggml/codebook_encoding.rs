@@ -2,9 +2,7 @@
 
 use super::codebook::STEPS;
 use super::kernel::Rows;
-use super::search::side_by_side::{
-    self, LargeBatches, SmallBatches, lanes, pair, sixteen,
-};
+use super::search::side_by_side::{self, LargeBatches, SmallBatches, lanes, pair, sixteen};
 use super::search::{
     NOTHING, farthest, farthest_in_lanes, finite_in_lanes, half, important, low_byte, nearest,
     squares,
@@ -158,7 +156,9 @@ pub(super) fn encode_large<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]
             let groups = sixteen::<I, 32>(isa, values);
             let scales = scales(isa, &groups, values, importance, &variances);
             let scales = scales.as_chunks::<LANES>().0;
-            for ((block, scales), values) in out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0) {
+            for ((block, scales), values) in
+                out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0)
+            {
                 let scales = put_scales(block, scales);
                 let groups = values.as_chunks::<32>().0.iter().zip(scales);
                 for ((values, scale), out) in groups.zip(block[8..].chunks_exact_mut(16)) {
@@ -201,16 +201,14 @@ fn scales<I: Isa>(
 
 /// [`define_scale`] for groups in lanes, and where it is left to the definition.
 #[inline(always)]
-fn search<V: Vector>(
-    values: &[Pair<V>; 32],
-    weights: &[Pair<V>; 32],
-) -> (Pair<V>, Pair<V::Mask>) {
+fn search<V: Vector>(values: &[Pair<V>; 32], weights: &[Pair<V>; 32]) -> (Pair<V>, Pair<V::Mask>) {
     let zero = values[0].same(0.0);
     let (size, of) = farthest_in_lanes(values);
     let empty = size.less(zero.same(NOTHING));
     let of = zero.same(1.0).or(of, empty);
     let first = f32::from(STEPS[0]);
-    let (products, squares) = sums(values, weights, zero.same(1.0) / ((zero - of) / zero.same(first)));
+    let (products, squares) =
+        sums(values, weights, zero.same(1.0) / ((zero - of) / zero.same(first)));
     let mut scale = (products / squares).or(zero, zero.less(squares));
     let mut best = scale * products;
     for tried in -7i8..=7 {

@@ -199,7 +199,13 @@ pub(super) fn encode<I: Isa, T, const BYTES: usize, const SIZE: usize, const GRO
                     for (group, codes) in codes.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
                         *codes = match groups[group] {
                             (0.0, _) => {
-                                define_group::<T, BYTES, SIZE, GROUPS>(batch, first + group, &variances).0.codes
+                                define_group::<T, BYTES, SIZE, GROUPS>(
+                                    batch,
+                                    first + group,
+                                    &variances,
+                                )
+                                .0
+                                .codes
                             }
                             step => choose(T::TRIALS.most, batch.group(first + group), step),
                         };

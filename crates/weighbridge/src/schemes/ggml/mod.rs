@@ -44,8 +44,8 @@ mod rows;
 mod search;
 mod simple;
 mod simple_encoding;
-mod splits;
 mod simple_in_lanes;
+mod splits;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;

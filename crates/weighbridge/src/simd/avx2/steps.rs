@@ -21,7 +21,8 @@ unsafe fn packed(twice: [__m256; 4], steps: &Steps) -> __m256i {
         let bucket = _mm256_min_epu8(shifted, _mm256_set1_epi8(31));
         let nibble = _mm256_set1_epi8(15);
         let lowest = _mm256_set1_epi16(15);
-        let within = _mm256_packus_epi16(_mm256_and_si256(ab, lowest), _mm256_and_si256(cd, lowest));
+        let within =
+            _mm256_packus_epi16(_mm256_and_si256(ab, lowest), _mm256_and_si256(cd, lowest));
         let table = |at: usize| {
             let sixteen = _mm_loadu_si128(steps.buckets.as_ptr().add(at).cast());
             _mm256_broadcastsi128_si256(sixteen)

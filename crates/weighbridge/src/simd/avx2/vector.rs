@@ -4,8 +4,8 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
 
-use super::super::vector::{Choice, LANES, Mask, Parallel, Vector};
 use super::super::steps::Steps;
+use super::super::vector::{Choice, LANES, Mask, Parallel, Vector};
 use super::{Avx2, steps};
 
 /// Eight f32.
@@ -153,8 +153,18 @@ impl Vector for Register {
         let [ef, ef_high] = pairs(e, f);
         let [gh, gh_high] = pairs(g, h);
         let (lower, upper) = (
-            [fours::<0x44>(ab, cd), fours::<0xee>(ab, cd), fours::<0x44>(ab_high, cd_high), fours::<0xee>(ab_high, cd_high)],
-            [fours::<0x44>(ef, gh), fours::<0xee>(ef, gh), fours::<0x44>(ef_high, gh_high), fours::<0xee>(ef_high, gh_high)],
+            [
+                fours::<0x44>(ab, cd),
+                fours::<0xee>(ab, cd),
+                fours::<0x44>(ab_high, cd_high),
+                fours::<0xee>(ab_high, cd_high),
+            ],
+            [
+                fours::<0x44>(ef, gh),
+                fours::<0xee>(ef, gh),
+                fours::<0x44>(ef_high, gh_high),
+                fours::<0xee>(ef_high, gh_high),
+            ],
         );
         std::array::from_fn(|lane| match lane {
             0..4 => halves::<0x20>(lower[lane], upper[lane]),
@@ -175,9 +185,8 @@ impl Vector for Register {
         let mut bytes = [0; 4 * LANES];
         // SAFETY: the CPU has the instructions, and there is room for 32.
         unsafe {
-            let low = |of: Self| {
-                _mm256_and_si256(_mm256_cvttps_epi32(of.0), _mm256_set1_epi32(0xff))
-            };
+            let low =
+                |of: Self| _mm256_and_si256(_mm256_cvttps_epi32(of.0), _mm256_set1_epi32(0xff));
             let [a, b, c, d] = of.map(low);
             let packed = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
             let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);

@@ -16,8 +16,8 @@ use super::grids::cells::Cells;
 use super::kernel::Rows;
 use super::rounding::{half_bytes, nearest};
 use crate::simd::Isa;
-pub(super) use search::{Again, Rules};
 use lanes::InLanes;
+pub(super) use search::{Again, Rules};
 use search::{Found, Part, Plain, Way, largest};
 
 /// What the types differ in.
@@ -91,7 +91,9 @@ impl<const D: usize> Kind<D> {
         write: impl Fn(&Encoded, &mut [u8; BYTES]),
     ) {
         for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / 256)) {
-            self.encode_row::<N>(row, rows.importance, InLanes(isa), |index, of| write(of, &mut out[index]));
+            self.encode_row::<N>(row, rows.importance, InLanes(isa), |index, of| {
+                write(of, &mut out[index])
+            });
         }
     }
 

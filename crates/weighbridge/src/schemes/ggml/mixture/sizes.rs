@@ -43,8 +43,7 @@ pub(super) fn described(fates: &[Fate], request: &Request<'_>) -> Vec<(String, V
     // Of the file types around a type, the first is the plainest.
     let is_it = |file: &&FileType| most.is_some_and(|(name, _)| name == file.base);
     let file = FILE_TYPES.iter().find(is_it);
-    let entry = |file: &FileType| {
-        ("general.file_type".to_owned(), Value::Unsigned(32, file.id.into()))
-    };
+    let entry =
+        |file: &FileType| ("general.file_type".to_owned(), Value::Unsigned(32, file.id.into()));
     file.map(entry).into_iter().collect()
 }

@@ -1,0 +1,217 @@
+//! What llm-compressor makes of a model without data: linear layers by one of its presets.
+//!
+//! The bytes are those of llm-compressor 0.14.0.1 with compressed-tensors 0.20.0 on a CPU, whose
+//! every operation is rounded to the weight's type. With T for that rounding, and numbers of a
+//! group (some columns of a row, or all) with the extremes min and max, which include zero:
+//!
+//! ```text
+//! symmetric   scale = T(amax / half the range)      codes of -2^(b-1) .. 2^(b-1) - 1, of E4M3 up to 448
+//! asymmetric  scale = T(T(max - min) / 15), zero = round(clamp(T(-8 - T(min / scale))))
+//! code        round(clamp(T(T(x / scale) + zero))), halves to even
+//! MX          scale = 2^e, e = exponent of amax after half a step of E2M1 is added to its bits, less 2 (E2M1) or 8 (E4M3)
+//! NVFP4       global = T(2688 * T(1 / amax of all that is fused)), scale = E4M3(global * T(amax / 6)), code = E2M1(x / (scale / global))
+//! ```
+//!
+//! A scale of zero becomes T's epsilon, 1 (MX) or 0.125 (NVFP4). Layers whose columns are no whole groups are refused by
+//! llm-compressor until they are ignored: here they stay as they are.
+
+use super::super::linear_choice::choose_linear;
+use super::super::precision::{Brain, Half, Single};
+use super::super::{Additions, Candidate, Chosen, Quantizer, Request};
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+
+mod coding;
+mod encoder;
+mod fused;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use encoder::GroupEncoder;
+
+/// The ways to store a model.
+pub(super) static QUANTIZERS: &[&dyn Quantizer] =
+    &[&FP8, &INT8, &W8A16, &W4A16, &W4A16_ASYM, &MXFP4, &MXFP8, &NVFP4];
+
+/// A preset of llm-compressor.
+struct Preset {
+    name: &'static str,
+    about: &'static str,
+    /// What the config calls its format.
+    format: &'static str,
+    codes: Codes,
+    /// Columns that share a scale; without, a row does.
+    group: Option<u64>,
+    /// Whether users may ask for other groups.
+    is_any_group: bool,
+    /// Whether inputs are quantized while the model runs.
+    quantizes_inputs: bool,
+}
+
+/// How numbers become codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Codes {
+    /// E4M3.
+    Floats,
+    /// Signed bytes.
+    Bytes,
+    /// Eight bits in words.
+    Words8,
+    /// Four bits in words.
+    Words4,
+    /// Four bits in words, with zero points.
+    Words4Zero,
+    /// E2M1 with exponents.
+    Mxfp4,
+    /// E4M3 with exponents.
+    Mxfp8,
+    /// E2M1 with two levels of scales.
+    Nvfp4,
+}
+
+const FP8: Preset = Preset {
+    name: "fp8",
+    about: "8-bit floats, a scale for each row (compressed-tensors FP8_DYNAMIC)",
+    format: "float-quantized",
+    codes: Codes::Floats,
+    group: None,
+    is_any_group: false,
+    quantizes_inputs: true,
+};
+
+const INT8: Preset = Preset {
+    name: "int8",
+    about: "8-bit integers, a scale for each row (compressed-tensors W8A8)",
+    format: "int-quantized",
+    codes: Codes::Bytes,
+    ..FP8
+};
+
+const W4A16: Preset = Preset {
+    name: "w4a16",
+    about: "4-bit integers, a scale for every 128 columns (compressed-tensors W4A16)",
+    format: "pack-quantized",
+    codes: Codes::Words4,
+    group: Some(128),
+    is_any_group: true,
+    quantizes_inputs: false,
+};
+
+const W8A16: Preset = Preset {
+    name: "w8a16",
+    about: "8-bit integers, a scale for every 128 columns (compressed-tensors W8A16)",
+    codes: Codes::Words8,
+    ..W4A16
+};
+
+const W4A16_ASYM: Preset = Preset {
+    name: "w4a16-asym",
+    about: "4-bit integers, a scale and a zero point for every 128 columns (compressed-tensors W4A16_ASYM)",
+    codes: Codes::Words4Zero,
+    ..W4A16
+};
+
+const MXFP4: Preset = Preset {
+    name: "mxfp4",
+    about: "4-bit floats, a power of two for every 32 columns (compressed-tensors MXFP4A16)",
+    format: "mxfp4-pack-quantized",
+    codes: Codes::Mxfp4,
+    group: Some(32),
+    is_any_group: false,
+    quantizes_inputs: false,
+};
+
+const MXFP8: Preset = Preset {
+    name: "mxfp8",
+    about: "8-bit floats, a power of two for every 32 columns (compressed-tensors MXFP8A16)",
+    format: "mxfp8-quantized",
+    codes: Codes::Mxfp8,
+    ..MXFP4
+};
+
+const NVFP4: Preset = Preset {
+    name: "nvfp4",
+    about: "4-bit floats, a scale for every 16 columns and one for all (compressed-tensors NVFP4A16)",
+    format: "nvfp4-pack-quantized",
+    codes: Codes::Nvfp4,
+    group: Some(16),
+    ..MXFP4
+};
+
+impl Quantizer for Preset {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        self.codes.types().iter().map(|&dtype| dtype.into()).collect()
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
+        let group = self.group_size(request)?;
+        let fused = fused::together(request.weights);
+        let choice = choose_linear(request, |index, weight| {
+            check(weight, group)?;
+            let largest = (self.codes == Codes::Nvfp4).then(|| {
+                let is_encoded = |&other: &usize| {
+                    let other = &request.weights[other];
+                    !(request.keeps)(other.name) && check(other, group).is_ok()
+                };
+                let all: Vec<usize> = fused[index].iter().copied().filter(is_encoded).collect();
+                (request.largest)(&all)
+            });
+            let (name, codes) = (self.name, self.codes);
+            Ok(match weight.dtype {
+                DType::BF16 => GroupEncoder::<Brain>::shared(name, codes, group, largest),
+                DType::F16 => GroupEncoder::<Half>::shared(name, codes, group, largest),
+                _ => GroupEncoder::<Single>::shared(name, codes, group, largest),
+            })
+        })?;
+        let section = settings::section(self, group, &choice.plain);
+        let config_keys = vec![("quantization_config".to_owned(), section)];
+        Ok(Chosen {
+            fates: choice.fates,
+            additions: Additions { config_keys, ..Additions::default() },
+            notes: choice.notes,
+            ..Chosen::default()
+        })
+    }
+}
+
+impl Preset {
+    /// Columns that share a scale, as the user asks for.
+    fn group_size(&self, request: &Request<'_>) -> Result<Option<u64>> {
+        let name = self.name;
+        match (request.wishes.group_size, self.group) {
+            (None, group) => Ok(group),
+            (Some(asked), group) if group == Some(asked) => Ok(group),
+            (Some(asked), _) if self.is_any_group && asked > 0 && asked % 8 == 0 => Ok(Some(asked)),
+            (Some(asked), _) if self.is_any_group => Err(Error::usage(format!(
+                "{name} has groups of a multiple of 8 columns, not of {asked}"
+            ))),
+            (Some(_), Some(group)) => {
+                Err(Error::usage(format!("{name} has groups of {group} columns, and no others")))
+            }
+            (Some(_), None) => {
+                Err(Error::usage(format!("{name} has a scale for each row, and no groups")))
+            }
+        }
+    }
+}
+
+/// Why a weight cannot be encoded.
+fn check(weight: &Candidate<'_>, group: Option<u64>) -> Result<(), String> {
+    let columns = weight.shape.last().copied().unwrap_or(0);
+    match (weight.dtype, group) {
+        (DType::F32 | DType::BF16 | DType::F16, Some(group)) if columns % group != 0 => {
+            Err(format!("its rows of {columns} are no whole groups of {group}"))
+        }
+        (DType::F32 | DType::BF16 | DType::F16, _) if columns > 0 => Ok(()),
+        (dtype, _) => Err(format!("there is no rule for rows of {columns} numbers of {dtype}")),
+    }
+}

@@ -1,0 +1,75 @@
+//! The section of the model's config, as llm-compressor writes it: its keys in their order.
+
+use serde_json::{Value as Json, json};
+
+use super::super::config::METHOD;
+use super::{Codes, Preset};
+
+/// The version of compressed-tensors whose section this is.
+const VERSION: &str = "0.20.0";
+
+/// The whole section. `plain` are the linear layers that are not quantized.
+pub(super) fn section(preset: &Preset, group: Option<u64>, plain: &[String]) -> Json {
+    let groups = json!({
+        "format": preset.format,
+        "input_activations": inputs(preset),
+        "output_activations": null,
+        "targets": ["Linear"],
+        "weights": weights(preset.codes, group),
+    });
+    json!({
+        "config_groups": { "group_0": groups },
+        "format": preset.format,
+        "global_compression_ratio": null,
+        "ignore": plain,
+        "kv_cache_scheme": null,
+        "moe_sparsity_config": null,
+        "quant_method": METHOD.name,
+        "quantization_status": "compressed",
+        "sparsity_config": {},
+        "transform_config": {},
+        "version": VERSION,
+    })
+}
+
+/// Inputs are quantized token by token while the model runs.
+fn inputs(preset: &Preset) -> Json {
+    let token = json!({
+        "dynamic": true,
+        "group_size": null,
+        "num_bits": preset.codes.bits(),
+        "strategy": "token",
+        "symmetric": true,
+        "type": preset.codes.kind(),
+    });
+    if preset.quantizes_inputs { token } else { Json::Null }
+}
+
+fn weights(codes: Codes, group: Option<u64>) -> Json {
+    let strategy = match (codes, group) {
+        (Codes::Nvfp4, _) => "tensor_group",
+        (_, Some(_)) => "group",
+        (_, None) => "channel",
+    };
+    let mut all = json!({
+        "dynamic": false,
+        "group_size": group,
+        "num_bits": codes.bits(),
+        "observer": "memoryless_minmax",
+    });
+    let rest = json!({
+        "strategy": strategy,
+        "symmetric": codes != Codes::Words4Zero,
+        "type": codes.kind(),
+    });
+    let scales = match codes {
+        Codes::Nvfp4 => Some("torch.float8_e4m3fn"),
+        Codes::Mxfp4 | Codes::Mxfp8 => Some("torch.uint8"),
+        _ => None,
+    };
+    if let (Json::Object(all), Json::Object(rest)) = (&mut all, rest) {
+        all.extend(scales.map(|name| ("scale_dtype".to_owned(), name.into())));
+        all.extend(rest);
+    }
+    all
+}

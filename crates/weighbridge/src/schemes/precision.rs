@@ -1,0 +1,133 @@
+//! Arithmetic in the type of a weight, as the Python libraries do it: every operation in single
+//! precision, and its result rounded to that type.
+
+use crate::dtype::DType;
+
+/// A type that numbers are rounded to after every operation.
+pub(super) trait Precision: Copy + Default + Send + Sync + 'static {
+    /// The type.
+    const DTYPE: DType;
+    /// The distance from one to the next number.
+    const EPSILON: f32;
+    /// The smallest normal number.
+    const TINY: f32;
+    /// Bits of the fraction.
+    const FRACTION: u32;
+
+    /// The nearest number of the type, the even one of two.
+    fn round(value: f32) -> f32;
+
+    /// The bits of a number of the type, in the low ones.
+    fn bits(value: f32) -> u32;
+
+    /// Writes a number of the type in little-endian order.
+    #[inline(always)]
+    fn write(value: f32, to: &mut [u8]) {
+        let bytes = Self::bits(value).to_le_bytes();
+        to.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+    }
+}
+
+/// Bytes of a number.
+pub(super) fn width(dtype: DType) -> u64 {
+    u64::from(dtype.bits() / 8)
+}
+
+/// Single precision.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Single;
+
+impl Precision for Single {
+    const DTYPE: DType = DType::F32;
+    const EPSILON: f32 = f32::EPSILON;
+    const TINY: f32 = f32::MIN_POSITIVE;
+    const FRACTION: u32 = 23;
+
+    #[inline(always)]
+    fn round(value: f32) -> f32 {
+        value
+    }
+
+    #[inline(always)]
+    fn bits(value: f32) -> u32 {
+        value.to_bits()
+    }
+}
+
+/// bfloat16.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Brain;
+
+impl Precision for Brain {
+    const DTYPE: DType = DType::BF16;
+    const EPSILON: f32 = 0.007_812_5;
+    const TINY: f32 = f32::MIN_POSITIVE;
+    const FRACTION: u32 = 7;
+
+    #[inline(always)]
+    fn round(value: f32) -> f32 {
+        let bits = value.to_bits();
+        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000;
+        let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
+        f32::from_bits(if is_nan { bits | 0x40_0000 } else { rounded })
+    }
+
+    #[inline(always)]
+    fn bits(value: f32) -> u32 {
+        value.to_bits() >> 16
+    }
+}
+
+/// IEEE half precision.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Half;
+
+impl Precision for Half {
+    const DTYPE: DType = DType::F16;
+    const EPSILON: f32 = 0.000_976_562_5;
+    const TINY: f32 = 1.0 / 16384.0;
+    const FRACTION: u32 = 10;
+
+    #[inline(always)]
+    fn round(value: f32) -> f32 {
+        let magnitude = value.abs();
+        let bits = magnitude.to_bits();
+        let normal = f32::from_bits(bits.wrapping_add(0xfff + (bits >> 13 & 1)) & 0xffff_e000);
+        let bounded = if magnitude >= 65520.0 { f32::INFINITY } else { normal };
+        // Subnormal numbers are multiples of 2^-24, which is the step of single precision here.
+        let subnormal = (magnitude + 0.5) - 0.5;
+        let rounded = if magnitude < Self::TINY { subnormal } else { bounded };
+        let is_nan = bits > 0x7f80_0000;
+        (if is_nan { f32::NAN } else { rounded }).copysign(value)
+    }
+
+    #[inline(always)]
+    fn bits(value: f32) -> u32 {
+        half::f16::from_f32(value).to_bits().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use super::*;
+
+    #[test]
+    fn rounds_as_the_half_crate_does() {
+        let uppers = (0..=u16::MAX).step_by(11).chain([0x7f80, 0x7fff, 0xff80, 0x477f, 0x3380]);
+        for upper in uppers {
+            for low in [0, 1, 0xfff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff] {
+                let value = f32::from_bits(u32::from(upper) << 16 | low);
+                let pairs = [
+                    (Brain::round(value), bf16::from_f32(value).to_f32()),
+                    (Half::round(value), f16::from_f32(value).to_f32()),
+                ];
+                for (ours, theirs) in pairs {
+                    let is_same = ours.to_bits() == theirs.to_bits();
+                    assert!(is_same || ours.is_nan() && theirs.is_nan(), "{value:e}");
+                }
+            }
+        }
+    }
+}
