@@ -14,18 +14,18 @@ use super::asked::{Described, Run, Tensor, list, numbers, text};
 use crate::common::{made, root, tensor_bytes};
 use crate::to_gguf::open;
 
-const MODELS: [&str; 4] = ["llama", "qwen3moe", "gemma3", "tiny"];
+pub const MODELS: [&str; 4] = ["llama", "qwen3moe", "gemma3", "tiny"];
 
-fn home(model: &str) -> PathBuf {
+pub fn home(model: &str) -> PathBuf {
     root().join("tests/files/quantize").join(model)
 }
 
-fn expected(model: &str) -> Json {
+pub fn expected(model: &str) -> Json {
     serde_json::from_slice(&std::fs::read(home(model).join("expected.json")).unwrap()).unwrap()
 }
 
 /// The repository of a model, with its weights.
-fn repository(model: &str, expected: &Json, folder: &Path) {
+pub fn repository(model: &str, expected: &Json, folder: &Path) {
     for entry in std::fs::read_dir(home(model).join("hf")).unwrap() {
         let entry = entry.unwrap();
         std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();

@@ -3,3 +3,4 @@
 mod asked;
 mod choices;
 mod files;
+mod written;

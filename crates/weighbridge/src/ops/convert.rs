@@ -310,7 +310,7 @@ fn quantized(
         metadata: &metadata,
         repacked: translated.map(|translated| &translated.repacked),
     };
-    let chosen = quantize::choose(quantize::found(how)?, &of, how, options);
+    let chosen = quantize::choose(quantize::found(how, options)?, &of, how, options);
     chosen.map(Some).map_err(|error| error.in_file(model.path()))
 }
 

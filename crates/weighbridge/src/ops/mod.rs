@@ -45,7 +45,8 @@ pub use inspect::{
 };
 pub use planned_report::{PlanReport, PlannedTensor};
 pub use quantize::{
-    CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantize, quantizers,
+    CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantize,
+    quantize_to, quantizers,
 };
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{

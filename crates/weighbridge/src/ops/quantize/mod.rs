@@ -1,13 +1,17 @@
 //! Stores a model in fewer bits, from whatever it is stored in, and says what that costs.
 
+use std::io::Write;
+
 use super::convert::Conversion;
 use super::convert_options::ConvertOptions;
 use super::convert_report::ConvertReport;
 use super::repository::Repository;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::output::Stream;
 use crate::pipeline::{OutputType, Place, Target, formats_of};
 use crate::schemes::{self, Quantizer};
+use crate::text::escaped;
 
 mod choose;
 mod options;
@@ -27,6 +31,18 @@ pub fn quantize(
     how: &QuantizeOptions,
 ) -> Result<ConvertReport> {
     Conversion::plan_quantized(model, options, how)?.run()
+}
+
+/// Quantizes a model into anything that can be written front to back. The target in the options is
+/// ignored.
+pub fn quantize_to(
+    model: &Model,
+    options: &ConvertOptions,
+    how: &QuantizeOptions,
+    out: impl Write + Send,
+) -> Result<ConvertReport> {
+    let options = ConvertOptions { target: "-".into(), ..options.clone() };
+    Conversion::quantized(model, &options, how, |_| Ok(true))?.run_into(&Stream::new(out))
 }
 
 /// The types that a model can be quantized to: what users call them, and what they are.
@@ -53,7 +69,7 @@ impl Conversion {
         how: &QuantizeOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
-        let quantizer = found(how)?;
+        let quantizer = found(how, options)?;
         if options.dtype != OutputType::Auto || !options.casts.is_empty() {
             let message = "the type decides about all weights: none can be cast besides";
             return Err(Error::usage(message).in_file(model.path()));
@@ -109,17 +125,38 @@ fn lower(goal: Goal, aim: Goal, conversion: &Conversion) -> Option<Goal> {
     }
 }
 
-/// The quantizer that is asked for.
-pub(super) fn found(how: &QuantizeOptions) -> Result<&'static dyn Quantizer> {
+/// The quantizer that is asked for. Of two that are called the same but for their letters, the one
+/// that the output's format can hold, or else the one that is called exactly so.
+pub(super) fn found(
+    how: &QuantizeOptions,
+    options: &ConvertOptions,
+) -> Result<&'static dyn Quantizer> {
     let layout = how.wishes.layout.as_deref();
-    schemes::quantizer_of(&how.name, layout).ok_or_else(|| {
-        let names: Vec<&str> = schemes::quantizers().map(Quantizer::name).collect();
-        let what = match layout {
-            Some(layout) => format!("there is no type `{}` with the layout `{layout}`", how.name),
-            None => format!("there is no type `{}`", how.name),
-        };
-        Error::usage(what).hint(format!("there are {}", names.join(", ")))
-    })
+    let called = layout.map_or_else(|| how.name.clone(), |layout| format!("{}-{layout}", how.name));
+    let all: Vec<_> = schemes::quantizers().filter(|of| is_called(*of, &called)).collect();
+    let target = Target::of(&options.target, options.to.as_deref(), None)?;
+    let says_format = options.to.is_some() || !matches!(target.place, Place::Folder(_));
+    let is_held = |of: &&&dyn Quantizer| {
+        let format = target.writer.format();
+        formats_of(of.types(), of.needs_configs()).any(|writer| writer.format() == format)
+    };
+    let held = all.iter().filter(|_| says_format && all.len() > 1).find(is_held);
+    let exact = all.iter().find(|of| of.name() == called);
+    held.or(exact).or(all.first()).copied().ok_or_else(|| no_such(how))
+}
+
+fn is_called(of: &dyn Quantizer, name: &str) -> bool {
+    of.name().eq_ignore_ascii_case(name)
+}
+
+fn no_such(how: &QuantizeOptions) -> Error {
+    let names: Vec<&str> = schemes::quantizers().map(Quantizer::name).collect();
+    let name = escaped(&how.name);
+    let what = match &how.wishes.layout {
+        Some(layout) => format!("there is no type `{name}` with the layout `{}`", escaped(layout)),
+        None => format!("there is no type `{name}`"),
+    };
+    Error::usage(what).hint(format!("there are {}", names.join(", ")))
 }
 
 /// The format of the output: the one that is asked for, if it can hold the type, or else the first
