@@ -54,14 +54,17 @@ mod tests {
 
     #[test]
     fn the_nearest_step_is_the_nearest() {
-        let steps = Steps::of([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]);
+        let steps =
+            Steps::of([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]);
         for quarter in -2000i16..2000 {
             let twice = f32::from(quarter) / 4.0;
             let far = |step: u8| (f32::from(steps.values[usize::from(step)]) - twice / 2.0).abs();
-            let nearest = (0..16).reduce(|best, step| if far(step) <= far(best) { step } else { best });
+            let nearest =
+                (0..16).reduce(|best, step| if far(step) <= far(best) { step } else { best });
             assert_eq!(Some(steps.nearest(twice)), nearest, "{twice}");
         }
-        let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30].map(|x| steps.nearest(x));
+        let odd =
+            [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30].map(|x| steps.nearest(x));
         assert_eq!(odd, [15, 15, 0, 15, 0]);
     }
 }

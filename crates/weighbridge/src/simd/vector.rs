@@ -372,7 +372,8 @@ mod tests {
     use super::super::{Isa, Level, Task, run};
     use super::*;
 
-    const STEPS: Steps = Steps::of([-99, -86, -73, -60, -47, -34, -21, -8, 5, 18, 31, 44, 57, 70, 83, 96]);
+    const STEPS: Steps =
+        Steps::of([-99, -86, -73, -60, -47, -34, -21, -8, 5, 18, 31, 44, 57, 70, 83, 96]);
 
     const ODD: [f32; 12] = [
         0.0,
@@ -403,7 +404,8 @@ mod tests {
                     let from = |at: usize| std::array::from_fn(|n| ODD[(at + n) % ODD.len()]);
                     let (a, b) = (isa.vector(from(first)), isa.vector(from(second)));
                     let sums = [a + b, a - b, a * b, a / b, a.min(b), a.max(b), isa.splat(ODD[3])];
-                    let alone = [a.abs(), a.abs().signed_as(b), a.sqrt(), a.round(), a.floor(), a.trunc()];
+                    let alone =
+                        [a.abs(), a.abs().signed_as(b), a.sqrt(), a.round(), a.floor(), a.trunc()];
                     let masks = [a.less(b), a.at_most(b), a.equals(b)];
                     let both = masks[0].or(masks[2].not()).and(masks[1]);
                     let plain = |lane: f32| if lane.is_nan() { f32::NAN } else { lane };

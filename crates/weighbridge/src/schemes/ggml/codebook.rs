@@ -15,7 +15,8 @@ use crate::simd::{Isa, Number};
 pub(super) static KERNELS: &[Kernel] = &[coder::<Iq4Nl, 18, 32>(), coder::<Iq4Xs, 136, 256>()];
 
 /// What the sixteen nibbles stand for.
-pub(super) const STEPS: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+pub(super) const STEPS: [i8; 16] =
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 /// Sixteen bytes of nibbles as steps times a scale.
 #[inline(always)]

@@ -2,12 +2,10 @@
 
 use super::codebook::STEPS;
 use super::kernel::Rows;
-use super::search::side_by_side::{
-    self, LargeBatches, SmallBatches, lanes, pair, sixteen,
-};
+use super::search::side_by_side::{self, LargeBatches, SmallBatches, lanes, pair, sixteen};
 use super::search::{
     NOTHING, farthest, farthest_in_lanes, finite_in_lanes, half, important, low_byte, nearest,
-    squares,
+    squared, squares,
 };
 use crate::simd::Isa;
 use crate::simd::steps::Steps;
@@ -158,7 +156,9 @@ pub(super) fn encode_large<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]
             let groups = sixteen::<I, 32>(isa, values);
             let scales = scales(isa, &groups, values, importance, &variances);
             let scales = scales.as_chunks::<LANES>().0;
-            for ((block, scales), values) in out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0) {
+            for ((block, scales), values) in
+                out.iter_mut().zip(scales).zip(values.as_chunks::<256>().0)
+            {
                 let scales = put_scales(block, scales);
                 let groups = values.as_chunks::<32>().0.iter().zip(scales);
                 for ((values, scale), out) in groups.zip(block[8..].chunks_exact_mut(16)) {
@@ -183,7 +183,7 @@ fn scales<I: Isa>(
             let variance = pair(isa, |lane| variances[lane]);
             side_by_side::important(groups, &sixteen::<I, 32>(isa, importance), variance)
         }
-        None => groups.map(|value| value * value),
+        None => squared(groups),
     };
     let (scales, left) = search(groups, &weights);
     let mut scales = lanes(scales);
@@ -201,16 +201,14 @@ fn scales<I: Isa>(
 
 /// [`define_scale`] for groups in lanes, and where it is left to the definition.
 #[inline(always)]
-fn search<V: Vector>(
-    values: &[Pair<V>; 32],
-    weights: &[Pair<V>; 32],
-) -> (Pair<V>, Pair<V::Mask>) {
+fn search<V: Vector>(values: &[Pair<V>; 32], weights: &[Pair<V>; 32]) -> (Pair<V>, Pair<V::Mask>) {
     let zero = values[0].same(0.0);
     let (size, of) = farthest_in_lanes(values);
     let empty = size.less(zero.same(NOTHING));
     let of = zero.same(1.0).or(of, empty);
     let first = f32::from(STEPS[0]);
-    let (products, squares) = sums(values, weights, zero.same(1.0) / ((zero - of) / zero.same(first)));
+    let (products, squares) =
+        sums(values, weights, zero.same(1.0) / ((zero - of) / zero.same(first)));
     let mut scale = (products / squares).or(zero, zero.less(squares));
     let mut best = scale * products;
     for tried in -7i8..=7 {
@@ -234,14 +232,11 @@ fn sums<V: Vector>(
     let mut sums = (inverse.same(0.0), inverse.same(0.0));
     let two = values.as_chunks::<2>().0.iter().zip(weights.as_chunks::<2>().0);
     for (values, weights) in two {
-        let scaled = values.map(|value| twice * value);
-        let [a, b, c, d] =
-            V::nearest_steps([scaled[0].0, scaled[0].1, scaled[1].0, scaled[1].1], &TABLE);
-        for (at, step) in [Pair(a, b), Pair(c, d)].into_iter().enumerate() {
-            let weighted = weights[at] * step;
-            sums.0 = sums.0 + weighted * values[at];
-            sums.1 = sums.1 + weighted * step;
-        }
+        let (Pair(a, b), Pair(c, d)) = (twice * values[0], twice * values[1]);
+        let [a, b, c, d] = V::nearest_steps([a, b, c, d], &TABLE);
+        let (first, second) = (weights[0] * Pair(a, b), weights[1] * Pair(c, d));
+        sums.0 = sums.0 + first * values[0] + second * values[1];
+        sums.1 = sums.1 + first * Pair(a, b) + second * Pair(c, d);
     }
     sums
 }

@@ -135,7 +135,11 @@ impl WithMinimums<84, 16, 16> for Q2_K {
 
     #[inline(always)]
     fn weights_in_lanes<P: Parallel>(values: &[P; 16]) -> [P; 16] {
-        values.map(P::abs)
+        let mut weights = *values;
+        for weight in &mut weights {
+            *weight = weight.abs();
+        }
+        weights
     }
 
     #[inline(always)]

@@ -199,7 +199,13 @@ pub(super) fn encode<I: Isa, T, const BYTES: usize, const SIZE: usize, const GRO
                     for (group, codes) in codes.as_chunks_mut::<SIZE>().0.iter_mut().enumerate() {
                         *codes = match groups[group] {
                             (0.0, _) => {
-                                define_group::<T, BYTES, SIZE, GROUPS>(batch, first + group, &variances).0.codes
+                                define_group::<T, BYTES, SIZE, GROUPS>(
+                                    batch,
+                                    first + group,
+                                    &variances,
+                                )
+                                .0
+                                .codes
                             }
                             step => choose(T::TRIALS.most, batch.group(first + group), step),
                         };
@@ -326,7 +332,10 @@ fn fit_eight<I: Isa, const GROUPS: usize>(
     };
     let found = positive::in_lanes(most, &across(values), &across(weights));
     let (left, scales) = (found.left.bits(), found.scale.lanes());
-    let codes = found.codes.map(Vector::to_ints);
+    let mut codes = [[0; LANES]; GROUPS];
+    for (codes, found) in codes.iter_mut().zip(found.codes) {
+        *codes = found.to_ints();
+    }
     std::array::from_fn(|block| {
         if left & 1 << block != 0 {
             let of = |all: &[f32; 128]| all.as_chunks::<GROUPS>().0[block];

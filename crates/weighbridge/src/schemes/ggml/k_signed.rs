@@ -23,7 +23,8 @@ use super::k_signed_encoding::{self as encoding, Scaled};
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
 use super::search::signed::Signed;
 use super::search::{
-    NOTHING, farthest, half, important, low_byte, nearest, signed, squares, swept, truncated,
+    NOTHING, farthest, half, important, low_byte, nearest, signed, squared, squares, swept,
+    truncated,
 };
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 use crate::simd::{Isa, Number};
@@ -192,8 +193,10 @@ impl Q3_K {
         let values = across(isa, scales);
         let found = signed::in_lanes(32.0, &values, &across(isa, weights));
         let (scale, left, empty) = (found.scale.lanes(), found.left.bits(), found.empty.bits());
-        let level = |value: I::Vector| (found.inverse * value).round().lanes();
-        let levels = values.map(level);
+        let mut levels = [[0.0; LANES]; 16];
+        for (levels, &value) in levels.iter_mut().zip(&values) {
+            *levels = (found.inverse * value).round().lanes();
+        }
         std::array::from_fn(|block| {
             let is = |mask: u8| mask & 1 << block != 0;
             let code = |at: usize| low_byte(truncated(levels[at][block].clamp(-32.0, 31.0)) + 32);
@@ -287,7 +290,7 @@ impl Scaled<210> for Q6_K {
     fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask) {
         let found = match weights {
             Some(weights) => signed::in_lanes(32.0, values, weights),
-            None => signed::in_lanes(32.0, values, &values.map(|value| value * value)),
+            None => signed::in_lanes(32.0, values, &squared(values)),
         };
         (found.scale, found.left)
     }

@@ -32,10 +32,7 @@ pub(super) trait Scaled<const BYTES: usize> {
     const VARIANCES: Option<f32>;
 
     /// The scales of groups in lanes, and which are left to the definition.
-    fn groups_in_lanes<P: Parallel>(
-        values: &[P; 16],
-        weights: Option<&[P; 16]>,
-    ) -> (P, P::Mask);
+    fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask);
 
     /// Stores the scales of eight blocks. Returns which have nothing to store.
     fn put_all_scales<I: Isa>(

@@ -81,11 +81,7 @@ fn inverses<V: Vector>(scales: V) -> [f32; LANES] {
 
 /// The lowest bytes of what `scaled` makes of 32 numbers.
 #[inline(always)]
-fn bytes<I: Isa>(
-    isa: I,
-    values: &[f32; 32],
-    scaled: impl Fn(I::Vector) -> I::Vector,
-) -> [u8; 32] {
+fn bytes<I: Isa>(isa: I, values: &[f32; 32], scaled: impl Fn(I::Vector) -> I::Vector) -> [u8; 32] {
     let mut all = [isa.splat(0.0); 4];
     for (to, eight) in all.iter_mut().zip(values.as_chunks().0) {
         *to = scaled(isa.load(eight));
@@ -152,8 +148,7 @@ fn encode_minimum<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
         block[..2].copy_from_slice(&halves[at]);
         block[2..4].copy_from_slice(&minimum_halves[at]);
         let (inverse, minimum) = (isa.splat(inverses[at]), isa.splat(minimums[at]));
-        let codes =
-            bytes(isa, values, |value| (value - minimum) * inverse + isa.splat(0.5));
+        let codes = bytes(isa, values, |value| (value - minimum) * inverse + isa.splat(0.5));
         match most {
             15 => T::put(block, &cut(codes, 15)),
             _ => T::put(block, &codes),
@@ -174,7 +169,8 @@ pub(super) fn encode_bytes<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 34]])
             define_bytes(values, blocks);
             continue;
         }
-        let scales = merged(isa, values, 0.0, |value, most| value.abs().max(most)) / isa.splat(127.0);
+        let scales =
+            merged(isa, values, 0.0, |value, most| value.abs().max(most)) / isa.splat(127.0);
         let (halves, inverses) = (halves(isa, &scales.lanes()), inverses(scales));
         for (at, (block, values)) in blocks.iter_mut().zip(values.as_chunks::<32>().0).enumerate() {
             let inverse = isa.splat(inverses[at]);
@@ -265,7 +261,7 @@ fn encode_batch<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
             Kind::Signed(most) => (f32::from(most) - 1.0, -f32::from(most), f32::from(most)),
             Kind::Minimum(most) => (f32::from(most), 0.0, 0.0),
         };
-        let [above, below, zero] = [above, below, zero].map(|limit| isa.splat(limit));
+        let (above, below, zero) = (isa.splat(above), isa.splat(below), isa.splat(zero));
         let mut codes = bytes(isa, values, |value| {
             (inverse * (value - origin)).round().min(above).max(below) + zero
         });

@@ -147,7 +147,8 @@ pub(in crate::schemes::ggml) fn in_lanes<P: Parallel, const N: usize>(
     let empty = max.equals(min);
     // Where there is no range, no trial is taken.
     let max = (max + zero.same(1.0)).or(max, empty);
-    let mut group = Group { values, weights, levels: [zero; N], most: zero.same(f32::from(trials.most)) };
+    let mut group =
+        Group { values, weights, levels: [zero; N], most: zero.same(f32::from(trials.most)) };
     let mut origin = min;
     let mut inverse = group.most / (max - min);
     let mut scale = zero.same(1.0) / inverse;

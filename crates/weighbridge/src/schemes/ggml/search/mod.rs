@@ -111,3 +111,13 @@ pub(super) fn finite_in_lanes<P: Parallel, const N: usize>(values: &[P; N]) -> P
 pub(super) fn near<P: Parallel>(value: P) -> P::Mask {
     value.abs().at_most(value.same(FARTHEST))
 }
+
+/// The square of each number.
+#[inline(always)]
+pub(super) fn squared<P: Parallel, const N: usize>(values: &[P; N]) -> [P; N] {
+    let mut squares = *values;
+    for value in &mut squares {
+        *value = *value * *value;
+    }
+    squares
+}

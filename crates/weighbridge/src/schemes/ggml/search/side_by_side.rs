@@ -90,7 +90,6 @@ impl<const BLOCK: usize, const BATCH: usize> Batch<'_, BLOCK, BATCH> {
     ) -> Option<&[f32; N]> {
         self.importance.map(|all| &all.as_chunks().0[at])
     }
-
 }
 
 impl LargeBatch<'_> {
