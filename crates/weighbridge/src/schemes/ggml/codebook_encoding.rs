@@ -104,6 +104,7 @@ fn define_nibbles(values: &[f32; 32], inverse: f32, out: &mut [u8]) {
 }
 
 /// Stores the scale and those of the groups; returns what the groups are scaled by.
+#[inline(always)]
 fn put_scales(block: &mut [u8; 136], scales: &[f32; 8]) -> [f32; 8] {
     let (_, of) = farthest(scales);
     let d = -of / 32.0;

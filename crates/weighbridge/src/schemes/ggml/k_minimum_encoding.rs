@@ -113,6 +113,7 @@ where
 }
 
 /// Scales as parts of the largest one.
+#[inline(always)]
 pub(super) fn by_largest<const GROUPS: usize>(
     most: u8,
     values: &[f32; GROUPS],
@@ -124,6 +125,7 @@ pub(super) fn by_largest<const GROUPS: usize>(
 }
 
 /// Stores all scales.
+#[inline(always)]
 pub(super) fn put_scales<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     block: &mut [u8; BYTES],
     scales: [f32; 2],
@@ -138,6 +140,7 @@ pub(super) fn put_scales<T, const BYTES: usize, const SIZE: usize, const GROUPS:
 }
 
 /// The scale and the distance of the minimum from zero of each group, as decoding finds them.
+#[inline(always)]
 pub(super) fn steps<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     block: &[u8; BYTES],
 ) -> [(f32, f32); GROUPS]
