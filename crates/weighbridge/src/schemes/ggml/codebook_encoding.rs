@@ -9,7 +9,7 @@ use super::search::{
 };
 use crate::simd::Isa;
 use crate::simd::steps::Steps;
-use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
+use crate::simd::vector::{Choice, LANES, Pair, Parallel, Vector};
 
 /// The steps, to be looked up.
 static TABLE: Steps = Steps::of(STEPS);

@@ -4,7 +4,7 @@ use super::kernel::{Blocks, Rows};
 use super::search::minimum::{self, Minimum, Trials};
 use super::search::side_by_side::{self, LargeBatch, LargeBatches, lanes, pair, sixteen};
 use super::search::{half, important, low_byte, near, nearest, positive, squares, sum};
-use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
+use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 use crate::simd::{Isa, half_to_f32};
 
 /// What the types differ in: `GROUPS` groups of `SIZE` numbers.

@@ -9,7 +9,7 @@ use super::search::side_by_side::{
 };
 use super::search::{farthest, half, minimum, signed, squares};
 use super::simple_encoding::{
-    Kind, Simple, by_importance, define, define_bytes, define_weighted, inverse, put_scales,
+    Kind, Simple, by_importance, define, define_bytes, define_weighted, put_scales,
 };
 use crate::simd::Isa;
 use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};

@@ -8,7 +8,7 @@
 use half::f16;
 
 use crate::simd::Number;
-use crate::simd::vector::{Choice, Parallel};
+use crate::simd::vector::Parallel;
 
 pub(super) mod minimum;
 pub(super) mod positive;
