@@ -5,11 +5,11 @@ use super::kernel::Rows;
 use super::search::side_by_side::{self, LargeBatches, SmallBatches, lanes, pair, sixteen};
 use super::search::{
     NOTHING, farthest, farthest_in_lanes, finite_in_lanes, half, important, low_byte, nearest,
-    squares,
+    squared, squares,
 };
 use crate::simd::Isa;
 use crate::simd::steps::Steps;
-use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
+use crate::simd::vector::{Choice, LANES, Pair, Parallel, Vector};
 
 /// The steps, to be looked up.
 static TABLE: Steps = Steps::of(STEPS);
@@ -104,6 +104,7 @@ fn define_nibbles(values: &[f32; 32], inverse: f32, out: &mut [u8]) {
 }
 
 /// Stores the scale and those of the groups; returns what the groups are scaled by.
+#[inline(always)]
 fn put_scales(block: &mut [u8; 136], scales: &[f32; 8]) -> [f32; 8] {
     let (_, of) = farthest(scales);
     let d = -of / 32.0;
@@ -183,7 +184,7 @@ fn scales<I: Isa>(
             let variance = pair(isa, |lane| variances[lane]);
             side_by_side::important(groups, &sixteen::<I, 32>(isa, importance), variance)
         }
-        None => groups.map(|value| value * value),
+        None => squared(groups),
     };
     let (scales, left) = search(groups, &weights);
     let mut scales = lanes(scales);
@@ -232,14 +233,11 @@ fn sums<V: Vector>(
     let mut sums = (inverse.same(0.0), inverse.same(0.0));
     let two = values.as_chunks::<2>().0.iter().zip(weights.as_chunks::<2>().0);
     for (values, weights) in two {
-        let scaled = values.map(|value| twice * value);
-        let [a, b, c, d] =
-            V::nearest_steps([scaled[0].0, scaled[0].1, scaled[1].0, scaled[1].1], &TABLE);
-        for (at, step) in [Pair(a, b), Pair(c, d)].into_iter().enumerate() {
-            let weighted = weights[at] * step;
-            sums.0 = sums.0 + weighted * values[at];
-            sums.1 = sums.1 + weighted * step;
-        }
+        let (Pair(a, b), Pair(c, d)) = (twice * values[0], twice * values[1]);
+        let [a, b, c, d] = V::nearest_steps([a, b, c, d], &TABLE);
+        let (first, second) = (weights[0] * Pair(a, b), weights[1] * Pair(c, d));
+        sums.0 = sums.0 + first * values[0] + second * values[1];
+        sums.1 = sums.1 + first * Pair(a, b) + second * Pair(c, d);
     }
     sums
 }

@@ -47,6 +47,7 @@ pub(super) fn six_bits(bytes: &[u8]) -> [[u8; 8]; 2] {
 
 /// The twelve bytes of eight scales and eight minimums. What has more than six bits runs into its
 /// neighbour.
+#[inline(always)]
 fn put_six_bits(bytes: &mut [u8], [scales, minimums]: [[u8; 8]; 2]) {
     for group in 0..4 {
         let (scale, minimum) = (scales[group + 4], minimums[group + 4]);
@@ -135,7 +136,11 @@ impl WithMinimums<84, 16, 16> for Q2_K {
 
     #[inline(always)]
     fn weights_in_lanes<P: Parallel>(values: &[P; 16]) -> [P; 16] {
-        values.map(P::abs)
+        let mut weights = *values;
+        for weight in &mut weights {
+            *weight = weight.abs();
+        }
+        weights
     }
 
     #[inline(always)]
@@ -155,9 +160,9 @@ impl WithMinimums<84, 16, 16> for Q2_K {
     fn put_codes(block: &mut [u8; 84], codes: &[u8; 256]) {
         let quarters = codes.as_chunks::<32>().0.as_chunks::<4>().0;
         for (bytes, quarters) in block[16..80].chunks_exact_mut(32).zip(quarters) {
-            for (at, byte) in bytes.iter_mut().enumerate() {
-                let [a, b, c, d] = quarters.map(|quarter| quarter[at]);
-                *byte = a | b << 2 | c << 4 | d << 6;
+            let [a, b, c, d] = quarters;
+            for at in 0..32 {
+                bytes[at] = a[at] | b[at] << 2 | c[at] << 4 | d[at] << 6;
             }
         }
     }

@@ -4,7 +4,7 @@ use super::kernel::{Blocks, Rows};
 use super::search::minimum::{self, Minimum, Trials};
 use super::search::side_by_side::{self, LargeBatch, LargeBatches, lanes, pair, sixteen};
 use super::search::{half, important, low_byte, near, nearest, positive, squares, sum};
-use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
+use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 use crate::simd::{Isa, half_to_f32};
 
 /// What the types differ in: `GROUPS` groups of `SIZE` numbers.
@@ -113,6 +113,7 @@ where
 }
 
 /// Scales as parts of the largest one.
+#[inline(always)]
 pub(super) fn by_largest<const GROUPS: usize>(
     most: u8,
     values: &[f32; GROUPS],
@@ -124,6 +125,7 @@ pub(super) fn by_largest<const GROUPS: usize>(
 }
 
 /// Stores all scales.
+#[inline(always)]
 pub(super) fn put_scales<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     block: &mut [u8; BYTES],
     scales: [f32; 2],
@@ -138,6 +140,7 @@ pub(super) fn put_scales<T, const BYTES: usize, const SIZE: usize, const GROUPS:
 }
 
 /// The scale and the distance of the minimum from zero of each group, as decoding finds them.
+#[inline(always)]
 pub(super) fn steps<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     block: &[u8; BYTES],
 ) -> [(f32, f32); GROUPS]
@@ -332,7 +335,10 @@ fn fit_eight<I: Isa, const GROUPS: usize>(
     };
     let found = positive::in_lanes(most, &across(values), &across(weights));
     let (left, scales) = (found.left.bits(), found.scale.lanes());
-    let codes = found.codes.map(Vector::to_ints);
+    let mut codes = [[0; LANES]; GROUPS];
+    for (codes, found) in codes.iter_mut().zip(found.codes) {
+        *codes = found.to_ints();
+    }
     std::array::from_fn(|block| {
         if left & 1 << block != 0 {
             let of = |all: &[f32; 128]| all.as_chunks::<GROUPS>().0[block];

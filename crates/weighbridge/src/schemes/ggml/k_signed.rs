@@ -23,7 +23,8 @@ use super::k_signed_encoding::{self as encoding, Scaled};
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
 use super::search::signed::Signed;
 use super::search::{
-    NOTHING, farthest, half, important, low_byte, nearest, signed, squares, swept, truncated,
+    NOTHING, farthest, half, important, low_byte, nearest, signed, squared, squares, swept,
+    truncated,
 };
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 use crate::simd::{Isa, Number};
@@ -44,6 +45,7 @@ pub(super) fn six_bits(bytes: &[u8]) -> [u8; 16] {
 }
 
 /// The twelve bytes of sixteen scales.
+#[inline(always)]
 fn put_six_bits(bytes: &mut [u8], scales: [u8; 16]) {
     bytes.fill(0);
     for (index, scale) in scales.into_iter().enumerate() {
@@ -116,6 +118,7 @@ impl Scaled<110> for Q3_K {
         important(values, importance, 2.0 * squares(values) / 256.0)
     }
 
+    #[inline(always)]
     fn put_scales(block: &mut [u8; 110], scales: &[f32; 16], weights: Option<[f32; 16]>) -> bool {
         let (d, scales) = match weights {
             Some(weights) => {
@@ -168,14 +171,17 @@ impl Scaled<110> for Q3_K {
     #[inline(always)]
     fn put_codes(block: &mut [u8; 110], codes: &[u8; 256]) {
         let parts = codes.as_chunks::<32>().0;
-        for at in 0..32 {
-            let third = |bits, part: usize| bits | parts[part][at] >> 2 << part;
-            block[at] = (0..8).fold(0, third);
+        block[..32].fill(0);
+        for (part, codes) in parts.iter().enumerate() {
+            for at in 0..32 {
+                block[at] |= codes[at] >> 2 << part;
+            }
         }
         for (bytes, quarters) in block[32..96].chunks_exact_mut(32).zip(parts.as_chunks::<4>().0) {
-            for (at, byte) in bytes.iter_mut().enumerate() {
-                let [a, b, c, d] = quarters.map(|quarter| quarter[at] & 3);
-                *byte = a | b << 2 | c << 4 | d << 6;
+            let [a, b, c, d] = quarters;
+            for at in 0..32 {
+                let pairs = a[at] & 3 | (b[at] & 3) << 2;
+                bytes[at] = pairs | (c[at] & 3) << 4 | d[at] << 6;
             }
         }
     }
@@ -192,8 +198,10 @@ impl Q3_K {
         let values = across(isa, scales);
         let found = signed::in_lanes(32.0, &values, &across(isa, weights));
         let (scale, left, empty) = (found.scale.lanes(), found.left.bits(), found.empty.bits());
-        let level = |value: I::Vector| (found.inverse * value).round().lanes();
-        let levels = values.map(level);
+        let mut levels = [[0.0; LANES]; 16];
+        for (levels, &value) in levels.iter_mut().zip(&values) {
+            *levels = (found.inverse * value).round().lanes();
+        }
         std::array::from_fn(|block| {
             let is = |mask: u8| mask & 1 << block != 0;
             let code = |at: usize| low_byte(truncated(levels[at][block].clamp(-32.0, 31.0)) + 32);
@@ -206,6 +214,7 @@ impl Q3_K {
     }
 
     /// Scales as parts of the one farthest from zero.
+    #[inline(always)]
     fn by_farthest(scales: &[f32; 16]) -> (f32, [u8; 16]) {
         let (_, of) = farthest(scales);
         if of == 0.0 {
@@ -270,6 +279,7 @@ impl Scaled<210> for Q6_K {
         std::array::from_fn(|at| importance[at])
     }
 
+    #[inline(always)]
     fn put_scales(block: &mut [u8; 210], scales: &[f32; 16], _: Option<[f32; 16]>) -> bool {
         let (size, of) = farthest(scales);
         if size < NOTHING {
@@ -287,7 +297,7 @@ impl Scaled<210> for Q6_K {
     fn groups_in_lanes<P: Parallel>(values: &[P; 16], weights: Option<&[P; 16]>) -> (P, P::Mask) {
         let found = match weights {
             Some(weights) => signed::in_lanes(32.0, values, weights),
-            None => signed::in_lanes(32.0, values, &values.map(|value| value * value)),
+            None => signed::in_lanes(32.0, values, &squared(values)),
         };
         (found.scale, found.left)
     }
@@ -318,11 +328,11 @@ impl Scaled<210> for Q6_K {
         let quarters = codes.as_chunks::<32>().0.as_chunks::<4>().0;
         let bytes = lower.chunks_exact_mut(64).zip(upper.chunks_exact_mut(32));
         for ((lower, upper), quarters) in bytes.zip(quarters) {
+            let [a, b, c, d] = quarters;
             for at in 0..32 {
-                let [a, b, c, d] = quarters.map(|quarter| quarter[at]);
-                lower[at] = a & 15 | c << 4;
-                lower[at + 32] = b & 15 | d << 4;
-                upper[at] = a >> 4 | b >> 4 << 2 | c >> 4 << 4 | d >> 4 << 6;
+                lower[at] = a[at] & 15 | c[at] << 4;
+                lower[at + 32] = b[at] & 15 | d[at] << 4;
+                upper[at] = a[at] >> 4 | b[at] >> 4 << 2 | c[at] >> 4 << 4 | d[at] >> 4 << 6;
             }
         }
     }

@@ -24,6 +24,8 @@ mod bits;
 mod codebook;
 mod codebook_encoding;
 mod companion;
+#[cfg(test)]
+mod encode_agreement;
 mod encoder;
 mod fp4;
 mod grids;

@@ -86,7 +86,7 @@ pub(super) fn put_scales<const BYTES: usize>(
 
 /// The inverse of a scale, or zero.
 #[inline(always)]
-pub(super) fn inverse(scale: f32) -> f32 {
+fn inverse(scale: f32) -> f32 {
     if scale == 0.0 { 0.0 } else { 1.0 / scale }
 }
 

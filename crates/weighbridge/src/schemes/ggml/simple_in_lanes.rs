@@ -9,7 +9,7 @@ use super::search::side_by_side::{
 };
 use super::search::{farthest, half, minimum, signed, squares};
 use super::simple_encoding::{
-    Kind, Simple, by_importance, define, define_bytes, define_weighted, inverse, put_scales,
+    Kind, Simple, by_importance, define, define_bytes, define_weighted, put_scales,
 };
 use crate::simd::Isa;
 use crate::simd::vector::{Choice, LANES, Mask, Pair, Parallel, Vector};
@@ -261,7 +261,7 @@ fn encode_batch<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
             Kind::Signed(most) => (f32::from(most) - 1.0, -f32::from(most), f32::from(most)),
             Kind::Minimum(most) => (f32::from(most), 0.0, 0.0),
         };
-        let [above, below, zero] = [above, below, zero].map(|limit| isa.splat(limit));
+        let (above, below, zero) = (isa.splat(above), isa.splat(below), isa.splat(zero));
         let mut codes = bytes(isa, values, |value| {
             (inverse * (value - origin)).round().min(above).max(below) + zero
         });

@@ -11,30 +11,54 @@ use super::super::steps::Steps;
 unsafe fn packed(twice: [__m256; 4], steps: &Steps) -> __m256i {
     // SAFETY: the CPU has the instructions, and the tables have 16 bytes.
     unsafe {
-        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-        let whole = |of: __m256| _mm256_cvttps_epi32(_mm256_round_ps::<DOWN>(of));
         let [a, b, c, d] = twice;
-        let from_zero = |words: __m256i| _mm256_add_epi16(words, _mm256_set1_epi16(256));
-        let ab = from_zero(_mm256_packs_epi32(whole(a), whole(b)));
-        let cd = from_zero(_mm256_packs_epi32(whole(c), whole(d)));
+        let from_zero = _mm256_set1_epi16(256);
+        let ab = _mm256_add_epi16(_mm256_packs_epi32(whole(a), whole(b)), from_zero);
+        let cd = _mm256_add_epi16(_mm256_packs_epi32(whole(c), whole(d)), from_zero);
         let shifted = _mm256_packus_epi16(_mm256_srai_epi16::<4>(ab), _mm256_srai_epi16::<4>(cd));
         let bucket = _mm256_min_epu8(shifted, _mm256_set1_epi8(31));
         let nibble = _mm256_set1_epi8(15);
         let lowest = _mm256_set1_epi16(15);
         let within =
             _mm256_packus_epi16(_mm256_and_si256(ab, lowest), _mm256_and_si256(cd, lowest));
-        let table = |at: usize| {
-            let sixteen = _mm_loadu_si128(steps.buckets.as_ptr().add(at).cast());
-            _mm256_broadcastsi128_si256(sixteen)
-        };
+        let first = _mm256_broadcastsi128_si256(_mm_loadu_si128(steps.buckets.as_ptr().cast()));
+        let second = _mm_loadu_si128(steps.buckets.as_ptr().add(16).cast());
         let entry = _mm256_blendv_epi8(
-            _mm256_shuffle_epi8(table(0), bucket),
-            _mm256_shuffle_epi8(table(16), bucket),
+            _mm256_shuffle_epi8(first, bucket),
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(second), bucket),
             _mm256_slli_epi16::<3>(bucket),
         );
         let before = _mm256_cmpgt_epi8(_mm256_and_si256(entry, nibble), within);
         let step = _mm256_and_si256(_mm256_srli_epi16::<4>(entry), nibble);
         _mm256_add_epi8(step, before)
+    }
+}
+
+/// The next whole number downwards.
+#[inline(always)]
+unsafe fn whole(of: __m256) -> __m256i {
+    const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    // SAFETY: the CPU has the instructions.
+    unsafe { _mm256_cvttps_epi32(_mm256_round_ps::<DOWN>(of)) }
+}
+
+/// Four bytes of each half, from `FIRST` on, with their signs.
+#[inline(always)]
+unsafe fn widened<const FIRST: i32>(bytes: __m256i) -> __m256 {
+    // SAFETY: the CPU has the instructions.
+    unsafe {
+        // Each becomes the highest byte of its lane.
+        let [a, b, c, d] = const {
+            let rest = 0x0080_8080;
+            [
+                FIRST << 24 | rest,
+                (FIRST + 1) << 24 | rest,
+                (FIRST + 2) << 24 | rest,
+                (FIRST + 3) << 24 | rest,
+            ]
+        };
+        let highest = _mm256_shuffle_epi8(bytes, _mm256_setr_epi32(a, b, c, d, a, b, c, d));
+        _mm256_cvtepi32_ps(_mm256_srai_epi32::<24>(highest))
     }
 }
 
@@ -45,13 +69,7 @@ pub(super) unsafe fn values(twice: [__m256; 4], steps: &Steps) -> [__m256; 4] {
     unsafe {
         let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(steps.values.as_ptr().cast()));
         let bytes = _mm256_shuffle_epi8(table, packed(twice, steps));
-        let of = |first: i32| {
-            let top = |byte: i32| (first + byte) << 24 | 0x0080_8080;
-            let four = _mm_setr_epi32(top(0), top(1), top(2), top(3));
-            let tops = _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(four));
-            _mm256_cvtepi32_ps(_mm256_srai_epi32::<24>(tops))
-        };
-        [of(0), of(4), of(8), of(12)]
+        [widened::<0>(bytes), widened::<4>(bytes), widened::<8>(bytes), widened::<12>(bytes)]
     }
 }
 

@@ -28,6 +28,13 @@ impl Register {
         // SAFETY: the CPU has the instructions, and there are eight.
         Self(unsafe { _mm256_loadu_ps(lanes.as_ptr()) })
     }
+
+    /// The lowest byte of each whole number.
+    #[inline(always)]
+    fn low_byte(self) -> __m256i {
+        // SAFETY: the CPU has the instructions.
+        unsafe { _mm256_and_si256(_mm256_cvttps_epi32(self.0), _mm256_set1_epi32(0xff)) }
+    }
 }
 
 macro_rules! operators {
@@ -147,29 +154,15 @@ impl Vector for Register {
 
     #[inline(always)]
     fn transposed([a, b, c, d, e, f, g, h]: [Self; LANES]) -> [Self; LANES] {
-        let pairs = |a: Self, b: Self| [unpack_low(a, b), unpack_high(a, b)];
-        let [ab, ab_high] = pairs(a, b);
-        let [cd, cd_high] = pairs(c, d);
-        let [ef, ef_high] = pairs(e, f);
-        let [gh, gh_high] = pairs(g, h);
-        let (lower, upper) = (
-            [
-                fours::<0x44>(ab, cd),
-                fours::<0xee>(ab, cd),
-                fours::<0x44>(ab_high, cd_high),
-                fours::<0xee>(ab_high, cd_high),
-            ],
-            [
-                fours::<0x44>(ef, gh),
-                fours::<0xee>(ef, gh),
-                fours::<0x44>(ef_high, gh_high),
-                fours::<0xee>(ef_high, gh_high),
-            ],
-        );
-        std::array::from_fn(|lane| match lane {
-            0..4 => halves::<0x20>(lower[lane], upper[lane]),
-            _ => halves::<0x31>(lower[lane - 4], upper[lane - 4]),
-        })
+        let (ab, ab_high) = (unpack_low(a, b), unpack_high(a, b));
+        let (cd, cd_high) = (unpack_low(c, d), unpack_high(c, d));
+        let (ef, ef_high) = (unpack_low(e, f), unpack_high(e, f));
+        let (gh, gh_high) = (unpack_low(g, h), unpack_high(g, h));
+        let (a, e) = crossed(fours::<0x44>(ab, cd), fours::<0x44>(ef, gh));
+        let (b, f) = crossed(fours::<0xee>(ab, cd), fours::<0xee>(ef, gh));
+        let (c, g) = crossed(fours::<0x44>(ab_high, cd_high), fours::<0x44>(ef_high, gh_high));
+        let (d, h) = crossed(fours::<0xee>(ab_high, cd_high), fours::<0xee>(ef_high, gh_high));
+        [a, b, c, d, e, f, g, h]
     }
 
     #[inline(always)]
@@ -185,10 +178,11 @@ impl Vector for Register {
         let mut bytes = [0; 4 * LANES];
         // SAFETY: the CPU has the instructions, and there is room for 32.
         unsafe {
-            let low =
-                |of: Self| _mm256_and_si256(_mm256_cvttps_epi32(of.0), _mm256_set1_epi32(0xff));
-            let [a, b, c, d] = of.map(low);
-            let packed = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
+            let [a, b, c, d] = of;
+            let packed = _mm256_packus_epi16(
+                _mm256_packus_epi32(a.low_byte(), b.low_byte()),
+                _mm256_packus_epi32(c.low_byte(), d.low_byte()),
+            );
             let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
             let ordered = _mm256_permutevar8x32_epi32(packed, order);
             _mm256_storeu_si256(bytes.as_mut_ptr().cast(), ordered);
@@ -198,14 +192,17 @@ impl Vector for Register {
 
     #[inline(always)]
     fn nearest_steps(twice: [Self; 4], of: &Steps) -> [Self; 4] {
+        let [a, b, c, d] = twice;
         // SAFETY: the CPU has the instructions.
-        unsafe { steps::values(twice.map(|twice| twice.0), of) }.map(Self)
+        let [a, b, c, d] = unsafe { steps::values([a.0, b.0, c.0, d.0], of) };
+        [Self(a), Self(b), Self(c), Self(d)]
     }
 
     #[inline(always)]
     fn nearest_codes(twice: [Self; 4], of: &Steps) -> [u8; 4 * LANES] {
+        let [a, b, c, d] = twice;
         // SAFETY: the CPU has the instructions.
-        unsafe { steps::codes(twice.map(|twice| twice.0), of) }
+        unsafe { steps::codes([a.0, b.0, c.0, d.0], of) }
     }
 }
 
@@ -230,11 +227,14 @@ fn fours<const WHICH: i32>(a: Register, b: Register) -> Register {
     Register(unsafe { _mm256_shuffle_ps::<WHICH>(a.0, b.0) })
 }
 
-/// Half of each of both.
+/// The lower halves of both, and the upper halves.
 #[inline(always)]
-fn halves<const WHICH: i32>(a: Register, b: Register) -> Register {
+fn crossed(a: Register, b: Register) -> (Register, Register) {
     // SAFETY: the CPU has the instructions.
-    Register(unsafe { _mm256_permute2f128_ps::<WHICH>(a.0, b.0) })
+    unsafe {
+        let lower = _mm256_permute2f128_ps::<0x20>(a.0, b.0);
+        (Register(lower), Register(_mm256_permute2f128_ps::<0x31>(a.0, b.0)))
+    }
 }
 
 impl Choice for Bits {

@@ -8,7 +8,7 @@
 use half::f16;
 
 use crate::simd::Number;
-use crate::simd::vector::{Choice, Parallel};
+use crate::simd::vector::Parallel;
 
 pub(super) mod minimum;
 pub(super) mod positive;
@@ -110,4 +110,14 @@ pub(super) fn finite_in_lanes<P: Parallel, const N: usize>(values: &[P; N]) -> P
 #[inline(always)]
 pub(super) fn near<P: Parallel>(value: P) -> P::Mask {
     value.abs().at_most(value.same(FARTHEST))
+}
+
+/// The square of each number.
+#[inline(always)]
+pub(super) fn squared<P: Parallel, const N: usize>(values: &[P; N]) -> [P; N] {
+    let mut squares = *values;
+    for value in &mut squares {
+        *value = *value * *value;
+    }
+    squares
 }

@@ -158,7 +158,9 @@ pub(in crate::schemes::ggml) fn in_lanes<P: Parallel, const N: usize>(
         }
     }
     let scale = (products / squares).or(zero, zero.less(squares));
-    let codes = codes.map(|level| zero.or(level, empty));
+    for code in &mut codes {
+        *code = zero.or(*code, empty);
+    }
     PositiveLanes { scale: zero.or(scale, empty), codes, left }
 }
 

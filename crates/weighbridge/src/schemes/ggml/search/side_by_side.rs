@@ -57,12 +57,11 @@ impl<'a, const BLOCK: usize, const BATCH: usize> Batches<'a, BLOCK, BATCH> {
             }
         };
         let importance = self.rows.importance.map(|all| {
-            let a_row = self.rows.columns / BLOCK;
-            for (at, to) in self.importance.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-                let block = (self.next + at) % a_row;
-                to.copy_from_slice(&all[block * BLOCK..][..BLOCK]);
-            }
-            &self.importance
+            let in_row = self.next % (self.rows.columns / BLOCK) * BLOCK;
+            all[in_row..].first_chunk().unwrap_or_else(|| {
+                fill_around(&mut self.importance, all, in_row);
+                &self.importance
+            })
         });
         self.next += blocks;
         Some(Batch { values, importance, blocks })
@@ -103,6 +102,18 @@ impl LargeBatch<'_> {
             }
         }
         sum.lanes()
+    }
+}
+
+/// Takes what follows from `at` on, and begins again at the end.
+#[inline(always)]
+fn fill_around(to: &mut [f32], from: &[f32], at: usize) {
+    let (mut to, mut rest) = (to, &from[at..]);
+    while !to.is_empty() {
+        let count = to.len().min(rest.len());
+        let (now, later) = to.split_at_mut(count);
+        now.copy_from_slice(&rest[..count]);
+        (to, rest) = (later, from);
     }
 }
 
