@@ -11,7 +11,7 @@
 
 use super::grids::{self, cells, even_signs, scale_signed};
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
-use super::magnitudes::{self, Again, Encoded, Kind, Rules};
+use super::magnitudes::{Again, Encoded, Kind, Rules};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] =
@@ -108,7 +108,7 @@ static ENCODING_XXS: Kind<8> = Kind {
     least: 1e-15,
     fits_first: true,
     variance: 1.0,
-    plain_weight: magnitudes::square,
+    plain_weight: 0.0,
     stored: 1.0,
 };
 
@@ -146,7 +146,7 @@ static ENCODING_XS: Kind<8> = Kind {
     least: 1e-15,
     fits_first: false,
     variance: 1.0,
-    plain_weight: magnitudes::square,
+    plain_weight: 0.0,
     stored: 1.0,
 };
 
@@ -185,7 +185,7 @@ static ENCODING_S: Kind<8> = Kind {
     least: 1e-8,
     fits_first: false,
     variance: 2.0,
-    plain_weight: magnitudes::square_and_variance,
+    plain_weight: 0.25,
     stored: 0.9875,
 };
 

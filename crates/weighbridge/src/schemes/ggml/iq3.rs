@@ -9,7 +9,7 @@
 
 use super::grids::{self, cells, digits, even_signs, scale_signed};
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
-use super::magnitudes::{self, Again, Encoded, Kind, Rules};
+use super::magnitudes::{Again, Encoded, Kind, Rules};
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[coder::<Xxs, 98, 256>(), coder::<S, 110, 256>()];
@@ -83,7 +83,7 @@ static ENCODING_XXS: Kind<4> = Kind {
     least: 1e-8,
     fits_first: false,
     variance: 2.0,
-    plain_weight: magnitudes::square,
+    plain_weight: 0.0,
     stored: 1.0125,
 };
 
@@ -122,7 +122,7 @@ static ENCODING_S: Kind<4> = Kind {
     least: f32::from_bits(1),
     fits_first: false,
     variance: 2.0,
-    plain_weight: magnitudes::square,
+    plain_weight: 0.0,
     stored: 1.033,
 };
 

@@ -24,6 +24,18 @@ fn next<const DIGITS: usize>(codes: __m256i) -> __m256i {
     }
 }
 
+/// Of a table, what the first digits pick.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn pick<const DIGITS: usize>(table: __m256, codes: __m256i) -> __m256 {
+    match bits::<DIGITS>() {
+        // Both halves of the table are the same. Only the lowest two bits count.
+        2 => _mm256_permutevar_ps(table, codes),
+        // Only the lowest three bits count.
+        _ => _mm256_permutevar8x32_ps(table, codes),
+    }
+}
+
 /// The least of eight numbers, in all lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -55,8 +67,7 @@ pub(super) fn nearest<const DIGITS: usize>(
         let all = load(eight);
         let (mut rest, mut sums) = (all, _mm256_setzero_ps());
         for table in tables {
-            // Only the lowest three bits count.
-            sums = _mm256_add_ps(sums, _mm256_permutevar8x32_ps(table, rest));
+            sums = _mm256_add_ps(sums, pick::<DIGITS>(table, rest));
             rest = next::<DIGITS>(rest);
         }
         let is_less = _mm256_cmp_ps::<_CMP_LT_OQ>(sums, best);
@@ -90,7 +101,7 @@ pub(super) fn sums<const DIGITS: usize>(
             for (sum, table) in sums.iter_mut().zip(tables) {
                 // SAFETY: there are eight.
                 let table = unsafe { _mm256_loadu_ps(table.as_ptr()) };
-                *sum = _mm256_add_ps(*sum, _mm256_permutevar8x32_ps(table, rest));
+                *sum = _mm256_add_ps(*sum, pick::<DIGITS>(table, rest));
             }
             rest = next::<DIGITS>(rest);
         }

@@ -26,11 +26,10 @@ pub(in super::super) struct Cells<const DIGITS: usize> {
 /// Where a cell's points are.
 #[derive(Clone, Copy)]
 struct Cell {
-    first: u32,
-    /// None if the cell is a point itself.
-    eights: u16,
-    /// Its digits.
-    code: u16,
+    /// The place of the first; the code of the cell, if it is a point itself.
+    first: u16,
+    /// How many points; none if the cell is a point itself.
+    count: u16,
 }
 
 /// What lies in a cell, or near it.
@@ -39,7 +38,23 @@ pub(in super::super) enum Near<'a> {
     /// The point of this code.
     Point(u16),
     /// None; the nearest have these codes.
-    Around(&'a [[u16; EIGHT]]),
+    Around(Nearest<'a>),
+}
+
+/// The points that are nearest to a cell.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Nearest<'a> {
+    /// Codes. The first is repeated where they do not fill the last eight.
+    pub(in super::super) eights: &'a [[u16; EIGHT]],
+    count: usize,
+}
+
+impl<'a> Nearest<'a> {
+    /// Codes without repetition.
+    #[inline(always)]
+    pub(in super::super) fn codes(self) -> &'a [u16] {
+        &self.eights.as_flattened()[..self.count]
+    }
 }
 
 impl<const DIGITS: usize> Cells<DIGITS> {
@@ -60,10 +75,25 @@ impl<const DIGITS: usize> Cells<DIGITS> {
     #[inline(always)]
     pub(in super::super) fn near(&self, cell: usize) -> Near<'_> {
         let cell = self.cells[cell];
-        match cell.eights {
-            0 => Near::Point(cell.code),
-            count => Near::Around(&self.near[cell.first as usize..][..usize::from(count)]),
+        let count = usize::from(cell.count);
+        if count == 0 {
+            return Near::Point(cell.first);
         }
+        let eights = &self.near[usize::from(cell.first)..][..count.div_ceil(EIGHT)];
+        Near::Around(Nearest { eights, count })
+    }
+
+    /// The codes of the points in a cell or near it, and whether it is one in it.
+    ///
+    /// The same as [`near`](Self::near) without a branch, for loops that could not foresee it.
+    #[inline(always)]
+    pub(in super::super) fn codes(&self, cell: usize) -> (&[u16], bool) {
+        let cell = &self.cells[cell];
+        let is_point = cell.count == 0;
+        let near = self.near.as_flattened();
+        let from = if is_point { 0 } else { usize::from(cell.first) * EIGHT };
+        let near = &near[from..][..usize::from(cell.count)];
+        (if is_point { std::slice::from_ref(&cell.first) } else { near }, is_point)
     }
 
     /// The index of a point.
@@ -111,9 +141,10 @@ impl<const DIGITS: usize> Cells<DIGITS> {
 
     /// Adds the next cell, from which points are that far away.
     fn push(&mut self, code: u16, codes: &[u16], away: &[u8], distances: usize) {
-        let first = u32::try_from(self.near.len()).unwrap_or(u32::MAX);
+        // The largest grid has 43 thousand.
+        let first = u16::try_from(self.near.len()).unwrap_or(u16::MAX);
         if self.indices.get(usize::from(code)).is_some_and(|&index| index != u16::MAX) {
-            self.cells.push(Cell { first, eights: 0, code });
+            self.cells.push(Cell { first: code, count: 0 });
             return;
         }
         let mut is_there = [false; 256];
@@ -123,10 +154,10 @@ impl<const DIGITS: usize> Cells<DIGITS> {
             let at = codes.iter().zip(away).filter(|&(_, &away)| away == distance);
             list.extend(at.map(|(&code, _)| code));
         }
+        let count = u16::try_from(list.len()).unwrap_or(u16::MAX);
         list.resize(list.len().next_multiple_of(EIGHT), list[0]);
         self.near.extend(list.as_chunks::<EIGHT>().0);
-        let eights = u16::try_from(list.len() / EIGHT).unwrap_or(u16::MAX);
-        self.cells.push(Cell { first, eights, code });
+        self.cells.push(Cell { first, count });
     }
 }
 
@@ -163,16 +194,14 @@ pub(in super::super) static IQ3_S: LazyLock<Cells<4>> =
 mod tests {
     use super::*;
 
-    /// Distances of a cell's points, in their order and without repetition of the first.
-    fn distances<const DIGITS: usize>(cell: usize, near: &[[u16; EIGHT]]) -> Vec<u32> {
+    /// Distances of some points from a cell, in their order.
+    fn distances<const DIGITS: usize>(cell: usize, codes: &[u16]) -> Vec<u32> {
         let digits: [u8; DIGITS] = digits_of(cell, Cells::<DIGITS>::BASE);
-        let away = |code: u16| {
+        let away = |&code: &u16| {
             let pairs = Cells::<DIGITS>::digits(code).into_iter().zip(digits);
             pairs.map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
         };
-        let codes = near.as_flattened();
-        let repeats = codes.iter().rev().take_while(|&&code| code == codes[0]).count();
-        codes[..codes.len() - repeats.min(codes.len() - 1)].iter().map(|&code| away(code)).collect()
+        codes.iter().map(away).collect()
     }
 
     fn check<const DIGITS: usize>(cells: &Cells<DIGITS>, points: usize, wanted: usize) {
@@ -188,7 +217,7 @@ mod tests {
                     on_grid += 1;
                 }
                 Near::Around(near) => {
-                    let mut away = distances::<DIGITS>(cell, near);
+                    let mut away = distances::<DIGITS>(cell, near.codes());
                     assert!(away.is_sorted() && away[0] > 0, "cell {cell}: {away:?}");
                     away.dedup();
                     assert_eq!(away.len(), wanted, "cell {cell}");

@@ -7,17 +7,30 @@ use super::super::grids::cells::{Cells, Near};
 use super::search::{Found, Part, Rules, Tried, Way, numbers};
 use crate::simd::Isa;
 use crate::simd::by_digits::{Tables, Target};
-use crate::simd::vector::{LANES, Parallel, Vector};
+use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 
 /// Beyond this, what is rounded to digits is no longer rounded to whole numbers.
 const MOST_ROUNDED: f32 = 4_000_000.0;
+
+/// So few scales are looked at one after the other.
+const FEW: usize = 4;
 
 /// Points for eight scales.
 struct Eight {
     /// For each group, the codes of the eight.
     points: [[u16; LANES]; 8],
-    /// For each scale, bit `n`: the digits of group `n` were a point.
-    on_grid: [u8; LANES],
+    /// For each group, bit `n`: its digits for scale `n` were a point.
+    on_grid: [u8; 8],
+}
+
+impl Eight {
+    /// Those of one scale.
+    #[inline(always)]
+    fn tried(&self, lane: usize) -> Tried {
+        let bit = |group: usize| (self.on_grid[group] >> lane & 1) << group;
+        let on_grid = (0..8).fold(0, |bits, group| bits | bit(group));
+        Tried { points: self.points.map(|group| group[lane]), on_grid }
+    }
 }
 
 /// Searches with a set of instructions.
@@ -66,8 +79,7 @@ impl Rules {
             let [xq, qq] = isa.sums_by_digits::<D>(&eight.points[..N / D], &tables);
             for lane in 0..count {
                 if best.is_worse(xq[lane], qq[lane]) {
-                    let points = eight.points.map(|group| group[lane]);
-                    best.keep(xq[lane], qq[lane], Tried { points, on_grid: eight.on_grid[lane] });
+                    best.keep(xq[lane], qq[lane], eight.tried(lane));
                 }
             }
             first += 8;
@@ -106,34 +118,98 @@ impl<const N: usize> Part<'_, N> {
         count: usize,
     ) -> Eight {
         let inverse = isa.load(inverses);
-        let scales = (isa.splat(1.0) / inverse).lanes();
-        let mut eight = Eight { points: [[0; LANES]; 8], on_grid: [0; LANES] };
+        let scales = isa.splat(1.0) / inverse;
+        // Loops, not closures, which would be compiled without the instructions.
+        let mut scaled = [scales; 8];
+        for (scaled, &number) in scaled.iter_mut().zip(numbers::<D>()) {
+            *scaled = scales * isa.splat(number);
+        }
+        // All cells first: what follows branches on them.
+        let mut rounded = [scales; 8];
+        for (group, rounded) in rounded.iter_mut().take(N / D).enumerate() {
+            *rounded = self.cell_numbers::<I, D>(isa, group, inverse);
+        }
+        let mut eight = Eight { points: [[0; LANES]; 8], on_grid: [0; 8] };
         for group in 0..N / D {
-            let numbers = self.cells_of::<I, D>(isa, group, inverse);
-            for lane in 0..count {
-                let cell = usize::try_from(numbers[lane]).unwrap_or_default();
-                eight.points[group][lane] = match cells.near(cell) {
-                    Near::Point(code) => {
-                        eight.on_grid[lane] |= 1 << group;
-                        code
-                    }
-                    Near::Around(near) => {
-                        isa.nearest_code::<D>(near, &self.target(group, scales[lane]))
-                    }
-                };
-            }
+            let found = match count {
+                0..FEW => self.round_few(isa, cells, group, rounded[group], scales, count),
+                _ => self.round_group(isa, cells, group, rounded[group], &scaled, count),
+            };
+            (eight.points[group], eight.on_grid[group]) = found;
         }
         eight
     }
 
-    /// The cells of a group for eight scales.
+    /// [`round_group`](Self::round_group), one scale after the other.
     #[inline(always)]
-    fn cells_of<I: Isa, const D: usize>(
+    fn round_few<I: Isa, const D: usize>(
+        &self,
+        isa: I,
+        cells: &Cells<D>,
+        group: usize,
+        cell_numbers: I::Vector,
+        scales: I::Vector,
+        count: usize,
+    ) -> ([u16; LANES], u8) {
+        let (each, scales) = (cell_numbers.to_ints(), scales.lanes());
+        let (mut points, mut on_grid) = ([0; LANES], 0);
+        for lane in 0..count {
+            points[lane] = match cells.near(usize::try_from(each[lane]).unwrap_or_default()) {
+                Near::Point(code) => {
+                    on_grid |= 1 << lane;
+                    code
+                }
+                Near::Around(near) => {
+                    isa.nearest_code::<D>(near.eights, &self.target(group, scales[lane]))
+                }
+            };
+        }
+        (points, on_grid)
+    }
+
+    /// Rounds a group to points for eight scales: codes, and a bit for each lane whose digits were
+    /// a point. `numbers` are what digits stand for.
+    #[inline(always)]
+    fn round_group<I: Isa, const D: usize>(
+        &self,
+        isa: I,
+        cells: &Cells<D>,
+        group: usize,
+        cell_numbers: I::Vector,
+        numbers: &[I::Vector; 8],
+        count: usize,
+    ) -> ([u16; LANES], u8) {
+        let each = cell_numbers.to_ints();
+        let errors = self.errors::<I, D>(isa, group, numbers);
+        let (mut codes, mut on_grid) = (isa.splat(0.0), 0);
+        let mut left = u8::MAX >> (LANES - count);
+        // Lanes that are in one cell are looked at together.
+        while left != 0 {
+            let cell = each[left.trailing_zeros() as usize];
+            let here = cell_numbers.equals(isa.splat(cell as f32));
+            left &= !here.bits();
+            let (near, is_point) = cells.codes(usize::try_from(cell).unwrap_or_default());
+            on_grid |= if is_point { here.bits() } else { 0 };
+            let code = nearest_codes::<I, D>(isa, near, &errors);
+            codes = code.or(codes, here);
+        }
+        let mut points = [0; LANES];
+        for (point, code) in points.iter_mut().zip(codes.lanes()) {
+            #[allow(clippy::cast_possible_truncation)] // It was a u16.
+            let code = code.to_bits() as u16;
+            *point = code;
+        }
+        (points, on_grid)
+    }
+
+    /// The numbers of a group's cells for eight scales.
+    #[inline(always)]
+    fn cell_numbers<I: Isa, const D: usize>(
         &self,
         isa: I,
         group: usize,
         inverse: I::Vector,
-    ) -> [i32; LANES] {
+    ) -> I::Vector {
         let top = isa.splat((Cells::<D>::BASE - 1) as f32);
         let (zero, one, half) = (isa.splat(0.0), isa.splat(1.0), isa.splat(0.5));
         let (mut cell, mut place) = (zero, 1.0);
@@ -142,6 +218,50 @@ impl<const N: usize> Part<'_, N> {
             cell = cell + digit.max(zero).min(top) * isa.splat(place);
             place *= Cells::<D>::BASE as f32;
         }
-        cell.to_ints()
+        cell
     }
+
+    /// What each digit of each number of a group adds to the error, for eight scales.
+    #[inline(always)]
+    fn errors<I: Isa, const D: usize>(
+        &self,
+        isa: I,
+        group: usize,
+        numbers: &[I::Vector; 8],
+    ) -> [[I::Vector; 8]; D] {
+        let magnitudes: &[f32; D] = &self.magnitudes.as_chunks().0[group];
+        let roots: &[f32; D] = &self.roots.as_chunks().0[group];
+        let mut errors = [[isa.splat(0.0); 8]; D];
+        for (place, errors) in errors.iter_mut().enumerate() {
+            let (magnitude, root) = (isa.splat(magnitudes[place]), isa.splat(roots[place]));
+            for digit in 0..Cells::<D>::BASE {
+                let away = numbers[digit] - magnitude;
+                errors[digit] = root * away * away;
+            }
+        }
+        errors
+    }
+}
+
+/// The codes with the least error, for eight scales: the bits of the numbers.
+#[inline(always)]
+fn nearest_codes<I: Isa, const D: usize>(
+    isa: I,
+    codes: &[u16],
+    errors: &[[I::Vector; 8]; D],
+) -> I::Vector {
+    let bits = |code: u16| f32::from_bits(u32::from(code));
+    let mut best = (isa.splat(f32::MAX), isa.splat(bits(codes[0])));
+    for &code in codes {
+        let digit = |place: usize| {
+            usize::from(code >> (Cells::<D>::BITS * place)) & ((1 << Cells::<D>::BITS) - 1)
+        };
+        let mut sum = errors[0][digit(0)];
+        for (place, errors) in errors.iter().enumerate().skip(1) {
+            sum = sum + errors[digit(place)];
+        }
+        let is_less = sum.less(best.0);
+        best = (sum.or(best.0, is_less), isa.splat(bits(code)).or(best.1, is_less));
+    }
+    best.1
 }

@@ -32,8 +32,8 @@ pub(super) struct Kind<const D: usize> {
     pub(super) fits_first: bool,
     /// The factor of the variance.
     pub(super) variance: f32,
-    /// How much a number matters, of which only the block's variance is known.
-    pub(super) plain_weight: fn(f32, f32) -> f32,
+    /// Without importance a number matters by its square plus so much of the variance.
+    pub(super) plain_weight: f32,
     /// The factor that the block's scale is stored with.
     pub(super) stored: f32,
 }
@@ -132,11 +132,17 @@ impl<const D: usize> Kind<D> {
                     weights[index] = importance[index] * (variance + value * value).sqrt();
                 }
             }
-            None => weights = values.map(|value| (self.plain_weight)(value, variance)),
+            None => {
+                for (weight, &value) in weights.iter_mut().zip(values) {
+                    *weight = self.plain_weight * variance + value * value;
+                }
+            }
         }
-        let magnitudes = values.map(|value| if value >= 0.0 { value } else { -value });
-        let mut made =
-            Prepared { magnitudes, roots: weights.map(f32::sqrt), weights, signs: [0; 32] };
+        let mut made = Prepared { magnitudes: *values, weights, roots: weights, signs: [0; 32] };
+        made.roots.iter_mut().for_each(|root| *root = root.sqrt());
+        for magnitude in &mut made.magnitudes {
+            *magnitude = if *magnitude >= 0.0 { *magnitude } else { -*magnitude };
+        }
         for (group, signs) in made.signs.iter_mut().enumerate() {
             let values = &values[group * 8..][..8];
             *signs = (0..8).fold(0, |signs, n| signs | u8::from(!(values[n] >= 0.0)) << n);
@@ -226,14 +232,4 @@ fn least_important(values: &[f32], weights: &[f32]) -> usize {
         }
     }
     least.0
-}
-
-/// Without importance, the square of a number is how much it matters.
-pub(super) fn square(value: f32, _: f32) -> f32 {
-    value * value
-}
-
-/// The same with a quarter of the variance.
-pub(super) fn square_and_variance(value: f32, variance: f32) -> f32 {
-    0.25 * variance + value * value
 }

@@ -18,8 +18,8 @@ pub(super) fn nearest_point<const N: usize>(
         Near::Around(near) => near,
     };
     let levels = levels(down, group);
-    let mut best = (f32::MAX, near[0][0]);
-    for &code in near.as_flattened() {
+    let mut best = (f32::MAX, near.codes()[0]);
+    for &code in near.codes() {
         let mut sum = 0.0;
         for n in 0..8 {
             let away =
