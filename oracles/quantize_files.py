@@ -76,7 +76,7 @@ MODELS = {
     ),
     "tiny": (
         "Llama", dict(WIDE, num_hidden_layers=1, hidden_size=64, intermediate_size=96, head_dim=16), llama3, "llama-bpe",
-        [("Q4_0", []), ("Q4_K_M", []), ("IQ4_XS", []), ("Q8_0", [])],
+        [("Q4_0", []), ("Q4_K_M", []), ("IQ4_XS", []), ("Q8_0", []), ("Q4_0", ["--pure", *ONES])],
     ),
 }  # fmt: skip
 WHOLE = {"tiny": ["Q4_0", "Q4_K_M"]}
@@ -176,7 +176,7 @@ def make(name, kind, chosen, vocabulary, pre, runs):
         for kind, options in runs:
             one, out = quantized(work, kind, options)
             found.append(json.dumps(one))
-            if kind in WHOLE.get(name, []):
+            if kind in WHOLE.get(name, []) and not options:
                 os.makedirs(os.path.join(folder, "whole"), exist_ok=True)
                 shutil.copy(out, os.path.join(folder, "whole", f"{kind}.gguf"))
             print(name, kind, *options, flush=True)

@@ -1,5 +1,8 @@
-//! llama-quantize's mixtures: which weight gets which type, and what files of them say.
+//! llama-quantize's mixtures: which weight gets which type, and what becomes of its numbers.
 
 mod asked;
 mod choices;
 mod files;
+mod models;
+mod rows;
+mod whole;
