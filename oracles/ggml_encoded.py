@@ -25,7 +25,7 @@ from ggml import Ggml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS = {256: 2, 512: 1}
-MADE = {256: 96, 1280: 24}
+MADE = {256: 40, 1280: 10}
 # ggml calculates with these and stores no weights in them.
 INNER = ["Q8_1", "Q8_K"]
 

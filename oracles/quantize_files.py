@@ -19,7 +19,8 @@ Each model has a folder with
   `sha256` of the whole file,
   `last`: the metadata that comes after what the source has, with its types. Entries of the source with these keys
   are gone, all others are there, in their order;
-  `written`: name, type and CRC-32 of each tensor, in the order of the file;
+  `written`: of each tensor, in the order of the file, name, type, CRC-32 of its bytes, and that of the first `ROWS`
+  rows of each of its matrices;
 * `whole`, of one model: a few of these files.
 """
 
@@ -48,6 +49,7 @@ import gguf  # noqa: E402
 torch.set_num_threads(1)
 TEXT = " ".join(f"the {a} {b} is on the {c}" for a in ["red", "old", "tall"] for b in ["cat", "tree", "lamp"] for c in ["hill", "roof", "sea", "map"])
 WIDE = dict(hidden_size=256, intermediate_size=256, head_dim=64, num_attention_heads=4, num_key_value_heads=1, max_position_embeddings=512)
+ROWS = 2
 BY = ["--imatrix", "imatrix.gguf"]
 ONES = ["--imatrix", "ones.dat"]
 # name: model class, its config, its vocabulary, the pre-tokenizer's name, runs
@@ -74,7 +76,7 @@ MODELS = {
     ),
     "tiny": (
         "Llama", dict(WIDE, num_hidden_layers=1, hidden_size=64, intermediate_size=96, head_dim=16), llama3, "llama-bpe",
-        [("Q4_0", []), ("Q4_K_M", []), ("IQ4_XS", []), ("Q8_0", [])],
+        [("Q4_0", []), ("Q4_K_M", []), ("IQ4_XS", []), ("Q8_0", []), ("Q4_0", ["--pure", *ONES])],
     ),
 }  # fmt: skip
 WHOLE = {"tiny": ["Q4_0", "Q4_K_M"]}
@@ -111,12 +113,17 @@ def fields(path):
 def written(path):
     reader = gguf.GGUFReader(path)
     for tensor in reader.tensors:
-        yield [tensor.name, tensor.tensor_type.name, f"{zlib.crc32(tensor.data.tobytes()):08x}"]
+        shape, data = [int(size) for size in tensor.shape], tensor.data.tobytes()
+        matrices = shape[2] if len(shape) > 2 else 1
+        whole = [data[i * len(data) // matrices : (i + 1) * len(data) // matrices] for i in range(matrices)]
+        rows = shape[1] if len(shape) > 1 else 1
+        first = b"".join(matrix[: len(matrix) // rows * min(ROWS, rows)] for matrix in whole)
+        yield [tensor.name, tensor.tensor_type.name, f"{zlib.crc32(data):08x}", f"{zlib.crc32(first):08x}"]
 
 
 def stored(path):
     shapes = {tensor.name: [int(size) for size in tensor.shape][::-1] for tensor in gguf.GGUFReader(path).tensors}
-    return [[name, shapes[name], kind, crc] for name, kind, crc in written(path)]
+    return [[name, shapes[name], kind, crc] for name, kind, crc, _ in written(path)]
 
 
 def plain(entries):
@@ -169,7 +176,7 @@ def make(name, kind, chosen, vocabulary, pre, runs):
         for kind, options in runs:
             one, out = quantized(work, kind, options)
             found.append(json.dumps(one))
-            if kind in WHOLE.get(name, []):
+            if kind in WHOLE.get(name, []) and not options:
                 os.makedirs(os.path.join(folder, "whole"), exist_ok=True)
                 shutil.copy(out, os.path.join(folder, "whole", f"{kind}.gguf"))
             print(name, kind, *options, flush=True)

@@ -1,7 +1,5 @@
 //! Numbers that are made and not stored: the same here as in `oracles/made.py`, which says how.
 
-use sha2::{Digest, Sha256};
-
 fn seed(name: &str) -> u64 {
     name.bytes().fold(0xCBF2_9CE4_8422_2325, |value, byte| {
         (value ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
@@ -47,9 +45,4 @@ pub fn importance(name: &str, count: usize) -> Vec<f32> {
         z => f32::from((z & 0xFFFF) as u16) * 2f32.powi(-12),
     };
     (0..count).map(number).collect()
-}
-
-/// SHA-256 of some bytes, in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -9,7 +9,7 @@ use weighbridge::internals::schemes::{
 };
 use weighbridge::{DType, Importance, Model, Result, StoredType};
 
-use crate::common::{made, root};
+use crate::common::{made, root, sha256};
 
 /// Importance that is at hand.
 struct Known(Arc<[f32]>);
@@ -71,6 +71,20 @@ fn types() -> Vec<&'static str> {
     encoders().filter_map(block).collect()
 }
 
+/// Every type that ggml stores weights in.
+const ALL: [&str; 25] = [
+    "IQ1_M", "IQ1_S", "IQ2_S", "IQ2_XS", "IQ2_XXS", "IQ3_S", "IQ3_XXS", "IQ4_NL", "IQ4_XS",
+    "MXFP4", "NVFP4", "Q1_0", "Q2_0", "Q2_K", "Q3_K", "Q4_0", "Q4_1", "Q4_K", "Q5_0", "Q5_1",
+    "Q5_K", "Q6_K", "Q8_0", "TQ1_0", "TQ2_0",
+];
+
+#[test]
+fn every_type_of_ggml_is_written() {
+    let mut types = types();
+    types.sort_unstable();
+    assert_eq!(types, ALL);
+}
+
 fn open(name: &str) -> Model {
     Model::open(root().join("tests/files/encoded").join(name)).unwrap()
 }
@@ -127,7 +141,7 @@ fn blocks_of_many_numbers_are_those_of_ggml() {
             let known = made::importance(&format!("importance.{columns}"), count);
             let importance = (name != columns).then_some(&known[..]);
             let rows = Rows { values: &values, columns: count, importance };
-            let found = made::sha256(&encoded(block, &rows));
+            let found = sha256(&encoded(block, &rows));
             assert_eq!(found, hash.as_str().unwrap(), "{block} {name}");
         }
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use regex::Regex;
 use serde_json::Value as Json;
-use weighbridge::DType;
 use weighbridge::catalog::Value;
 use weighbridge::internals::schemes::{Candidate, Configs, Largest, QuantizeWishes, Request};
+use weighbridge::{DType, ImportanceMatrix};
 
 /// A model that nothing but its names, shapes and metadata are known of.
 pub struct Described {
@@ -37,6 +37,8 @@ pub struct Run {
     pub asked: Vec<(Regex, String)>,
     /// The file with the importance of columns.
     pub matrix: Option<String>,
+    /// What it says.
+    pub known: Option<ImportanceMatrix>,
 }
 
 impl Run {
@@ -92,7 +94,7 @@ impl Run {
             wishes: &self.wishes,
             keeps: &|name| self.keeps_output && name == "output.weight",
             asked: &asked,
-            importance: &|_| None,
+            importance: &|name| self.known.as_ref()?.of(name),
             largest: &|_| -> Largest { Arc::new(|| Ok(1.0)) },
         })
     }

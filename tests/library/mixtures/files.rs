@@ -2,60 +2,19 @@
 //! made here as they were made there, that every weight gets its type in its place, and what the
 //! files say about themselves.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value as Json, json};
-use weighbridge::catalog::Value;
 use weighbridge::internals::schemes::ggml::types_of;
-use weighbridge::ops::{self, ConvertOptions, Names, OutputType};
 use weighbridge::{ImportanceMatrix, Model};
 
-use super::asked::{Described, Run, Tensor, list, numbers, text};
-use crate::common::{made, root, tensor_bytes};
-use crate::to_gguf::open;
-
-pub const MODELS: [&str; 4] = ["llama", "qwen3moe", "gemma3", "tiny"];
-
-pub fn home(model: &str) -> PathBuf {
-    root().join("tests/files/quantize").join(model)
-}
-
-pub fn expected(model: &str) -> Json {
-    serde_json::from_slice(&std::fs::read(home(model).join("expected.json")).unwrap()).unwrap()
-}
-
-/// The repository of a model, with its weights.
-pub fn repository(model: &str, expected: &Json, folder: &Path) {
-    for entry in std::fs::read_dir(home(model).join("hf")).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
-    }
-    let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
-    header.insert("__metadata__".into(), json!({ "format": "pt" }));
-    for weight in list(&expected["weights"]) {
-        let (name, start) = (text(&weight[0]), data.len());
-        let count = usize::try_from(numbers(&weight[1]).iter().product::<u64>()).unwrap();
-        data.extend(made::weights(name, count).into_iter().flat_map(u16::to_le_bytes));
-        let place =
-            json!({ "dtype": "BF16", "shape": weight[1], "data_offsets": [start, data.len()] });
-        header.insert(name.to_owned(), place);
-    }
-    let header = serde_json::to_vec(&header).unwrap();
-    let file = [&(header.len() as u64).to_le_bytes()[..], &header, &data].concat();
-    std::fs::write(folder.join("model.safetensors"), file).unwrap();
-}
+use super::asked::{Run, list, numbers, text};
+use super::models::{MODELS, converted, described, expected, home};
+use crate::common::tensor_bytes;
 
 #[test]
 fn sources_are_what_the_converter_makes() {
     for name in MODELS {
         let expected = expected(name);
-        let folder = tempfile::tempdir().unwrap();
-        repository(name, &expected, folder.path());
-        let options =
-            ConvertOptions::new("-").to("gguf").names(Names::Gguf).dtype(OutputType::Bf16);
-        let mut bytes = Vec::new();
-        ops::convert_to(&open(folder.path()), &options, &mut bytes).unwrap();
-        let found = Model::open_bytes(bytes, "made.gguf").unwrap();
+        let found = Model::open_bytes(converted(name, &expected), "made.gguf").unwrap();
         let source = &found.sources()[0];
         let tensors: Vec<Json> = source
             .catalog()
@@ -68,14 +27,6 @@ fn sources_are_what_the_converter_makes() {
             })
             .collect();
         assert_eq!(Json::Array(tensors), expected["tensors"], "{name}");
-    }
-}
-
-fn described(expected: &Json) -> Described {
-    let entry = |entry: &Json| (text(&entry[0]).to_owned(), Value::from_json(&entry[2]));
-    Described {
-        entries: list(&expected["entries"]).iter().map(entry).collect(),
-        tensors: list(&expected["tensors"]).iter().map(Tensor::of).collect(),
     }
 }
 

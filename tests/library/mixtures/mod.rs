@@ -1,6 +1,9 @@
-//! llama-quantize's mixtures: which weight gets which type, and what files of them say.
+//! llama-quantize's mixtures: which weight gets which type, and what becomes of its numbers.
 
 mod asked;
 mod choices;
 mod files;
-mod written;
+mod models;
+mod rows;
+mod threads;
+mod whole;

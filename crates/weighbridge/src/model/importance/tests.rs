@@ -1,12 +1,12 @@
+use tempfile::TempDir;
+
 use super::*;
 
 /// A file of the older form.
 fn older(entries: &[(&str, i32, &[f32])], end: &[u8]) -> Vec<u8> {
     let mut file = i32::try_from(entries.len()).unwrap().to_le_bytes().to_vec();
     for (name, calls, sums) in entries {
-        for number in [i32::try_from(name.len()).unwrap()] {
-            file.extend(number.to_le_bytes());
-        }
+        file.extend(i32::try_from(name.len()).unwrap().to_le_bytes());
         file.extend(name.bytes());
         file.extend(calls.to_le_bytes());
         file.extend(i32::try_from(sums.len()).unwrap().to_le_bytes());
@@ -16,18 +16,19 @@ fn older(entries: &[(&str, i32, &[f32])], end: &[u8]) -> Vec<u8> {
     file
 }
 
-fn opened(bytes: &[u8]) -> Result<ImportanceMatrix> {
+/// Opens it, in a folder that goes with it.
+fn opened(bytes: &[u8]) -> Result<(ImportanceMatrix, TempDir)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some.dat");
     std::fs::write(&path, bytes).unwrap();
-    ImportanceMatrix::open(&path).inspect(|_| std::mem::forget(folder))
+    Ok((ImportanceMatrix::open(&path)?, folder))
 }
 
 #[test]
 fn sums_are_divided_by_calls() {
     let end = [&7_i32.to_le_bytes()[..], &5_i32.to_le_bytes(), b"te\0xt"].concat();
     let file = older(&[("a", 4, &[1.0, 2.0]), ("b", 0, &[3.0]), ("a", 2, &[1.0, 3.0])], &end);
-    let matrix = opened(&file).unwrap();
+    let (matrix, _folder) = opened(&file).unwrap();
     assert_eq!(*matrix.of("a").unwrap().values().unwrap(), [0.5, 1.5]);
     assert_eq!(*matrix.of("b").unwrap().values().unwrap(), [3.0]);
     assert!(matrix.of("c").is_none() && matrix.len_of("c").is_none());
@@ -44,7 +45,7 @@ fn sums_are_divided_by_calls() {
 #[test]
 fn every_length_is_checked() {
     let file = older(&[("a", 4, &[1.0, 2.0]), ("b", 1, &[3.0])], &[]);
-    assert_eq!(opened(&file).unwrap().entries().len(), 2);
+    assert_eq!(opened(&file).unwrap().0.entries().len(), 2);
     for len in 0..file.len() {
         assert!(opened(&file[..len]).is_err(), "{len} bytes of {}", file.len());
     }
@@ -59,7 +60,7 @@ fn every_length_is_checked() {
 
 #[test]
 fn numbers_must_be_finite() {
-    let matrix = opened(&older(&[("a", 1, &[f32::NAN])], &[])).unwrap();
+    let (matrix, _folder) = opened(&older(&[("a", 1, &[f32::NAN])], &[])).unwrap();
     let error = matrix.of("a").unwrap().values().unwrap_err();
     assert!(error.to_string().contains("some.dat: tensor `a`"), "{error}");
 }
