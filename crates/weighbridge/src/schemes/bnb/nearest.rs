@@ -74,23 +74,25 @@ const fn steps<L: Levels>() -> [(f32, i32); 15] {
 
 /// The code of a number that was scaled to between -1 and 1.
 #[inline(always)]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Codes have four bits.
-fn code<L: Levels>(scaled: f32) -> u8 {
+fn code<L: Levels>(scaled: f32) -> i32 {
     let mut code = i32::from(L::ORDER[0]);
     for (middle, step) in const { steps::<L>() } {
         code += if scaled > middle { step } else { 0 };
     }
-    code as u8
+    code
 }
 
 /// The codes of a whole block, the first of two in the high half.
 #[inline(always)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Codes have four bits.
 fn whole_block<L: Levels>(values: &[f32; BLOCK], out: &mut [u8; BLOCK / 2]) -> f32 {
     let absmax = largest_magnitude(values);
     let factor = 1.0 / absmax.max(LEAST);
+    // One step after the other, so that each is compiled into vectors.
     let mut codes = [0; BLOCK];
     codes.iter_mut().zip(values).for_each(|(code_of, value)| *code_of = code::<L>(value * factor));
-    let pairs = codes.as_chunks::<2>().0;
+    let bytes = codes.map(|code| code as u8);
+    let pairs = bytes.as_chunks::<2>().0;
     out.iter_mut().zip(pairs).for_each(|(out, [high, low])| *out = high << 4 | low);
     absmax
 }
@@ -101,7 +103,7 @@ fn part_of_a_block<L: Levels>(values: &[f32], out: &mut [u8]) -> f32 {
     let absmax = if largest.is_nan() { largest } else { largest.max(LEAST) };
     for (pair, out) in values.chunks(2).zip(out) {
         let code_at = |at: usize| code::<L>(pair.get(at).map_or(0.0, |value| value / absmax));
-        *out = code_at(0) << 4 | code_at(1);
+        *out = (code_at(0) << 4 | code_at(1)).to_le_bytes()[0];
     }
     absmax
 }
