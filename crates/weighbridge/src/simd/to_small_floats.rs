@@ -30,6 +30,12 @@ pub(crate) fn to_e2m1_magnitude(value: f32) -> u8 {
     odd + even
 }
 
+/// The nearest E2M1. Zero has no sign, but what becomes zero keeps its own.
+#[inline(always)]
+pub(crate) fn to_e2m1(value: f32) -> u8 {
+    to_e2m1_magnitude(value) | u8::from(value < 0.0) << 3
+}
+
 /// Two codes of four bits in each byte, the first in the low bits.
 #[inline(always)]
 pub(crate) fn pack_nibbles(codes: &[u8], out: &mut [u8]) {

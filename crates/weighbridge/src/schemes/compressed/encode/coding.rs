@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
+use crate::schemes::group_codes::{bytes, largest, nibbles};
 use crate::schemes::precision::Precision;
 use crate::simd::small_floats::e4m3;
-use crate::simd::{Isa, Task, pack_nibbles, to_e2m1_magnitude, to_e4m3};
+use crate::simd::{Isa, Task, to_e2m1, to_e4m3};
 
 /// Makes codes and a scale of a group of numbers.
 pub(super) trait Coding: Copy {
@@ -52,13 +53,6 @@ fn put_zero(zeros: &mut [u8], groups: usize, at: usize, zero: i8) {
     }
 }
 
-/// The largest magnitude. Bits without a sign are in the order of magnitudes.
-#[inline(always)]
-fn largest(values: &[f32]) -> f32 {
-    let most = |most: u32, value: &f32| most.max(value.to_bits() & 0x7fff_ffff);
-    f32::from_bits(values.iter().fold(0, most))
-}
-
 /// The least and the largest number, or zero.
 #[inline(always)]
 fn extremes(values: &[f32]) -> (f32, f32) {
@@ -70,23 +64,6 @@ fn extremes(values: &[f32]) -> (f32, f32) {
     });
     let number = |key| f32::from_bits(ordered(key).cast_unsigned());
     (number(ends.0), number(ends.1))
-}
-
-/// A code for each number, in a byte.
-#[inline(always)]
-fn bytes(values: &[f32], out: &mut [u8], code: impl Fn(f32) -> u8) {
-    out.iter_mut().zip(values).for_each(|(out, &value)| *out = code(value));
-}
-
-/// A code for each number, two in a byte.
-#[inline(always)]
-fn nibbles(values: &[f32], out: &mut [u8], code: impl Fn(f32) -> u8) {
-    let mut codes = [0; 64];
-    for (values, out) in values.chunks(codes.len()).zip(out.chunks_mut(codes.len() / 2)) {
-        let codes = &mut codes[..values.len()];
-        bytes(values, codes, &code);
-        pack_nibbles(codes, out);
-    }
 }
 
 /// The nearest whole number of one byte, the even one of two; -128 to 127 must be.
@@ -197,7 +174,7 @@ impl<P: Precision> Coding for Mxfp4<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 2);
         scale.fill(byte);
-        nibbles(values, codes, |value| signed(P::round(value / power)));
+        nibbles(values, codes, |value| to_e2m1(P::round(value / power)));
         0
     }
 }
@@ -231,15 +208,9 @@ impl<P: Precision> Coding for Nvfp4<P> {
         let byte = if nearest == 0 { EIGHTH } else { nearest };
         scale.fill(byte);
         let step = e4m3(byte) / self.global;
-        nibbles(values, codes, |value| signed(value / step));
+        nibbles(values, codes, |value| to_e2m1(value / step));
         0
     }
-}
-
-/// The nearest E2M1; zero has no sign, but what becomes zero has.
-#[inline(always)]
-fn signed(value: f32) -> u8 {
-    to_e2m1_magnitude(value) | u8::from(value < 0.0) << 3
 }
 
 /// The factor that brings the scales of groups into the range of E4M3.

@@ -1,0 +1,322 @@
+//! Models in 8-bit floats, with a scale for each block or each weight.
+//!
+//! ```text
+//! fp8-block    P.weight F8_E4M3, P.weight_scale_inv F32 [rows / 128, columns / 128], rounded up
+//! fp8-tensor   P.weight F8_E4M3, P.weight_scale F32 []
+//! ```
+//!
+//! Arithmetic of transformers 5.22.2 (`Fp8Quantize`), all in f32: `scale = (1 / amax) * 448`, or 1 where
+//! all numbers are zero; the code is the nearest E4M3 of `clamp(x * scale)`; `1 / scale` is stored.
+//!
+//! transformers leaves weights alone whose sides are no whole blocks. They are encoded here as if
+//! zeros stood behind them, as DeepSeek's own files have them. transformers calls the scale of a
+//! whole weight `weight_scale_inv` too; here it has the name that vLLM loads, and the config the
+//! keys that AutoFP8 wrote.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value as Json, json};
+use smallvec::smallvec;
+
+use super::settings::METHODS;
+use crate::catalog::Shape;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::schemes::group_codes::{bytes, largest};
+use crate::schemes::linear_choice::choose_linear;
+use crate::schemes::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
+};
+use crate::simd::{self, Isa, Task, to_e4m3};
+
+/// The ways to store a model.
+pub(super) static QUANTIZERS: &[&dyn Quantizer] = &[&Way::Blocks, &Way::Whole];
+
+/// Rows and columns of a block.
+const SIDE: u64 = 128;
+const BLOCK: usize = 128;
+
+/// What shares a scale.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A block.
+    Blocks,
+    /// A weight.
+    Whole,
+}
+
+impl Quantizer for Way {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Blocks => "fp8-block",
+            Self::Whole => "fp8-tensor",
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        match self {
+            Self::Blocks => {
+                "8-bit floats, a scale for each block of 128 x 128 (as DeepSeek has them)"
+            }
+            Self::Whole => "8-bit floats, a scale for each weight (as vLLM loads them)",
+        }
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::F8_E4M3.into(), DType::F32.into()]
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
+        if request.wishes.group_size.is_some() {
+            return Err(Error::usage(format!(
+                "{} has no groups of columns",
+                Quantizer::name(self)
+            )));
+        }
+        let mut choice = choose_linear(request, |_, weight| match weight.dtype {
+            DType::F32 | DType::BF16 | DType::F16 => Ok(Arc::new(*self) as Arc<dyn Encoder>),
+            dtype => Err(format!("there is no rule for numbers of {dtype}")),
+        })?;
+        let is_partial = |weight: &&Candidate<'_>| {
+            weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
+        };
+        let encoded = request.weights.iter().zip(&choice.fates);
+        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::schemes::Fate::Encode(_)));
+        let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
+        if *self == Self::Blocks && partial > 0 {
+            choice.notes.push(format!(
+                "{partial} weights have sides that are no whole blocks of {SIDE}: their last blocks \
+                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize these"
+            ));
+        }
+        let config_keys = vec![("quantization_config".to_owned(), self.section(&choice.plain))];
+        Ok(Chosen {
+            fates: choice.fates,
+            additions: Additions { config_keys, ..Additions::default() },
+            notes: choice.notes,
+            ..Chosen::default()
+        })
+    }
+}
+
+impl Way {
+    /// The section of the config. `plain` are the linear layers that are not quantized.
+    fn section(self, plain: &[String]) -> Json {
+        let method = METHODS[0].name;
+        match self {
+            Self::Blocks => json!({
+                "activation_scheme": "dynamic",
+                "dequantize": false,
+                "expert_dtype": "fp8",
+                "modules_to_convert": null,
+                "modules_to_not_convert": plain,
+                "quant_method": method,
+                "scale_fmt": "float",
+                "weight_block_size": [SIDE, SIDE],
+            }),
+            Self::Whole => json!({
+                "activation_scheme": "dynamic",
+                "ignored_layers": plain,
+                "quant_method": method,
+            }),
+        }
+    }
+}
+
+impl Encoder for Way {
+    fn name(&self) -> &'static str {
+        Quantizer::name(self)
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        Quantizer::types(self)
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let tensor = |name: String, dtype: DType, shape: Shape, groups| EncodedTensor {
+            name,
+            stored: dtype.into(),
+            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
+            shape,
+            groups,
+        };
+        let each = Groups::Of { elements: 1, bytes: 1 };
+        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape.into(), each);
+        let blocks = columns.div_ceil(SIDE);
+        let stripe = Groups::Of { elements: SIDE * columns, bytes: 4 * blocks };
+        let sides = smallvec![rows.div_ceil(SIDE), blocks];
+        Ok(match self {
+            Self::Blocks => {
+                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, sides, stripe)]
+            }
+            Self::Whole => {
+                let once = Groups::Once;
+                vec![codes, tensor(format!("{name}_scale"), DType::F32, smallvec![], once)]
+            }
+        })
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        match self {
+            Self::Blocks => Box::new(Blocks { columns: shape.last().copied().unwrap_or(0) }),
+            Self::Whole => Box::new(Whole { largest: AtomicU32::new(0) }),
+        }
+    }
+}
+
+/// What numbers are multiplied with, and what is stored.
+#[inline(always)]
+fn scales(largest: f32) -> [f32; 2] {
+    // torch divides a number by a tensor so.
+    let scale = if largest > 0.0 { 1.0 / largest * 448.0 } else { 1.0 };
+    [scale, 1.0 / scale]
+}
+
+/// Blocks of one weight.
+struct Blocks {
+    columns: u64,
+}
+
+impl WeightEncoder for Blocks {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, inverses] = out else {
+            return Err(Error::usage("codes and scales are two tensors"));
+        };
+        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
+        simd::run(simd::level(), Stripes { columns, values, codes, inverses });
+        Ok(())
+    }
+}
+
+/// Rows of blocks, one after the other.
+struct Stripes<'a> {
+    columns: usize,
+    values: &'a [f32],
+    codes: &'a mut [u8],
+    inverses: &'a mut [u8],
+}
+
+impl Task for Stripes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        let blocks = self.columns.div_ceil(BLOCK);
+        let stripe = BLOCK.saturating_mul(self.columns);
+        let mut factors = vec![0f32; blocks];
+        let outs = self.codes.chunks_mut(stripe).zip(self.inverses.chunks_mut(4 * blocks));
+        for (values, (codes, inverses)) in self.values.chunks(stripe).zip(outs) {
+            factors.fill(0.0);
+            for row in values.chunks(self.columns) {
+                for (most, block) in factors.iter_mut().zip(row.chunks(BLOCK)) {
+                    // Bits without a sign are in the order of magnitudes, so no number is lost.
+                    *most = f32::from_bits(most.to_bits().max(largest(block).to_bits()));
+                }
+            }
+            for (factor, inverse) in factors.iter_mut().zip(inverses.as_chunks_mut().0) {
+                let [scale, stored] = scales(*factor);
+                *factor = scale;
+                *inverse = stored.to_le_bytes();
+            }
+            for (row, codes) in values.chunks(self.columns).zip(codes.chunks_mut(self.columns)) {
+                let pairs = row.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
+                for (&factor, (block, codes)) in factors.iter().zip(pairs) {
+                    bytes(block, codes, |value| to_e4m3(value * factor));
+                }
+            }
+        }
+    }
+}
+
+/// One weight with one scale, whose largest number is looked for first.
+struct Whole {
+    /// Its bits.
+    largest: AtomicU32,
+}
+
+impl WeightEncoder for Whole {
+    fn needs_first_pass(&self) -> bool {
+        true
+    }
+
+    fn see(&self, _: Range<u64>, values: &[f32]) {
+        self.largest.fetch_max(simd::run(simd::level(), Look(values)).to_bits(), Ordering::Relaxed);
+    }
+
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, stored] = out else {
+            return Err(Error::usage("codes and a scale are two tensors"));
+        };
+        let [scale, inverse] = scales(f32::from_bits(self.largest.load(Ordering::Relaxed)));
+        stored.iter_mut().zip(inverse.to_le_bytes()).for_each(|(to, byte)| *to = byte);
+        simd::run(simd::level(), Scaled { scale, values, codes });
+        Ok(())
+    }
+}
+
+/// Looks for the largest number.
+struct Look<'a>(&'a [f32]);
+
+impl Task for Look<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> f32 {
+        largest(self.0)
+    }
+}
+
+/// Numbers with one scale.
+struct Scaled<'a> {
+    scale: f32,
+    values: &'a [f32],
+    codes: &'a mut [u8],
+}
+
+impl Task for Scaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        bytes(self.values, self.codes, |value| to_e4m3(value * self.scale));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{chosen, holds_against, samples};
+    use super::super::super::{QuantizeWishes, quantizer_of};
+    use super::*;
+    use crate::model::Model;
+
+    fn holds(layout: &str) {
+        let folder = samples("encoded-fp8");
+        for dtype in ["bf16", "f16", "f32"] {
+            let golden = folder.join(format!("{layout}-{dtype}"));
+            let source = folder.join(format!("source-{dtype}"));
+            let quantizer = quantizer_of("fp8", Some(layout)).unwrap();
+            holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
+        }
+    }
+
+    #[test]
+    fn blocks_are_those_of_transformers() {
+        holds("block");
+    }
+
+    #[test]
+    fn weights_with_one_scale_are_those_of_transformers() {
+        holds("tensor");
+    }
+
+    #[test]
+    fn partial_blocks_are_said() {
+        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
+        let chosen = chosen(&model, &Way::Blocks, &QuantizeWishes::default(), "").unwrap();
+        assert!(chosen.notes[0].starts_with("7 weights have sides"), "{:?}", chosen.notes);
+    }
+}
