@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::quotients::quotients;
 use crate::schemes::group_codes::{bytes, largest, nibbles};
 use crate::schemes::precision::Precision;
 use crate::simd::small_floats::e4m3;
@@ -96,8 +97,7 @@ impl<P: Precision> Coding for Floats<P> {
     #[inline(always)]
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 448.0), scale);
-        // A zero point of zero is added: it takes the sign of minus zero.
-        bytes(values, codes, |value| to_e4m3(P::round(value / scale) + 0.0));
+        quotients::<P>(values, scale, codes);
         0
     }
 }
@@ -111,7 +111,7 @@ impl<P: Precision, const OFFSET: u8> Coding for Bytes<P, OFFSET> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 127.5), scale);
         bytes(values, codes, |value| {
-            nearest(clamp(P::round(value / scale), -128.0, 127.0)).wrapping_add(OFFSET)
+            nearest(clamp(P::round_number(value / scale), -128.0, 127.0)).wrapping_add(OFFSET)
         });
         0
     }
@@ -126,7 +126,7 @@ impl<P: Precision> Coding for Nibbles<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 7.5), scale);
         nibbles(values, codes, |value| {
-            nearest(clamp(P::round(value / scale), -8.0, 7.0)).wrapping_add(8)
+            nearest(clamp(P::round_number(value / scale), -8.0, 7.0)).wrapping_add(8)
         });
         0
     }
@@ -146,7 +146,7 @@ impl<P: Precision> Coding for Shifted<P> {
         let zero = if zero.is_nan() { 0.0 } else { clamp(zero, -8.0, 7.0).round_ties_even() };
         let scale = scale_of::<P>(step, scale);
         nibbles(values, codes, |value| {
-            let shifted = P::round(P::round(value / scale) + zero);
+            let shifted = P::round_number(P::round_number(value / scale) + zero);
             nearest(clamp(shifted, -8.0, 7.0)).wrapping_add(8)
         });
         nearest(zero).cast_signed()
@@ -174,7 +174,7 @@ impl<P: Precision> Coding for Mxfp4<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 2);
         scale.fill(byte);
-        nibbles(values, codes, |value| to_e2m1(P::round(value / power)));
+        nibbles(values, codes, |value| to_e2m1(P::round_number(value / power)));
         0
     }
 }
@@ -188,7 +188,7 @@ impl<P: Precision> Coding for Mxfp8<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 8);
         scale.fill(byte);
-        bytes(values, codes, |value| to_e4m3(P::round(value / power) + 0.0));
+        quotients::<P>(values, power, codes);
         0
     }
 }

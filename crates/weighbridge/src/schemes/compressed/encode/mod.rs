@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 
 mod coding;
 mod encoder;
+mod quotients;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,7 @@
 //! whole weight `weight_scale_inv` too; here it has the name that vLLM loads, and the config the
 //! keys that AutoFP8 wrote.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value as Json, json};
 use smallvec::smallvec;
@@ -24,12 +22,14 @@ use super::settings::METHODS;
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::schemes::group_codes::{bytes, largest};
 use crate::schemes::linear_choice::choose_linear;
 use crate::schemes::{
     Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
 };
-use crate::simd::{self, Isa, Task, to_e4m3};
+
+mod coding;
+
+use coding::{Blocks, Whole};
 
 /// The ways to store a model.
 pub(super) static QUANTIZERS: &[&dyn Quantizer] = &[&Way::Blocks, &Way::Whole];
@@ -162,136 +162,17 @@ impl Encoder for Way {
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
         match self {
             Self::Blocks => Box::new(Blocks { columns: shape.last().copied().unwrap_or(0) }),
-            Self::Whole => Box::new(Whole { largest: AtomicU32::new(0) }),
+            Self::Whole => Box::new(Whole::default()),
         }
-    }
-}
-
-/// What numbers are multiplied with, and what is stored.
-#[inline(always)]
-fn scales(largest: f32) -> [f32; 2] {
-    // torch divides a number by a tensor so.
-    let scale = if largest > 0.0 { 1.0 / largest * 448.0 } else { 1.0 };
-    [scale, 1.0 / scale]
-}
-
-/// Blocks of one weight.
-struct Blocks {
-    columns: u64,
-}
-
-impl WeightEncoder for Blocks {
-    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
-        let [codes, inverses] = out else {
-            return Err(Error::usage("codes and scales are two tensors"));
-        };
-        let too_large = |_| Error::limit("a row is larger than this machine can address");
-        let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
-        simd::run(simd::level(), Stripes { columns, values, codes, inverses });
-        Ok(())
-    }
-}
-
-/// Rows of blocks, one after the other.
-struct Stripes<'a> {
-    columns: usize,
-    values: &'a [f32],
-    codes: &'a mut [u8],
-    inverses: &'a mut [u8],
-}
-
-impl Task for Stripes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        let blocks = self.columns.div_ceil(BLOCK);
-        let stripe = BLOCK.saturating_mul(self.columns);
-        let mut factors = vec![0f32; blocks];
-        let outs = self.codes.chunks_mut(stripe).zip(self.inverses.chunks_mut(4 * blocks));
-        for (values, (codes, inverses)) in self.values.chunks(stripe).zip(outs) {
-            factors.fill(0.0);
-            for row in values.chunks(self.columns) {
-                for (most, block) in factors.iter_mut().zip(row.chunks(BLOCK)) {
-                    // Bits without a sign are in the order of magnitudes, so no number is lost.
-                    *most = f32::from_bits(most.to_bits().max(largest(block).to_bits()));
-                }
-            }
-            for (factor, inverse) in factors.iter_mut().zip(inverses.as_chunks_mut().0) {
-                let [scale, stored] = scales(*factor);
-                *factor = scale;
-                *inverse = stored.to_le_bytes();
-            }
-            for (row, codes) in values.chunks(self.columns).zip(codes.chunks_mut(self.columns)) {
-                let pairs = row.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
-                for (&factor, (block, codes)) in factors.iter().zip(pairs) {
-                    bytes(block, codes, |value| to_e4m3(value * factor));
-                }
-            }
-        }
-    }
-}
-
-/// One weight with one scale, whose largest number is looked for first.
-struct Whole {
-    /// Its bits.
-    largest: AtomicU32,
-}
-
-impl WeightEncoder for Whole {
-    fn needs_first_pass(&self) -> bool {
-        true
-    }
-
-    fn see(&self, _: Range<u64>, values: &[f32]) {
-        self.largest.fetch_max(simd::run(simd::level(), Look(values)).to_bits(), Ordering::Relaxed);
-    }
-
-    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
-        let [codes, stored] = out else {
-            return Err(Error::usage("codes and a scale are two tensors"));
-        };
-        let [scale, inverse] = scales(f32::from_bits(self.largest.load(Ordering::Relaxed)));
-        stored.iter_mut().zip(inverse.to_le_bytes()).for_each(|(to, byte)| *to = byte);
-        simd::run(simd::level(), Scaled { scale, values, codes });
-        Ok(())
-    }
-}
-
-/// Looks for the largest number.
-struct Look<'a>(&'a [f32]);
-
-impl Task for Look<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> f32 {
-        largest(self.0)
-    }
-}
-
-/// Numbers with one scale.
-struct Scaled<'a> {
-    scale: f32,
-    values: &'a [f32],
-    codes: &'a mut [u8],
-}
-
-impl Task for Scaled<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _: I) {
-        bytes(self.values, self.codes, |value| to_e4m3(value * self.scale));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{chosen, holds_against, samples};
-    use super::super::super::{QuantizeWishes, quantizer_of};
     use super::*;
     use crate::model::Model;
+    use crate::schemes::testing::{chosen, holds_against, samples};
+    use crate::schemes::{QuantizeWishes, quantizer_of};
 
     fn holds(layout: &str) {
         let folder = samples("encoded-fp8");
