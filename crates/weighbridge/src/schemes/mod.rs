@@ -21,8 +21,10 @@ mod encoder;
 mod endings;
 mod evidence;
 pub mod fp8;
+mod fused_layers;
 pub mod ggml;
 pub mod gptq;
+mod group_codes;
 mod importance;
 pub mod known;
 mod linear_choice;
@@ -77,7 +79,9 @@ pub use settle::{Entry, Ledger, settle};
 pub use summary::Summary;
 
 pub use crate::config::Config;
+use crate::error::{Error, Result};
 pub use crate::number::{Element, Out};
+use crate::text::escaped;
 
 /// Every scheme that bids. `plain` is not here: it takes what no scheme bids for.
 pub static SCHEMES: &[&dyn Scheme] = &[
@@ -140,6 +144,31 @@ pub fn quantizer_of(name: &str, layout: Option<&str>) -> Option<&'static dyn Qua
 #[must_use]
 pub fn quantizer(name: &str) -> Option<&'static dyn Quantizer> {
     quantizers().find(|quantizer| quantizer.name().eq_ignore_ascii_case(name))
+}
+
+/// The quantizer of that name in a layout: the one that is called by both, `NAME-LAYOUT`. The error
+/// names the layouts that there are.
+pub fn quantizer_of(name: &str, layout: Option<&str>) -> Result<&'static dyn Quantizer> {
+    let unknown = || Error::usage(format!("there is no type {}", escaped(name)));
+    let Some(layout) = layout else { return quantizer(name).ok_or_else(unknown) };
+    let layouts: Vec<&str> = quantizers().filter_map(|one| layout_of(one.name(), name)).collect();
+    quantizer(&format!("{name}-{layout}")).ok_or_else(|| match (quantizer(name), &layouts[..]) {
+        (None, []) => unknown(),
+        (_, []) => Error::usage(format!("{} has no other layouts", escaped(name))),
+        (_, layouts) => Error::usage(format!(
+            "{} has no layout {}, but {}",
+            escaped(name),
+            escaped(layout),
+            layouts.join(", ")
+        )),
+    })
+}
+
+/// What stands behind a name in a longer one.
+fn layout_of<'n>(long: &'n str, name: &str) -> Option<&'n str> {
+    let (start, layout) = long.split_at_checked(name.len())?;
+    let layout = layout.strip_prefix('-')?;
+    start.eq_ignore_ascii_case(name).then_some(layout)
 }
 
 /// Whether a scheme is that of numbers that stand alone.

@@ -17,6 +17,12 @@ pub(super) trait Precision: Copy + Default + Send + Sync + 'static {
     /// The nearest number of the type, the even one of two.
     fn round(value: f32) -> f32;
 
+    /// The same of what is not NaN.
+    #[inline(always)]
+    fn round_number(value: f32) -> f32 {
+        Self::round(value)
+    }
+
     /// The bits of a number of the type, in the low ones.
     fn bits(value: f32) -> u32;
 
@@ -66,10 +72,14 @@ impl Precision for Brain {
 
     #[inline(always)]
     fn round(value: f32) -> f32 {
+        let is_nan = value.to_bits() & 0x7fff_ffff > 0x7f80_0000;
+        if is_nan { f32::NAN.copysign(value) } else { Self::round_number(value) }
+    }
+
+    #[inline(always)]
+    fn round_number(value: f32) -> f32 {
         let bits = value.to_bits();
-        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000;
-        let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
-        f32::from_bits(if is_nan { bits | 0x40_0000 } else { rounded })
+        f32::from_bits(bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000)
     }
 
     #[inline(always)]
@@ -90,6 +100,11 @@ impl Precision for Half {
 
     #[inline(always)]
     fn round(value: f32) -> f32 {
+        if value.is_nan() { f32::NAN } else { Self::round_number(value) }
+    }
+
+    #[inline(always)]
+    fn round_number(value: f32) -> f32 {
         let magnitude = value.abs();
         let bits = magnitude.to_bits();
         let normal = f32::from_bits(bits.wrapping_add(0xfff + (bits >> 13 & 1)) & 0xffff_e000);
@@ -97,8 +112,7 @@ impl Precision for Half {
         // Subnormal numbers are multiples of 2^-24, which is the step of single precision here.
         let subnormal = (magnitude + 0.5) - 0.5;
         let rounded = if magnitude < Self::TINY { subnormal } else { bounded };
-        let is_nan = bits > 0x7f80_0000;
-        (if is_nan { f32::NAN } else { rounded }).copysign(value)
+        rounded.copysign(value)
     }
 
     #[inline(always)]
@@ -123,6 +137,10 @@ mod tests {
                     (Brain::round(value), bf16::from_f32(value).to_f32()),
                     (Half::round(value), f16::from_f32(value).to_f32()),
                 ];
+                if !value.is_nan() {
+                    assert_eq!(Brain::round_number(value).to_bits(), pairs[0].1.to_bits());
+                    assert_eq!(Half::round_number(value).to_bits(), pairs[1].1.to_bits());
+                }
                 for (ours, theirs) in pairs {
                     let is_same = ours.to_bits() == theirs.to_bits();
                     assert!(is_same || ours.is_nan() && theirs.is_nan(), "{value:e}");

@@ -123,7 +123,7 @@ pub(crate) fn quantized(model: &Model, chosen: &Chosen) -> BTreeMap<String, Tens
         memory.into_files().into_values().next().unwrap()
     };
     let file = run(1, None);
-    assert!(run(3, Some(400_000)) == file, "other tiles give other bytes");
+    assert!(run(3, Some(200_000)) == file, "other tiles give other bytes");
     stored_tensors(&Model::open_bytes(file, "model.safetensors").unwrap())
 }
 
@@ -146,6 +146,17 @@ pub(crate) fn holds_against(
         assert!(differs.is_empty(), "{name}: {} bytes differ: {first:?}", differs.len());
     }
     assert_eq!(ours.len(), theirs.len(), "{:?}", ours.keys());
+    // What is written can be read here. Four bits cost these weights about 3 % of their energy;
+    // codes or scales in another order would cost all of it.
+    for weight in source.weights().filter(|weight| weight.shape().len() > 1) {
+        let (before, after) = (decoded(&weight), decoded(&golden.weight(weight.name()).unwrap()));
+        let error = |(a, b): (&f32, &f32)| f64::from(a - b).powi(2);
+        let [error, all] = [
+            before.iter().zip(&after).map(error).sum::<f64>(),
+            before.iter().map(|number| f64::from(*number).powi(2)).sum(),
+        ];
+        assert!(error < all / 10.0, "{}: {error} of {all}", weight.name());
+    }
     let section = Configs::new(golden.configs()).model().and_then(|all| all.get(SECTION)).unwrap();
     let own = chosen.additions.config_keys.iter().find(|(key, _)| key == SECTION).unwrap();
     assert_eq!(sorted(&own.1), sorted(section));

@@ -35,5 +35,7 @@ pub(crate) use isa::{Isa, Task, run};
 pub use level::{Level, asked, level, with_level};
 pub(crate) use number::{Number, half_to_f32};
 pub(crate) use slices::{map, narrow, prefetch};
-pub(crate) use to_small_floats::{pack_nibbles, to_e2m1_magnitude, to_e4m3};
+pub(crate) use to_small_floats::{
+    finite_to_e4m3, pack_nibbles, to_e2m1, to_e2m1_magnitude, to_e4m3,
+};
 pub(crate) use transpose::{Sides, transpose};

@@ -6,28 +6,51 @@
 /// The nearest E4M3. What is larger than the largest of them, 448, becomes that.
 #[inline(always)]
 pub(crate) fn to_e4m3(value: f32) -> u8 {
-    let (bits, sign) = (value.to_bits() & 0x7fff_ffff, value.to_bits() >> 24 & 0x80);
-    let magnitude = f32::from_bits(bits);
-    // The fraction loses all but three bits; a carry moves into the exponent, as it should.
-    let normal = (bits + 0x7_ffff + (bits >> 20 & 1) >> 20).wrapping_sub((127 - 7) << 3);
-    // Below the smallest normal number, adding this leaves the nearest multiple of 2^-9.
-    const STEPS: f32 = 16384.0;
-    let subnormal = (magnitude + STEPS).to_bits().wrapping_sub(STEPS.to_bits());
-    let code = if magnitude < 1.0 / 64.0 { subnormal } else { normal };
-    let bounded = if magnitude >= 448.0 { 0x7e } else { code };
-    let code = if bits > 0x7f80_0000 { 0x7f } else { bounded };
+    if value.is_nan() { 0x7f } else { finite_to_e4m3(value) }
+}
+
+/// The same of a number that is not NaN.
+#[inline(always)]
+pub(crate) fn finite_to_e4m3(value: f32) -> u8 {
+    let sign = value.to_bits() >> 24 & 0x80;
+    let value = if value < 448.0 { value } else { 448.0 };
+    let value = if value > -448.0 { value } else { -448.0 };
+    // Three bits of fraction, as long as the number is a normal one: from 2^-6 on.
+    let [steps, exponent] = rounded::<3>(value, 127 - 6);
     #[allow(clippy::cast_possible_truncation)] // Seven bits and a sign.
-    let code = (code | sign) as u8;
+    let code = ((steps + (exponent << 3)) | sign) as u8;
     code
 }
 
 /// The nearest E2M1, without its sign: 0, 0.5, 1, 1.5, 2, 3, 4 or 6.
 #[inline(always)]
 pub(crate) fn to_e2m1_magnitude(value: f32) -> u8 {
-    let x = value.abs();
-    let odd = u8::from(x > 0.25) + u8::from(x > 1.25) + u8::from(x > 2.5) + u8::from(x > 5.0);
-    let even = u8::from(x >= 0.75) + u8::from(x >= 1.75) + u8::from(x >= 3.5);
-    odd + even
+    let magnitude = value.abs();
+    let magnitude = if magnitude < 6.0 { magnitude } else { 6.0 };
+    // One bit of fraction, from 1 on.
+    let [steps, exponent] = rounded::<1>(magnitude, 127);
+    #[allow(clippy::cast_possible_truncation)] // Three bits.
+    let code = (steps + (exponent << 1)) as u8;
+    code
+}
+
+/// A number in steps of `2^-FRACTION` of its power of two, or of the least one that counts, and
+/// that power above the least one.
+#[inline(always)]
+fn rounded<const FRACTION: u32>(value: f32, least: u32) -> [u32; 2] {
+    const FRACTION_OF_F32: u32 = 23;
+    let exponent = (value.to_bits() >> FRACTION_OF_F32 & 0xff).max(least);
+    // Of this size, the last bit of a sum is a step: adding rounds, and leaves the steps there.
+    let large = ((exponent + FRACTION_OF_F32 - FRACTION) << FRACTION_OF_F32) + 0x40_0000;
+    let sum = value + f32::from_bits(large);
+    let steps = sum.to_bits().wrapping_sub(large).cast_signed().unsigned_abs();
+    [steps, exponent - least]
+}
+
+/// The nearest E2M1. Zero has no sign, but what becomes zero keeps its own.
+#[inline(always)]
+pub(crate) fn to_e2m1(value: f32) -> u8 {
+    to_e2m1_magnitude(value) | u8::from(value < 0.0) << 3
 }
 
 /// Two codes of four bits in each byte, the first in the low bits.

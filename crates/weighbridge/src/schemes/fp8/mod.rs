@@ -30,14 +30,15 @@ use std::sync::Arc;
 use super::comfy::UNREADABLE;
 use super::matrix::{Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of};
 use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Recipe, Scheme, Sign, StoredTensor,
-    Summary, Traces, modelopt, plain,
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
+    StoredTensor, Summary, Traces, modelopt, plain,
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::text::shortened;
 
 mod comfy;
+mod encode;
 mod geometry;
 mod names;
 mod settings;
@@ -78,6 +79,10 @@ impl Scheme for Fp8 {
 
     fn traces(&self) -> Traces {
         modelopt::TRACES
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        encode::QUANTIZERS
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -24,10 +24,13 @@
 //! scale: torch's E8M0 reads NaN, `convert_moe_packed_tensors` and ModelOpt get infinity; here it
 //! is an error that names row and group.
 
-use super::{Bids, ConfigFile, Configs, Evidence, Method, Scheme, Sign, Summary, Traces, modelopt};
+use super::{
+    Bids, ConfigFile, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, Traces, modelopt,
+};
 use crate::dtype::DType;
 
 mod blocks;
+mod encode;
 mod packed;
 mod transposed;
 
@@ -59,6 +62,10 @@ impl Scheme for Mx {
 
     fn traces(&self) -> Traces {
         modelopt::TRACES
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        &[&encode::GptOss]
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

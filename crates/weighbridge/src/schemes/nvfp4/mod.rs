@@ -37,12 +37,13 @@ use super::matrix::{
 };
 use super::swizzle::Tiles;
 use super::{
-    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, Method, Part, Recipe,
-    Scheme, Sign, StoredTensor, Summary, TensorId, Traces, WithCodes, comfy, modelopt,
+    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, Method, Part, Quantizer,
+    Recipe, Scheme, Sign, StoredTensor, Summary, TensorId, Traces, WithCodes, comfy, modelopt,
 };
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
 
+mod encode;
 mod layout;
 mod sides;
 mod swizzled;
@@ -80,6 +81,10 @@ impl Scheme for Nvfp4 {
 
     fn traces(&self) -> Traces {
         modelopt::TRACES
+    }
+
+    fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
+        &[&encode::ModelOpt]
     }
 
     fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {

@@ -2,9 +2,11 @@
 
 use std::marker::PhantomData;
 
+use super::quotients::quotients;
+use crate::schemes::group_codes::{bytes, largest, nibbles};
 use crate::schemes::precision::Precision;
 use crate::simd::small_floats::e4m3;
-use crate::simd::{Isa, Task, pack_nibbles, to_e2m1_magnitude, to_e4m3};
+use crate::simd::{Isa, Task, to_e2m1, to_e4m3};
 
 /// Makes codes and a scale of a group of numbers.
 pub(super) trait Coding: Copy {
@@ -52,13 +54,6 @@ fn put_zero(zeros: &mut [u8], groups: usize, at: usize, zero: i8) {
     }
 }
 
-/// The largest magnitude. Bits without a sign are in the order of magnitudes.
-#[inline(always)]
-fn largest(values: &[f32]) -> f32 {
-    let most = |most: u32, value: &f32| most.max(value.to_bits() & 0x7fff_ffff);
-    f32::from_bits(values.iter().fold(0, most))
-}
-
 /// The least and the largest number, or zero.
 #[inline(always)]
 fn extremes(values: &[f32]) -> (f32, f32) {
@@ -70,23 +65,6 @@ fn extremes(values: &[f32]) -> (f32, f32) {
     });
     let number = |key| f32::from_bits(ordered(key).cast_unsigned());
     (number(ends.0), number(ends.1))
-}
-
-/// A code for each number, in a byte.
-#[inline(always)]
-fn bytes(values: &[f32], out: &mut [u8], code: impl Fn(f32) -> u8) {
-    out.iter_mut().zip(values).for_each(|(out, &value)| *out = code(value));
-}
-
-/// A code for each number, two in a byte.
-#[inline(always)]
-fn nibbles(values: &[f32], out: &mut [u8], code: impl Fn(f32) -> u8) {
-    let mut codes = [0; 64];
-    for (values, out) in values.chunks(codes.len()).zip(out.chunks_mut(codes.len() / 2)) {
-        let codes = &mut codes[..values.len()];
-        bytes(values, codes, &code);
-        pack_nibbles(codes, out);
-    }
 }
 
 /// The nearest whole number of one byte, the even one of two; -128 to 127 must be.
@@ -119,8 +97,7 @@ impl<P: Precision> Coding for Floats<P> {
     #[inline(always)]
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 448.0), scale);
-        // A zero point of zero is added: it takes the sign of minus zero.
-        bytes(values, codes, |value| to_e4m3(P::round(value / scale) + 0.0));
+        quotients::<P>(values, scale, codes);
         0
     }
 }
@@ -134,7 +111,7 @@ impl<P: Precision, const OFFSET: u8> Coding for Bytes<P, OFFSET> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 127.5), scale);
         bytes(values, codes, |value| {
-            nearest(clamp(P::round(value / scale), -128.0, 127.0)).wrapping_add(OFFSET)
+            nearest(clamp(P::round_number(value / scale), -128.0, 127.0)).wrapping_add(OFFSET)
         });
         0
     }
@@ -149,7 +126,7 @@ impl<P: Precision> Coding for Nibbles<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let scale = scale_of::<P>(P::round(largest(values) / 7.5), scale);
         nibbles(values, codes, |value| {
-            nearest(clamp(P::round(value / scale), -8.0, 7.0)).wrapping_add(8)
+            nearest(clamp(P::round_number(value / scale), -8.0, 7.0)).wrapping_add(8)
         });
         0
     }
@@ -169,7 +146,7 @@ impl<P: Precision> Coding for Shifted<P> {
         let zero = if zero.is_nan() { 0.0 } else { clamp(zero, -8.0, 7.0).round_ties_even() };
         let scale = scale_of::<P>(step, scale);
         nibbles(values, codes, |value| {
-            let shifted = P::round(P::round(value / scale) + zero);
+            let shifted = P::round_number(P::round_number(value / scale) + zero);
             nearest(clamp(shifted, -8.0, 7.0)).wrapping_add(8)
         });
         nearest(zero).cast_signed()
@@ -197,7 +174,7 @@ impl<P: Precision> Coding for Mxfp4<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 2);
         scale.fill(byte);
-        nibbles(values, codes, |value| signed(P::round(value / power)));
+        nibbles(values, codes, |value| to_e2m1(P::round_number(value / power)));
         0
     }
 }
@@ -211,7 +188,7 @@ impl<P: Precision> Coding for Mxfp8<P> {
     fn encode(self, values: &[f32], codes: &mut [u8], scale: &mut [u8]) -> i8 {
         let (byte, power) = power::<P>(values, 8);
         scale.fill(byte);
-        bytes(values, codes, |value| to_e4m3(P::round(value / power) + 0.0));
+        quotients::<P>(values, power, codes);
         0
     }
 }
@@ -231,15 +208,9 @@ impl<P: Precision> Coding for Nvfp4<P> {
         let byte = if nearest == 0 { EIGHTH } else { nearest };
         scale.fill(byte);
         let step = e4m3(byte) / self.global;
-        nibbles(values, codes, |value| signed(value / step));
+        nibbles(values, codes, |value| to_e2m1(value / step));
         0
     }
-}
-
-/// The nearest E2M1; zero has no sign, but what becomes zero has.
-#[inline(always)]
-fn signed(value: f32) -> u8 {
-    to_e2m1_magnitude(value) | u8::from(value < 0.0) << 3
 }
 
 /// The factor that brings the scales of groups into the range of E4M3.

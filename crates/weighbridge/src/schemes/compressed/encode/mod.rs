@@ -15,6 +15,7 @@
 //! A scale of zero becomes T's epsilon, 1 (MX) or 0.125 (NVFP4). Layers whose columns are no whole groups are refused by
 //! llm-compressor until they are ignored: here they stay as they are.
 
+use super::super::fused_layers::Fused;
 use super::super::linear_choice::choose_linear;
 use super::super::precision::{Brain, Half, Single};
 use super::super::{Additions, Candidate, Chosen, Quantizer, Request};
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 
 mod coding;
 mod encoder;
-mod fused;
+mod quotients;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -154,17 +155,11 @@ impl Quantizer for Preset {
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         let group = self.group_size(request)?;
-        let fused = fused::together(request.weights);
+        let fused = Fused::new(request);
         let choice = choose_linear(request, |index, weight| {
             check(weight, group)?;
-            let largest = (self.codes == Codes::Nvfp4).then(|| {
-                let is_encoded = |&other: &usize| {
-                    let other = &request.weights[other];
-                    !(request.keeps)(other.name) && check(other, group).is_ok()
-                };
-                let all: Vec<usize> = fused[index].iter().copied().filter(is_encoded).collect();
-                (request.largest)(&all)
-            });
+            let is_encoded = |other: &Candidate<'_>| check(other, group).is_ok();
+            let largest = (self.codes == Codes::Nvfp4).then(|| fused.largest(index, is_encoded));
             let (name, codes) = (self.name, self.codes);
             Ok(match weight.dtype {
                 DType::BF16 => GroupEncoder::<Brain>::shared(name, codes, group, largest),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Candidate;
+use super::{Candidate, Largest, Request};
 
 /// Names of the layers, in modules that have all of them.
 const FUSED: [&[&str]; 4] = [
@@ -12,8 +12,35 @@ const FUSED: [&[&str]; 4] = [
     &["w1", "w3"],
 ];
 
+/// Finds, for each weight, the largest magnitude of all that it is put together with and that is
+/// encoded too.
+pub(super) struct Fused<'r, 'a> {
+    request: &'r Request<'a>,
+    together: Vec<Vec<usize>>,
+}
+
+impl<'r, 'a> Fused<'r, 'a> {
+    pub(super) fn new(request: &'r Request<'a>) -> Self {
+        Self { request, together: together(request.weights) }
+    }
+
+    /// That of one weight; `is_encoded` says which others count.
+    pub(super) fn largest(
+        &self,
+        index: usize,
+        is_encoded: impl Fn(&Candidate<'_>) -> bool,
+    ) -> Largest {
+        let counts = |&other: &usize| {
+            let weight = &self.request.weights[other];
+            other == index || !(self.request.keeps)(weight.name) && is_encoded(weight)
+        };
+        let all: Vec<usize> = self.together[index].iter().copied().filter(counts).collect();
+        (self.request.largest)(&all)
+    }
+}
+
 /// For each weight, the places of all that it is put together with, itself among them.
-pub(super) fn together(weights: &[Candidate<'_>]) -> Vec<Vec<usize>> {
+fn together(weights: &[Candidate<'_>]) -> Vec<Vec<usize>> {
     let places: HashMap<&str, usize> = (0..).zip(weights).map(|(at, w)| (w.name, at)).collect();
     let of = |(at, weight): (usize, &Candidate<'_>)| {
         let all = siblings(weight.name).map(|names| {

@@ -1,0 +1,213 @@
+//! The stacked experts of gpt-oss in four-bit floats, as OpenAI published them.
+//!
+//! ```text
+//! P [E, in, out]  ->  P_blocks U8 [E, out, in / 32, 16], P_scales U8 [E, out, in / 32]
+//! ```
+//!
+//! P is `experts.gate_up_proj` or `experts.down_proj`, as transformers holds it; groups run along
+//! `in`, so a matrix is transposed on the way and its expert is the smallest tile. Arithmetic of
+//! the function that transformers 5.22.2 calls for it (`downcast_to_mxfp_torch` of Triton's
+//! kernels): numbers are rounded to bf16, the scale is the least power of two that is at least
+//! `amax / 6` in f32, the code is the nearest E2M1 of `x * (1 / scale)`, halves to even, and keeps
+//! the sign of zero. A group of zeros has the scale byte 0.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::json;
+use smallvec::smallvec;
+
+use super::super::group_codes::{largest, nibbles};
+use super::super::precision::{Brain, Precision};
+use super::super::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
+    WeightEncoder,
+};
+use super::{GPT_OSS, GROUP};
+use crate::catalog::Shape;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::simd::{self, Isa, Sides, Task, to_e2m1_magnitude, transpose};
+
+/// The way to store a model.
+pub(super) struct GptOss;
+
+/// What the weights of stacked experts end with.
+const EXPERTS: [&str; 2] = [".experts.gate_up_proj", ".experts.down_proj"];
+
+/// Modules that OpenAI's config leaves out.
+const LEFT_OUT: [&str; 4] =
+    ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"];
+
+impl Quantizer for GptOss {
+    fn name(&self) -> &'static str {
+        "mxfp4-gpt-oss"
+    }
+
+    fn about(&self) -> &'static str {
+        "4-bit floats, a power of two for every 32, for the stacked experts of gpt-oss"
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::U8.into()]
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
+        if request.wishes.group_size.is_some_and(|size| size != GROUP) {
+            return Err(Error::usage(format!("MXFP4 has groups of {GROUP}, and no others")));
+        }
+        let experts = request.weights.iter().filter(|weight| is_experts(weight));
+        let kept = experts.clone().find(|weight| (request.keeps)(weight.name));
+        if let Some(kept) = kept {
+            // The loader expects blocks for all experts or none.
+            return Err(Error::unsupported("stacked experts are stored so in all layers or none")
+                .in_tensor(kept.name));
+        }
+        if experts.count() == 0 {
+            return Err(Error::unsupported(
+                "the model has no stacked experts (experts.gate_up_proj, experts.down_proj), and \
+                 nothing else is stored in this layout",
+            ));
+        }
+        let fate = |weight: &Candidate<'_>| match is_experts(weight) {
+            true => Fate::Encode(Arc::new(Self) as Arc<dyn Encoder>),
+            false => Fate::Keep,
+        };
+        let section = json!({ "modules_to_not_convert": LEFT_OUT, "quant_method": GPT_OSS });
+        let config_keys = vec![("quantization_config".to_owned(), section)];
+        Ok(Chosen {
+            fates: request.weights.iter().map(fate).collect(),
+            additions: Additions { config_keys, ..Additions::default() },
+            ..Chosen::default()
+        })
+    }
+}
+
+/// Whether a weight is that of stacked experts.
+fn is_experts(weight: &Candidate<'_>) -> bool {
+    let is_named = EXPERTS.iter().any(|end| weight.name.ends_with(end));
+    is_named && weight.shape.len() == 3 && weight.dtype.is_float()
+}
+
+impl Encoder for GptOss {
+    fn name(&self) -> &'static str {
+        Quantizer::name(self)
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        Quantizer::types(self)
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let &[experts, inner, outer] = shape else {
+            return Err("it is no stack of matrices".to_owned());
+        };
+        if inner == 0 || outer == 0 || inner % GROUP != 0 {
+            return Err(format!("its columns of {inner} are no whole groups of {GROUP}"));
+        }
+        let (elements, groups) = (inner * outer, inner / GROUP);
+        let tensor = |end: &str, shape: Shape, bytes: u64| EncodedTensor {
+            name: format!("{name}{end}"),
+            stored: DType::U8.into(),
+            bytes: experts * bytes,
+            shape,
+            groups: Groups::Of { elements, bytes },
+        };
+        Ok(vec![
+            tensor("_blocks", smallvec![experts, outer, groups, GROUP / 2], elements / 2),
+            tensor("_scales", smallvec![experts, outer, groups], outer * groups),
+        ])
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        let side = |at: usize| shape.get(at).copied().unwrap_or(0);
+        Box::new(Experts { sides: [side(1), side(2)] })
+    }
+}
+
+/// Encodes one stack.
+struct Experts {
+    /// Rows and columns of a matrix.
+    sides: [u64; 2],
+}
+
+impl WeightEncoder for Experts {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [blocks, scales] = out else {
+            return Err(Error::usage("blocks and scales are two tensors"));
+        };
+        let too_large = |_| Error::limit("a matrix is larger than this machine can address");
+        let rows = usize::try_from(self.sides[0]).map_err(too_large)?;
+        let columns = usize::try_from(self.sides[1]).map_err(too_large)?;
+        let (matrix, stripe) = (rows.saturating_mul(columns), columns.saturating_mul(32));
+        let mut turned = vec![0f32; stripe.min(values.len())];
+        let sides = Sides { rows: 32, columns, from: columns, to: 32 };
+        let outs =
+            blocks.chunks_mut((matrix / 2).max(1)).zip(scales.chunks_mut((matrix / 32).max(1)));
+        for (values, (blocks, scales)) in values.chunks_exact(matrix.max(1)).zip(outs) {
+            // 32 rows are one group of every column.
+            for (group, stripe) in values.chunks_exact(stripe).enumerate() {
+                transpose(simd::level(), sides, stripe, &mut turned);
+                let every = rows / 32;
+                let task = Encode { values: &mut turned, group, every, blocks, scales };
+                simd::run(simd::level(), task);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A group of each column, and where it goes: every so many groups.
+struct Encode<'a> {
+    values: &'a mut [f32],
+    group: usize,
+    every: usize,
+    blocks: &'a mut [u8],
+    scales: &'a mut [u8],
+}
+
+impl Task for Encode<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        let blocks = self.blocks.chunks_mut(16).skip(self.group).step_by(self.every.max(1));
+        let scales = self.scales.iter_mut().skip(self.group).step_by(self.every.max(1));
+        let groups = self.values.as_chunks_mut::<32>().0.iter_mut();
+        for ((group, codes), scale) in groups.zip(blocks).zip(scales) {
+            group.iter_mut().for_each(|value| *value = Brain::round(*value));
+            let bits = ((largest(group) / 6.0).to_bits() + 0x7f_ffff) & 0x7f80_0000;
+            *scale = (bits >> 23).to_le_bytes()[0];
+            let factor = if bits == 0 { 0.0 } else { 1.0 / f32::from_bits(bits) };
+            nibbles(group, codes, |value| {
+                let scaled = value * factor;
+                to_e2m1_magnitude(scaled) | u8::from(scaled.is_sign_negative()) << 3
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{chosen, holds_against, samples};
+    use super::super::super::{QuantizeWishes, quantizer_of};
+    use crate::model::Model;
+
+    #[test]
+    fn experts_are_those_of_transformers() {
+        let [source, golden] =
+            ["source", "mxfp4"].map(|name| samples("encoded-gpt-oss").join(name));
+        let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
+        holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
+    }
+
+    #[test]
+    fn a_model_without_experts_is_refused() {
+        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
+        let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
+        let refused = chosen(&model, quantizer, &QuantizeWishes::default(), "").err().unwrap();
+        assert!(refused.to_string().contains("no stacked experts"), "{refused}");
+        let refused = quantizer_of("MXFP4", Some("odd")).err().unwrap().to_string();
+        assert!(refused.contains("MXFP4 has no layout odd, but gpt-oss"), "{refused}");
+    }
+}

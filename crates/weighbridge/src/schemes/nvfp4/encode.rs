@@ -1,0 +1,230 @@
+//! Models as ModelOpt exports them in four-bit floats: W4A16_NVFP4, which needs no data.
+//!
+//! ```text
+//! P.weight U8 [out, in / 2], low nibble first; P.weight_scale F8_E4M3 [out, in / 16]; P.weight_scale_2 F32 []
+//! ```
+//!
+//! Arithmetic of nvidia-modelopt 0.47.0 (`NVFP4QTensor`), all in f32: `scale_2 = amax / 2688` of all
+//! weights that are fused; `scale = E4M3(clamp(amax of 16 / (6 * scale_2), 2^-9, 448))`, 1 where
+//! that is zero; the code is the nearest E2M1 of `x / (scale * scale_2)`. Where all numbers of a
+//! weight are zero, ModelOpt divides zero by zero: here scales are 1 and codes zero.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use smallvec::smallvec;
+
+use super::super::fused_layers::Fused;
+use super::super::group_codes::{largest, nibbles};
+use super::super::linear_choice::choose_linear;
+use super::super::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
+    WeightEncoder, modelopt,
+};
+use super::GROUP;
+use crate::catalog::Shape;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::simd::small_floats::e4m3;
+use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
+
+/// The way to store a model.
+pub(super) struct ModelOpt;
+
+/// What ModelOpt calls it, and its version that writes this.
+const ALGORITHM: &str = "W4A16_NVFP4";
+const VERSION: &str = "0.47.0";
+
+impl Quantizer for ModelOpt {
+    fn name(&self) -> &'static str {
+        "nvfp4-modelopt"
+    }
+
+    fn about(&self) -> &'static str {
+        "4-bit floats, a scale for every 16 columns and one for all (ModelOpt W4A16_NVFP4)"
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        [DType::U8, DType::F8_E4M3, DType::F32].map(Into::into).to_vec()
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
+        if request.wishes.group_size.is_some_and(|size| size != GROUP) {
+            return Err(Error::usage(format!(
+                "NVFP4 has groups of {GROUP} columns, and no others"
+            )));
+        }
+        let fused = Fused::new(request);
+        let choice = choose_linear(request, |index, weight| {
+            check(weight)?;
+            let largest = fused.largest(index, |other| check(other).is_ok());
+            Ok(Arc::new(Nvfp4Encoder { largest }) as Arc<dyn Encoder>)
+        })?;
+        let mut excluded = choice.plain;
+        let names = request.weights.iter().filter(|weight| is_embedding(weight));
+        excluded.extend(
+            names.filter_map(|weight| Some(weight.name.strip_suffix(".weight")?.to_owned())),
+        );
+        excluded.sort();
+        let config_keys = vec![("quantization_config".to_owned(), section(&excluded))];
+        let files = vec![(modelopt::FILE.name.to_owned(), file(&excluded)?)];
+        Ok(Chosen {
+            fates: choice.fates,
+            additions: Additions { config_keys, files, ..Additions::default() },
+            notes: choice.notes,
+            ..Chosen::default()
+        })
+    }
+}
+
+/// Embeddings are modules that ModelOpt could quantize, and lists as left alone.
+fn is_embedding(weight: &Candidate<'_>) -> bool {
+    weight.shape.len() == 2 && weight.name.ends_with("embed_tokens.weight")
+}
+
+/// Why a weight cannot be encoded.
+fn check(weight: &Candidate<'_>) -> Result<(), String> {
+    let columns = weight.shape.last().copied().unwrap_or(0);
+    match weight.dtype {
+        DType::F32 | DType::BF16 | DType::F16 if columns > 0 && columns % GROUP == 0 => Ok(()),
+        DType::F32 | DType::BF16 | DType::F16 => {
+            Err(format!("its rows of {columns} are no whole groups of {GROUP}"))
+        }
+        dtype => Err(format!("there is no rule for numbers of {dtype}")),
+    }
+}
+
+/// The section of the model's config.
+fn section(excluded: &[String]) -> Json {
+    json!({
+        "config_groups": {
+            "group_0": {
+                "weights": { "dynamic": false, "num_bits": 4, "type": "float", "group_size": GROUP },
+                "targets": ["Linear"],
+            },
+        },
+        "ignore": excluded,
+        "quant_algo": ALGORITHM,
+        "producer": producer(),
+        "quant_method": modelopt::METHOD.name,
+    })
+}
+
+fn producer() -> Json {
+    json!({ "name": modelopt::METHOD.name, "version": VERSION })
+}
+
+/// ModelOpt's own file.
+fn file(excluded: &[String]) -> Result<Vec<u8>> {
+    let quantization = json!({
+        "quant_algo": ALGORITHM,
+        "kv_cache_quant_algo": null,
+        "group_size": GROUP,
+        "exclude_modules": excluded,
+    });
+    let all = json!({ "producer": producer(), "quantization": quantization });
+    serde_json::to_vec_pretty(&all).map_err(|error| Error::usage(error.to_string()))
+}
+
+/// Encodes one weight, with the largest number of all that it is fused with.
+#[derive(Clone)]
+struct Nvfp4Encoder {
+    largest: Largest,
+}
+
+impl Encoder for Nvfp4Encoder {
+    fn name(&self) -> &'static str {
+        Quantizer::name(&ModelOpt)
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        Quantizer::types(&ModelOpt)
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        if columns % GROUP != 0 {
+            return Err(format!("its rows of {columns} are no whole groups of {GROUP}"));
+        }
+        let tensor = |end: &str, dtype: DType, shape: Shape, groups| EncodedTensor {
+            name: format!("{name}{end}"),
+            stored: dtype.into(),
+            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
+            shape,
+            groups,
+        };
+        let each = |bytes| Groups::Of { elements: GROUP, bytes };
+        Ok(vec![
+            tensor("", DType::U8, smallvec![rows, columns / 2], each(GROUP / 2)),
+            tensor("_scale", DType::F8_E4M3, smallvec![rows, columns / GROUP], each(1)),
+            tensor("_scale_2", DType::F32, smallvec![], Groups::Once),
+        ])
+    }
+
+    fn begin(&self, _: &[u64]) -> Box<dyn WeightEncoder> {
+        Box::new(self.clone())
+    }
+}
+
+impl WeightEncoder for Nvfp4Encoder {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, scales, second] = out else {
+            return Err(Error::usage("codes and two levels of scales are three tensors"));
+        };
+        let global = (self.largest)()? / (6.0 * 448.0);
+        second.iter_mut().zip(global.to_le_bytes()).for_each(|(to, byte)| *to = byte);
+        simd::run(simd::level(), Encode { global, values, codes, scales });
+        Ok(())
+    }
+}
+
+/// Groups, one after the other.
+struct Encode<'a> {
+    global: f32,
+    values: &'a [f32],
+    codes: &'a mut [u8],
+    scales: &'a mut [u8],
+}
+
+impl Task for Encode<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        const LEAST: f32 = 1.0 / 512.0;
+        let groups = self.values.as_chunks::<16>().0.iter();
+        for ((group, codes), scale) in groups.zip(self.codes.chunks_mut(8)).zip(self.scales) {
+            let wanted = largest(group) / (6.0 * self.global);
+            let wanted = if wanted > 0.0 { wanted } else { 1.0 };
+            *scale = to_e4m3(if wanted < LEAST { LEAST } else { wanted });
+            let step = e4m3(*scale) * self.global;
+            nibbles(group, codes, |value| to_e2m1(value / step));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{chosen, holds_against, samples};
+    use super::super::super::{QuantizeWishes, quantizer_of};
+    use super::*;
+    use crate::model::Model;
+
+    #[test]
+    fn models_are_those_of_modelopt() {
+        let folder = samples("encoded-modelopt");
+        for dtype in ["bf16", "f16", "f32"] {
+            let golden = folder.join(format!("nvfp4-{dtype}"));
+            let source = folder.join(format!("source-{dtype}"));
+            let quantizer = quantizer_of("nvfp4", Some("modelopt")).unwrap();
+            holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
+            let model = Model::open(source).unwrap();
+            let chosen = chosen(&model, quantizer, &QuantizeWishes::default(), "").unwrap();
+            let (name, bytes) = &chosen.additions.files[0];
+            let theirs = std::fs::read(golden.join(name)).unwrap();
+            let json = |bytes| serde_json::from_slice::<Json>(bytes).unwrap();
+            assert_eq!(json(bytes), json(&theirs));
+        }
+    }
+}
