@@ -16,6 +16,7 @@ mod inspect;
 mod planned_report;
 mod quantize;
 mod reach;
+mod rearrange;
 mod refusals;
 mod repacked;
 mod repository;
@@ -47,6 +48,7 @@ pub use planned_report::{PlanReport, PlannedTensor};
 pub use quantize::{
     CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantize, quantizers,
 };
+pub use rearrange::layouts;
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
     Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,

@@ -86,7 +86,8 @@ impl Cut {
             }
             Action::Decode => Self::of_decoded(weight),
             Action::Encode(encoding) => Self::of_encoded(weight, encoding.unit()),
-            Action::Repack(packer) => Self::of_repacked(weight, packer.unit()),
+            Action::Repack(packer) => Self::of_codes(weight, packer.unit(), REPACKED),
+            Action::Rearrange(rearranging) => rearranging.cut(weight),
         }
     }
 
@@ -119,9 +120,9 @@ impl Cut {
         Self { of, piece, pieces, step, part: step }
     }
 
-    /// Blocks of `unit` elements.
-    fn of_repacked(weight: &Weight, unit: u64) -> Self {
-        let (pieces, step) = (weight.elements() / unit.max(1), (REPACKED / unit.max(1)).max(1));
+    /// Pieces of `unit` elements, of which about `most` are moved at once.
+    pub(super) fn of_codes(weight: &Weight, unit: u64, most: u64) -> Self {
+        let (pieces, step) = (weight.elements() / unit.max(1), (most / unit.max(1)).max(1));
         Self { of: Pieces::Codes, piece: unit, pieces, step, part: step }
     }
 

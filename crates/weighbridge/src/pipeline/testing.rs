@@ -52,6 +52,7 @@ impl Run<'_> {
             keep: &|_| false,
             rank: &|_| 0,
             repack: &|_| None,
+            rearrange: &|_| None,
             rename: &str::to_owned,
             select: self.select,
             spread: Spread::OneFile,

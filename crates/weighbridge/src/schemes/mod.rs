@@ -63,8 +63,12 @@ pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
-pub(crate) use repack::{Beside, FlatCodes, WithCodes};
-pub use repack::{CodeKind, Coded, Packer, packer};
+pub(crate) use repack::{Beside, FlatCodes, WithCodes, WithGroups};
+pub use repack::{
+    CodeKind, CodeNumbers, Coded, CodedWeight, Extract, GroupedCodes, GroupedForm, Kind, LaidOut,
+    Outermost, PackedWeight, Packer, Panel, PanelPacker, TargetLayout, ToLayOut, Unfit, layout,
+    layouts, packer,
+};
 pub(crate) use reshaped::Reshaped;
 pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
 pub use settle::{Entry, Ledger, settle};

@@ -51,6 +51,7 @@ impl Conversion {
         how: &QuantizeOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
+        options.refuse_layout()?;
         let quantizer = found(how)?;
         if options.dtype != OutputType::Auto || !options.casts.is_empty() {
             let message = "the type decides about all weights: none can be cast besides";

@@ -16,6 +16,8 @@ pub(super) struct Settings {
     ignore: Targets,
     /// Modules whose activations are transformed while the model runs, and exceptions.
     transformed: Vec<(Targets, Targets)>,
+    /// Whether the activations of whole numbers are quantized while the model runs.
+    pub(super) quantizes_activations: bool,
     /// What comparing names with all these may cost.
     budget: MatchBudget,
     /// Which packing the writer's version used for widths that do not divide a word.
@@ -154,11 +156,18 @@ impl Settings {
             json.get("quantization_config").filter(|inner| inner.is_object()).unwrap_or(json);
         let groups = json.get("config_groups").and_then(Json::as_object);
         let groups = groups.into_iter().flat_map(|groups| groups.values());
+        let has_activations = |group: &Json| {
+            let says = |key: &str| group.get(key).is_some_and(|of| !of.is_null());
+            let are_floats = group["weights"]["type"].as_str() == Some("float");
+            !are_floats && (says("input_activations") || says("output_activations"))
+        };
+        let quantizes_activations = groups.clone().any(has_activations);
         let format = json.get("format").and_then(Json::as_str);
         Self {
             groups: groups.filter_map(|group| Group::from_json(group, format, budget)).collect(),
             ignore: Targets::of(json.get("ignore"), budget),
             transformed: transformed(json, budget),
+            quantizes_activations,
             budget: budget.clone(),
             writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
         }

@@ -29,17 +29,21 @@
 //! between groups that fit.
 
 use super::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
-use super::{Bids, Configs, Evidence, Method, Scheme, Sign, Summary, TensorId, Traces};
+use super::{
+    Bids, Configs, Evidence, Method, Scheme, Sign, Summary, TargetLayout, TensorId, Traces,
+};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
 mod beside;
 mod config;
 mod factors;
+mod grouped;
 mod layout;
 mod module;
 mod sparse;
 mod stated;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -68,6 +72,10 @@ impl Scheme for Compressed {
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         Some((config::sign(configs)?, config::METHOD.name))
+    }
+
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        &[&target::PackedLayout]
     }
 
     fn traces(&self) -> Traces {
