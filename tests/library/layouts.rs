@@ -119,12 +119,109 @@ fn what_a_layout_cannot_hold_is_refused() {
         ("gptq/v2", "other", "there is no layout `other`"),
         ("compressed/old-actorder", "gptq", "act order"),
         ("compressed/experts", "gptq", "stack of matrices"),
-        ("compressed/mixed", "gptq", "no whole numbers"),
+        ("compressed/mixed", "gptq", "its codes are no whole numbers"),
+        ("compressed/nvfp4", "modelopt", "activations are quantized too"),
+        ("compressed/mxfp4", "modelopt", "its scales are F8_E8M0 for groups of 32"),
+        ("compressed/int4-g32-f16", "modelopt", "its codes are whole numbers"),
+        ("nvfp4/modelopt", "compressed-tensors", "activations are quantized too"),
+        ("nvfp4/modelopt-experts", "compressed-tensors", "activations are quantized too"),
         ("compressed/w8a8", "gptq", "activations"),
         ("mx/gpt-oss", "compressed-tensors", "no other layout holds"),
         ("fp8/hf-block", "compressed-tensors", "no other layout holds"),
     ] {
         let error = Place::with(&format!("tests/files/{sample}")).refused(layout);
         assert!(error.to_string().contains(reason), "{sample}: {error}");
+    }
+}
+
+/// Replaces bytes of a stored tensor.
+fn patch(folder: &Path, ends: &str, change: impl Fn(&mut [u8])) {
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.extension().is_none_or(|extension| extension != "safetensors") {
+            continue;
+        }
+        let mut bytes = fs::read(&entry).unwrap();
+        let (length, rest) = bytes.split_at_mut(8);
+        let length = u64::from_le_bytes(length.try_into().unwrap()).try_into().unwrap();
+        let (header, data) = rest.split_at_mut(length);
+        let header: Value = serde_json::from_slice(header).unwrap();
+        for (_, tensor) in header.as_object().unwrap().iter().filter(|(n, _)| n.ends_with(ends)) {
+            let [from, to] = [0, 1]
+                .map(|end| usize::try_from(tensor["data_offsets"][end].as_u64().unwrap()).unwrap());
+            change(&mut data[from..to]);
+        }
+        fs::write(&entry, bytes).unwrap();
+    }
+}
+
+/// A ModelOpt model whose activations stay as they are.
+fn four_bit_floats() -> Place {
+    let place = Place::with("tests/files/nvfp4/modelopt");
+    for name in ["in/config.json", "in/hf_quant_config.json"] {
+        let text = fs::read_to_string(place.at(name)).unwrap();
+        fs::write(place.at(name), text.replace("\"NVFP4\"", "\"W4A16_NVFP4\"")).unwrap();
+    }
+    place
+}
+
+#[test]
+fn four_bit_floats_are_moved_where_no_product_changes() {
+    let error = four_bit_floats().refused("compressed-tensors");
+    assert!(error.to_string().contains("no number in its place"), "{error}");
+    let place = four_bit_floats();
+    let power = |bytes: &mut [u8]| bytes.copy_from_slice(&(1.0f32 / 4096.0).to_le_bytes());
+    patch(&place.at("in"), ".weight_scale_2", power);
+    place.moved("in", "there", "compressed-tensors");
+    assert!(numbers(&place.at("in")) == numbers(&place.at("there")));
+    assert_eq!(place.config("there")["quantization_config"]["format"], "nvfp4-pack-quantized");
+    assert!(!place.at("there/hf_quant_config.json").exists());
+    place.moved("there", "back", "modelopt");
+    assert!(numbers(&place.at("in")) == numbers(&place.at("back")));
+    assert!(place.at("back/hf_quant_config.json").exists());
+    // ModelOpt's reader has no minus zero.
+    patch(&place.at("there"), ".weight_packed", |bytes| bytes[0] = 0x88);
+    place.moved("there", "signs", "modelopt");
+    for (one, other) in numbers(&place.at("there")).iter().zip(numbers(&place.at("signs"))) {
+        for (one, other) in one.2.as_chunks().0.iter().zip(other.2.as_chunks().0) {
+            let (one, other) = (f32::from_le_bytes(*one), f32::from_le_bytes(*other));
+            assert!(one.to_bits() == other.to_bits() || one == 0.0 && other == 0.0);
+        }
+    }
+}
+
+/// Weights of several kinds in one model: a config with a group for each, or a refusal by name.
+#[test]
+fn kinds_of_weights_are_told_apart() {
+    let place = Place::with("tests/files/gptq/dynamic");
+    let select = || weighbridge::Select::new().exclude(|name| name.contains("gate_proj"));
+    let model = Model::open(place.at("in")).unwrap();
+    let options = place.options("out", "compressed-tensors").select(select()).verify(true);
+    assert!(ops::convert(&model, &options).unwrap().verified.unwrap().ok);
+    let groups = &place.config("out")["quantization_config"]["config_groups"];
+    assert_eq!(groups.as_object().unwrap().len(), 2, "{groups}");
+    let mut own = numbers(&place.at("in"));
+    own.retain(|(name, ..)| !name.contains("gate_proj"));
+    assert!(own == numbers(&place.at("out")));
+    let error = Place::with("tests/files/gptq/dynamic");
+    let model = Model::open(error.at("in")).unwrap();
+    let found = ops::convert(&model, &error.options("out", "awq").select(select())).unwrap_err();
+    assert!(found.to_string().contains("this layout has one for all"), "{found}");
+}
+
+/// Tiles of any size and any number of workers give the same bytes.
+#[test]
+fn tiles_do_not_matter() {
+    let place = Place::with("tests/files/gptq/asym-v1");
+    for (from, layout) in [("in", "compressed-tensors"), ("whole-compressed-tensors", "gptq")] {
+        let whole = format!("whole-{layout}");
+        place.moved(from, &whole, layout);
+        let model = Model::open(place.at(from)).unwrap();
+        let small = format!("small-{layout}");
+        let options =
+            place.options(&small, layout).threads(3.try_into().unwrap()).max_memory(6 * 1024);
+        ops::convert(&model, &options).unwrap();
+        let [one, other] = [whole, small]
+            .map(|folder| fs::read(place.at(&folder).join("model.safetensors")).unwrap());
+        assert!(one == other, "{layout}");
     }
 }

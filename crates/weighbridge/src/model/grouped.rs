@@ -56,6 +56,14 @@ impl Weight {
         Ok(found)
     }
 
+    /// The factor of all of its numbers, and whether scales are divided by it.
+    pub(crate) fn global_of_codes(&self) -> Result<Option<(f32, bool)>> {
+        let Some(global) = self.with_grouped(|codes| Ok(codes.global()))? else { return Ok(None) };
+        let Some(part) = self.part(global.part) else { return Ok(None) };
+        let numbers = self.model().factors(part.tensor, false)?;
+        Ok(<[f32; 1]>::try_from(numbers).ok().map(|[factor]| (factor, global.divides)))
+    }
+
     /// Reads something of an extract of its codes, row by row.
     pub(crate) fn read_grouped(
         &self,

@@ -107,18 +107,6 @@ impl Conversion {
         Self::of_one(model, options, |_| Ok(streamed))
     }
 
-    /// Plans a conversion of one model, in another layout if the options name one.
-    pub(super) fn of_one(
-        model: &Model,
-        options: &ConvertOptions,
-        check: impl FnOnce(&Target) -> Result<bool>,
-    ) -> Result<Self> {
-        match options.layout {
-            Some(_) => Self::laid_out(model, options, check),
-            None => Self::planned(&[(model, String::new())], options, check),
-        }
-    }
-
     /// Plans a conversion of models, each into a folder of the output.
     pub(super) fn planned(
         models: &[(&Model, String)],
@@ -169,7 +157,10 @@ impl Conversion {
                     own.notes.extend(quantized.notes);
                     quantized.additions
                 }
-                None => rearranged.map(|of| of.additions).unwrap_or_default(),
+                None => rearranged.map_or_else(Additions::default, |of| {
+                    own.notes.extend(of.notes);
+                    of.additions
+                }),
             };
             describe_made(&mut files, &additions)?;
             extra.extend(files);

@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::model::{Model, Scratch, Weight};
 use crate::pipeline::{OutputType, Target, formats_of};
 use crate::schemes::{
-    self, Additions, Candidate, CodedWeight, LaidOut, PackedWeight, TargetLayout, ToLayOut, Unfit,
+    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, TargetLayout,
+    ToLayOut, Unfit,
 };
 
 /// The names of the layouts that codes can be moved into.
@@ -25,8 +26,20 @@ pub fn layouts() -> impl Iterator<Item = &'static str> {
 }
 
 impl Conversion {
+    /// Plans a conversion of one model, in another layout if the options name one.
+    pub(super) fn of_one(
+        model: &Model,
+        options: &ConvertOptions,
+        check: impl FnOnce(&Target) -> Result<bool>,
+    ) -> Result<Self> {
+        match options.layout {
+            Some(_) => Self::laid_out(model, options, check),
+            None => Self::planned(&[(model, String::new())], options, check),
+        }
+    }
+
     /// Plans a conversion into the layout that the options name.
-    pub(super) fn laid_out(
+    fn laid_out(
         model: &Model,
         options: &ConvertOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
@@ -78,6 +91,8 @@ pub(super) struct Rearranged {
     packed: HashMap<String, PackedWeight>,
     /// What a repository needs beside its weights.
     pub(super) additions: Additions,
+    /// What users should know.
+    pub(super) notes: Vec<String>,
 }
 
 impl Rearranged {
@@ -123,8 +138,8 @@ fn laid_out(
     let forms = forms(model, coded)?;
     let weights: Vec<CodedWeight<'_>> = names
         .iter()
-        .zip(forms)
-        .map(|(name, (form, zeros))| CodedWeight { name, form, zeros })
+        .zip(&forms)
+        .map(|(name, &(form, zeros, global))| CodedWeight { name, form, zeros, global })
         .collect();
     let plain: Vec<Candidate<'_>> = plain
         .iter()
@@ -137,14 +152,19 @@ fn laid_out(
         })
         .collect();
     let found = layout.lay_out(&ToLayOut { weights: &weights, plain: &plain });
-    let LaidOut { weights, additions } = found.map_err(|unfit| refused(model, coded, &unfit))?;
+    let LaidOut { weights, additions, mut notes } =
+        found.map_err(|unfit| refused(model, coded, &unfit))?;
     let named = coded.iter().map(|weight| weight.name().to_owned());
-    Ok(Rearranged { packed: named.zip(weights).collect(), additions })
+    notes.extend(note_on_scales(model, &forms));
+    Ok(Rearranged { packed: named.zip(weights).collect(), additions, notes })
 }
+
+/// What the codes of a weight are, the ends of its zero points, and its factor.
+type Form = (GroupedForm, [u8; 2], Option<(f32, bool)>);
 
 /// What the codes of each weight are, and the ends of its zero points; an error names all weights
 /// whose codes cannot be moved.
-fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<(schemes::GroupedForm, [u8; 2])>> {
+fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<Form>> {
     let (mut forms, mut unfit, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     for (index, weight) in coded.iter().enumerate() {
         let reason = match weight.grouped_form() {
@@ -152,7 +172,8 @@ fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<(schemes::GroupedForm, [
             Ok(form) => match weight.refuses_to_move(&mut scratch)? {
                 Some(reason) => Some(reason),
                 None => {
-                    forms.push((form, weight.zero_points(&form, &mut scratch)?));
+                    let zeros = weight.zero_points(&form, &mut scratch)?;
+                    forms.push((form, zeros, weight.global_of_codes()?));
                     None
                 }
             },
@@ -160,6 +181,20 @@ fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<(schemes::GroupedForm, [
         unfit.extend(reason.map(|reason| Unfit { weight: index, reason }));
     }
     if unfit.is_empty() { Ok(forms) } else { Err(refused(model, coded, &unfit)) }
+}
+
+/// A note if loaders that take every tensor in the type of the model would round scales.
+fn note_on_scales(model: &Model, forms: &[Form]) -> Option<String> {
+    let dtype = config::model_dtype(model.configs())?;
+    let wide = |dtype: DType| matches!(dtype, DType::F32 | DType::BF16 | DType::F16);
+    let other = forms.iter().map(|(form, ..)| form.scale);
+    let other =
+        other.into_iter().find(|scale| wide(*scale) && *scale != dtype && dtype != DType::F32)?;
+    let (scale, dtype) = (other.name(), dtype.name());
+    Some(format!(
+        "scales stay {scale}, but the config names {dtype}: a loader that makes all tensors {dtype} \
+         rounds them; load the model in the type of the scales for the same numbers"
+    ))
 }
 
 fn refused(model: &Model, coded: &[Weight], unfit: &[Unfit]) -> Error {

@@ -63,7 +63,9 @@ pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
-pub(crate) use repack::{Beside, FlatCodes, WithCodes, WithGroups};
+pub(crate) use repack::{
+    Beside, FlatCodes, FlatGroups, Global, SmallFloats, WithCodes, WithGroups,
+};
 pub use repack::{
     CodeKind, CodeNumbers, Coded, CodedWeight, Extract, GroupedCodes, GroupedForm, Kind, LaidOut,
     Outermost, PackedWeight, Packer, Panel, PanelPacker, TargetLayout, ToLayOut, Unfit, layout,

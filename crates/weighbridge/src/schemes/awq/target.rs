@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use crate::schemes::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::schemes::{Additions, LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::schemes::{LaidOut, TargetLayout, ToLayOut, Unfit};
 use crate::text::shortened;
 
 /// The layout.
@@ -43,7 +43,6 @@ impl TargetLayout for AwqLayout {
             "version": "gemm",
             "zero_point": true,
         });
-        let config_keys = vec![("quantization_config".to_owned(), settings)];
-        Ok(LaidOut { weights, additions: Additions { config_keys, ..Additions::default() } })
+        Ok(LaidOut::described(weights, settings))
     }
 }

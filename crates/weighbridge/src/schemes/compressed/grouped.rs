@@ -73,7 +73,7 @@ impl PackedGroups {
 }
 
 /// Why weights stay in this scheme whose activations are quantized, too.
-const ACTIVATIONS: &str = "the config says that activations are quantized too, which other layouts \
+pub(super) const ACTIVATIONS: &str = "the config says that activations are quantized too, which other layouts \
                            do not say";
 
 impl GroupedCodes for PackedGroups {

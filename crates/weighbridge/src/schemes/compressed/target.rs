@@ -1,4 +1,5 @@
-//! Codes of other schemes as packed integers: weights of 4 or 8 bits, activations as they are.
+//! Codes of other schemes as packed integers of 4 or 8 bits, or as four-bit floats (NVFP4A16);
+//! activations as they are.
 //!
 //! One group of the config speaks of all linear layers, and those that are not quantized are
 //! ignored by name. Where weights differ in bits or groups, each kind has a group that names its
@@ -11,8 +12,8 @@ use serde_json::{Map, Value as Json, json};
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::schemes::{
-    Additions, CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, Outermost,
-    PackedWeight, Panel, PanelPacker, TargetLayout, ToLayOut, Unfit,
+    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, Outermost, PackedWeight,
+    Panel, PanelPacker, SmallFloats, TargetLayout, ToLayOut, Unfit,
 };
 
 /// The layout.
@@ -27,12 +28,73 @@ impl TargetLayout for PackedLayout {
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
-        let symmetric = model.is_symmetric();
-        let weights =
-            model.each(|weight| Packer { form: weight.form, symmetric }.packed(weight))?;
-        let config_keys = vec![("quantization_config".to_owned(), settings(model, symmetric))];
-        Ok(LaidOut { weights, additions: Additions { config_keys, ..Additions::default() } })
+        let is_float =
+            |weight: &CodedWeight<'_>| matches!(weight.form.numbers, CodeNumbers::Floats { .. });
+        let (weights, settings) = match model.weights.iter().any(is_float) {
+            true => (model.each(|weight| FLOATS.packed(weight))?, of_floats(model)),
+            false => {
+                let symmetric = model.is_symmetric();
+                let packed = |weight: &CodedWeight<'_>| {
+                    Packer { form: weight.form, symmetric }.packed(weight)
+                };
+                (model.each(packed)?, settings(model, symmetric))
+            }
+        };
+        Ok(LaidOut::described(weights, settings))
     }
+}
+
+/// The tensors of four-bit floats with a factor for all.
+const FLOATS: SmallFloats = SmallFloats {
+    ends: ["weight_packed", "weight_scale", "weight_global_scale"],
+    factor_shape: &[1],
+    divides: true,
+    has_minus_zero: true,
+};
+
+/// Settings of four-bit floats.
+fn of_floats(model: &ToLayOut<'_>) -> Json {
+    let format = "nvfp4-pack-quantized";
+    let group = json!({
+        "format": format,
+        "input_activations": null,
+        "output_activations": null,
+        "targets": ["Linear"],
+        "weights": {
+            "actorder": null,
+            "block_structure": null,
+            "dynamic": false,
+            "group_size": 16,
+            "num_bits": 4,
+            "observer": null,
+            "observer_kwargs": {},
+            "scale_dtype": "torch.float8_e4m3fn",
+            "strategy": "tensor_group",
+            "symmetric": true,
+            "type": "float",
+            "zp_dtype": null,
+        },
+    });
+    described(model, format, &json!({ "group_0": group }))
+}
+
+/// Settings with these groups.
+fn described(model: &ToLayOut<'_>, format: &str, groups: &Json) -> Json {
+    let mut ignore: Vec<&str> = model.plain_modules().collect();
+    // Where it shares the numbers of the embedding, there is none of its own to be seen.
+    if !ignore.contains(&"lm_head") && !model.coded_modules().any(|module| module == "lm_head") {
+        ignore.push("lm_head");
+    }
+    json!({
+        "config_groups": groups,
+        "format": format,
+        "global_compression_ratio": null,
+        "ignore": ignore,
+        "kv_cache_scheme": null,
+        "quant_method": "compressed-tensors",
+        "quantization_status": "compressed",
+        "version": VERSION,
+    })
 }
 
 /// Bits, and columns of a group; `None` is one group for each row.
@@ -55,21 +117,7 @@ fn settings(model: &ToLayOut<'_>, symmetric: bool) -> Json {
             (format!("group_{index}"), group(*arguments, symmetric, targets))
         })
         .collect();
-    let mut ignore: Vec<&str> = model.plain_modules().collect();
-    // Where it shares the numbers of the embedding, there is none of its own to be seen.
-    if !ignore.contains(&"lm_head") && !model.coded_modules().any(|module| module == "lm_head") {
-        ignore.push("lm_head");
-    }
-    json!({
-        "config_groups": groups,
-        "format": "pack-quantized",
-        "global_compression_ratio": null,
-        "ignore": ignore,
-        "kv_cache_scheme": null,
-        "quant_method": "compressed-tensors",
-        "quantization_status": "compressed",
-        "version": VERSION,
-    })
+    described(model, "pack-quantized", &groups.into())
 }
 
 /// A weight with one group is of the same kind as others with groups of that size.

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::schemes::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::schemes::{Additions, LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::schemes::{LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct GptqLayout;
@@ -26,9 +26,7 @@ impl TargetLayout for GptqLayout {
             let word_layout = WordLayout::Inputs;
             ColumnPacker { form, word_layout, zeros, indexed: true }.packed(weight)
         })?;
-        let settings = settings(model, alike, less_one);
-        let config_keys = vec![("quantization_config".to_owned(), settings)];
-        Ok(LaidOut { weights, additions: Additions { config_keys, ..Additions::default() } })
+        Ok(LaidOut::described(weights, settings(model, alike, less_one)))
     }
 }
 

@@ -130,10 +130,24 @@ impl Extract {
     }
 }
 
+/// A factor of all numbers of a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// The part that holds it: one number in f32.
+    pub part: usize,
+    /// Whether scales are divided by it; otherwise they are multiplied.
+    pub divides: bool,
+}
+
 /// A weight whose codes and factors can be had as they are, any rows and groups of columns at a time.
 pub trait GroupedCodes: Send + Sync {
     /// What they are; or why they cannot be moved.
     fn form(&self) -> Result<GroupedForm, String>;
+
+    /// The factor of all of its numbers, if there is one besides the scales.
+    fn global(&self) -> Option<Global> {
+        None
+    }
 
     /// The pieces of the parts that [`check`](Self::check) looks at.
     fn needs_for_check(&self, _slabs: &mut Vec<Slab>) {}

@@ -6,6 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use super::grouped::{Extract, GroupedForm};
 use crate::error::Result;
 use crate::schemes::linear_layers::is_linear;
@@ -70,6 +72,8 @@ pub struct CodedWeight<'a> {
     pub form: GroupedForm,
     /// The lowest and the highest of its zero points.
     pub zeros: [u8; 2],
+    /// The factor of all of its numbers, and whether scales are divided by it.
+    pub global: Option<(f32, bool)>,
 }
 
 /// A weight that cannot be laid out so.
@@ -86,6 +90,17 @@ pub struct LaidOut {
     pub weights: Vec<PackedWeight>,
     /// What a repository needs beside them.
     pub additions: Additions,
+    /// What users should know.
+    pub notes: Vec<String>,
+}
+
+impl LaidOut {
+    /// Weights that these settings in a config speak of.
+    pub(crate) fn described(weights: Vec<PackedWeight>, settings: Json) -> Self {
+        let config_keys = vec![("quantization_config".to_owned(), settings)];
+        let additions = Additions { config_keys, ..Additions::default() };
+        Self { weights, additions, notes: Vec::new() }
+    }
 }
 
 /// What becomes of a weight.

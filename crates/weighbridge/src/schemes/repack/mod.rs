@@ -20,17 +20,21 @@ use crate::error::Result;
 use crate::source::{Slab, Staged};
 
 mod flat;
+mod flat_groups;
 mod grouped;
 mod layout;
+mod small_floats;
 mod with_groups;
 
 pub use flat::{Beside, FlatCodes, WithCodes};
+pub use flat_groups::FlatGroups;
 pub(crate) use grouped::first;
-pub use grouped::{CodeNumbers, Extract, GroupedCodes, GroupedForm, Kind};
+pub use grouped::{CodeNumbers, Extract, Global, GroupedCodes, GroupedForm, Kind};
 pub use layout::{
     CodedWeight, LaidOut, Outermost, PackedWeight, Panel, PanelPacker, TargetLayout, ToLayOut,
     Unfit, layout, layouts,
 };
+pub(crate) use small_floats::SmallFloats;
 pub(crate) use with_groups::WithGroups;
 
 /// What kind of codes: those of one kind can be moved from scheme to scheme.
