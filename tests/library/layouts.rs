@@ -126,7 +126,7 @@ fn what_a_layout_cannot_hold_is_refused() {
         ("nvfp4/modelopt", "compressed-tensors", "activations are quantized too"),
         ("nvfp4/modelopt-experts", "compressed-tensors", "activations are quantized too"),
         ("compressed/w8a8", "gptq", "activations"),
-        ("mx/gpt-oss", "compressed-tensors", "no other layout holds"),
+        ("mx/gpt-oss", "compressed-tensors", "its experts lie in one stack"),
         ("fp8/hf-block", "compressed-tensors", "no other layout holds"),
     ] {
         let error = Place::with(&format!("tests/files/{sample}")).refused(layout);

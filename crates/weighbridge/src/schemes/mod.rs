@@ -64,7 +64,7 @@ pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
 pub(crate) use repack::{
-    Beside, FlatCodes, FlatGroups, Global, SmallFloats, WithCodes, WithGroups,
+    Beside, FlatCodes, FlatGroups, Global, NotMoved, SmallFloats, WithCodes, WithGroups,
 };
 pub use repack::{
     CodeKind, CodeNumbers, Coded, CodedWeight, Extract, GroupedCodes, GroupedForm, Kind, LaidOut,

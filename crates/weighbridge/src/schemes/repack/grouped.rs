@@ -164,6 +164,22 @@ pub trait GroupedCodes: Send + Sync {
     fn read(&self, kind: Kind, of: &Extract, staged: &[Staged<'_>], out: &mut [u8]) -> Result<()>;
 }
 
+/// Codes that no other layout holds, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct NotMoved(pub &'static str);
+
+impl GroupedCodes for NotMoved {
+    fn form(&self) -> Result<GroupedForm, String> {
+        Err(self.0.to_owned())
+    }
+
+    fn needs(&self, _: Kind, _: &Extract, _: &mut Vec<Slab>) {}
+
+    fn read(&self, _: Kind, _: &Extract, _: &[Staged<'_>], _: &mut [u8]) -> Result<()> {
+        Err(Error::unsupported(self.0))
+    }
+}
+
 /// The first of what is staged.
 pub(crate) fn first<'a>(staged: &[Staged<'a>]) -> Result<Staged<'a>> {
     staged.first().copied().ok_or_else(|| Error::usage("codes are not staged"))

@@ -29,7 +29,7 @@ mod with_groups;
 pub use flat::{Beside, FlatCodes, WithCodes};
 pub use flat_groups::FlatGroups;
 pub(crate) use grouped::first;
-pub use grouped::{CodeNumbers, Extract, Global, GroupedCodes, GroupedForm, Kind};
+pub use grouped::{CodeNumbers, Extract, Global, GroupedCodes, GroupedForm, Kind, NotMoved};
 pub use layout::{
     CodedWeight, LaidOut, Outermost, PackedWeight, Panel, PanelPacker, TargetLayout, ToLayOut,
     Unfit, layout, layouts,
