@@ -18,6 +18,7 @@ mod flattened;
 mod foreign_source;
 mod ggml;
 mod hash;
+mod layouts;
 mod limits;
 mod locate;
 mod memory_folder;

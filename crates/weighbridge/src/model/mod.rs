@@ -18,6 +18,7 @@ mod coded;
 mod cost;
 mod derived;
 mod find;
+mod grouped;
 mod importance;
 mod locate;
 mod options;

@@ -11,6 +11,7 @@ use super::convert_report::{ConvertReport, forecast};
 use super::expansion;
 use super::planned_report::planned_in_full;
 use super::quantize::{self, Quantized, ToQuantize};
+use super::rearrange::{self, Rearranged};
 use super::refusals::{self, refusal, refuse_problems, unreadable, without};
 use super::translate::{self, Translated};
 use super::verify::verify_planned;
@@ -89,7 +90,7 @@ impl Conversion {
     /// Plans a conversion to the target in the options. If it is impossible, the error says why and
     /// names every weight that cannot be written.
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
-        Self::planned(&[(model, String::new())], options, |target| {
+        Self::of_one(model, options, |target| {
             target.check(model, options.force)?;
             Ok(target.is_streamed())
         })
@@ -103,7 +104,7 @@ impl Conversion {
         destination: &dyn Destination,
     ) -> Result<Self> {
         let streamed = destination.order() == WriteOrder::FrontToBack;
-        Self::planned(&[(model, String::new())], options, |_| Ok(streamed))
+        Self::of_one(model, options, |_| Ok(streamed))
     }
 
     /// Plans a conversion of models, each into a folder of the output.
@@ -127,7 +128,12 @@ impl Conversion {
             let files = translated.as_mut().map(|of| std::mem::take(&mut of.files));
             let kept = translated.is_none().then(|| translate::note_of_kept(model, &target));
             let model = translated.as_ref().map_or(*model, |translated| &translated.model);
-            let as_what = Shape { translated: translated.as_ref(), quantized: quantized.as_ref() };
+            let rearranged = rearrange::rearranged(model, options)?;
+            let as_what = Shape {
+                translated: translated.as_ref(),
+                quantized: quantized.as_ref(),
+                rearranged: rearranged.as_ref(),
+            };
             let Planned { mut plan, left_out, skipped } =
                 planned(model, options, &target, streamed, &as_what)?;
             expansion::check(model, options, &plan)?;
@@ -151,7 +157,10 @@ impl Conversion {
                     own.notes.extend(quantized.notes);
                     quantized.additions
                 }
-                None => Additions::default(),
+                None => rearranged.map_or_else(Additions::default, |of| {
+                    own.notes.extend(of.notes);
+                    of.additions
+                }),
             };
             describe_made(&mut files, &additions)?;
             extra.extend(files);
@@ -339,6 +348,7 @@ fn describe_made(files: &mut Vec<ExtraFile>, additions: &Additions) -> Result<()
 struct Shape<'a> {
     translated: Option<&'a Translated>,
     quantized: Option<&'a Quantized>,
+    rearranged: Option<&'a Rearranged>,
 }
 
 /// A plan, and what it leaves out.
@@ -356,7 +366,7 @@ fn planned(
     options: &ConvertOptions,
     target: &Target,
     streamed: bool,
-    &Shape { translated, quantized }: &Shape<'_>,
+    &Shape { translated, quantized, rearranged }: &Shape<'_>,
 ) -> Result<Planned> {
     let keeps = options.dtype == OutputType::Keep;
     check_options(options, target)?;
@@ -388,6 +398,7 @@ fn planned(
         encoding: options.quantize.as_ref().map_or_else(HowEncoded::default, |how| how.encoding()),
         keep: &|weight| translated.is_none() && quantized.is_some_and(|of| of.keeps(weight)),
         rank: &|weight| quantized.map_or(0, |of| of.rank(weight)),
+        rearrange: &|weight| rearranged?.packed(weight),
         repack: &|weight| translated?.repacked.get(weight.name()).copied(),
         rename: &|name| options.renamed(name),
         select: &select,

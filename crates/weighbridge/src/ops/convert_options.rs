@@ -9,6 +9,7 @@ use super::translate::Names;
 use super::work::work_options;
 use crate::catalog::Value;
 use crate::dtype::DType;
+use crate::error::{Error, Result};
 use crate::model::Select;
 use crate::pipeline::{Cast, OutputType};
 
@@ -47,6 +48,7 @@ pub struct ConvertOptions {
     pub(super) modelfile: bool,
     pub(super) pre: Option<String>,
     pub(super) base: Option<PathBuf>,
+    pub(super) layout: Option<String>,
     pub(super) select: Select,
     pub(super) skip_unreadable: bool,
     pub(super) force: bool,
@@ -82,6 +84,7 @@ impl ConvertOptions {
             modelfile: false,
             pre: None,
             base: None,
+            layout: None,
             select: Select::new(),
             skip_unreadable: false,
             force: false,
@@ -169,6 +172,16 @@ impl ConvertOptions {
         self
     }
 
+    /// Lays out quantized weights in another way, undecoded: the same codes and factors in the tensors
+    /// that another library reads, with a config that says so. [`layouts`](super::layouts) are the
+    /// names. What a layout cannot hold as it is is an error. The output is a directory, and the model
+    /// must have been one.
+    #[must_use]
+    pub fn layout(mut self, name: impl Into<String>) -> Self {
+        self.layout = Some(name.into());
+        self
+    }
+
     /// Also write a `Modelfile` for Ollama beside a GGUF file that is made so that it runs.
     #[must_use]
     pub fn modelfile(mut self, modelfile: bool) -> Self {
@@ -188,6 +201,16 @@ impl ConvertOptions {
     pub(super) fn quantizing(mut self, how: &QuantizeOptions) -> Self {
         self.quantize = Some(Arc::new(how.clone()));
         self
+    }
+
+    /// An error if they name a layout: what is decoded or encoded anew has none to keep.
+    pub(super) fn refuse_layout(&self) -> Result<()> {
+        match &self.layout {
+            None => Ok(()),
+            Some(_) => Err(Error::usage(
+                "codes that are moved into another layout are neither decoded nor encoded anew",
+            )),
+        }
     }
 
     /// What an output made with these options says that it was made by.

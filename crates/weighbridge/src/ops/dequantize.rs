@@ -60,6 +60,7 @@ impl Conversion {
         options: &ConvertOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
+        options.refuse_layout()?;
         let mut options = options.clone().dequantizing();
         if becomes_repository(model, &options)? {
             options.names = Names::Hf;
@@ -86,6 +87,7 @@ impl Conversion {
         options: &ConvertOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
+        options.refuse_layout()?;
         let root = pipeline_of(models)?;
         let options = options.clone().dequantizing();
         let quantized: Vec<_> = models

@@ -16,6 +16,7 @@ mod inspect;
 mod planned_report;
 mod quantize;
 mod reach;
+mod rearrange;
 mod refusals;
 mod repacked;
 mod repository;
@@ -48,6 +49,7 @@ pub use quantize::{
     CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantize,
     quantize_to, quantizers,
 };
+pub use rearrange::layouts;
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
     Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,

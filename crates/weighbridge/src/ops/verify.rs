@@ -58,7 +58,7 @@ pub struct Mismatch {
 /// the target in the options counts.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
     let options = for_format(output, options)?;
-    let conversion = Conversion::planned(&[(model, String::new())], &options, is_streamed)?;
+    let conversion = Conversion::of_one(model, &options, is_streamed)?;
     verify_parts(&[output], &conversion, &options)
 }
 

@@ -88,7 +88,8 @@ impl Cut {
             }
             Action::Decode => Self::of_decoded(weight),
             Action::Encode(encoding) => Self::of_encoded(weight, encoding.unit()),
-            Action::Repack(packer) => Self::of_repacked(weight, packer.unit()),
+            Action::Repack(packer) => Self::of_codes(weight, packer.unit(), REPACKED),
+            Action::Rearrange(rearranging) => rearranging.cut(weight),
         }
     }
 
@@ -123,10 +124,10 @@ impl Cut {
         Self { of, piece, pieces, elements, step, part: step }
     }
 
-    /// Blocks of `unit` elements.
-    fn of_repacked(weight: &Weight, unit: u64) -> Self {
+    /// Pieces of `unit` elements, of which about `most` are moved at once.
+    pub(super) fn of_codes(weight: &Weight, unit: u64, most: u64) -> Self {
         let elements = weight.elements();
-        let (pieces, step) = (elements / unit.max(1), (REPACKED / unit.max(1)).max(1));
+        let (pieces, step) = (elements / unit.max(1), (most / unit.max(1)).max(1));
         Self { of: Pieces::Codes, piece: unit, pieces, elements, step, part: step }
     }
 

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::cut::Cut;
 use super::encoding::Encoding;
+use super::rearranging::Rearranging;
 use crate::catalog::{Shape, TensorInfo};
 use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
@@ -27,6 +28,8 @@ pub enum Action {
     Encode(Encoding),
     /// Its codes are stored in another order.
     Repack(&'static dyn Packer),
+    /// Its codes and factors go into other tensors.
+    Rearrange(Rearranging),
 }
 
 /// Where the numbers come from.
@@ -140,7 +143,10 @@ impl Job {
 
     /// Whether the output no longer uses the scheme that it is stored in.
     pub fn leaves_its_scheme(&self) -> bool {
-        matches!(self.action, Action::Decode | Action::Encode(_) | Action::Repack(_))
+        matches!(
+            self.action,
+            Action::Decode | Action::Encode(_) | Action::Repack(_) | Action::Rearrange(_)
+        )
     }
 
     /// The type of the numbers that it is cast or decoded to.

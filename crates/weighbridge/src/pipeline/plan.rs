@@ -9,6 +9,7 @@ use super::encoding::{Encoding, additions};
 use super::job::{Action, Job, Origin, OutputTensor};
 use super::memory::{self, Memory};
 use super::metadata::set_entry;
+use super::rearranging::Rearranging;
 use super::shards::Spread;
 use super::ties::{Tie, take_ties};
 use super::{OutputType, Types};
@@ -17,7 +18,7 @@ use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Pl
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
-use crate::schemes::{Encoder, Groups, Packer, TensorId};
+use crate::schemes::{Encoder, Groups, PackedWeight, Packer, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
 
@@ -39,6 +40,8 @@ pub struct PlanOptions<'a> {
     pub rank: &'a dyn Fn(&Weight) -> usize,
     /// What a weight is repacked by; without, it is decoded.
     pub repack: &'a dyn Fn(&Weight) -> Option<&'static dyn Packer>,
+    /// What becomes of a weight whose codes are laid out in another way.
+    pub rearrange: &'a dyn Fn(&Weight) -> Option<PackedWeight>,
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
     /// Which tensors are wanted, by their names in the source.
@@ -280,6 +283,9 @@ fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
 fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<Job, String> {
     let mut job = match origin {
         Origin::Stored(model, id) => stored_job(model, *id, name)?,
+        Origin::Weight(weight) if let Some(packed) = (plan_options.rearrange)(weight) => {
+            rearranged_job(weight, packed)?
+        }
         Origin::Weight(weight) => {
             match ((plan_options.repack)(weight), (plan_options.encode)(weight)) {
                 (Some(packer), _) => repacked_job(weight, name, packer)?,
@@ -426,6 +432,13 @@ fn encoded_job(
             let (name, bytes) = (escaped(&tensor.name), tensor.bytes);
             Err(format!("its {elements} elements do not make the {bytes} bytes of {name}"))
         }
+    }
+}
+
+fn rearranged_job(weight: &Weight, packed: PackedWeight) -> Result<Job, String> {
+    match unreadable_part(weight).or_else(|| weight.undecodable()) {
+        Some(reason) => Err(reason),
+        None => Rearranging::job(weight, packed),
     }
 }
 

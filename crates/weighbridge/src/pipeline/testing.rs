@@ -61,6 +61,7 @@ impl Run<'_> {
             rank: &|_| 0,
             encode,
             repack: &|_| None,
+            rearrange: &|_| None,
             rename: &str::to_owned,
             select: self.select,
             spread: Spread::OneFile,

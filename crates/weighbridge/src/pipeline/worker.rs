@@ -10,11 +10,12 @@ use super::encoding::Encoding;
 use super::first_pass::FirstPass;
 use super::job::{Action, Job, OutputTensor};
 use super::jobs::JobTiles;
+use super::rearranging::{PanelBuffers, Rearranging};
 use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
-use crate::schemes::{Element, Elements, Packer, SameLevels, plain};
+use crate::schemes::{Element, Elements, EncodedTensor, Packer, SameLevels, plain};
 use crate::source::Slab;
 
 /// Takes the bytes of a finished tile.
@@ -31,6 +32,7 @@ pub struct Buffers {
     f16: Vec<f16>,
     decoded: Vec<f32>,
     levels: Vec<SameLevels>,
+    panel: PanelBuffers,
 }
 
 impl Buffers {
@@ -42,6 +44,9 @@ impl Buffers {
             let missing =
                 || Error::usage("its encoder was not started").in_tensor(job.source_name());
             return self.encode(of, pieces, turn, encoding, of.pass.ok_or_else(missing)?);
+        }
+        if let Action::Rearrange(rearranging) = &job.action {
+            return self.rearrange(of, &pieces, turn, rearranging);
         }
         let Some(output) = job.outputs.first() else { return Ok(0) };
         let tile = placed(turn, output, output.bytes_of(&job.cut.elements(&pieces)).start);
@@ -90,20 +95,7 @@ impl Buffers {
     ) -> Result<u64> {
         pass.wait()?;
         let elements = self.numbers(of.job, &pieces)?;
-        let too_large = |_| Error::limit("a tile is larger than this machine can address");
-        let total = usize::try_from(encoding.bytes_of(&elements)).map_err(too_large)?;
-        self.bytes.clear();
-        self.bytes.resize(total, 0);
-        let (mut ranges, mut rest) = (SmallVec::<[_; 4]>::new(), &mut self.bytes[..]);
-        let mut outs = SmallVec::<[&mut [u8]; 4]>::new();
-        for tensor in &*encoding.tensors {
-            let range = tensor.groups.bytes_of(&elements, tensor.bytes);
-            let len = usize::try_from(range.end - range.start).map_err(too_large)?;
-            let (own, others) = rest.split_at_mut(len);
-            outs.push(own);
-            ranges.push(range);
-            rest = others;
-        }
+        let (ranges, mut outs) = divided(&encoding.tensors, &elements, &mut self.bytes)?;
         if !encoding.takes_non_finite {
             refuse_non_finite(of.job, &elements, &self.f32)?;
         }
@@ -120,15 +112,22 @@ impl Buffers {
                 sum.add(turn.turn - of.first_turn, Cost::of(&self.f32, decoded, levels));
             }
         }
-        for (tensor, output) in (0..).zip(&of.job.outputs) {
-            let (Some(range), Some(bytes)) = (ranges.get(output.index), outs.get(output.index))
-            else {
-                continue;
-            };
-            let turn = Tile { tensor: turn.tensor + tensor, ..*turn };
-            of.sink.write(&placed(&turn, output, range.start), bytes)?;
-        }
-        Ok(0)
+        write_each(of, turn, &ranges, &outs)
+    }
+
+    /// Some pieces as the tensors of another layout.
+    fn rearrange(
+        &mut self,
+        of: &JobTiles<'_>,
+        pieces: &Range<u64>,
+        turn: &Tile,
+        rearranging: &Rearranging,
+    ) -> Result<u64> {
+        let elements = of.job.cut.elements(pieces);
+        let (ranges, mut outs) = divided(&rearranging.tensors, &elements, &mut self.bytes)?;
+        let kept = (&mut self.panel, &mut self.scratch);
+        rearranging.pack(of.job.weight()?, &elements, &mut outs, kept)?;
+        write_each(of, turn, &ranges, &outs)
     }
 
     /// Bytes of a plain tensor as they are, or as they would be in row-major little-endian order.
@@ -241,6 +240,48 @@ impl Buffers {
         let is_finite = |&index: &usize| self.f32[index].is_finite();
         Ok(infinities(tile).filter(is_finite).count() as u64)
     }
+}
+
+/// The bytes of each of several tensors that some elements make.
+type Outs<'a> = SmallVec<[&'a mut [u8]; 4]>;
+
+/// Which bytes of each tensor some elements make, and a place for them.
+fn divided<'a>(
+    tensors: &[EncodedTensor],
+    elements: &Range<u64>,
+    bytes: &'a mut Vec<u8>,
+) -> Result<(SmallVec<[Range<u64>; 4]>, Outs<'a>)> {
+    let ranges: SmallVec<[Range<u64>; 4]> =
+        tensors.iter().map(|tensor| tensor.groups.bytes_of(elements, tensor.bytes)).collect();
+    let too_large = |_| Error::limit("a tile is larger than this machine can address");
+    let lengths = ranges.iter().map(|range| usize::try_from(range.end - range.start));
+    let lengths = lengths.collect::<Result<SmallVec<[usize; 4]>, _>>().map_err(too_large)?;
+    bytes.clear();
+    bytes.resize(lengths.iter().sum(), 0);
+    let (mut outs, mut rest) = (Outs::new(), &mut bytes[..]);
+    for length in lengths {
+        let (own, others) = rest.split_at_mut(length);
+        outs.push(own);
+        rest = others;
+    }
+    Ok((ranges, outs))
+}
+
+/// Passes the bytes of each tensor of a job to the sink.
+fn write_each(
+    of: &JobTiles<'_>,
+    turn: &Tile,
+    ranges: &[Range<u64>],
+    outs: &[&mut [u8]],
+) -> Result<u64> {
+    for (tensor, output) in (0..).zip(&of.job.outputs) {
+        let (Some(range), Some(bytes)) = (ranges.get(output.index), outs.get(output.index)) else {
+            continue;
+        };
+        let turn = Tile { tensor: turn.tensor + tensor, ..*turn };
+        of.sink.write(&placed(&turn, output, range.start), bytes)?;
+    }
+    Ok(0)
 }
 
 /// An error if a number that is to be encoded is NaN or infinite.

@@ -71,8 +71,14 @@ pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
-pub(crate) use repack::{Beside, FlatCodes, WithCodes};
-pub use repack::{CodeKind, Coded, Packer, packer};
+pub(crate) use repack::{
+    Beside, FlatCodes, FlatGroups, Global, NotMoved, SmallFloats, WithCodes, WithGroups,
+};
+pub use repack::{
+    CodeKind, CodeNumbers, Coded, CodedWeight, Extract, GroupedCodes, GroupedForm, Kind, LaidOut,
+    Outermost, PackedWeight, Packer, Panel, PanelPacker, TargetLayout, ToLayOut, Unfit, layout,
+    layouts, packer,
+};
 pub(crate) use reshaped::Reshaped;
 pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
 pub use settle::{Entry, Ledger, settle};
@@ -129,15 +135,6 @@ pub fn encoder(name: &str) -> Option<Arc<dyn Encoder>> {
 /// Every quantizer, as the schemes offer them.
 pub fn quantizers() -> impl Iterator<Item = &'static dyn Quantizer> {
     SCHEMES.iter().flat_map(|scheme| scheme.quantizers().iter().copied())
-}
-
-/// The quantizer of that name with another layout, if one is asked for.
-#[must_use]
-pub fn quantizer_of(name: &str, layout: Option<&str>) -> Option<&'static dyn Quantizer> {
-    match layout {
-        None => quantizer(name),
-        Some(layout) => quantizer(&format!("{name}-{layout}")),
-    }
 }
 
 /// The quantizer of that name, in any letter case.

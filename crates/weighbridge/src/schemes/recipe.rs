@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Coded, Origins, Out};
+use super::{Coded, GroupedCodes, Origins, Out};
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
@@ -36,6 +36,11 @@ pub trait Recipe: Send + Sync {
 
     /// Its codes, where they can go into another scheme as they are.
     fn coded(&self) -> Option<&dyn Coded> {
+        None
+    }
+
+    /// Its codes in groups of columns, where they can go into another layout as they are.
+    fn grouped(&self) -> Option<&dyn GroupedCodes> {
         None
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Bids, Configs, Encoder, Evidence, Method, Packer, Quantizer, Sign, Summary};
+use super::{
+    Bids, Configs, Encoder, Evidence, Method, Packer, Quantizer, Sign, Summary, TargetLayout,
+};
 
 /// A quantization scheme.
 pub trait Scheme: Sync {
@@ -56,6 +58,11 @@ pub trait Scheme: Sync {
 
     /// Its packers: the blocks into which it takes what other schemes have stored already.
     fn packers(&self) -> &'static [&'static dyn Packer] {
+        &[]
+    }
+
+    /// Its layouts: the ways in which its tensors hold what other schemes have stored already.
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
         &[]
     }
 

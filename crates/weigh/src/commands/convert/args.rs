@@ -109,6 +109,14 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     config: Option<PathBuf>,
 
+    /// The same codes in the tensors of another library, undecoded: gptq, awq, compressed-tensors or
+    /// modelopt
+    ///
+    /// What a layout cannot hold as it is is refused. A directory becomes a directory, whose config
+    /// says how its weights lie.
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub(crate) to_layout: Option<String>,
+
     /// The name of the pre-tokenizer for GGUF, if it cannot be told from the tokenizer
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pre: Option<String>,
@@ -164,6 +172,9 @@ impl OutputArgs {
             .work(&self.work.options());
         if let Some(to) = &self.to {
             options = options.to(to);
+        }
+        if let Some(layout) = &self.to_layout {
+            options = options.layout(layout);
         }
         if let Some(pre) = &self.pre {
             options = options.pre_tokenizer(pre);

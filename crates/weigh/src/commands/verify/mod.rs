@@ -85,6 +85,9 @@ impl Pair {
     ) -> Result<VerifyReport, Error> {
         match self {
             Self::Pipelines(outputs, models) => ops::verify_pipeline(outputs, models, options),
+            Self::Models(output, model) if args.output_args.to_layout.is_some() => {
+                ops::verify(output, model, options)
+            }
             Self::Models(output, model)
                 if args.dequantized || ops::was_dequantized(output, model) =>
             {

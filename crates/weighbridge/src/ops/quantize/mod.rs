@@ -69,6 +69,7 @@ impl Conversion {
         how: &QuantizeOptions,
         check: impl FnOnce(&Target) -> Result<bool>,
     ) -> Result<Self> {
+        options.refuse_layout()?;
         let quantizer = found(how, options)?;
         if options.dtype != OutputType::Auto || !options.casts.is_empty() {
             let message = "the type decides about all weights: none can be cast besides";
@@ -151,11 +152,13 @@ fn is_called(of: &dyn Quantizer, name: &str) -> bool {
 
 fn no_such(how: &QuantizeOptions) -> Error {
     let names: Vec<&str> = schemes::quantizers().map(Quantizer::name).collect();
-    let name = escaped(&how.name);
-    let what = match &how.wishes.layout {
-        Some(layout) => format!("there is no type `{name}` with the layout `{}`", escaped(layout)),
-        None => format!("there is no type `{name}`"),
-    };
+    let layout = how.wishes.layout.as_deref();
+    if layout.is_some()
+        && let Err(error) = schemes::quantizer_of(&how.name, layout)
+    {
+        return error;
+    }
+    let what = format!("there is no type `{}`", escaped(&how.name));
     Error::usage(what).hint(format!("there are {}", names.join(", ")))
 }
 

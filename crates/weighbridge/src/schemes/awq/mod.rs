@@ -16,12 +16,13 @@ use super::columns::config::{AUTO_ROUND, FILES, Packed, ROTATED, Settings};
 use super::columns::{self, Columns, WordLayout, Zeros, plain_codes};
 use super::{
     Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Scheme, Sign, StoredTensor, Summary,
-    Traces,
+    TargetLayout, Traces,
 };
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 
 mod settings;
+mod target;
 
 use settings::Layout;
 
@@ -43,6 +44,10 @@ impl Scheme for Awq {
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         settings::are_ours(configs).then_some((Sign::Settings, self.name()))
+    }
+
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        &[&target::AwqLayout]
     }
 
     fn traces(&self) -> Traces {

@@ -23,20 +23,25 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
-use super::{Element, Origins, Out, Recipe, RowRule, Rule};
+use super::{Element, GroupedCodes, Origins, Out, Recipe, RowRule, Rule};
 use crate::bounds::Bounds;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::simd::{self, Number, half_to_f32};
 use crate::source::{Slab, Staged};
 
+mod alike;
 pub(crate) mod config;
+mod grouped;
 mod orphan;
+mod packing;
 mod scattered;
 mod streams;
 mod zeros;
 
+pub(crate) use alike::Alike;
 pub(crate) use orphan::check_orphan;
+pub(crate) use packing::ColumnPacker;
 use scattered::{EIGHT, EightOutputs, Table};
 pub(crate) use streams::WordLayout;
 use streams::{COLUMNS, Streams, WORDS};
@@ -138,6 +143,10 @@ impl Recipe for Columns {
     }
 
     fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+
+    fn grouped(&self) -> Option<&dyn GroupedCodes> {
         Some(self)
     }
 }

@@ -16,6 +16,9 @@ pub(super) struct Settings {
     ignore: Targets,
     /// Modules whose activations are transformed while the model runs, and exceptions.
     transformed: Vec<(Targets, Targets)>,
+    /// Whether activations are quantized while the model runs: of weights that are whole numbers, of
+    /// weights that are floats.
+    activations: [bool; 2],
     /// What comparing names with all these may cost.
     budget: MatchBudget,
     /// Which packing the writer's version used for widths that do not divide a word.
@@ -154,11 +157,19 @@ impl Settings {
             json.get("quantization_config").filter(|inner| inner.is_object()).unwrap_or(json);
         let groups = json.get("config_groups").and_then(Json::as_object);
         let groups = groups.into_iter().flat_map(|groups| groups.values());
+        let activations = [false, true].map(|of_floats| {
+            groups.clone().any(|group| {
+                let says = |key: &str| group.get(key).is_some_and(|of| !of.is_null());
+                let are_floats = group["weights"]["type"].as_str() == Some("float");
+                are_floats == of_floats && (says("input_activations") || says("output_activations"))
+            })
+        });
         let format = json.get("format").and_then(Json::as_str);
         Self {
             groups: groups.filter_map(|group| Group::from_json(group, format, budget)).collect(),
             ignore: Targets::of(json.get("ignore"), budget),
             transformed: transformed(json, budget),
+            activations,
             budget: budget.clone(),
             writer: json.get("version").and_then(Json::as_str).map_or(Writer::Unknown, writer_of),
         }
@@ -179,6 +190,11 @@ impl Settings {
         };
         self.budget.compare(module, self.transformed.len())
             && self.transformed.iter().any(is_transformed)
+    }
+
+    /// Whether activations are quantized too, where weights are floats or whole numbers.
+    pub(super) fn quantizes_activations(&self, of_floats: bool) -> bool {
+        self.activations[usize::from(of_floats)]
     }
 
     /// Whether the config shows that codes were chosen together, with the help of sample inputs.

@@ -67,7 +67,7 @@ impl PackedZeros {
         matrix * self.words * 32 + inside
     }
 
-    fn slab(&self, rows: &Range<u64>) -> Slab {
+    pub(super) fn slab(&self, rows: &Range<u64>) -> Slab {
         let first = self.bit(rows.start) / 32;
         let last = (self.bit(rows.end.max(rows.start + 1) - 1) + u64::from(self.bits) - 1) / 32;
         Slab::whole(self.part, first * self.cells * 4, (last + 1 - first) * self.cells * 4)
@@ -95,6 +95,13 @@ impl PackedZeros {
 
     /// The zero point of a row's group, out of the words for rows from `first` on.
     fn number(&self, staged: &[u8], first: u64, row: u64, group: u64) -> f32 {
+        let code = self.code(staged, first, row, group);
+        f32::from(code) - (1u32 << (self.bits - 1)) as f32
+    }
+
+    /// The same as it is stored, with half the range added.
+    #[allow(clippy::cast_possible_truncation)] // At most eight bits are left.
+    pub(super) fn code(&self, staged: &[u8], first: u64, row: u64, group: u64) -> u8 {
         let start = self.bit(row) - self.bit(first) / 32 * 32;
         let words = staged.as_chunks::<4>().0;
         let word = |index: u64| {
@@ -102,8 +109,7 @@ impl PackedZeros {
             words.get(at).map_or(0, |word| u64::from(u32::from_le_bytes(*word)))
         };
         let pair = word(start / 32) | word(start / 32 + 1) << 32;
-        let code = (pair >> (start % 32)) & ((1 << self.bits) - 1);
-        code as f32 - (1u32 << (self.bits - 1)) as f32
+        ((pair >> (start % 32)) & ((1 << self.bits) - 1)) as u8
     }
 }
 

@@ -57,6 +57,16 @@ pub(super) enum Cells {
     },
 }
 
+impl Cells {
+    /// Cells beside one another.
+    pub(super) fn across(self) -> u64 {
+        match self {
+            Self::All => 1,
+            Self::Rows { cells, .. } | Self::Blocks { cells, .. } => cells,
+        }
+    }
+}
+
 /// Which group a column is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {

@@ -29,7 +29,9 @@
 //! between groups that fit.
 
 use super::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
-use super::{Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TensorId, Traces};
+use super::{
+    Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TargetLayout, TensorId, Traces,
+};
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};
 
@@ -37,10 +39,12 @@ mod beside;
 mod config;
 mod encode;
 mod factors;
+mod grouped;
 mod layout;
 mod module;
 mod sparse;
 mod stated;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -69,6 +73,10 @@ impl Scheme for Compressed {
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         Some((config::sign(configs)?, config::METHOD.name))
+    }
+
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        &[&target::PackedLayout]
     }
 
     fn traces(&self) -> Traces {

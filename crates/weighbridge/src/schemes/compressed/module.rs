@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::config::{Args, Settings, Writer};
 use super::factors::{Arranged, Order, PackedZeros, Zero};
+use super::grouped::{ACTIVATIONS, PackedGroups};
 use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
 use crate::catalog::{Shape, TensorInfo};
@@ -13,7 +14,8 @@ use crate::schemes::matrix::{
     Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
 use crate::schemes::{
-    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, Part, Recipe, StoredTensor, WithCodes, plain,
+    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, FlatGroups, Global, Part, Recipe,
+    StoredTensor, WithCodes, WithGroups, plain,
 };
 
 /// The tensors of one quantized module.
@@ -245,9 +247,10 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         }
     };
     let (columns, rows) = (layout.columns(), layout.rows());
-    let (group, cells) = match layout.cells {
-        Cells::All => (columns, 1),
-        Cells::Rows { group, cells } | Cells::Blocks { group, cells, .. } => (group, cells),
+    let cells = layout.cells.across();
+    let group = match layout.cells {
+        Cells::All => columns,
+        Cells::Rows { group, .. } | Cells::Blocks { group, .. } => group,
     };
     let scale = grid(part("scale"), layout.scale);
     let zeros = part("zero point");
@@ -291,14 +294,19 @@ fn recipe(layout: &Layout, settings: &Settings, parts: &[Part]) -> Arc<dyn Recip
         native: layout.native,
         choice: choice(layout, ordered || settings.are_calibrated(), settings.are_clipped()),
     };
+    let groups = || PackedGroups::of(layout, parts, !settings.quantizes_activations(false));
     match layout.stated {
         None => match flat_codes(layout, group, cells, ordered) {
-            Some(codes) => Arc::new(WithCodes { recipe: matrix, codes }),
-            None => Arc::new(matrix),
+            Some(codes) => {
+                let groups = flat_groups(layout, codes, settings.quantizes_activations(true));
+                Arc::new(WithGroups { recipe: WithCodes { recipe: matrix, codes }, codes: groups })
+            }
+            None => Arc::new(WithGroups { recipe: matrix, codes: groups() }),
         },
         Some(dtype) => {
             let shape = layout.shape.clone();
-            Arc::new(Stated { matrix, part: part("shape"), dtype, shape })
+            let recipe = Stated { matrix, part: part("shape"), dtype, shape };
+            Arc::new(WithGroups { recipe, codes: groups() })
         }
     }
 }
@@ -316,6 +324,13 @@ fn flat_codes(layout: &Layout, group: u64, cells: u64, ordered: bool) -> Option<
     let kind = CodeKind { scale: layout.scale, group };
     let is_plain = layout.zero == ZeroKind::None && !ordered;
     (is_flat && is_plain).then_some(FlatCodes { kind, beside })
+}
+
+/// The same in groups of columns.
+fn flat_groups(layout: &Layout, codes: FlatCodes, has_activations: bool) -> FlatGroups {
+    let global = codes.beside.factor.map(|part| Global { part, divides: true });
+    let groups = FlatGroups::new(codes.kind, &layout.shape, true, global);
+    groups.refused(has_activations.then_some(ACTIVATIONS))
 }
 
 /// How codes were chosen. Integers may have been chosen together; nothing but an order of columns

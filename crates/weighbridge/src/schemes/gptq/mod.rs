@@ -17,10 +17,11 @@
 //! back to the whole word is what restores them. Three-bit fields wrap each by itself.
 
 use super::columns::config::{AUTO_ROUND, FILES};
-use super::{Bids, ConfigFile, Evidence, Method, Scheme, Summary, Traces, columns};
+use super::{Bids, ConfigFile, Evidence, Method, Scheme, Summary, TargetLayout, Traces, columns};
 
 mod layout;
 mod settings;
+mod target;
 
 /// The scheme.
 pub struct Gptq;
@@ -36,6 +37,10 @@ impl Scheme for Gptq {
 
     fn config_files(&self) -> &'static [ConfigFile] {
         &FILES
+    }
+
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        &[&target::GptqLayout]
     }
 
     fn traces(&self) -> Traces {

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::schemes::matrix::{self, Arithmetic, Codes, Factor, Run};
 use crate::schemes::plain::power_of_two;
 use crate::schemes::recipe::elements_of;
-use crate::schemes::{Elements, Origins, Out, Recipe};
+use crate::schemes::{Elements, GroupedCodes, NotMoved, Origins, Out, Recipe};
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
 
@@ -66,6 +66,14 @@ impl Recipe for Transposed {
 
     fn origins(&self) -> Option<&dyn Origins> {
         Some(self)
+    }
+
+    fn grouped(&self) -> Option<&dyn GroupedCodes> {
+        const STACKED: NotMoved = NotMoved(
+            "its experts lie in one stack, and no other layout of safetensors files has stacked \
+             experts with these codes",
+        );
+        Some(&STACKED)
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {

@@ -37,8 +37,9 @@ use super::matrix::{
 };
 use super::swizzle::Tiles;
 use super::{
-    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, Method, Part, Quantizer,
-    Recipe, Scheme, Sign, StoredTensor, Summary, TensorId, Traces, WithCodes, comfy, modelopt,
+    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, FlatGroups, Global,
+    Method, Part, Quantizer, Recipe, Scheme, Sign, StoredTensor, Summary, TargetLayout, TensorId,
+    Traces, WithCodes, WithGroups, comfy, modelopt,
 };
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
@@ -47,6 +48,7 @@ mod encode;
 mod layout;
 mod sides;
 mod swizzled;
+mod target;
 
 use layout::{Files, Layout};
 use sides::Sides;
@@ -77,6 +79,10 @@ impl Scheme for Nvfp4 {
 
     fn implied_method(&self, configs: Configs<'_>) -> Option<(Sign, &'static str)> {
         modelopt::implied_method(configs)
+    }
+
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        &[&target::ModelOptLayout]
     }
 
     fn traces(&self) -> Traces {
@@ -238,14 +244,27 @@ fn recipe(layout: Layout, sides: &Sides, native: DType, may_move: bool) -> Arc<d
     let matrix = matrix(layout, sides, native);
     let is_flat =
         sides.row_bytes * 2 == sides.columns && sides.scale_columns * GROUP == sides.columns;
-    match layout.is_comfy() || layout.is_swizzled() || !is_flat || !may_move {
-        true => Arc::new(matrix),
+    if layout.is_comfy() || layout.is_swizzled() || !is_flat {
+        return Arc::new(matrix);
+    }
+    let global = Some(Global { part: 2, divides: false });
+    let codes = FlatGroups::new(KIND, &sides.shape(), false, global);
+    match !may_move {
+        true => Arc::new(WithGroups { recipe: matrix, codes }),
         false => {
-            let kind = CodeKind { scale: DType::F8_E4M3, group: GROUP };
-            Arc::new(WithCodes { recipe: matrix, codes: FlatCodes { kind, beside: BESIDE } })
+            let recipe =
+                WithCodes { recipe: matrix, codes: FlatCodes { kind: KIND, beside: BESIDE } };
+            Arc::new(WithGroups { recipe, codes: codes.refused(Some(ACTIVATIONS)) })
         }
     }
 }
+
+/// What codes and scales are.
+const KIND: CodeKind = CodeKind { scale: DType::F8_E4M3, group: GROUP };
+
+/// Why weights stay as they are whose activations are quantized, too.
+const ACTIVATIONS: &str = "activations are quantized too (NVFP4, not W4A16_NVFP4), which is said \
+                           otherwise in other layouts";
 
 fn matrix(layout: Layout, sides: &Sides, native: DType) -> Matrix {
     let (packing, zero) = match layout.is_comfy() {

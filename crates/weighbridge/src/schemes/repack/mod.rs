@@ -7,6 +7,10 @@
 //! ([`Scheme::packers`](super::Scheme::packers)).
 //!
 //! The common form: two codes a byte, the low nibble first; a byte for the scale of each group.
+//!
+//! Codes that lie in words, with scales and zero points beside them, have a form of their own
+//! ([`GroupedCodes`]), of which any rows and columns can be had. What takes them makes several
+//! tensors, and says how all weights of a model lie ([`TargetLayout`]).
 
 use std::ops::Range;
 
@@ -16,8 +20,22 @@ use crate::error::Result;
 use crate::source::{Slab, Staged};
 
 mod flat;
+mod flat_groups;
+mod grouped;
+mod layout;
+mod small_floats;
+mod with_groups;
 
 pub use flat::{Beside, FlatCodes, WithCodes};
+pub use flat_groups::FlatGroups;
+pub(crate) use grouped::first;
+pub use grouped::{CodeNumbers, Extract, Global, GroupedCodes, GroupedForm, Kind, NotMoved};
+pub use layout::{
+    CodedWeight, LaidOut, Outermost, PackedWeight, Panel, PanelPacker, TargetLayout, ToLayOut,
+    Unfit, layout, layouts,
+};
+pub(crate) use small_floats::SmallFloats;
+pub(crate) use with_groups::WithGroups;
 
 /// What kind of codes: those of one kind can be moved from scheme to scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::super::grids::cells::{Cells, Near};
 use super::search::{Found, Part, Rules, Tried, Way, numbers};
 use crate::simd::Isa;
 use crate::simd::by_digits::{Tables, Target};
-use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
+use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 
 /// Beyond this, what is rounded to digits is no longer rounded to whole numbers.
 const MOST_ROUNDED: f32 = 4_000_000.0;

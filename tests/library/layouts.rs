@@ -1,0 +1,227 @@
+//! Codes that are moved into another layout: the same numbers, bit for bit, in other tensors.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use weighbridge::ops::{self, ConvertOptions};
+use weighbridge::{DType, Error, Model};
+
+use crate::common::root;
+
+/// A sample with the layouts that hold its codes as they are.
+const MOVED: [(&str, &[&str]); 11] = [
+    ("tests/files/gptq/asym-v1", &["compressed-tensors", "awq"]),
+    ("tests/files/gptq/asym-v1-zero", &["compressed-tensors", "awq"]),
+    ("tests/files/gptq/bits8", &["compressed-tensors"]),
+    ("tests/files/gptq/group-all", &["compressed-tensors", "awq"]),
+    ("tests/files/gptq/v2", &["compressed-tensors", "awq"]),
+    ("samples/tiny-llama-gptq", &["compressed-tensors", "awq"]),
+    ("tests/files/awq/gemm-g32", &["compressed-tensors", "gptq"]),
+    ("tests/files/awq/gemm-channel", &["compressed-tensors", "gptq"]),
+    ("tests/files/compressed/int4-g16-asym", &["gptq", "awq"]),
+    ("tests/files/compressed/int4-g32-f16", &["gptq", "awq"]),
+    ("tests/files/compressed/int8-channel-asym-f32", &["gptq"]),
+];
+
+/// A folder with a copy of a sample as `in`.
+struct Place(TempDir);
+
+impl Place {
+    fn with(sample: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(place.at("in")).unwrap();
+        for entry in fs::read_dir(root().join(sample)).unwrap().map(|entry| entry.unwrap()) {
+            let name = entry.file_name().into_string().unwrap();
+            if !name.starts_with("expected") && entry.path().is_file() {
+                fs::copy(entry.path(), place.at("in").join(name)).unwrap();
+            }
+        }
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn options(&self, to: &str, layout: &str) -> ConvertOptions {
+        ConvertOptions::new(self.at(to)).layout(layout)
+    }
+
+    /// Moves the codes of one folder into another; the output is verified.
+    fn moved(&self, from: &str, to: &str, layout: &str) {
+        let model = Model::open(self.at(from)).unwrap();
+        let report = ops::convert(&model, &self.options(to, layout).verify(true)).unwrap();
+        assert!(report.verified.as_ref().unwrap().ok, "{layout}: {:?}", report.verified);
+    }
+
+    fn refused(&self, layout: &str) -> Error {
+        let model = Model::open(self.at("in")).unwrap();
+        let error = ops::convert(&model, &self.options("out", layout)).unwrap_err();
+        assert!(!self.at("out").exists(), "{error}");
+        error
+    }
+
+    fn config(&self, folder: &str) -> Value {
+        config_of(&self.at(folder))
+    }
+}
+
+fn config_of(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("config.json")).unwrap()).unwrap()
+}
+
+/// A weight's name, its native type, and its numbers in f32 and in that type.
+type Numbers = (String, DType, Vec<u8>, Vec<u8>);
+
+/// Every weight of a folder.
+fn numbers(folder: &Path) -> Vec<Numbers> {
+    let model = Model::open(folder).unwrap();
+    assert!(model.findings().is_empty(), "{:?}", model.findings());
+    let of = |weight: weighbridge::Weight| {
+        let native = weight.native().unwrap();
+        let [single, own] = [DType::F32, native].map(|dtype| weight.read_to_vec(dtype).unwrap());
+        (weight.name().to_owned(), native, single, own)
+    };
+    let mut all: Vec<Numbers> = model.weights().map(of).collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all
+}
+
+#[test]
+fn numbers_stay_the_same_there_and_back() {
+    for (sample, layouts) in MOVED {
+        let place = Place::with(sample);
+        let own = place.config("in")["quantization_config"]["quant_method"].clone();
+        for layout in layouts {
+            place.moved("in", layout, layout);
+            assert!(numbers(&place.at("in")) == numbers(&place.at(layout)), "{sample} {layout}");
+            let config = place.config(layout);
+            assert_eq!(config["quantization_config"]["quant_method"], *layout);
+            let back = format!("{layout}-back");
+            place.moved(layout, &back, own.as_str().unwrap());
+            assert!(numbers(&place.at("in")) == numbers(&place.at(&back)), "{sample} {back}");
+        }
+    }
+}
+
+/// What is refused is named, with the reason, and nothing is written.
+#[test]
+fn what_a_layout_cannot_hold_is_refused() {
+    for (sample, layout, reason) in [
+        ("gptq/desc-act", "compressed-tensors", "act order"),
+        ("gptq/bits2", "compressed-tensors", "its codes have 2 bits"),
+        ("gptq/bits3", "compressed-tensors", "its codes have 3 bits"),
+        ("gptq/bits8", "awq", "its codes have 8 bits, AWQ has 4"),
+        ("gptq/dynamic", "compressed-tensors", "its codes have 2 bits"),
+        ("gptq/v2", "gptq", "is laid out as gptq already"),
+        ("gptq/v2", "other", "there is no layout `other`"),
+        ("compressed/old-actorder", "gptq", "act order"),
+        ("compressed/experts", "gptq", "stack of matrices"),
+        ("compressed/mixed", "gptq", "its codes are no whole numbers"),
+        ("compressed/nvfp4", "modelopt", "activations are quantized too"),
+        ("compressed/mxfp4", "modelopt", "its scales are F8_E8M0 for groups of 32"),
+        ("compressed/int4-g32-f16", "modelopt", "its codes are whole numbers"),
+        ("nvfp4/modelopt", "compressed-tensors", "activations are quantized too"),
+        ("nvfp4/modelopt-experts", "compressed-tensors", "activations are quantized too"),
+        ("compressed/w8a8", "gptq", "activations"),
+        ("mx/gpt-oss", "compressed-tensors", "its experts lie in one stack"),
+        ("fp8/hf-block", "compressed-tensors", "no other layout holds"),
+    ] {
+        let error = Place::with(&format!("tests/files/{sample}")).refused(layout);
+        assert!(error.to_string().contains(reason), "{sample}: {error}");
+    }
+}
+
+/// Replaces bytes of a stored tensor.
+fn patch(folder: &Path, ends: &str, change: impl Fn(&mut [u8])) {
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.extension().is_none_or(|extension| extension != "safetensors") {
+            continue;
+        }
+        let mut bytes = fs::read(&entry).unwrap();
+        let (length, rest) = bytes.split_at_mut(8);
+        let length = u64::from_le_bytes(length.try_into().unwrap()).try_into().unwrap();
+        let (header, data) = rest.split_at_mut(length);
+        let header: Value = serde_json::from_slice(header).unwrap();
+        for (_, tensor) in header.as_object().unwrap().iter().filter(|(n, _)| n.ends_with(ends)) {
+            let [from, to] = [0, 1]
+                .map(|end| usize::try_from(tensor["data_offsets"][end].as_u64().unwrap()).unwrap());
+            change(&mut data[from..to]);
+        }
+        fs::write(&entry, bytes).unwrap();
+    }
+}
+
+/// A ModelOpt model whose activations stay as they are.
+fn four_bit_floats() -> Place {
+    let place = Place::with("tests/files/nvfp4/modelopt");
+    for name in ["in/config.json", "in/hf_quant_config.json"] {
+        let text = fs::read_to_string(place.at(name)).unwrap();
+        fs::write(place.at(name), text.replace("\"NVFP4\"", "\"W4A16_NVFP4\"")).unwrap();
+    }
+    place
+}
+
+#[test]
+fn four_bit_floats_are_moved_where_no_product_changes() {
+    let error = four_bit_floats().refused("compressed-tensors");
+    assert!(error.to_string().contains("no number in its place"), "{error}");
+    let place = four_bit_floats();
+    let power = |bytes: &mut [u8]| bytes.copy_from_slice(&(1.0f32 / 4096.0).to_le_bytes());
+    patch(&place.at("in"), ".weight_scale_2", power);
+    place.moved("in", "there", "compressed-tensors");
+    assert!(numbers(&place.at("in")) == numbers(&place.at("there")));
+    assert_eq!(place.config("there")["quantization_config"]["format"], "nvfp4-pack-quantized");
+    assert!(!place.at("there/hf_quant_config.json").exists());
+    place.moved("there", "back", "modelopt");
+    assert!(numbers(&place.at("in")) == numbers(&place.at("back")));
+    assert!(place.at("back/hf_quant_config.json").exists());
+    // ModelOpt's reader has no minus zero.
+    patch(&place.at("there"), ".weight_packed", |bytes| bytes[0] = 0x88);
+    place.moved("there", "signs", "modelopt");
+    for (one, other) in numbers(&place.at("there")).iter().zip(numbers(&place.at("signs"))) {
+        for (one, other) in one.2.as_chunks().0.iter().zip(other.2.as_chunks().0) {
+            let (one, other) = (f32::from_le_bytes(*one), f32::from_le_bytes(*other));
+            assert!(one.to_bits() == other.to_bits() || one == 0.0 && other == 0.0);
+        }
+    }
+}
+
+/// Weights of several kinds in one model: a config with a group for each, or a refusal by name.
+#[test]
+fn kinds_of_weights_are_told_apart() {
+    let place = Place::with("tests/files/gptq/dynamic");
+    let select = || weighbridge::Select::new().exclude(|name| name.contains("gate_proj"));
+    let model = Model::open(place.at("in")).unwrap();
+    let options = place.options("out", "compressed-tensors").select(select()).verify(true);
+    assert!(ops::convert(&model, &options).unwrap().verified.unwrap().ok);
+    let groups = &place.config("out")["quantization_config"]["config_groups"];
+    assert_eq!(groups.as_object().unwrap().len(), 2, "{groups}");
+    let mut own = numbers(&place.at("in"));
+    own.retain(|(name, ..)| !name.contains("gate_proj"));
+    assert!(own == numbers(&place.at("out")));
+    let error = Place::with("tests/files/gptq/dynamic");
+    let model = Model::open(error.at("in")).unwrap();
+    let found = ops::convert(&model, &error.options("out", "awq").select(select())).unwrap_err();
+    assert!(found.to_string().contains("this layout has one for all"), "{found}");
+}
+
+/// Tiles of any size and any number of workers give the same bytes.
+#[test]
+fn tiles_do_not_matter() {
+    let place = Place::with("tests/files/gptq/asym-v1");
+    for (from, layout) in [("in", "compressed-tensors"), ("whole-compressed-tensors", "gptq")] {
+        let whole = format!("whole-{layout}");
+        place.moved(from, &whole, layout);
+        let model = Model::open(place.at(from)).unwrap();
+        let small = format!("small-{layout}");
+        let options =
+            place.options(&small, layout).threads(3.try_into().unwrap()).max_memory(6 * 1024);
+        ops::convert(&model, &options).unwrap();
+        let [one, other] = [whole, small]
+            .map(|folder| fs::read(place.at(&folder).join("model.safetensors")).unwrap());
+        assert!(one == other, "{layout}");
+    }
+}
