@@ -7,12 +7,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use super::{Candidate, Chosen, Configs, Encoder, Fate, QuantizeWishes, Request, quantizer};
+use super::{
+    Candidate, Chosen, Configs, EncodedTensor, Encoder, Fate, QuantizeWishes, Request, quantizer,
+};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Select};
-use crate::pipeline::testing::{Run, stored};
+use crate::pipeline::testing::{Run, decoded, stored};
 
 /// A stored tensor: its type, its dimensions and its bytes.
 pub(crate) type Tensor = (StoredType, Shape, Vec<u8>);
@@ -63,6 +65,30 @@ pub(crate) fn file_of(model: &Model, weight: &str, encoder: &Arc<dyn Encoder>) -
     let first = run(1, None);
     assert!(run(3, Some(200_000)) == first, "{weight}");
     first
+}
+
+/// An encoder decodes what it has made of a weight to what a reader of `golden` sees.
+#[track_caller]
+pub(crate) fn compare_cost(model: &Model, fates: &[Fate], golden: &Model) {
+    for (weight, fate) in model.weights().zip(fates) {
+        let Fate::Encode(encoder) = fate else { continue };
+        let (values, all) = (decoded(&weight), 0..weight.elements());
+        let own = encoder.begin(weight.shape());
+        if own.needs_first_pass() {
+            own.see(all.clone(), &values);
+        }
+        let tensors = encoder.outputs(weight.name(), weight.shape()).unwrap();
+        let room = |tensor: &EncodedTensor| vec![0; tensor.bytes.try_into().unwrap()];
+        let mut buffers: Vec<Vec<u8>> = tensors.iter().map(room).collect();
+        let mut out: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
+        own.encode(all.clone(), &values, &mut out).unwrap();
+        let encoded: Vec<&[u8]> = buffers.iter().map(|buffer| &buffer[..]).collect();
+        let (mut ours, mut levels) = (vec![f32::NAN; values.len()], Vec::new());
+        assert!(own.decode(all, &encoded, &mut ours, &mut levels).unwrap());
+        assert!(ours == decoded(&golden.weight(weight.name()).unwrap()), "{}", weight.name());
+        let counted: usize = levels.iter().map(|same| same.elements).sum();
+        assert!(levels.is_empty() || counted == values.len(), "{}", weight.name());
+    }
 }
 
 /// Every tensor that a model is stored in.

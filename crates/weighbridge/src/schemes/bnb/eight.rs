@@ -10,7 +10,7 @@ use crate::schemes::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
 
 /// What the library multiplies by; dividing by 127 would give other numbers.
 #[allow(clippy::excessive_precision)] // As the library spells it.
-const OVER_127: f32 = 7.874015718698502e-3;
+pub(super) const OVER_127: f32 = 7.874015718698502e-3;
 
 /// Weights are rounded to half precision first; the scale is not quite that of the codes.
 const LOSS: Loss =

@@ -9,11 +9,12 @@ use std::ops::Range;
 use half::f16;
 use smallvec::smallvec;
 
+use super::eight::OVER_127;
 use super::four_encoder::write;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::schemes::magnitude::largest_magnitude;
-use crate::schemes::{EncodedTensor, Encoder, Groups, WeightEncoder};
+use crate::schemes::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd::{self, Isa, Task, half_to_f32};
 
 /// Stores a weight in signed bytes.
@@ -85,6 +86,27 @@ impl WeightEncoder for EightBitsOfWeight {
             write(scale, &[largest]);
         }
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, scales, ..] = encoded else { return Ok(false) };
+        let columns = usize::try_from(self.columns).unwrap_or(usize::MAX);
+        let rows = out.chunks_mut(columns).zip(codes.chunks(columns));
+        for ((out, codes), scale) in rows.zip(scales.as_chunks().0) {
+            let scale = f32::from_le_bytes(*scale);
+            for (out, code) in out.iter_mut().zip(codes) {
+                *out = f32::from(code.cast_signed()) * scale * OVER_127;
+            }
+            let (elements, step) = (out.len(), scale / 127.0);
+            levels.push(SameLevels { elements, step, lowest: -scale, highest: scale });
+        }
+        Ok(true)
     }
 }
 

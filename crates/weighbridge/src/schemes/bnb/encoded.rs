@@ -9,7 +9,8 @@ use super::STATE;
 use crate::dtype::DType;
 use crate::model::Model;
 use crate::schemes::quantizing::{
-    Tensor, choose, compare, compare_config, compare_decoded, file_of, quantized, samples, tensors,
+    Tensor, choose, compare, compare_config, compare_cost, compare_decoded, file_of, quantized,
+    samples, tensors,
 };
 use crate::schemes::{EncodedTensor, Fate, QuantizeWishes};
 
@@ -50,6 +51,7 @@ fn check(model: &str, kind: &str, kept: &[&str]) {
 fn check_decoded(source: &Model, fates: &[Fate], golden: &Path) {
     compare_decoded(&Model::open(golden).unwrap(), golden);
     let golden = Model::open(golden).unwrap();
+    compare_cost(source, fates, &golden);
     for (weight, fate) in source.weights().zip(fates) {
         if let Fate::Encode(encoder) = fate {
             let file = file_of(source, weight.name(), encoder);

@@ -1,28 +1,30 @@
 //! Numbers into NF4 and FP4: an [`Encoder`] for a weight.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use smallvec::smallvec;
 
+use super::mean::mean;
 use super::nearest::{self, BLOCK, Fp4, Levels, Nf4};
 use super::{STATE, scales, state_text};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::schemes::{EncodedTensor, Encoder, Groups, WeightEncoder};
+use crate::schemes::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd::{self, Level};
 
 /// A kind of codes, with its levels forgotten.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     map: [f32; 16],
+    step: f32,
     encode: fn(Level, &[f32], &mut [u8], &mut [f32]),
 }
 
 impl Kind {
     const fn of<L: Levels>() -> Self {
-        Self { name: L::NAME, map: L::MAP, encode: nearest::encode::<L> }
+        Self { name: L::NAME, map: L::MAP, step: L::STEP, encode: nearest::encode::<L> }
     }
 }
 
@@ -60,25 +62,22 @@ impl Encoder for FourBits {
         let elements = elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
         let (bytes, blocks) = (elements.div_ceil(2), elements.div_ceil(BLOCK as u64));
         let state = state_text::length(&self.state(shape), self.is_nested) as u64;
-        // What does not end with a whole block is encoded at once.
-        let each = |all: u64, of_block| match elements.is_multiple_of(BLOCK as u64) {
-            true => Groups::Of { elements: BLOCK as u64, bytes: of_block },
-            false => Groups::Of { elements, bytes: all },
-        };
+        let each =
+            |blocks: usize, bytes: u64| Groups::Of { elements: (blocks * BLOCK) as u64, bytes };
         let u8 =
             |end: &str, shape, bytes, groups| tensor(name, end, DType::U8, shape, bytes, groups);
         let f32 = |end: &str, count: u64, groups| {
             tensor(name, end, DType::F32, smallvec![count], count * 4, groups)
         };
-        let mut tensors = vec![u8("", smallvec![bytes, 1], bytes, each(bytes, BLOCK as u64 / 2))];
+        let mut tensors = vec![u8("", smallvec![bytes, 1], bytes, each(1, BLOCK as u64 / 2))];
         match self.is_nested {
-            false => tensors.push(f32(".absmax", blocks, each(blocks * 4, 4))),
-            true => tensors.push(u8(".absmax", smallvec![blocks], blocks, Groups::Once)),
+            false => tensors.push(f32(".absmax", blocks, each(1, 4))),
+            true => tensors.push(u8(".absmax", smallvec![blocks], blocks, each(1, 1))),
         }
         tensors.push(f32(".quant_map", 16, Groups::Once));
         if self.is_nested {
             let outer = blocks.div_ceil(scales::BLOCK as u64);
-            tensors.push(f32(".nested_absmax", outer, Groups::Once));
+            tensors.push(f32(".nested_absmax", outer, each(scales::BLOCK, 4)));
             tensors.push(f32(".nested_quant_map", 256, Groups::Once));
         }
         let end = format!("{STATE}{}", self.kind.name);
@@ -93,6 +92,7 @@ impl Encoder for FourBits {
             state: self.state(shape),
             blocks: usize::try_from(elements.div_ceil(BLOCK as u64)).unwrap_or(usize::MAX),
             scales: Mutex::default(),
+            offset: OnceLock::new(),
         })
     }
 }
@@ -114,8 +114,20 @@ struct FourBitsOfWeight {
     state: String,
     /// How many blocks there are.
     blocks: usize,
-    /// The scales of all blocks, from the first pass until its first tile is encoded.
+    /// The scales of all blocks, from the first pass until their mean is known.
     scales: Mutex<Vec<f32>>,
+    /// The mean of all scales.
+    offset: OnceLock<f32>,
+}
+
+impl FourBitsOfWeight {
+    /// The mean of all scales. Then they are no longer needed: a tile has its own.
+    fn offset(&self) -> f32 {
+        *self.offset.get_or_init(|| {
+            let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
+            mean(&std::mem::take(&mut *scales))
+        })
+    }
 }
 
 impl WeightEncoder for FourBitsOfWeight {
@@ -138,33 +150,51 @@ impl WeightEncoder for FourBitsOfWeight {
         let [codes, beside @ ..] = out else { return Err(Error::usage("it has no tensors")) };
         (self.of.kind.encode)(simd::level(), values, codes, &mut absmax);
         check_finite(&absmax, &elements)?;
-        let is_first = elements.start == 0;
+        // What is written once has no room in later tiles.
         match beside {
             [scales, map, state] => {
                 write(scales, &absmax);
-                if is_first {
-                    write(map, &self.of.kind.map);
-                    state.copy_from_slice(self.state.as_bytes());
-                }
-            }
-            [codes, map, outer, outer_map, state] if is_first => {
-                let all = std::mem::take(
-                    &mut *self.scales.lock().unwrap_or_else(PoisonError::into_inner),
-                );
-                let nested = scales::encode(&all);
-                if nested.codes.len() != codes.len() {
-                    return Err(Error::usage("it was not seen before it was encoded"));
-                }
-                codes.copy_from_slice(&nested.codes);
                 write(map, &self.of.kind.map);
-                write(outer, &nested.absmax);
-                write(outer_map, &scales::map());
-                let text = state_text::with_offset(&self.state, nested.offset);
-                state.copy_from_slice(text.as_bytes());
+                write_text(state, &self.state);
             }
-            _ => {}
+            [codes, map, outer, outer_map, state] => {
+                let offset = self.offset();
+                write(outer, &scales::encode(&absmax, offset, codes));
+                write(map, &self.of.kind.map);
+                write(outer_map, &*scales::MAP);
+                write_text(state, &state_text::with_offset(&self.state, offset));
+            }
+            _ => return Err(Error::usage("it has other tensors")),
         }
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let (codes, absmax) = match encoded {
+            [codes, scales, _, _] => (codes, numbers(scales)),
+            [codes, scales, _, outer, _, _] => {
+                (codes, scales::decode(scales, &numbers(outer), self.offset()))
+            }
+            _ => return Ok(false),
+        };
+        let blocks = out.chunks_mut(BLOCK).zip(codes.chunks(BLOCK / 2)).zip(absmax);
+        for ((out, codes), scale) in blocks {
+            let table = self.of.kind.map.map(|level| level * scale);
+            for (pair, byte) in out.chunks_mut(2).zip(codes) {
+                let both = [byte >> 4, byte & 15].map(|code| table[usize::from(code)]);
+                pair.iter_mut().zip(both).for_each(|(out, number)| *out = number);
+            }
+            let (elements, highest) = (out.len(), scale.abs());
+            let step = self.of.kind.step * highest;
+            levels.push(SameLevels { elements, step, lowest: -highest, highest });
+        }
+        Ok(true)
     }
 }
 
@@ -172,6 +202,15 @@ impl WeightEncoder for FourBitsOfWeight {
 pub(super) fn write(out: &mut [u8], numbers: &[f32]) {
     let places = out.as_chunks_mut().0.iter_mut();
     places.zip(numbers).for_each(|(place, number)| *place = number.to_le_bytes());
+}
+
+/// Numbers in little-endian order.
+fn numbers(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+fn write_text(out: &mut [u8], text: &str) {
+    out.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
 }
 
 /// An error if a block has something that is no number.

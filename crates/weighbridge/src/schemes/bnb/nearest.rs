@@ -29,6 +29,9 @@ pub(super) trait Levels {
 
     /// The codes in the order of their levels.
     const ORDER: [u8; 16];
+
+    /// The middling distance between neighbouring levels.
+    const STEP: f32;
 }
 
 /// Quantiles of a normal distribution.
@@ -40,12 +43,14 @@ pub(super) struct Fp4;
 impl Levels for Nf4 {
     const NAME: &'static str = "nf4";
     const MAP: [f32; 16] = NF4;
+    const STEP: f32 = NF4[12] - NF4[11];
     const ORDER: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 }
 
 impl Levels for Fp4 {
     const NAME: &'static str = "fp4";
     const MAP: [f32; 16] = with_negatives();
+    const STEP: f32 = FP4[6];
     const ORDER: [u8; 16] = [11, 10, 13, 12, 15, 14, 9, 0, 8, 1, 6, 7, 4, 5, 2, 3];
 }
 
@@ -91,7 +96,8 @@ fn whole_block<L: Levels>(values: &[f32; BLOCK], out: &mut [u8; BLOCK / 2]) -> f
     // One step after the other, so that each is compiled into vectors.
     let mut codes = [0; BLOCK];
     codes.iter_mut().zip(values).for_each(|(code_of, value)| *code_of = code::<L>(value * factor));
-    let bytes = codes.map(|code| code as u8);
+    let mut bytes = [0; BLOCK];
+    bytes.iter_mut().zip(&codes).for_each(|(byte, code)| *byte = *code as u8);
     let pairs = bytes.as_chunks::<2>().0;
     out.iter_mut().zip(pairs).for_each(|(out, [high, low])| *out = high << 4 | low);
     absmax

@@ -6,7 +6,8 @@
 //! backend) and on GPUs; its compiled code for CPUs goes through a table and may miss those near
 //! zero.
 
-use super::mean::mean;
+use std::sync::LazyLock;
+
 use crate::schemes::magnitude::largest_magnitude;
 
 /// Scales of a block.
@@ -15,41 +16,46 @@ pub(super) const BLOCK: usize = 256;
 /// What a block of zeros is divided by.
 const LEAST: f32 = 1e-38;
 
-/// Scales in codes.
-pub(super) struct Codes {
-    /// A code for each scale.
-    pub(super) codes: Vec<u8>,
-    /// The largest magnitude of each block.
-    pub(super) absmax: Vec<f32>,
-    /// What was subtracted.
-    pub(super) offset: f32,
+/// What the codes stand for.
+pub(super) static MAP: LazyLock<[f32; 256]> = LazyLock::new(map);
+
+/// The middles between neighbours of the map.
+static MIDDLES: LazyLock<[f32; 255]> =
+    LazyLock::new(|| std::array::from_fn(|at| (MAP[at] + MAP[at + 1]) / 2.0));
+
+/// The codes of scales from the start of a block on, less their mean, and each block's largest
+/// magnitude.
+pub(super) fn encode(scales: &[f32], offset: f32, codes: &mut [u8]) -> Vec<f32> {
+    let blocks = scales.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
+    blocks.map(|(scales, codes)| encode_block(scales, offset, codes)).collect()
 }
 
-/// The scales of a weight in codes.
-pub(super) fn encode(scales: &[f32]) -> Codes {
-    let (map, offset) = (map(), mean(scales));
-    let middle = |at: usize| (map[at] + map[at + 1]) / 2.0;
-    let middles: [f32; 255] = std::array::from_fn(middle);
-    let code = |scaled: f32| {
-        let below = middles.partition_point(|middle| *middle < scaled);
-        u8::try_from(below).unwrap_or(u8::MAX)
-    };
-    let (mut codes, mut absmax) = (Vec::with_capacity(scales.len()), Vec::new());
-    for block in scales.chunks(BLOCK) {
-        let left: Vec<f32> = block.iter().map(|scale| scale - offset).collect();
-        let (largest, is_whole) = (largest_magnitude(&left), block.len() == BLOCK);
-        let most = largest.max(LEAST);
-        let factor = 1.0 / most;
-        let scaled = |value: &f32| if is_whole { value * factor } else { value / most };
-        codes.extend(left.iter().map(|value| code(scaled(value).clamp(-1.0, 1.0))));
-        absmax.push(if is_whole { largest } else { most });
+fn encode_block(scales: &[f32], offset: f32, codes: &mut [u8]) -> f32 {
+    let left: Vec<f32> = scales.iter().map(|scale| scale - offset).collect();
+    let (largest, is_whole) = (largest_magnitude(&left), scales.len() == BLOCK);
+    let most = largest.max(LEAST);
+    let factor = 1.0 / most;
+    for (value, code) in left.iter().zip(codes) {
+        let scaled = if is_whole { value * factor } else { value / most };
+        let below = MIDDLES.partition_point(|middle| *middle < scaled.clamp(-1.0, 1.0));
+        *code = u8::try_from(below).unwrap_or(u8::MAX);
     }
-    Codes { codes, absmax, offset }
+    if is_whole { largest } else { most }
+}
+
+/// The scales that codes stand for, in the library's two roundings.
+pub(super) fn decode(codes: &[u8], absmax: &[f32], offset: f32) -> Vec<f32> {
+    let blocks = codes.chunks(BLOCK).zip(absmax);
+    let block = |(codes, absmax): (&[u8], &f32)| {
+        let scale = |code: &u8| MAP[usize::from(*code)] * absmax + offset;
+        codes.iter().map(scale).collect::<Vec<f32>>()
+    };
+    blocks.flat_map(block).collect()
 }
 
 /// What the codes of scales stand for, in order: zero, one, and between them seven decades of
 /// either sign, each with twice as many numbers as the one below.
-pub(super) fn map() -> [f32; 256] {
+fn map() -> [f32; 256] {
     let mut numbers = vec![0.0, 1.0];
     for decade in 0..7i32 {
         let size = 10f64.powi(decade - 6);

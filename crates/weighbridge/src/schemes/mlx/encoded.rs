@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::model::Model;
 use crate::schemes::quantizing::{
-    choose, compare, compare_config, compare_decoded, quantized, samples, tensors,
+    choose, compare, compare_config, compare_cost, compare_decoded, quantized, samples, tensors,
 };
 use crate::schemes::{Fate, QuantizeWishes};
 
@@ -48,6 +48,7 @@ fn check(model: &str, kind: &str, kept: &[&str]) {
     compare(&quantized(&source, &chosen), &tensors(&read), &format!("{model}/{kind}"));
     // The same bytes, so that this is what ours are read back as.
     compare_decoded(&read, &golden);
+    compare_cost(&source, &chosen.fates, &read);
 }
 
 #[test]

@@ -7,12 +7,12 @@ use half::{bf16, f16};
 use super::affine::Affine;
 use super::floats::Floats;
 use super::kind::{Kind, Mode};
-use super::module_of;
+use super::{decoding, module_of};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::schemes::magnitude::largest_magnitude;
-use crate::schemes::{EncodedTensor, Encoder, Groups, WeightEncoder};
+use crate::schemes::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd;
 
 /// Stores a weight as MLX does.
@@ -88,6 +88,22 @@ impl WeightEncoder for MlxEncoder {
             }
             _ => Err(Error::usage("it has no tensors")),
         }
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let (codes, factors): (_, [&[u8]; 2]) = match *encoded {
+            [codes, scales, biases] => (codes, [scales, biases]),
+            [codes, scales] => (codes, [scales, &[]]),
+            _ => return Ok(false),
+        };
+        decoding::decode(*self, codes, factors, out, levels);
+        Ok(true)
     }
 }
 

@@ -10,16 +10,12 @@
 //!
 //! In one place MLX is not followed: a power below 2^-127, which has no byte, is 2^-127 here.
 
-use half::{bf16, f16};
-
 use super::kind::Mode;
 use crate::dtype::DType;
 use crate::schemes::magnitude::largest_magnitude;
+use crate::schemes::precision::{Brain, Half, Precision};
 use crate::simd::small_floats::{e4m3, e8m0};
-use crate::simd::{Isa, Task};
-
-/// Added to a number below 2^22, leaves its nearest whole number in the lowest bits.
-const TO_WHOLE: f32 = 12_582_912.0;
+use crate::simd::{Isa, Task, pack_nibbles, to_e4m3};
 
 /// The largest number of E4M3, and of E2M1.
 const LARGEST_E4M3: f32 = 448.0;
@@ -57,8 +53,8 @@ impl Task for Floats<'_> {
                 to_nibbles(group, out, e8m0(scale), |value| value);
                 scale
             }),
-            (_, DType::BF16) => nvfp4(values, codes, scales, dtype, nearest_bf16),
-            (_, DType::F16) => nvfp4(values, codes, scales, dtype, nearest_f16),
+            (_, DType::BF16) => nvfp4(values, codes, scales, dtype, Brain::round),
+            (_, DType::F16) => nvfp4(values, codes, scales, dtype, Half::round),
             _ => nvfp4(values, codes, scales, dtype, |value| value),
         }
     }
@@ -107,8 +103,7 @@ fn to_nibbles<const GROUP: usize, const BYTES: usize>(
     let mut codes = [0; GROUP];
     let of = |value: &f32| to_e2m1(nearest(value / scale));
     codes.iter_mut().zip(group).for_each(|(code, value)| *code = of(value));
-    let pairs = codes.as_chunks::<2>().0;
-    out.iter_mut().zip(pairs).for_each(|(out, [low, high])| *out = low | high << 4);
+    pack_nibbles(&codes, out);
 }
 
 /// The nearest code of E2M1.
@@ -120,20 +115,6 @@ fn to_e2m1(value: f32) -> u8 {
     let code: u32 = MIDDLES.iter().map(above).sum();
     let sign = if value < -MIDDLES[0] { 8 } else { 0 };
     (code | sign) as u8
-}
-
-/// The nearest code of E4M3, at most 448.
-#[inline(always)]
-#[allow(clippy::cast_possible_truncation)] // Codes have eight bits.
-fn to_e4m3(value: f32) -> u8 {
-    let magnitude = value.abs().min(LARGEST_E4M3);
-    let bits = magnitude.to_bits();
-    // Eight bits of exponent and three of fraction, less what the exponents differ by.
-    let normal = ((bits + 0x7_ffff + (bits >> 20 & 1)) >> 20).wrapping_sub(120 << 3);
-    // Below the least normal number codes are evenly spaced.
-    let small = (magnitude * 512.0 + TO_WHOLE).to_bits() & 0xff;
-    let code = if magnitude < 1.0 / 64.0 { small } else { normal };
-    code as u8 | (value.to_bits() >> 24) as u8 & 0x80
 }
 
 /// The byte of the power of two by which a group is divided.
@@ -152,58 +133,8 @@ fn power(dtype: DType, largest: f32, of_codes: f32) -> u8 {
 /// A number in the type of a weight.
 fn rounded(dtype: DType, number: f32) -> f32 {
     match dtype {
-        DType::BF16 => bf16::from_f32(number).to_f32(),
-        DType::F16 => f16::from_f32(number).to_f32(),
+        DType::BF16 => Brain::round(number),
+        DType::F16 => Half::round(number),
         _ => number,
-    }
-}
-
-/// The nearest bf16, the even one of two.
-#[inline(always)]
-fn nearest_bf16(value: f32) -> f32 {
-    let bits = value.to_bits();
-    f32::from_bits((bits + 0x7fff + (bits >> 16 & 1)) & !0xffff)
-}
-
-/// The nearest f16, the even one of two, of numbers that are not small.
-#[inline(always)]
-fn nearest_f16(value: f32) -> f32 {
-    let bits = value.to_bits();
-    f32::from_bits((bits + 0xfff + (bits >> 13 & 1)) & !0x1fff)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_of_e4m3_is_nearest_to_itself_and_to_what_is_near() {
-        for code in 0..0x7e {
-            let (low, high) = (e4m3(code), e4m3(code + 1));
-            let middle = f32::midpoint(low, high);
-            let even = code + code % 2;
-            for (value, wanted) in [
-                (low, code),
-                (middle.next_down(), code),
-                (middle, even),
-                (middle.next_up(), code + 1),
-                (high, code + 1),
-            ] {
-                assert_eq!(to_e4m3(value), wanted, "{value}");
-                assert_eq!(to_e4m3(-value), wanted | 0x80, "-{value}");
-            }
-        }
-        assert_eq!([to_e4m3(448.5), to_e4m3(-1e30)], [0x7e, 0xfe]);
-    }
-
-    #[test]
-    fn short_rounding_is_that_of_the_types() {
-        for step in 0..u16::MAX {
-            let value = f32::from_bits(0x3f00_0000 + u32::from(step) * 397) - 3.0;
-            assert_eq!(nearest_bf16(value), bf16::from_f32(value).to_f32());
-            if value.abs() > 0.001 {
-                assert_eq!(nearest_f16(value), f16::from_f32(value).to_f32());
-            }
-        }
     }
 }

@@ -40,6 +40,7 @@ use crate::dtype::DType;
 use crate::schemes::plain;
 
 mod affine;
+mod decoding;
 #[cfg(test)]
 mod encoded;
 mod encoder;
