@@ -19,7 +19,8 @@ use super::columns::EightColumns;
 use super::extent::{self, Ends, Extent, Sixteen};
 use super::level::{Level, Set};
 use super::near::{Cells, EvenReach, FloatReach};
-use super::vector::{LANES, Scalars, Vector};
+use super::scalars::Scalars;
+use super::vector::{LANES, Vector};
 use super::{Number, Sides};
 
 /// Work that is compiled for each instruction set.

@@ -23,6 +23,8 @@ mod isa;
 mod level;
 pub(crate) mod near;
 mod number;
+pub(crate) mod pair;
+mod scalars;
 mod slices;
 pub(crate) mod small_floats;
 pub(crate) mod steps;

@@ -8,7 +8,7 @@
 //! In each 16 bytes low nibbles are elements 0 to 15, high nibbles elements 16 to 31. A scale `s`
 //! of IQ4_XS belongs to 32 elements.
 
-use super::codebook_encoding as encoding;
+use super::encoding::{codebook as encoding, codebook_in_lanes as in_lanes};
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use crate::simd::{Isa, Number};
 
@@ -51,7 +51,7 @@ impl Encodes<18, 32> for Iq4Nl {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 18]]) {
-        encoding::encode_small(isa, rows, out);
+        in_lanes::encode_small(isa, rows, out);
     }
 }
 
@@ -93,6 +93,6 @@ impl Encodes<136, 256> for Iq4Xs {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 136]]) {
-        encoding::encode_large(isa, rows, out);
+        in_lanes::encode_large(isa, rows, out);
     }
 }

@@ -20,7 +20,8 @@
 //!          8 .. 11   lower four bits of scale 4 .. 7, above them those of minimum 4 .. 7
 //! ```
 
-use super::k_minimum_encoding::{self as encoding, WithMinimums};
+use super::encoding::k_minimum::{self as encoding, WithMinimums};
+use super::encoding::k_minimum_in_lanes as in_lanes;
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use super::search::minimum::Trials;
 use super::search::squares;
@@ -117,7 +118,7 @@ impl Encodes<84, 256> for Q2_K {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 84]]) {
-        encoding::encode::<I, Self, 84, 16, 16>(isa, rows, out);
+        in_lanes::encode::<I, Self, 84, 16, 16>(isa, rows, out);
     }
 }
 
@@ -202,7 +203,7 @@ impl Encodes<144, 256> for Q4_K {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 144]]) {
-        encoding::encode::<I, Self, 144, 32, 8>(isa, rows, out);
+        in_lanes::encode::<I, Self, 144, 32, 8>(isa, rows, out);
     }
 }
 
@@ -281,7 +282,7 @@ impl Encodes<176, 256> for Q5_K {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 176]]) {
-        encoding::encode::<I, Self, 176, 32, 8>(isa, rows, out);
+        in_lanes::encode::<I, Self, 176, 32, 8>(isa, rows, out);
     }
 }
 

@@ -19,7 +19,8 @@
 //! Q6_K: 64 bytes of `ql` hold the lower four bits of 128 elements, the low nibbles the first 64;
 //! 32 bytes of `qh` hold their upper two, in the manner of Q3_K.
 
-use super::k_signed_encoding::{self as encoding, Scaled};
+use super::encoding::k_signed::{self as encoding, Scaled};
+use super::encoding::k_signed_in_lanes as in_lanes;
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
 use super::search::signed::Signed;
 use super::search::{
@@ -99,7 +100,7 @@ impl Encodes<110, 256> for Q3_K {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 110]]) {
-        encoding::encode::<I, Self, 110>(isa, rows, out);
+        in_lanes::encode::<I, Self, 110>(isa, rows, out);
     }
 }
 
@@ -260,7 +261,7 @@ impl Encodes<210, 256> for Q6_K {
 
     #[inline(always)]
     fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 210]]) {
-        encoding::encode::<I, Self, 210>(isa, rows, out);
+        in_lanes::encode::<I, Self, 210>(isa, rows, out);
     }
 }
 

@@ -11,8 +11,9 @@
 //!
 //! Low nibbles are elements 0 to 15, high nibbles elements 16 to 31.
 
+use super::encoding::{simple as encoding, simple_in_lanes as in_lanes};
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
-use super::{simple_encoding as encoding, simple_in_lanes as in_lanes};
+
 use crate::simd::{Isa, Number};
 
 pub(super) static KERNELS: &[Kernel] = &[

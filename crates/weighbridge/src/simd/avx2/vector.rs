@@ -88,20 +88,6 @@ impl Parallel for Register {
     }
 
     #[inline(always)]
-    fn floor(self) -> Self {
-        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_round_ps::<DOWN>(self.0) })
-    }
-
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-        // SAFETY: the CPU has the instructions.
-        Self(unsafe { _mm256_round_ps::<TO_ZERO>(self.0) })
-    }
-
-    #[inline(always)]
     fn min(self, other: Self) -> Self {
         // SAFETY: the CPU has the instructions.
         Self(unsafe { _mm256_min_ps(self.0, other.0) })

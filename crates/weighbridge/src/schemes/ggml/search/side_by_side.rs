@@ -2,7 +2,8 @@
 
 use crate::schemes::ggml::kernel::Rows;
 use crate::simd::Isa;
-use crate::simd::vector::{LANES, Pair, Parallel, Vector};
+use crate::simd::pair::Pair;
+use crate::simd::vector::{LANES, Parallel, Vector};
 
 /// Groups that are searched at a time.
 pub(in crate::schemes::ggml) const GROUPS: usize = 2 * LANES;

@@ -1,11 +1,13 @@
 //! Numbers into the types of the first generation.
 
-use super::search::minimum::{self, Trials};
-use super::search::{farthest, half, important, low_byte, signed, squares, truncated};
+use crate::schemes::ggml::search::minimum::{self, Trials};
+use crate::schemes::ggml::search::{
+    farthest, half, important, low_byte, signed, squares, truncated,
+};
 
 /// What a type stores beside its codes.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(in crate::schemes::ggml) enum Kind {
     /// A scale; codes lie between this number, negated, and one less than it.
     Signed(i16),
     /// A scale and a minimum; codes lie between zero and this.
@@ -13,7 +15,7 @@ pub(super) enum Kind {
 }
 
 /// What the types differ in.
-pub(super) trait Simple<const BYTES: usize> {
+pub(in crate::schemes::ggml) trait Simple<const BYTES: usize> {
     /// What is stored.
     const KIND: Kind;
 
@@ -26,8 +28,8 @@ pub(super) const fn by_importance(most: u8) -> Trials {
     Trials { most, first: -0.9, by: 0.05, last: 36, plain_errors: false }
 }
 
-/// The definition of [`Encodes`](super::kernel::Encodes) for the types with few bits.
-pub(super) fn define<T: Simple<BYTES>, const BYTES: usize>(
+/// The definition of [`Encodes`](crate::schemes::ggml::kernel::Encodes) for the types with few bits.
+pub(in crate::schemes::ggml) fn define<T: Simple<BYTES>, const BYTES: usize>(
     row: &[f32],
     importance: Option<&[f32]>,
     out: &mut [[u8; BYTES]],
@@ -116,7 +118,7 @@ fn define_minimum(most: u8, values: &[f32; 32]) -> ([f32; 2], [u8; 32]) {
 }
 
 /// The definition for bytes.
-pub(super) fn define_bytes(row: &[f32], out: &mut [[u8; 34]]) {
+pub(in crate::schemes::ggml) fn define_bytes(row: &[f32], out: &mut [[u8; 34]]) {
     for (values, block) in row.as_chunks::<32>().0.iter().zip(out) {
         // What is no number is forgotten at the next one.
         let size = values.iter().fold(
