@@ -35,6 +35,7 @@ mod origins;
 mod packers;
 mod rounding;
 mod rows;
+mod scaled_fp4;
 mod simple;
 mod splits;
 mod ternary;
@@ -42,6 +43,7 @@ mod ternary;
 pub(crate) use encoder::BlockEncoder;
 pub(crate) use kernel::{Kernel, Rows};
 pub(crate) use rows::{BlockRows, Maker};
+pub(crate) use scaled_fp4::nvfp4_with_scale;
 
 /// The kernels of every family, a file each.
 static FAMILIES: &[&[Kernel]] = &[
@@ -84,7 +86,8 @@ impl Scheme for Ggml {
     }
 
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
-        BlockEncoder::all().map(|encoder| Arc::new(encoder) as _).collect()
+        let blocks = BlockEncoder::all().map(|encoder| Arc::new(encoder) as _);
+        blocks.chain(nvfp4_with_scale()).collect()
     }
 
     fn packers(&self) -> &'static [&'static dyn Packer] {
