@@ -17,6 +17,7 @@ mod comfy;
 mod composed;
 pub mod compressed;
 mod configs;
+mod decode_again;
 mod encoder;
 mod endings;
 mod evidence;

@@ -2,6 +2,7 @@
 //! precision, and its result rounded to that type.
 
 use crate::dtype::DType;
+use crate::simd::half_to_f32;
 
 /// A type that numbers are rounded to after every operation.
 pub(super) trait Precision: Copy + Default + Send + Sync + 'static {
@@ -25,6 +26,18 @@ pub(super) trait Precision: Copy + Default + Send + Sync + 'static {
 
     /// The bits of a number of the type, in the low ones.
     fn bits(value: f32) -> u32;
+
+    /// The number of the type that these bytes are, in little-endian order.
+    fn read(bytes: &[u8]) -> f32 {
+        let mut bits = [0; 4];
+        bits.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+        let bits = u32::from_le_bytes(bits);
+        match Self::DTYPE {
+            DType::BF16 => f32::from_bits(bits << 16),
+            DType::F16 => half_to_f32((bits & 0xffff).try_into().unwrap_or(0)),
+            _ => f32::from_bits(bits),
+        }
+    }
 
     /// Writes a number of the type in little-endian order.
     #[inline(always)]

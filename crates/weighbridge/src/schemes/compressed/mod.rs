@@ -30,7 +30,8 @@
 
 use super::activation_scales::{ACTIVATIONS, CACHE, OF_ACTIVATIONS, OF_CACHE};
 use super::{
-    Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TargetLayout, TensorId, Traces,
+    Bids, Configs, Evidence, Method, Quantizer, Scheme, Sign, Summary, TargetLayout, TensorId,
+    Traces,
 };
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::{DType, StoredType};

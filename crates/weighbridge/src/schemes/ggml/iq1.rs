@@ -10,7 +10,7 @@
 //! number.
 
 use super::grids;
-use super::kernel::{Blocks, Encodes, Kernel, coder, half_at};
+use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use super::rounding::half_bytes;
 use super::splits::{self, Found, Part, small_scale};
 use crate::simd::{Isa, Number, half_to_f32};
@@ -88,6 +88,13 @@ impl Blocks<56, 256> for M {
     }
 }
 
+/// The importance of the columns of a block among all.
+#[inline(always)]
+fn importance_of<'a>(rows: &Rows<'a>, block: usize) -> Option<&'a [f32; 256]> {
+    let blocks = rows.importance?.as_chunks::<256>().0;
+    blocks.get(block % (rows.columns / 256))
+}
+
 /// The largest scale of some parts.
 fn largest_scale(parts: &[Found]) -> f32 {
     parts.iter().fold(0.0, |most, part| if most > part.scale { most } else { part.scale })
@@ -100,15 +107,32 @@ impl Encodes<50, 256> for S {
         for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
             let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);
             let weights = splits::weights(values, importance);
-            let mut found = [Found::default(); 8];
-            for (index, found) in found.iter_mut().enumerate() {
-                let values = &values.as_chunks().0[index];
-                let part = Part { values, weights: &weights.as_chunks().0[index] };
-                *found = part.search_whole().unwrap_or_default();
-            }
+            let found = parts(values, &weights).map(|part| part.search_whole().unwrap_or_default());
             write_s(&found, &mut out[index]);
         }
     }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 50]]) {
+        for (at, (values, out)) in rows.values.as_chunks::<256>().0.iter().zip(out).enumerate() {
+            let weights = splits::weights(values, importance_of(&rows, at));
+            let mut found = [Found::default(); 8];
+            for (found, part) in found.iter_mut().zip(parts::<32, 8>(values, &weights)) {
+                *found = part.search_whole_in_lanes(isa).unwrap_or_default();
+            }
+            write_s(&found, out);
+        }
+    }
+}
+
+/// The parts of a block.
+#[inline(always)]
+fn parts<'a, const N: usize, const PARTS: usize>(
+    values: &'a [f32; 256],
+    weights: &'a [f32; 256],
+) -> [Part<'a, N>; PARTS] {
+    let (values, weights) = (values.as_chunks::<N>().0, weights.as_chunks::<N>().0);
+    std::array::from_fn(|n| Part { values: &values[n], weights: &weights[n] })
 }
 
 fn write_s(found: &[Found; 8], out: &mut [u8; 50]) {
@@ -138,12 +162,22 @@ impl Encodes<56, 256> for M {
         for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
             let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);
             let weights = splits::weights(values, importance);
-            let parts = std::array::from_fn(|index| {
-                let values = &values.as_chunks().0[index];
-                Part { values, weights: &weights.as_chunks().0[index] }
-            });
+            let parts = parts(values, &weights);
             let found = parts.map(|part| part.search_halves().unwrap_or_default());
             write_m(&parts, &found, &mut out[index]);
+        }
+    }
+
+    #[inline(always)]
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 56]]) {
+        for (at, (values, out)) in rows.values.as_chunks::<256>().0.iter().zip(out).enumerate() {
+            let weights = splits::weights(values, importance_of(&rows, at));
+            let parts = parts(values, &weights);
+            let mut found = [Found::default(); 16];
+            for (found, part) in found.iter_mut().zip(&parts) {
+                *found = part.search_halves_in_lanes(isa).unwrap_or_default();
+            }
+            write_m(&parts, &found, out);
         }
     }
 }

@@ -41,6 +41,7 @@ mod origins;
 mod packers;
 mod rounding;
 mod rows;
+mod scaled_fp4;
 mod search;
 mod simple;
 mod splits;
@@ -50,6 +51,7 @@ pub(crate) use encoder::BlockEncoder;
 pub(crate) use kernel::Kernel;
 pub use mixture::types_of;
 pub(crate) use rows::{BlockRows, Maker};
+pub(crate) use scaled_fp4::nvfp4_with_scale;
 
 /// The kernels of every family, a file each.
 static FAMILIES: &[&[Kernel]] = &[
@@ -92,7 +94,8 @@ impl Scheme for Ggml {
     }
 
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
-        BlockEncoder::all().map(|encoder| Arc::new(encoder) as _).collect()
+        let blocks = BlockEncoder::all().map(|encoder| Arc::new(encoder) as _);
+        blocks.chain(nvfp4_with_scale()).collect()
     }
 
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {

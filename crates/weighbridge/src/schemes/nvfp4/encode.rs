@@ -15,12 +15,13 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use smallvec::smallvec;
 
+use super::super::decode_again::{Coded, CodesOf};
 use super::super::fused_layers::Fused;
 use super::super::group_codes::{largest, nibbles};
 use super::super::linear_choice::choose_linear;
 use super::super::{
     Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
-    WeightEncoder, modelopt,
+    SameLevels, WeightEncoder, modelopt,
 };
 use super::GROUP;
 use crate::catalog::Shape;
@@ -176,6 +177,21 @@ impl WeightEncoder for Nvfp4Encoder {
         second.iter_mut().zip(global.to_le_bytes()).for_each(|(to, byte)| *to = byte);
         simd::run(simd::level(), Encode { global, values, codes, scales });
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, scales, _] = encoded else { return Ok(false) };
+        let global = (self.largest)()? / (6.0 * 448.0);
+        let scales: Vec<(f32, f32)> =
+            scales.iter().map(|scale| (e4m3(*scale) * global, 0.0)).collect();
+        Coded { of: CodesOf::Floats4, group: 16, codes, scales: &scales }.decode(out, levels);
+        Ok(true)
     }
 }
 

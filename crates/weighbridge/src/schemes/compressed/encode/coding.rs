@@ -44,6 +44,13 @@ impl<C: Coding> Task for Encode<'_, C> {
     }
 }
 
+/// The zero point of a group, from the words of eight rows.
+pub(super) fn zero_at(zeros: &[u8], groups: usize, at: usize) -> f32 {
+    let (row, column) = (at / groups.max(1), at % groups.max(1));
+    let byte = zeros.get(((row / 8) * groups + column) * 4 + row % 8 / 2).copied().unwrap_or(0);
+    f32::from(byte >> (4 * (row % 2)) & 15) - 8.0
+}
+
 /// Puts the zero point of a group where the words of eight rows have it.
 fn put_zero(zeros: &mut [u8], groups: usize, at: usize, zero: i8) {
     let (row, column) = (at / groups.max(1), at % groups.max(1));

@@ -8,14 +8,16 @@ use smallvec::smallvec;
 
 use super::Codes;
 use super::coding::{
-    Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale,
+    Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::schemes::decode_again::{Coded, CodesOf};
 use crate::schemes::precision::{Precision, width};
-use crate::schemes::{EncodedTensor, Encoder, Groups, Largest, WeightEncoder};
+use crate::schemes::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
 use crate::simd;
+use crate::simd::small_floats::{e4m3, e8m0};
 
 impl Codes {
     /// Bits of a code.
@@ -23,6 +25,17 @@ impl Codes {
         match self {
             Self::Floats | Self::Bytes | Self::Words8 | Self::Mxfp8 => 8,
             Self::Words4 | Self::Words4Zero | Self::Mxfp4 | Self::Nvfp4 => 4,
+        }
+    }
+
+    /// What they are when they are read again.
+    fn stand_for(self) -> CodesOf {
+        match self {
+            Self::Floats | Self::Mxfp8 => CodesOf::Floats8,
+            Self::Bytes => CodesOf::Bytes(0),
+            Self::Words8 => CodesOf::Bytes(128),
+            Self::Words4 | Self::Words4Zero => CodesOf::Nibbles,
+            Self::Mxfp4 | Self::Nvfp4 => CodesOf::Floats4,
         }
     }
 
@@ -185,6 +198,22 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
             Codes::Nvfp4 => Err(Error::usage("its global scale is a tensor")),
         }
     }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, scales, last @ ..] = encoded else { return Ok(false) };
+        let scales = self.scales_of(scales, last)?;
+        let group = self.of.group_of(self.sides[1]);
+        let group = usize::try_from(group).unwrap_or(usize::MAX);
+        let coded = Coded { of: self.of.codes.stand_for(), group, codes, scales: &scales };
+        coded.decode(out, levels);
+        Ok(true)
+    }
 }
 
 /// Numbers, and where their codes go.
@@ -196,6 +225,28 @@ struct Tile<'a> {
 }
 
 impl<P: Precision> GroupsOfWeight<P> {
+    /// The scale and the zero point of each group of a tile.
+    fn scales_of(&self, scales: &[u8], last: &[&[u8]]) -> Result<Vec<(f32, f32)>> {
+        let global = match (&self.of.largest, self.of.codes) {
+            (Some(largest), Codes::Nvfp4) => global_scale::<P>(largest()?),
+            _ => 1.0,
+        };
+        let width = usize::try_from(self.of.scale_width()).unwrap_or(1);
+        let groups = self.sides[1] / self.of.group_of(self.sides[1]).max(1);
+        let groups = usize::try_from(groups).unwrap_or(usize::MAX).max(1);
+        let zeros = last.get(1).filter(|_| self.of.codes == Codes::Words4Zero);
+        let scale = |bytes: &[u8]| match self.of.codes {
+            Codes::Mxfp4 | Codes::Mxfp8 => e8m0(bytes[0]),
+            Codes::Nvfp4 => e4m3(bytes[0]) / global,
+            _ => P::read(bytes),
+        };
+        let of = |(at, bytes): (usize, &[u8])| {
+            let zero = zeros.map_or(0.0, |zeros| zero_at(zeros, groups, at));
+            (scale(bytes), zero)
+        };
+        Ok(scales.chunks_exact(width.max(1)).enumerate().map(of).collect())
+    }
+
     fn run<C: Coding>(&self, coding: C, tile: Tile<'_>) -> Result<()> {
         let columns = self.sides[1];
         let group = self.of.group_of(columns);

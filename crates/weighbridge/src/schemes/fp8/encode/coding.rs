@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::BLOCK;
 use crate::error::{Error, Result};
-use crate::schemes::WeightEncoder;
+use crate::schemes::decode_again::{Coded, CodesOf};
 use crate::schemes::group_codes::{bytes, largest};
+use crate::schemes::{SameLevels, WeightEncoder};
 use crate::simd::{self, Isa, Task, finite_to_e4m3, to_e4m3};
 
 /// What numbers are multiplied with, and what is stored.
@@ -40,6 +41,32 @@ impl WeightEncoder for Blocks {
         let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
         simd::run(simd::level(), Stripes { columns, values, codes, inverses });
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, inverses] = encoded else { return Ok(false) };
+        let columns = usize::try_from(self.columns).unwrap_or(usize::MAX).max(1);
+        let (stripe, blocks) = (BLOCK.saturating_mul(columns), columns.div_ceil(BLOCK));
+        let stripes = out.chunks_mut(stripe).zip(codes.chunks(stripe));
+        for ((out, codes), inverses) in stripes.zip(inverses.chunks(4 * blocks)) {
+            let scales: Vec<(f32, f32)> = inverses
+                .as_chunks()
+                .0
+                .iter()
+                .map(|bytes| (f32::from_le_bytes(*bytes), 0.0))
+                .collect();
+            for (out, codes) in out.chunks_mut(columns).zip(codes.chunks(columns)) {
+                let coded = Coded { of: CodesOf::Floats8, group: BLOCK, codes, scales: &scales };
+                coded.decode(out, levels);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -111,6 +138,20 @@ impl WeightEncoder for Whole {
         stored.iter_mut().zip(inverse.to_le_bytes()).for_each(|(to, byte)| *to = byte);
         simd::run(simd::level(), Scaled { scale, largest, values, codes });
         Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, _] = encoded else { return Ok(false) };
+        let [_, inverse] = scales(f32::from_bits(self.largest.load(Ordering::Relaxed)));
+        let (of, group) = (CodesOf::Floats8, codes.len());
+        Coded { of, group, codes, scales: &[(inverse, 0.0)] }.decode(out, levels);
+        Ok(true)
     }
 }
 

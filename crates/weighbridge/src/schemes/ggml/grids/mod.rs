@@ -9,6 +9,7 @@ pub(super) mod digits;
 mod iq1;
 mod iq2;
 mod iq3;
+pub(super) mod picking;
 
 /// An entry's digits of `BITS` bits, the lowest first, as the bytes they stand for.
 const fn expand<const BITS: usize, const DIGITS: usize, const N: usize>(

@@ -4,9 +4,10 @@
 //! then chosen one after the other.
 
 use super::super::grids::cells::{Cells, Near};
+use super::super::grids::picking::InLanes;
 use super::search::{Found, Part, Rules, Tried, Way, numbers};
 use crate::simd::Isa;
-use crate::simd::by_digits::{Tables, Target};
+use crate::simd::by_digits::Tables;
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 
 /// Beyond this, what is rounded to digits is no longer rounded to whole numbers.
@@ -33,10 +34,6 @@ impl Eight {
     }
 }
 
-/// Searches with a set of instructions.
-#[derive(Clone, Copy)]
-pub(super) struct InLanes<I>(pub(super) I);
-
 impl<I: Isa> Way for InLanes<I> {
     #[inline(always)]
     fn search<const N: usize, const D: usize>(
@@ -46,11 +43,6 @@ impl<I: Isa> Way for InLanes<I> {
         part: &Part<'_, N>,
     ) -> Found {
         rules.search_in_lanes(self.0, cells, part)
-    }
-
-    #[inline(always)]
-    fn nearest<const D: usize>(self, near: &[[u16; 8]], target: &Target<'_, D>) -> u16 {
-        self.0.nearest_code(near, target)
     }
 }
 

@@ -13,12 +13,12 @@ mod search;
 use std::sync::LazyLock;
 
 use super::grids::cells::Cells;
+use super::grids::picking::{InLanes, Plain};
 use super::kernel::Rows;
 use super::rounding::{half_bytes, nearest};
 use crate::simd::Isa;
-use lanes::InLanes;
 pub(super) use search::{Again, Rules};
-use search::{Found, Part, Plain, Way, largest};
+use search::{Found, Part, Way, largest};
 
 /// What the types differ in.
 pub(super) struct Kind<const D: usize> {

@@ -5,6 +5,7 @@
 //! that scale.
 
 use super::super::grids::cells::{Cells, Near};
+use super::super::grids::picking::{Picks, Plain};
 use super::super::rounding::nearest;
 use crate::simd::by_digits::Target;
 
@@ -121,7 +122,7 @@ impl Rules {
         cells: &Cells<D>,
         part: &Part<'_, N>,
         best: Best,
-        way: impl Way,
+        way: impl Picks,
     ) -> Found {
         let Best { mut scale, mut tried, .. } = best;
         let on_grid = tried.on_grid;
@@ -156,9 +157,8 @@ pub(super) fn numbers<const D: usize>() -> &'static [f32; 8] {
     }
 }
 
-/// A way to search. Its functions are `#[inline(always)]`, to be compiled with the instructions that
-/// it uses. (Closures would not be.)
-pub(super) trait Way: Copy {
+/// A way to search.
+pub(super) trait Way: Picks {
     /// The scale and the points with the best fit.
     fn search<const N: usize, const D: usize>(
         self,
@@ -166,14 +166,7 @@ pub(super) trait Way: Copy {
         cells: &Cells<D>,
         part: &Part<'_, N>,
     ) -> Found;
-
-    /// The nearest of some points, the first of equals.
-    fn nearest<const D: usize>(self, near: &[[u16; 8]], target: &Target<'_, D>) -> u16;
 }
-
-/// The definition.
-#[derive(Clone, Copy)]
-pub(super) struct Plain;
 
 impl Way for Plain {
     #[inline(always)]
@@ -184,11 +177,6 @@ impl Way for Plain {
         part: &Part<'_, N>,
     ) -> Found {
         rules.search(cells, part)
-    }
-
-    #[inline(always)]
-    fn nearest<const D: usize>(self, near: &[[u16; 8]], target: &Target<'_, D>) -> u16 {
-        target.nearest(near)
     }
 }
 
@@ -201,7 +189,7 @@ impl<const N: usize> Part<'_, N> {
         group: usize,
         (inverse, scale): (f32, f32),
         tried: &mut Tried,
-        way: impl Way,
+        way: impl Picks,
     ) {
         let top = Cells::<D>::BASE as i32 - 1;
         let magnitudes = self.magnitudes[group * D..][..D].iter();

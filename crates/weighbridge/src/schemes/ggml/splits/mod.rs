@@ -5,12 +5,13 @@
 //! sums of a split are differences of running sums. The digits of the best split are rounded to
 //! points of the grid, with the least weighted error at its scale; then the scale is fitted again.
 
-pub(super) mod halves;
+mod halves;
+mod lanes;
 mod points;
-pub(super) mod whole;
+mod whole;
 
-use super::grids::cells::IQ1;
-use super::grids::digits;
+use super::grids::cells::{Cells, IQ1};
+use super::grids::picking::Picks;
 use points::nearest_point;
 
 /// What the digits stand for when they are moved up, and when they are moved down.
@@ -18,15 +19,19 @@ pub(super) const LEVELS: [[f32; 3]; 2] = [[-0.875, 0.125, 1.125], [-1.125, -0.12
 
 /// How much numbers matter: their importance times the root of their square plus twice the block's
 /// mean square, or without importance their square.
+#[inline(always)]
 pub(super) fn weights(values: &[f32; 256], importance: Option<&[f32; 256]>) -> [f32; 256] {
     let squares = values.iter().fold(0.0, |sum, value| sum + value * value);
     let variance = 2.0 * squares / 256.0;
-    match importance {
-        None => values.map(|value| value * value),
-        Some(importance) => std::array::from_fn(|index| {
-            importance[index] * (variance + values[index] * values[index]).sqrt()
-        }),
+    let mut weights = [0.0; 256];
+    for (index, (weight, value)) in weights.iter_mut().zip(values).enumerate() {
+        let square = value * value;
+        *weight = match importance {
+            None => square,
+            Some(importance) => importance[index] * (variance + square).sqrt(),
+        };
     }
+    weights
 }
 
 /// Numbers that share a scale.
@@ -53,6 +58,8 @@ struct Split {
 pub(super) struct Found {
     /// Indices of points of the grid, as many as there are.
     pub(super) points: [u16; 4],
+    /// Their codes.
+    codes: [u16; 4],
     pub(super) scale: f32,
     /// Bit `n`: group `n` of eight is moved down.
     pub(super) down: u8,
@@ -60,6 +67,7 @@ pub(super) struct Found {
 
 impl<const N: usize> Part<'_, N> {
     /// The largest magnitude.
+    #[inline(always)]
     fn most(&self) -> f32 {
         let first = self.values[0].abs();
         self.values.iter().fold(first, |a, b| if a > b.abs() { a } else { b.abs() })
@@ -78,12 +86,15 @@ impl<const N: usize> Part<'_, N> {
         order
     }
 
+    #[inline(always)]
     fn value(&self, index: u8) -> f32 {
         self.values[usize::from(index)]
     }
 
     /// Rounds a split to points of the grid.
-    fn settle(&self, order: &[u8; N], mut split: Split) -> Found {
+    #[inline(always)]
+    fn settle(&self, order: &[u8; N], mut split: Split, way: impl Picks) -> Found {
+        let cells: &Cells<8> = &IQ1;
         let mut digits = [0u8; N];
         for (place, &index) in order.iter().enumerate() {
             digits[usize::from(index)] =
@@ -94,16 +105,17 @@ impl<const N: usize> Part<'_, N> {
             split.scale = -split.scale;
             split.down = !split.down;
         }
-        let mut found = Found { points: [0; 4], scale: split.scale, down: split.down };
-        let (mut codes, mut on_grid) = ([0; 4], true);
+        let Split { scale, down, .. } = split;
+        let mut found = Found { points: [0; 4], codes: [0; 4], scale, down };
+        let mut on_grid = true;
         for group in 0..N / 8 {
-            let (code, is_point) = nearest_point(self, group, &digits, split.scale, split.down);
-            codes[group] = code;
+            let (code, is_point) = nearest_point(self, cells, group, &digits, (scale, down), way);
             on_grid &= is_point;
-            found.points[group] = IQ1.index(code);
+            found.codes[group] = code;
+            found.points[group] = cells.index(code);
         }
         if !on_grid {
-            let (xq, qq) = self.fit(&codes, split.down, 1.0, (0.0, 0.0));
+            let (xq, qq) = self.fit(&found.codes, down, 1.0, (0.0, 0.0));
             if xq > 0.0 && qq > 0.0 {
                 found.scale = xq / qq;
             }
@@ -113,6 +125,7 @@ impl<const N: usize> Part<'_, N> {
 
     /// The sums that say how well points fit, added to `sums`: of weight times number times value,
     /// and of weight times number squared.
+    #[inline(always)]
     fn fit(&self, codes: &[u16; 4], down: u8, scale: f32, mut sums: (f32, f32)) -> (f32, f32) {
         for index in 0..N {
             let digit = codes[index / 8] >> (2 * (index % 8)) & 3;
@@ -126,15 +139,9 @@ impl<const N: usize> Part<'_, N> {
 }
 
 /// What the digits of a group stand for.
+#[inline(always)]
 fn levels(down: u8, group: usize) -> &'static [f32; 3] {
     &LEVELS[usize::from(down >> group & 1)]
-}
-
-/// The code of a point of the grid.
-#[inline(always)]
-fn code_of(point: u16) -> u16 {
-    let digits = &digits::IQ1.0[usize::from(point)];
-    (0..8).fold(0, |code, n| code | u16::from(digits[n]) << (2 * n))
 }
 
 /// Scales as odd multiples of a 15th of the largest.

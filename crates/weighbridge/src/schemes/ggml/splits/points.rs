@@ -1,34 +1,38 @@
 //! Digits rounded to a point of the grid.
 
-use super::super::grids::cells::{IQ1, Near};
-use super::{Part, levels};
+use super::super::grids::cells::{Cells, Near};
+use super::super::grids::picking::Picks;
+use super::Part;
+use crate::simd::by_digits::Target;
+
+/// What digits stand for, twice for each direction: up, then down.
+const NUMBERS: [[f32; 8]; 2] = [
+    [-0.875, 0.125, 1.125, 0.0, -0.875, 0.125, 1.125, 0.0],
+    [-1.125, -0.125, 0.875, 0.0, -1.125, -0.125, 0.875, 0.0],
+];
 
 /// The code of the point for a group's digits, and whether they are one.
+#[inline(always)]
 pub(super) fn nearest_point<const N: usize>(
     part: &Part<'_, N>,
+    cells: &Cells<8>,
     group: usize,
     digits: &[u8; N],
-    scale: f32,
-    down: u8,
+    (scale, down): (f32, u8),
+    way: impl Picks,
 ) -> (u16, bool) {
     let eight = &digits[8 * group..][..8];
     let cell = eight.iter().rev().fold(0, |cell, &digit| cell * 3 + usize::from(digit));
-    let near = match IQ1.near(cell) {
-        Near::Point(code) => return (code, true),
-        Near::Around(near) => near,
-    };
-    let levels = levels(down, group);
-    let mut best = (f32::MAX, near.codes()[0]);
-    for &code in near.codes() {
-        let mut sum = 0.0;
-        for n in 0..8 {
-            let away =
-                scale * levels[usize::from(code >> (2 * n) & 3)] - part.values[8 * group + n];
-            sum += part.weights[8 * group + n] * away * away;
-        }
-        if sum < best.0 {
-            best = (sum, code);
+    match cells.near(cell) {
+        Near::Point(code) => (code, true),
+        Near::Around(near) => {
+            let target = Target::<8> {
+                values: &part.values.as_chunks().0[group],
+                weights: &part.weights.as_chunks().0[group],
+                numbers: &NUMBERS[usize::from(down >> group & 1)],
+                scale,
+            };
+            (way.nearest::<8>(near.eights, &target), false)
         }
     }
-    (best.1, false)
 }
