@@ -90,7 +90,7 @@ fn check(sums: &Weight, counts: &Weight, budget: &Budget) -> Result<()> {
     match counts.elements() {
         0 => Err(not_one("it has no counts")),
         _ if sums.elements() == 0 => Err(not_one("it has no sums")),
-        matrices if sums.elements() % matrices != 0 => Err(not_one(&format!(
+        matrices if !sums.elements().is_multiple_of(matrices) => Err(not_one(&format!(
             "it has {} sums, which {matrices} counts do not divide",
             sums.elements()
         ))),

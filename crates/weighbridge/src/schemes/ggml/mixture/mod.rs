@@ -151,7 +151,7 @@ impl FileType {
             ))
             .hint("llama.cpp's llama-imatrix measures it while the model reads a text"));
         }
-        if request.wishes.has_importance {
+        if request.wishes.has_importance && types::takes_importance(becomes) {
             notes.without_importance(weight.name);
         }
         let columns = weight.shape.last().and_then(|columns| usize::try_from(*columns).ok());

@@ -43,17 +43,13 @@ impl Notes {
                 listed(names)
             ));
         }
-        if !self.without_importance.is_empty() {
-            let names = listed(&self.without_importance);
-            lines.push(format!(
-                "{names} encoded without importance: the matrix says nothing about it"
-            ));
-        }
-        if !self.other_importance.is_empty() {
-            let names = listed(&self.other_importance);
-            lines.push(format!(
-                "{names} encoded without importance: what the matrix says does not fit"
-            ));
+        let reasons = [
+            (&self.without_importance, "the matrix knows nothing of"),
+            (&self.other_importance, "what the matrix knows does not fit"),
+        ];
+        for (names, reason) in reasons.into_iter().filter(|(names, _)| !names.is_empty()) {
+            let them = if names.len() == 1 { "it" } else { "them" };
+            lines.push(format!("{} encoded without importance: {reason} {them}", listed(names)));
         }
         lines
     }
@@ -87,7 +83,7 @@ mod tests {
             [
                 "`a`, `b`, `c` and 2 more are stored as Q5_0: their rows are no whole blocks of Q4_K",
                 "`f` is stored as F16: its rows are no whole blocks of Q6_K",
-                "`g\\n` is encoded without importance: the matrix says nothing about it",
+                "`g\\n` is encoded without importance: the matrix knows nothing of it",
             ]
         );
     }

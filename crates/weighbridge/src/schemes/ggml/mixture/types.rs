@@ -92,6 +92,11 @@ pub(super) fn needs_importance(name: &str, file: &str) -> bool {
     }
 }
 
+/// Whether importance changes what is stored in a type.
+pub(super) fn takes_importance(name: &str) -> bool {
+    is_blocks(name) && !["Q8_0", "MXFP4", "NVFP4", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0"].contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
