@@ -54,7 +54,21 @@ pub(super) static FILE_TYPES: &[FileType] = &[
     of("IQ4_XS", 30, "IQ4_XS", "sixteen uneven values; 4.3 bits a weight"),
     of("MXFP4_MOE", 38, "MXFP4", "four-bit floats for experts, eight bits for the rest"),
     of("IQ4_NL", 25, "IQ4_NL", "sixteen uneven values, a scale for 32 weights; 4.5 bits a weight"),
-    of("NVFP4", 39, "NVFP4", "four-bit floats, a scale for 16 weights; 4.5 bits a weight"),
+    of(
+        "NVFP4",
+        39,
+        "NVFP4",
+        "four-bit floats, a scale for 16 weights and one for all; 4.5 bits a weight",
+    ),
+    FileType {
+        rules: "NVFP4",
+        ..of(
+            "NVFP4-ggml",
+            39,
+            "NVFP4",
+            "the same without the second scale: small weights become zero",
+        )
+    },
     of("Q4_0", 2, "Q4_0", "sixteen even values, simple and fast; 4.5 bits a weight"),
     of("Q4_K_S", 14, "Q4_K", "four bits, five where it matters most; 4.6 bits a weight"),
     short("Q4_K", "Q4_K_M", 15),

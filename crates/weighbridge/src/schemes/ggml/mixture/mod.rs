@@ -24,7 +24,7 @@ use decide::{Decision, Decisions};
 use file_types::{FILE_TYPES, FileType};
 use notes::Notes;
 
-use super::BlockEncoder;
+use super::{BlockEncoder, nvfp4_with_scale};
 use crate::blocks::Block;
 use crate::catalog::Value;
 use crate::dtype::StoredType;
@@ -72,7 +72,7 @@ impl Quantizer for FileType {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
-        refuse_other_wishes(request.wishes)?;
+        self.refuse_other_wishes(request.wishes)?;
         let Decisions { types, order } = decide::decide(self, request)?;
         let mut notes = Notes::default();
         let decided = request.weights.iter().zip(&types);
@@ -82,7 +82,10 @@ impl Quantizer for FileType {
         // What is wrong with the request comes first, then what this version cannot do.
         let weights = request.weights.iter().zip(changes);
         let fates = weights
-            .map(|(weight, change)| fate(change).map_err(|error| error.in_tensor(weight.name)))
+            .map(|(weight, change)| {
+                let change = change.map(|change| self.with_scale(weight, change, &mut notes));
+                fate(change).map_err(|error| error.in_tensor(weight.name))
+            })
             .collect::<Result<_>>()?;
         let metadata = vec![
             ("general.quantization_version".to_owned(), Value::Unsigned(32, QUANTIZATION_VERSION)),
@@ -122,6 +125,34 @@ impl FileType {
         let importance = self.importance(request, weight, decision.becomes, notes);
         let importance = importance.map_err(|error| error.in_tensor(weight.name))?;
         Ok(Some((decision.becomes, importance)))
+    }
+
+    /// Block types have groups of their own, and one layout unless their names say otherwise.
+    fn refuse_other_wishes(&self, wishes: &QuantizeWishes) -> Result<()> {
+        let refused = match wishes {
+            QuantizeWishes { layout: Some(_), .. } if !self.name.ends_with(GGML) => {
+                "another layout"
+            }
+            QuantizeWishes { group_size: Some(_), .. } => "another group size",
+            _ => return Ok(()),
+        };
+        Err(Error::usage(format!("ggml's block types cannot be written with {refused}")))
+    }
+
+    /// Four-bit floats are stored with a scale of the whole weight beside them, unless ggml's own
+    /// layout is asked for; weights whose scale no program would look for get another type.
+    fn with_scale(&self, weight: &Candidate<'_>, change: Change, notes: &mut Notes) -> Change {
+        let (becomes, importance) = change;
+        if becomes != WITHOUT_SCALE || self.name.ends_with(GGML) {
+            return (becomes, importance);
+        }
+        match has_scale(weight.name) {
+            true => (WITH_SCALE, importance),
+            false => {
+                notes.another_type(weight.name, becomes, "Q8_0");
+                ("Q8_0", importance)
+            }
+        }
     }
 
     /// The importance of a weight's columns, or why it must not be encoded without.
@@ -198,9 +229,42 @@ fn is_stored_as(weight: &Candidate<'_>, name: &str) -> bool {
     weight.block.unwrap_or(weight.dtype.name()) == name
 }
 
+/// The type whose scales do not reach small numbers, what it is called with a scale beside it, and
+/// the layout without one.
+const WITHOUT_SCALE: &str = "NVFP4";
+const WITH_SCALE: &str = "NVFP4+scale";
+const GGML: &str = "-ggml";
+
+/// Whether llama.cpp looks for the scale of a weight of that name.
+fn has_scale(name: &str) -> bool {
+    const MATRICES: [&str; 14] = [
+        "attn_q",
+        "attn_k",
+        "attn_v",
+        "attn_qkv",
+        "attn_output",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_down",
+        "ffn_gate_shexp",
+        "ffn_up_shexp",
+        "ffn_down_shexp",
+        "ffn_gate_exps",
+        "ffn_up_exps",
+        "ffn_down_exps",
+    ];
+    let inside = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+    let matrix = inside.and_then(|(_, rest)| rest.strip_suffix(".weight"));
+    matrix.is_some_and(|matrix| MATRICES.contains(&matrix))
+}
+
 /// What becomes of a weight that changes.
 fn fate(change: Option<Change>) -> Result<Fate> {
     let Some((becomes, importance)) = change else { return Ok(Fate::Keep) };
+    if becomes == WITH_SCALE {
+        let none = || Error::unsupported("there is no such type");
+        return nvfp4_with_scale().ok_or_else(none).map(Fate::Encode);
+    }
     match types::stored(becomes) {
         Some(StoredType::Element(dtype)) => Ok(Fate::Cast(dtype)),
         Some(StoredType::Block(block)) => encoder(block, importance).map(Fate::Encode),
@@ -209,9 +273,6 @@ fn fate(change: Option<Change>) -> Result<Fate> {
 }
 
 /// What stores a weight in blocks of a type.
-//
-// A type that becomes more than one tensor has an encoder of its own, which goes here: NVFP4 with
-// the tensor `NAME.scale` beside it.
 fn encoder(
     block: &'static Block,
     importance: Option<Arc<dyn Importance>>,
@@ -221,14 +282,4 @@ fn encoder(
     })?;
     let important = importance.and_then(|importance| encoder.with_importance(importance));
     Ok(important.unwrap_or_else(|| Arc::new(encoder)))
-}
-
-/// Block types have one layout and groups of their own.
-fn refuse_other_wishes(wishes: &QuantizeWishes) -> Result<()> {
-    let refused = match wishes {
-        QuantizeWishes { layout: Some(_), .. } => "another layout",
-        QuantizeWishes { group_size: Some(_), .. } => "another group size",
-        _ => return Ok(()),
-    };
-    Err(Error::usage(format!("ggml's block types cannot be written with {refused}")))
 }
