@@ -22,6 +22,16 @@ impl Mode {
         }
     }
 
+    /// What configs call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Affine => "affine",
+            Self::Mxfp4 => "mxfp4",
+            Self::Mxfp8 => "mxfp8",
+            Self::Nvfp4 => "nvfp4",
+        }
+    }
+
     /// MLX's default for this mode; for all but affine it is the only choice.
     pub(super) const fn usual(self) -> Kind {
         let (group, bits) = match self {
@@ -95,9 +105,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.mode {
             Mode::Affine => write!(f, "{}bit-g{}", self.bits, self.group),
-            Mode::Mxfp4 => f.write_str("mxfp4"),
-            Mode::Mxfp8 => f.write_str("mxfp8"),
-            Mode::Nvfp4 => f.write_str("nvfp4"),
+            mode => f.write_str(mode.name()),
         }
     }
 }

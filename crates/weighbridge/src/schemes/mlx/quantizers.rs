@@ -158,13 +158,8 @@ fn is_taken(weight: &Candidate<'_>) -> bool {
 
 /// What the config and the files say: mlx-lm's own key, and the one that others read.
 fn additions(kind: Kind) -> Additions {
-    let mode = match kind.mode {
-        Mode::Affine => "affine",
-        Mode::Mxfp4 => "mxfp4",
-        Mode::Mxfp8 => "mxfp8",
-        Mode::Nvfp4 => "nvfp4",
-    };
-    let settings: Json = json!({"group_size": kind.group, "bits": kind.bits, "mode": mode});
+    let settings: Json =
+        json!({"group_size": kind.group, "bits": kind.bits, "mode": kind.mode.name()});
     let keys = [KEY, "quantization_config"].map(|key| (key.to_owned(), settings.clone()));
     let metadata = vec![("format".to_owned(), "mlx".to_owned())];
     Additions { config_keys: keys.into(), metadata, ..Additions::default() }
