@@ -55,7 +55,8 @@ pub fn check(verb: &str, printed: &[u8]) -> Result<usize, String> {
 
 /// The name of the file that describes the reports of a verb.
 fn file_of(verb: &str) -> String {
-    format!("{}.json", if verb == "dequantize" { "convert" } else { verb })
+    let writes = ["dequantize", "quantize"].contains(&verb);
+    format!("{}.json", if writes { "convert" } else { verb })
 }
 
 fn check_one(verb: &str, report: &Json) -> Result<(), String> {

@@ -11,7 +11,7 @@ use std::process::Command;
 use super::blocks::Noise;
 use crate::copy_loop::Copy;
 use crate::cost::Cost;
-use crate::harness::{Contestant, Rounds, contest};
+use crate::harness::{Contestant, Rounds, Row, contest};
 use crate::table::{Line, Table, seconds};
 use crate::tables::to_gguf::repository;
 use crate::{Setting, child, program};
@@ -77,7 +77,7 @@ struct Contest<'a> {
 
 impl Contest<'_> {
     fn run(&self, setting: &Setting, table: &mut Table) {
-        let Self { name, is_gguf, bound, folder, weigh, .. } = *self;
+        let Self { name, is_gguf, folder, weigh, .. } = *self;
         let workers = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         let out = folder.join(if is_gguf { "out.gguf" } else { "out" });
         let mut ours = Command::new(weigh);
@@ -109,19 +109,30 @@ impl Contest<'_> {
                 all.push(("copy loop", limit.command()));
             }
         }
-        let peak = first.peak as f64 / f64::from(1 << 20);
+        let rows = self.contest(&all, &out, setting);
+        table.figure(format!("{name}, bytes written"), written.to_string());
+        self.judge(&rows, first.peak as f64 / f64::from(1 << 20), table);
+    }
+
+    /// Takes turns.
+    fn contest(&self, all: &[(&str, Command)], out: &Path, setting: &Setting) -> Vec<Row> {
         let timed = |command| {
-            let cost = turn(command, &out, false);
-            remove(&folder.join("copy"));
+            let cost = turn(command, out, false);
+            remove(&self.folder.join("copy"));
             if cost.ok { cost.wall } else { f64::INFINITY }
         };
         let contestants = all
             .iter()
             .map(|(name, command)| Contestant::reporting(name, || timed(command)))
             .collect();
-        let rows =
-            contest(contestants, Rounds { warm_up: 0, timed: if setting.quick { 2 } else { 3 } });
-        for row in &rows {
+        let rounds = Rounds { warm_up: 0, timed: if setting.quick { 2 } else { 3 } };
+        contest(contestants, rounds)
+    }
+
+    /// Writes the lines, and what was to be reached.
+    fn judge(&self, rows: &[Row], peak: f64, table: &mut Table) {
+        let Self { name, is_gguf, bound, .. } = *self;
+        for row in rows {
             let cells = vec![
                 name.into(),
                 row.contestant.clone(),
@@ -137,7 +148,6 @@ impl Contest<'_> {
             eprintln!("  {}", cells.join(" | "));
             table.matrix.lines.push(Line { cells, rows: vec![row.clone()] });
         }
-        table.figure(format!("{name}, bytes written"), written.to_string());
         match (is_gguf, rows.get(1)) {
             (true, Some(peer)) => {
                 table.reaches(

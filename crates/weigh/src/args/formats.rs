@@ -18,6 +18,13 @@ pub(crate) fn convert_example() -> String {
     format!("Example: weigh convert model/ -o plain.{ending} --dtype bf16")
 }
 
+/// The example of `quantize`.
+pub(crate) fn quantize_example() -> String {
+    let typed = WRITERS.iter().find(|writer| writer.holds() == Holds::Values);
+    let ending = typed.map_or("", |writer| writer.format());
+    format!("Example: weigh quantize model/ -o small.{ending} --type Q4_K_M")
+}
+
 /// The short help of `--to`.
 pub(crate) fn formats() -> String {
     format!("{} [default: by OUT's name]", listed(|_| true))

@@ -14,7 +14,9 @@ mod select;
 mod unmatched;
 mod work;
 
-pub(crate) use formats::{convert_example, format_help, formats, metadata_help, output_help};
+pub(crate) use formats::{
+    convert_example, format_help, formats, metadata_help, output_help, quantize_example,
+};
 pub(crate) use implied::{first_word, with_verb};
 pub(crate) use json::Json;
 pub(crate) use open::Open;

@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use regex::{Regex, RegexBuilder};
 use weighbridge::ops::{QuantizeOptions, quantizers};
 
+use crate::args::quantize_example;
 use crate::commands::convert::Convert;
 use crate::size::parse_size;
 
@@ -21,7 +22,7 @@ fn types() -> String {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Example: weigh quantize model/ -o model-Q4_K_M.gguf --type Q4_K_M",
+    after_help = quantize_example(),
     mut_arg("dtype", |arg| arg.hide(true)),
     mut_arg("cast", |arg| arg.hide(true)),
 )]
@@ -30,7 +31,7 @@ pub(crate) struct Quantize {
         long = "type",
         value_name = "TYPE",
         required_unless_present_any = ["target_bpw", "target_size"],
-        help = "What weights become: Q4_K_M, IQ4_XS, bnb-nf4, .. (all are in --help)",
+        help = "What weights become, like Q4_K_M (--help lists all)",
         long_help = types()
     )]
     pub(crate) to_type: Option<String>,
@@ -70,7 +71,7 @@ pub(crate) struct How {
     #[arg(long, value_name = "RE", help_heading = "Quantizing")]
     keep: Vec<Regex>,
 
-    /// Another layout of the same numbers, for another loader: `ggml`, `modelopt`, `gpt-oss`
+    /// Another layout of the type, for another loader: what stands behind it in the list of types
     #[arg(long, value_name = "NAME", help_heading = "Quantizing")]
     layout: Option<String>,
 
