@@ -18,7 +18,7 @@
 use super::super::fused_layers::Fused;
 use super::super::linear_choice::choose_linear;
 use super::super::precision::{Brain, Half, Single};
-use super::super::{Additions, Candidate, Chosen, Quantizer, Request};
+use super::super::{Additions, Candidate, Chosen, Fate, Quantizer, Request};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 
@@ -156,7 +156,7 @@ impl Quantizer for Preset {
     fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
         let group = self.group_size(request)?;
         let fused = Fused::new(request);
-        let choice = choose_linear(request, |index, weight| {
+        let mut choice = choose_linear(request, |index, weight| {
             check(weight, group)?;
             let is_encoded = |other: &Candidate<'_>| check(other, group).is_ok();
             let largest = (self.codes == Codes::Nvfp4).then(|| fused.largest(index, is_encoded));
@@ -167,6 +167,7 @@ impl Quantizer for Preset {
                 _ => GroupEncoder::<Single>::shared(name, codes, group, largest),
             })
         })?;
+        choice.notes.extend(self.type_note(request, &choice.fates));
         let section = settings::section(self, group, &choice.plain);
         let config_keys = vec![("quantization_config".to_owned(), section)];
         Ok(Chosen {
@@ -179,6 +180,21 @@ impl Quantizer for Preset {
 }
 
 impl Preset {
+    /// What compressed-tensors always decodes to bf16 does not run beside layers of another type.
+    fn type_note(&self, request: &Request<'_>, fates: &[Fate]) -> Option<String> {
+        let is_small = matches!(self.codes, Codes::Mxfp4 | Codes::Mxfp8 | Codes::Nvfp4);
+        let mut encoded =
+            request.weights.iter().zip(fates).filter(|(_, fate)| matches!(fate, Fate::Encode(_)));
+        let other = encoded.find(|(weight, _)| weight.dtype != DType::BF16)?.0.dtype;
+        is_small.then(|| {
+            format!(
+                "the model is in {other}, but transformers decodes {} to BF16 and does not run it so: \
+                 make a BF16 copy first, or load it with a program that reads the codes themselves",
+                self.name
+            )
+        })
+    }
+
     /// Columns that share a scale, as the user asks for.
     fn group_size(&self, request: &Request<'_>) -> Result<Option<u64>> {
         let name = self.name;

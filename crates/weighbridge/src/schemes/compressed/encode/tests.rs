@@ -86,3 +86,16 @@ fn groups_that_cannot_be_are_refused() {
     assert!(reason("w4a16", 12).contains("a multiple of 8 columns, not of 12"));
     assert!(reason("w4a16", 512).contains("no whole groups of 512"));
 }
+
+#[test]
+fn types_that_do_not_run_in_transformers_are_said() {
+    let notes = |name, dtype: &str| {
+        let folder = samples("encoded-compressed").join(format!("source-{dtype}"));
+        let (model, wishes) = (Model::open(folder).unwrap(), QuantizeWishes::default());
+        chosen(&model, quantizer(name).unwrap(), &wishes, "").unwrap().notes
+    };
+    let says =
+        |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is in F16"));
+    assert!(says(notes("nvfp4", "f16")) && says(notes("mxfp8", "f16")));
+    assert!(!says(notes("nvfp4", "bf16")) && !says(notes("fp8", "f16")));
+}
