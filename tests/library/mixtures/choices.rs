@@ -21,7 +21,8 @@ fn every_weight_gets_the_type_that_llama_quantize_gives_it() {
             entries: entries.map(|(key, of)| (key.clone(), Value::from_json(of))).collect(),
             tensors: list(&model["tensors"]).iter().map(Tensor::of).collect(),
         };
-        let order: Vec<usize> = numbers(&model["order"]).iter().map(|&at| at as usize).collect();
+        let order = numbers(&model["order"]).into_iter();
+        let order: Vec<usize> = order.map(|place| usize::try_from(place).unwrap()).collect();
         for said in list(&model["runs"]) {
             check(&described, &order, said, &json["letters"], &format!("{name} {said}"));
             count += 1;

@@ -22,8 +22,9 @@ struct Given {
 impl Given {
     /// Where the first rows of each matrix are.
     fn first_rows(&self) -> Vec<std::ops::Range<usize>> {
-        let size =
-            |at: usize| self.tensor.shape.iter().rev().nth(at).copied().unwrap_or(1) as usize;
+        let size = |at: usize| {
+            usize::try_from(self.tensor.shape.iter().rev().nth(at).copied().unwrap_or(1)).unwrap()
+        };
         let (columns, rows, matrices) = (size(0), size(1), size(2));
         let start = |matrix: usize| matrix * rows * columns;
         (0..matrices).map(|at| start(at)..start(at) + ROWS.min(rows) * columns).collect()

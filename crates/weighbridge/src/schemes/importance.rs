@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::error::Result;
 
 /// The importance of one weight's columns.
+#[allow(clippy::len_without_is_empty)] // There is at least one number.
 pub trait Importance: Send + Sync {
     /// A number for each column; of a stack of matrices, for each column of each matrix. Read when
     /// they are first needed, by any thread.
     fn values(&self) -> Result<Arc<[f32]>>;
 
     /// How many numbers there are.
-    #[allow(clippy::len_without_is_empty)] // There is at least one.
     fn len(&self) -> Result<usize> {
         Ok(self.values()?.len())
     }
