@@ -14,6 +14,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// Neighbours are eight apart or more.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Small numbers.
     pub(crate) const fn of(values: [i8; 16]) -> Self {
         let mut buckets = [0; 32];
         let mut step = 0;
@@ -25,10 +26,7 @@ impl Steps {
                 from = values[step] as i16 + values[step + 1] as i16 - start;
                 step += 1;
             }
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Both below 16.
-            {
-                buckets[bucket] = (step as u8) << 4 | from as u8;
-            }
+            buckets[bucket] = (step as u8) << 4 | from as u8;
             bucket += 1;
         }
         Self { values, buckets }

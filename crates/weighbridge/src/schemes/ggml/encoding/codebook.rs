@@ -47,7 +47,8 @@ fn nearest_step(value: f32) -> u8 {
     let nibbles = (0u8..15).zip(STEPS.windows(2));
     let below = nibbles.map_while(|(nibble, steps)| {
         let middle = (f32::from(steps[0]) + f32::from(steps[1])) / 2.0;
-        (!(value < middle)).then_some(nibble + 1)
+        let is_below = value < middle;
+        (!is_below).then_some(nibble + 1)
     });
     below.last().unwrap_or(0)
 }

@@ -160,11 +160,12 @@ fn encode_minimum<I: Isa, T: Simple<BYTES>, const BYTES: usize>(
 pub(in crate::schemes::ggml) fn encode_bytes<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; 34]]) {
     // The largest number below one half.
     let half = isa.splat(0.499_999_97);
+    let zero = isa.splat(0.0);
     let (values, values_left) = rows.values.as_chunks::<EIGHT>();
     let (blocks, blocks_left) = out.as_chunks_mut::<LANES>();
     for (values, blocks) in values.iter().zip(blocks) {
-        let nothing = merged(isa, values, 0.0, |value, all| all + (value - value));
-        if !nothing.equals(isa.splat(0.0)).all() {
+        let nothing = merged(isa, values, 0.0, |value, all| all + value * zero);
+        if !nothing.equals(zero).all() {
             define_bytes(values, blocks);
             continue;
         }

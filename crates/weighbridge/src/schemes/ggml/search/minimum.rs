@@ -97,7 +97,8 @@ fn fit<const N: usize>(
         products += weight * level * value;
     }
     let determinant = all_weights * squares - once * once;
-    if !(determinant > 0.0) {
+    let has_one = determinant > 0.0;
+    if !has_one {
         return None;
     }
     let scale = (all_weights * products - all_values * once) / determinant;

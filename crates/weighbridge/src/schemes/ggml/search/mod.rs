@@ -101,7 +101,7 @@ pub(super) fn finite_in_lanes<P: Parallel, const N: usize>(values: &[P; N]) -> P
     let zero = values[0].same(0.0);
     let mut nothing = zero;
     for &value in values {
-        nothing = nothing + (value - value);
+        nothing = nothing + value * zero;
     }
     nothing.equals(zero)
 }

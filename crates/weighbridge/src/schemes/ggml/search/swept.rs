@@ -29,7 +29,8 @@ pub(in crate::schemes::ggml) fn define<const N: usize>(most: i16, values: &[f32;
             let weight = value * value;
             let other_products = products - weight * value * *level;
             let other_squares = squares - weight * *level * *level;
-            if !(other_products > 0.0) {
+            let fits = other_products > 0.0;
+            if !fits {
                 continue;
             }
             let new = code(value * other_squares / other_products);
