@@ -5,6 +5,7 @@
 
 use super::super::grids::cells::{Cells, Near};
 use super::super::grids::picking::InLanes;
+use super::first_lanes::first_scales;
 use super::search::{Found, Part, Rules, Tried, Way, numbers};
 use crate::simd::Isa;
 use crate::simd::by_digits::Tables;
@@ -35,6 +36,19 @@ impl Eight {
 }
 
 impl<I: Isa> Way for InLanes<I> {
+    #[inline(always)]
+    fn first_scales(
+        self,
+        magnitudes: &[f32; 256],
+        weights: &[f32; 256],
+        most: &[f32; 16],
+    ) -> [f32; 16] {
+        let [first, _] = most.as_chunks::<LANES>().0 else { return [0.0; 16] };
+        let mut scales = [0.0; 16];
+        scales[..LANES].copy_from_slice(&first_scales(self.0, magnitudes, weights, first));
+        scales
+    }
+
     #[inline(always)]
     fn search<const N: usize, const D: usize>(
         self,

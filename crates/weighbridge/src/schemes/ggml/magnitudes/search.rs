@@ -7,6 +7,7 @@
 use super::super::grids::cells::{Cells, Near};
 use super::super::grids::picking::{Picks, Plain};
 use super::super::rounding::nearest;
+use super::first_scale::first_scale;
 use crate::simd::by_digits::Target;
 
 /// How a type searches.
@@ -159,6 +160,14 @@ pub(super) fn numbers<const D: usize>() -> &'static [f32; 8] {
 
 /// A way to search.
 pub(super) trait Way: Picks {
+    /// The scales that the eight parts of a block start from, if they are fitted.
+    fn first_scales(
+        self,
+        magnitudes: &[f32; 256],
+        weights: &[f32; 256],
+        most: &[f32; 16],
+    ) -> [f32; 16];
+
     /// The scale and the points with the best fit.
     fn search<const N: usize, const D: usize>(
         self,
@@ -169,6 +178,20 @@ pub(super) trait Way: Picks {
 }
 
 impl Way for Plain {
+    fn first_scales(
+        self,
+        magnitudes: &[f32; 256],
+        weights: &[f32; 256],
+        most: &[f32; 16],
+    ) -> [f32; 16] {
+        let (magnitudes, weights) = (magnitudes.as_chunks::<32>().0, weights.as_chunks::<32>().0);
+        let mut scales = [0.0; 16];
+        for (part, scale) in scales.iter_mut().take(8).enumerate() {
+            *scale = first_scale(&magnitudes[part], &weights[part], most[part]);
+        }
+        scales
+    }
+
     #[inline(always)]
     fn search<const N: usize, const D: usize>(
         self,
