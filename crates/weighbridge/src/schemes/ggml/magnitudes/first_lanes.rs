@@ -65,14 +65,14 @@ impl<V: Vector> Parts<'_, V> {
         let inverse = self.best_inverse(isa);
         let (mut xq, mut qq, mut bytes) = (zero, zero, [zero; N]);
         let mut is_sound = u8::MAX;
-        for n in 0..N {
+        for (n, byte) in bytes.iter_mut().enumerate() {
             let (x, w) = (self.numbers[n], self.weights[n]);
             // No number is larger than the largest, nor its negative.
             is_sound &= x.abs().at_most(self.most).bits();
             let whole = (inverse * x).round().min(isa.splat(TOP));
             xq = xq + w * x * whole;
             qq = qq + w * whole * whole;
-            bytes[n] = as_byte(isa, whole);
+            *byte = as_byte(isa, whole);
         }
         for _ in 0..5 {
             let (is_changed, sound) = self.sweep(isa, &mut xq, &mut qq, &mut bytes);
@@ -122,8 +122,8 @@ impl<V: Vector> Parts<'_, V> {
     ) -> (bool, u8) {
         let (zero, top) = (isa.splat(0.0), isa.splat(TOP));
         let (mut is_changed, mut is_sound) = (0, u8::MAX);
-        for n in 0..N {
-            let (x, w, old) = (self.numbers[n], self.weights[n], bytes[n]);
+        for (n, byte) in bytes.iter_mut().enumerate() {
+            let (x, w, old) = (self.numbers[n], self.weights[n], *byte);
             let (mut new_xq, mut new_qq) = (*xq - w * x * old, *qq - w * old * old);
             let is_open = zero.less(new_xq).and(zero.less(new_qq));
             let exact = x * new_qq / new_xq;
@@ -136,7 +136,7 @@ impl<V: Vector> Parts<'_, V> {
             let takes = is_open.and(whole.equals(old).not()).and(is_better);
             *xq = new_xq.or(*xq, takes);
             *qq = new_qq.or(*qq, takes);
-            bytes[n] = as_byte(isa, whole).or(old, takes);
+            *byte = as_byte(isa, whole).or(old, takes);
             is_changed |= takes.bits();
         }
         (is_changed != 0, is_sound)

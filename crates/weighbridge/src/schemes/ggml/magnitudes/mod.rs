@@ -93,7 +93,7 @@ impl<const D: usize> Kind<D> {
     ) {
         for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / 256)) {
             self.encode_row::<N>(row, rows.importance, InLanes(isa), |index, of| {
-                write(of, &mut out[index])
+                write(of, &mut out[index]);
             });
         }
     }
@@ -151,7 +151,7 @@ impl<const D: usize> Kind<D> {
         }
         for (group, signs) in made.signs.iter_mut().enumerate() {
             let values = &values[group * 8..][..8];
-            *signs = (0..8).fold(0, |signs, n| signs | u8::from(!(values[n] >= 0.0)) << n);
+            *signs = (0..8).fold(0, |signs, n| signs | u8::from(is_negative(values[n])) << n);
             if self.even_signs && !signs.count_ones().is_multiple_of(2) {
                 let least = least_important(values, &weights[group * 8..][..8]);
                 made.magnitudes[group * 8 + least] *= -1.0;
@@ -223,6 +223,12 @@ impl<const D: usize> Kind<D> {
             part.scale = scale.to_le_bytes()[0];
         }
     }
+}
+
+/// Whether a number has a sign to be stored; zero has none.
+#[inline(always)]
+fn is_negative(value: f32) -> bool {
+    value < 0.0 || value.is_nan()
 }
 
 /// The largest magnitude of each part, as many as there are.

@@ -100,7 +100,7 @@ impl Rules {
                 best.keep(xq, qq, tried);
             }
         }
-        self.refine(cells, part, best, Plain)
+        self.refine(cells, part, &best, Plain)
     }
 
     /// What is kept if no scale is better.
@@ -122,10 +122,10 @@ impl Rules {
         &self,
         cells: &Cells<D>,
         part: &Part<'_, N>,
-        best: Best,
+        best: &Best,
         way: impl Picks,
     ) -> Found {
-        let Best { mut scale, mut tried, .. } = best;
+        let &Best { mut scale, mut tried, .. } = best;
         let on_grid = tried.on_grid;
         let off_grid = (0..N / D).filter(|group| on_grid >> group & 1 == 0).count();
         if scale > 0.0 && (off_grid > 0 || self.again == Again::All) {
@@ -214,7 +214,7 @@ impl<const N: usize> Part<'_, N> {
         tried: &mut Tried,
         way: impl Picks,
     ) {
-        let top = Cells::<D>::BASE as i32 - 1;
+        let top = i32::from(Cells::<D>::TOP);
         let magnitudes = self.magnitudes[group * D..][..D].iter();
         let cell = magnitudes.rev().fold(0, |cell, magnitude| {
             let digit = nearest(0.5 * (inverse * magnitude - 1.0)).clamp(0, top);

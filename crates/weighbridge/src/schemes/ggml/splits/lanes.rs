@@ -112,11 +112,11 @@ impl<I: Isa> Judge<I> for Best {
         let mut left = [u8::MAX >> (LANES - count.min(LANES)); WAYS];
         loop {
             let (mut lane, mut way) = (LANES, 0);
-            for n in 0..WAYS {
+            for (n, &left) in left.iter().enumerate() {
                 let (xq, qq) = (eight.xq[n], eight.qq[n]);
                 let is_better =
                     isa.splat(0.0).less(qq).and((isa.splat(self.score) * qq).less(xq * xq));
-                let first = (is_better.bits() & left[n]).trailing_zeros() as usize;
+                let first = (is_better.bits() & left).trailing_zeros() as usize;
                 if first < lane {
                     (lane, way) = (first, n);
                 }
