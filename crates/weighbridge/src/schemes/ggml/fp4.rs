@@ -207,7 +207,7 @@ const HALFWAY: [f32; 7] = [0.5, 1.5, 2.5, 3.5, 5.0, 7.0, 10.0];
 fn nearest_nibbles<const N: usize>(values: &[f32; N], scale: f32, most: f32) -> [u8; N] {
     // Far beyond the largest number errors are equal once they are rounded. Below, those on both
     // sides of a halfway mark are exact.
-    if !(most <= 64.0 * scale) {
+    if most > 64.0 * scale {
         return values.map(|value| nearest_nibble(value, scale));
     }
     let halfway = HALFWAY.map(|mark| mark * scale);
@@ -277,7 +277,7 @@ fn encode_mxfp4(values: &[f32], out: &mut [[u8; 17]]) {
 #[inline(always)]
 fn scale_of(number: f32) -> u8 {
     const LEAST_NORMAL: f32 = 1.0 / 64.0;
-    if !(number > 0.0) {
+    if number <= 0.0 {
         return 0;
     }
     if number >= 248.0 {

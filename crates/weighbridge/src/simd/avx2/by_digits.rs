@@ -56,10 +56,10 @@ pub(super) fn nearest<const DIGITS: usize>(
     let numbers = unsafe { _mm256_loadu_ps(target.numbers.as_ptr()) };
     let numbers = _mm256_mul_ps(_mm256_set1_ps(target.scale), numbers);
     let mut tables = [_mm256_setzero_ps(); DIGITS];
-    for place in 0..DIGITS {
-        let away = _mm256_sub_ps(numbers, _mm256_set1_ps(target.values[place]));
-        let weighted = _mm256_mul_ps(_mm256_set1_ps(target.weights[place]), away);
-        tables[place] = _mm256_mul_ps(weighted, away);
+    let pairs = target.values.iter().zip(target.weights);
+    for (table, (&value, &weight)) in tables.iter_mut().zip(pairs) {
+        let away = _mm256_sub_ps(numbers, _mm256_set1_ps(value));
+        *table = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(weight), away), away);
     }
     let mut best = _mm256_set1_ps(f32::MAX);
     let mut best_codes = _mm256_set1_epi32(i32::from(codes[0][0]));
@@ -82,7 +82,7 @@ pub(super) fn nearest<const DIGITS: usize>(
         // Several codes have the least sum, and which is the first is not known here.
         return target.nearest(codes);
     }
-    #[allow(clippy::cast_possible_truncation)] // It was 16 bits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It was 16 bits.
     let code = _mm256_cvtsi256_si32(code) as u16;
     code
 }

@@ -58,6 +58,9 @@ impl<'a> Nearest<'a> {
 }
 
 impl<const DIGITS: usize> Cells<DIGITS> {
+    const PLACES: u32 = if DIGITS == 8 { 8 } else { 4 };
+    /// The largest digit.
+    pub(in super::super) const TOP: u8 = if DIGITS == 8 { 2 } else { 7 };
     /// Bits of a digit in a code, the first digit in the lowest.
     pub(in super::super) const BITS: usize = if DIGITS == 8 { 2 } else { 3 };
     /// Digits are below this. The number of a cell has its digits to this base, the first the
@@ -116,8 +119,8 @@ impl<const DIGITS: usize> Cells<DIGITS> {
         let (low, high) = (Self::halves(points, 0), Self::halves(points, DIGITS / 2));
         let mut made = Self { cells: Vec::new(), near: Vec::new(), indices };
         let mut away = vec![0; points.len()];
-        for cell in 0..Self::BASE.pow(DIGITS as u32) {
-            let half = Self::BASE.pow(DIGITS as u32 / 2);
+        for cell in 0..Self::BASE.pow(Self::PLACES) {
+            let half = Self::BASE.pow(Self::PLACES / 2);
             let halves = low[cell % half].iter().zip(&high[cell / half]);
             away.iter_mut().zip(halves).for_each(|(away, (low, high))| *away = low + high);
             let digits: [u8; DIGITS] = digits_of(cell, Self::BASE);
@@ -136,7 +139,7 @@ impl<const DIGITS: usize> Cells<DIGITS> {
             };
             points.iter().map(away).collect()
         };
-        (0..Self::BASE.pow(DIGITS as u32 / 2)).map(of).collect()
+        (0..Self::BASE.pow(Self::PLACES / 2)).map(of).collect()
     }
 
     /// Adds the next cell, from which points are that far away.

@@ -5,6 +5,7 @@
 
 use super::super::grids::cells::{Cells, Near};
 use super::super::grids::picking::InLanes;
+use super::first_lanes::first_scales;
 use super::search::{Found, Part, Rules, Tried, Way, numbers};
 use crate::simd::Isa;
 use crate::simd::by_digits::Tables;
@@ -35,6 +36,19 @@ impl Eight {
 }
 
 impl<I: Isa> Way for InLanes<I> {
+    #[inline(always)]
+    fn first_scales(
+        self,
+        magnitudes: &[f32; 256],
+        weights: &[f32; 256],
+        most: &[f32; 16],
+    ) -> [f32; 16] {
+        let [first, _] = most.as_chunks::<LANES>().0 else { return [0.0; 16] };
+        let mut scales = [0.0; 16];
+        scales[..LANES].copy_from_slice(&first_scales(self.0, magnitudes, weights, first));
+        scales
+    }
+
     #[inline(always)]
     fn search<const N: usize, const D: usize>(
         self,
@@ -76,7 +90,7 @@ impl Rules {
             }
             first += 8;
         }
-        self.refine(cells, part, best, InLanes(isa))
+        self.refine(cells, part, &best, InLanes(isa))
     }
 
     /// Whether no number is so much larger than the largest magnitude that rounding fails.
@@ -122,10 +136,10 @@ impl<const N: usize> Part<'_, N> {
             *rounded = self.cell_numbers::<I, D>(isa, group, inverse);
         }
         let mut eight = Eight { points: [[0; LANES]; 8], on_grid: [0; 8] };
-        for group in 0..N / D {
+        for (group, &rounded) in rounded.iter().take(N / D).enumerate() {
             let found = match count {
-                0..FEW => self.round_few(isa, cells, group, rounded[group], scales, count),
-                _ => self.round_group(isa, cells, group, rounded[group], &scaled, count),
+                0..FEW => self.round_few(isa, cells, group, rounded, scales, count),
+                _ => self.round_group(isa, cells, group, rounded, &scaled, count),
             };
             (eight.points[group], eight.on_grid[group]) = found;
         }
@@ -202,7 +216,7 @@ impl<const N: usize> Part<'_, N> {
         group: usize,
         inverse: I::Vector,
     ) -> I::Vector {
-        let top = isa.splat((Cells::<D>::BASE - 1) as f32);
+        let top = isa.splat(f32::from(Cells::<D>::TOP));
         let (zero, one, half) = (isa.splat(0.0), isa.splat(1.0), isa.splat(0.5));
         let (mut cell, mut place) = (zero, 1.0);
         for &magnitude in &self.magnitudes[group * D..][..D] {

@@ -6,6 +6,7 @@
 //! Where seven signs are stored for eight numbers, an odd number of signs becomes even by that of
 //! the number that matters least: its magnitude is negative from then on.
 
+mod first_lanes;
 mod first_scale;
 mod lanes;
 mod search;
@@ -92,7 +93,7 @@ impl<const D: usize> Kind<D> {
     ) {
         for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / 256)) {
             self.encode_row::<N>(row, rows.importance, InLanes(isa), |index, of| {
-                write(of, &mut out[index])
+                write(of, &mut out[index]);
             });
         }
     }
@@ -111,8 +112,13 @@ impl<const D: usize> Kind<D> {
             let prepared = self.prepare(values, importance);
             let mut encoded =
                 Encoded { d: [0; 2], is_zero: true, parts: [EncodedPart::default(); 16] };
+            let most = largest_of_parts::<N>(&prepared.magnitudes);
+            let starts = match self.fits_first {
+                true => way.first_scales(&prepared.magnitudes, &prepared.weights, &most),
+                false => most,
+            };
             for (index, part) in encoded.parts.iter_mut().take(256 / N).enumerate() {
-                self.encode_part::<N>(&prepared, index, way, part);
+                self.encode_part::<N>(&prepared, index, (most[index], starts[index]), way, part);
             }
             self.store_scales(&mut encoded, 256 / N);
             write(index, &encoded);
@@ -145,7 +151,7 @@ impl<const D: usize> Kind<D> {
         }
         for (group, signs) in made.signs.iter_mut().enumerate() {
             let values = &values[group * 8..][..8];
-            *signs = (0..8).fold(0, |signs, n| signs | u8::from(!(values[n] >= 0.0)) << n);
+            *signs = (0..8).fold(0, |signs, n| signs | u8::from(is_negative(values[n])) << n);
             if self.even_signs && !signs.count_ones().is_multiple_of(2) {
                 let least = least_important(values, &weights[group * 8..][..8]);
                 made.magnitudes[group * 8 + least] *= -1.0;
@@ -155,27 +161,25 @@ impl<const D: usize> Kind<D> {
         made
     }
 
-    /// Searches the scale and the points of one part.
+    /// Searches the scale and the points of one part, of which the largest magnitude is known, and
+    /// the scale to start from if it is fitted.
     #[inline(always)]
     fn encode_part<const N: usize>(
         &self,
         prepared: &Prepared,
         index: usize,
+        (most, start): (f32, f32),
         way: impl Way,
         out: &mut EncodedPart,
     ) {
         let magnitudes = &prepared.magnitudes.as_chunks::<N>().0[index];
         let weights = &prepared.weights.as_chunks::<N>().0[index];
-        let most = magnitudes.iter().copied().fold(magnitudes[0], |a, b| if a > b { a } else { b });
         out.is_zero = most < self.least;
         if out.is_zero {
             return;
         }
         let start = match self.fits_first {
-            true => {
-                let scale = first_scale::first_scale(magnitudes, weights, most);
-                (scale, scale * 3.0)
-            }
+            true => (start, start * 3.0),
             false => (most / largest::<D>(), most),
         };
         out.is_zero = start.1 <= 0.0;
@@ -219,6 +223,22 @@ impl<const D: usize> Kind<D> {
             part.scale = scale.to_le_bytes()[0];
         }
     }
+}
+
+/// Whether a number has a sign to be stored; zero has none.
+#[inline(always)]
+fn is_negative(value: f32) -> bool {
+    value < 0.0 || value.is_nan()
+}
+
+/// The largest magnitude of each part, as many as there are.
+#[inline(always)]
+fn largest_of_parts<const N: usize>(magnitudes: &[f32; 256]) -> [f32; 16] {
+    let mut most = [0.0; 16];
+    for (most, part) in most.iter_mut().zip(magnitudes.as_chunks::<N>().0) {
+        *most = part.iter().copied().fold(part[0], |a, b| if a > b { a } else { b });
+    }
+    most
 }
 
 /// Which of eight numbers matters least, the first of equals.

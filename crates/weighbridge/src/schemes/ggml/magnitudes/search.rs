@@ -7,6 +7,7 @@
 use super::super::grids::cells::{Cells, Near};
 use super::super::grids::picking::{Picks, Plain};
 use super::super::rounding::nearest;
+use super::first_scale::first_scale;
 use crate::simd::by_digits::Target;
 
 /// How a type searches.
@@ -99,7 +100,7 @@ impl Rules {
                 best.keep(xq, qq, tried);
             }
         }
-        self.refine(cells, part, best, Plain)
+        self.refine(cells, part, &best, Plain)
     }
 
     /// What is kept if no scale is better.
@@ -121,10 +122,10 @@ impl Rules {
         &self,
         cells: &Cells<D>,
         part: &Part<'_, N>,
-        best: Best,
+        best: &Best,
         way: impl Picks,
     ) -> Found {
-        let Best { mut scale, mut tried, .. } = best;
+        let &Best { mut scale, mut tried, .. } = best;
         let on_grid = tried.on_grid;
         let off_grid = (0..N / D).filter(|group| on_grid >> group & 1 == 0).count();
         if scale > 0.0 && (off_grid > 0 || self.again == Again::All) {
@@ -159,6 +160,14 @@ pub(super) fn numbers<const D: usize>() -> &'static [f32; 8] {
 
 /// A way to search.
 pub(super) trait Way: Picks {
+    /// The scales that the eight parts of a block start from, if they are fitted.
+    fn first_scales(
+        self,
+        magnitudes: &[f32; 256],
+        weights: &[f32; 256],
+        most: &[f32; 16],
+    ) -> [f32; 16];
+
     /// The scale and the points with the best fit.
     fn search<const N: usize, const D: usize>(
         self,
@@ -169,6 +178,20 @@ pub(super) trait Way: Picks {
 }
 
 impl Way for Plain {
+    fn first_scales(
+        self,
+        magnitudes: &[f32; 256],
+        weights: &[f32; 256],
+        most: &[f32; 16],
+    ) -> [f32; 16] {
+        let (magnitudes, weights) = (magnitudes.as_chunks::<32>().0, weights.as_chunks::<32>().0);
+        let mut scales = [0.0; 16];
+        for (part, scale) in scales.iter_mut().take(8).enumerate() {
+            *scale = first_scale(&magnitudes[part], &weights[part], most[part]);
+        }
+        scales
+    }
+
     #[inline(always)]
     fn search<const N: usize, const D: usize>(
         self,
@@ -191,7 +214,7 @@ impl<const N: usize> Part<'_, N> {
         tried: &mut Tried,
         way: impl Picks,
     ) {
-        let top = Cells::<D>::BASE as i32 - 1;
+        let top = i32::from(Cells::<D>::TOP);
         let magnitudes = self.magnitudes[group * D..][..D].iter();
         let cell = magnitudes.rev().fold(0, |cell, magnitude| {
             let digit = nearest(0.5 * (inverse * magnitude - 1.0)).clamp(0, top);

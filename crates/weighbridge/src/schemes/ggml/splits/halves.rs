@@ -1,7 +1,7 @@
 //! The best split where the two halves of a part move in directions of their own: IQ1_M.
 
 use super::super::grids::picking::{InLanes, Plain};
-use super::lanes::{Best, Eight};
+use super::lanes::{About, Best, Eight, Judge};
 use super::{Found, LEVELS, Part, Split};
 use crate::simd::Isa;
 use crate::simd::vector::LANES;
@@ -35,7 +35,11 @@ impl Part<'_, 16> {
         }
         let order = self.order_in_lanes(isa);
         let (x, w) = self.running_halves(&order);
-        let split = best_split_in_lanes(isa, &x, &w)?;
+        let mut about = About::new(isa);
+        judge_splits(isa, &x, &w, &mut about);
+        let mut best = Best::above(about.margin());
+        judge_splits(isa, &x, &w, &mut best);
+        let split = best.split?;
         Some(self.settle(&order, split, InLanes(isa)))
     }
 
@@ -96,10 +100,9 @@ fn directions(down: u8) -> (usize, usize) {
     (usize::from(down & 1), usize::from(down >> 1 & 1))
 }
 
-/// The same, eight splits at a time.
+/// Shows all splits to a judge, in the order of the definition, eight at a time.
 #[inline(always)]
-fn best_split_in_lanes<I: Isa>(isa: I, x: &Running, w: &Running) -> Option<Split> {
-    let mut best = Best::new();
+fn judge_splits<I: Isa>(isa: I, x: &Running, w: &Running, judge: &mut impl Judge<I>) {
     let zero = isa.splat(0.0);
     for low in 0..=16 {
         for middle in (low..=16).step_by(LANES) {
@@ -122,10 +125,9 @@ fn best_split_in_lanes<I: Isa>(isa: I, x: &Running, w: &Running) -> Option<Split
                 eight.xq[way] = xq[first][0] + xq[second][1];
                 eight.qq[way] = qq[first][0] + qq[second][1];
             }
-            best.offer(isa, &eight, 17 - middle, DOWNS);
+            judge.offer(isa, &eight, 17 - middle, DOWNS);
         }
     }
-    best.split
 }
 
 /// Eight sums.

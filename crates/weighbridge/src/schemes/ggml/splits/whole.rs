@@ -1,7 +1,7 @@
 //! The best split where all numbers of a part move in one direction: IQ1_S.
 
 use super::super::grids::picking::{InLanes, Plain};
-use super::lanes::{Best, Eight};
+use super::lanes::{About, Best, Eight, Judge};
 use super::{Found, LEVELS, Part, Split};
 use crate::simd::Isa;
 use crate::simd::vector::LANES;
@@ -34,7 +34,11 @@ impl Part<'_, 32> {
         }
         let order = self.order_in_lanes(isa);
         let (x, w) = self.running(&order);
-        let split = best_split_in_lanes(isa, &x, &w)?;
+        let mut about = About::new(isa);
+        judge_splits(isa, &x, &w, &mut about);
+        let mut best = Best::above(about.margin());
+        judge_splits(isa, &x, &w, &mut best);
+        let split = best.split?;
         Some(self.settle(&order, split, InLanes(isa)))
     }
 
@@ -72,10 +76,9 @@ fn best_split(x: &Running, w: &Running) -> Option<Split> {
     best
 }
 
-/// The same, eight splits at a time.
+/// Shows all splits to a judge, in the order of the definition, eight at a time.
 #[inline(always)]
-fn best_split_in_lanes<I: Isa>(isa: I, x: &Running, w: &Running) -> Option<Split> {
-    let mut best = Best::new();
+fn judge_splits<I: Isa>(isa: I, x: &Running, w: &Running, judge: &mut impl Judge<I>) {
     for low in 0..=32 {
         for middle in (low..=32).step_by(LANES) {
             let (xs, ws) = (eight_from(isa, x, middle), eight_from(isa, w, middle));
@@ -88,10 +91,9 @@ fn best_split_in_lanes<I: Isa>(isa: I, x: &Running, w: &Running) -> Option<Split
                 eight.xq[way] = first.0 + (xs - x_low) * b + (x_all - xs) * c;
                 eight.qq[way] = first.1 + (ws - w_low) * b * b + (w_all - ws) * c * c;
             }
-            best.offer(isa, &eight, 33 - middle, DOWNS);
+            judge.offer(isa, &eight, 33 - middle, DOWNS);
         }
     }
-    best.split
 }
 
 /// Eight sums.
