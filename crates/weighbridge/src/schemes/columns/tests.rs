@@ -56,7 +56,7 @@ impl Sample {
     /// Cuts the slabs out and decodes, at the level that runs.
     fn decode<T: Element + PartialEq>(&self, rows: Range<u64>) -> Result<Vec<T>> {
         let mut slabs = Vec::new();
-        self.columns.needs(rows.clone(), &mut slabs);
+        Recipe::needs(&self.columns, rows.clone(), &mut slabs);
         let cut: Vec<Vec<u8>> = slabs
             .iter()
             .map(|slab| {
