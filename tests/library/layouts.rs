@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use weighbridge::ops::{self, ConvertOptions};
 use weighbridge::{DType, Error, Model};
@@ -224,4 +224,99 @@ fn tiles_do_not_matter() {
             .map(|folder| fs::read(place.at(&folder).join("model.safetensors")).unwrap());
         assert!(one == other, "{layout}");
     }
+}
+
+/// A repository of one module `p` in four bits, whose codes, zero points and scales are counted up.
+#[allow(clippy::cast_possible_truncation)] // Any bytes will do, and groups are few.
+fn made(outputs: usize, inputs: usize, group: usize, sym: bool) -> Place {
+    let place = Place(tempfile::tempdir().unwrap());
+    fs::create_dir(place.at("in")).unwrap();
+    let groups = inputs.div_ceil(group);
+    let zero_words = outputs.div_ceil(8);
+    let bytes = |len: usize| (0..len).map(|at| (at * 37 + at / 7) as u8).collect::<Vec<u8>>();
+    let zeros =
+        if sym { vec![0x77; groups * zero_words * 4] } else { bytes(groups * zero_words * 4) };
+    let scales =
+        (0..groups * outputs).flat_map(|at| (0x2000 + (at % 4096) as u16).to_le_bytes()).collect();
+    let index = (0..inputs).flat_map(|input| ((input / group) as u32).to_le_bytes()).collect();
+    let tensors: [(&str, &str, Vec<usize>, Vec<u8>); 5] = [
+        ("p.g_idx", "I32", vec![inputs], index),
+        ("p.qweight", "I32", vec![inputs / 8, outputs], bytes(inputs / 2 * outputs)),
+        ("p.qzeros", "I32", vec![groups, zero_words], zeros),
+        ("p.scales", "F16", vec![groups, outputs], scales),
+        ("p_plain.weight", "F16", vec![2, 2], bytes(8)),
+    ];
+    let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
+    for (name, dtype, shape, bytes) in tensors {
+        let offsets = [data.len(), data.len() + bytes.len()];
+        let entry = json!({ "dtype": dtype, "shape": shape, "data_offsets": offsets });
+        header.insert(name.to_owned(), entry);
+        data.extend(bytes);
+    }
+    let header = serde_json::to_vec(&header).unwrap();
+    let file = [&(header.len() as u64).to_le_bytes()[..], &header, &data].concat();
+    fs::write(place.at("in/model.safetensors"), file).unwrap();
+    let settings = json!({ "quant_method": "gptq", "bits": 4, "group_size": group, "sym": sym });
+    let config = json!({ "quantization_config": settings, "dtype": "float16" });
+    fs::write(place.at("in/config.json"), config.to_string()).unwrap();
+    place
+}
+
+#[test]
+fn sides_that_fill_no_words_are_refused() {
+    for (place, layout, reason) in [
+        (made(64, 48, 32, true), "compressed-tensors", "48 columns are not whole groups of 32"),
+        (
+            made(64, 48, 12, true),
+            "compressed-tensors",
+            "48 columns in groups of 12 are no whole words",
+        ),
+        (made(60, 64, 32, false), "compressed-tensors", "60 rows do not fill the words"),
+        (made(60, 64, 32, true), "awq", "60 rows do not fill the words"),
+    ] {
+        let error = place.refused(layout);
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    // Without zero points there are no words to be filled with them.
+    let place = made(60, 64, 32, true);
+    place.moved("in", "out", "compressed-tensors");
+    assert!(numbers(&place.at("in")) == numbers(&place.at("out")));
+    let names = place.config("out")["quantization_config"]["ignore"].clone();
+    assert_eq!(names, json!(["p_plain", "lm_head"]));
+}
+
+/// Weights of several tiles in both directions, with zero points of every value.
+#[test]
+fn large_weights_are_moved_piece_by_piece() {
+    let place = made(2056, 2048, 64, false);
+    for (from, to, layout) in [
+        ("in", "a", "compressed-tensors"),
+        ("a", "b", "awq"),
+        ("b", "c", "gptq"),
+        ("in", "d", "awq"),
+    ] {
+        place.moved(from, to, layout);
+        assert!(numbers(&place.at("in")) == numbers(&place.at(to)), "{from} {to}");
+    }
+    // A zero point is 0, which cannot be stored less one by itself.
+    let settings = &place.config("c")["quantization_config"];
+    assert_eq!(settings["checkpoint_format"], "gptq_v2");
+    assert_eq!(settings["dynamic"], json!({ "-:^p_plain$": {} }));
+}
+
+/// A file without a folder around it has no config, and what is no directory cannot have one.
+#[test]
+fn only_repositories_become_repositories() {
+    let place = made(64, 64, 32, true);
+    let model = Model::open(place.at("in")).unwrap();
+    let options = ConvertOptions::new(place.at("out.safetensors")).layout("awq");
+    let error = ops::convert(&model, &options).unwrap_err();
+    assert!(error.to_string().contains("config.json"), "{error}");
+    fs::rename(place.at("in/config.json"), place.at("in/quantize_config.json")).unwrap();
+    let text = fs::read_to_string(place.at("in/quantize_config.json")).unwrap();
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    let settings = settings["quantization_config"].to_string();
+    fs::write(place.at("in/quantize_config.json"), settings).unwrap();
+    let error = place.refused("awq");
+    assert!(error.to_string().contains("there must be one beside the weights"), "{error}");
 }

@@ -11,6 +11,7 @@ use super::refusals::{Obstacle, refusal, refuse_problems};
 use super::repository::Repository;
 use super::translate::Names;
 use crate::config;
+use crate::containers::writing::Writer;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Scratch, Weight};
@@ -76,12 +77,12 @@ fn no_config(what: &str, model: &Model) -> Error {
 fn refuse_format(target: &Target, options: &ConvertOptions) -> Result<()> {
     let format = target.writer.format();
     let formats: Vec<&str> =
-        formats_of(vec![DType::I32.into()], true).map(|writer| writer.format()).collect();
+        formats_of(vec![DType::I32.into()], true).map(Writer::format).collect();
     if formats.contains(&format) {
         return Ok(());
     }
     let message = format!("{format} has no config beside it that says how weights are laid out");
-    let hint = format!("{} has", formats.join(", "));
+    let hint = format!("write a directory of {} files", formats.join(" or "));
     Err(Error::usage(message).in_file(&options.target).hint(hint))
 }
 

@@ -65,6 +65,15 @@ pub(crate) struct Convert {
     pub(crate) max_output: Option<u64>,
 }
 
+/// What `--to-layout` does.
+fn layout_help() -> String {
+    let names: Vec<&str> = weighbridge::ops::layouts().collect();
+    format!("The same codes in the tensors of another library, undecoded: {}", names.join(", "))
+}
+
+const REFUSED_LAYOUTS: &str = "What a layout cannot hold as it is is refused. A directory becomes a \
+                               directory, whose config says how its weights lie";
+
 /// What `--dtype` does in `dequantize`.
 const DTYPE_OF_DECODED: &str = "The type of what is decoded";
 const DTYPE_OF_DECODED_IN_FULL: &str =
@@ -109,12 +118,13 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     config: Option<PathBuf>,
 
-    /// The same codes in the tensors of another library, undecoded: gptq, awq, compressed-tensors or
-    /// modelopt
-    ///
-    /// What a layout cannot hold as it is is refused. A directory becomes a directory, whose config
-    /// says how its weights lie.
-    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = layout_help(),
+        long_help = format!("{}. {REFUSED_LAYOUTS}", layout_help()),
+        help_heading = "Output"
+    )]
     pub(crate) to_layout: Option<String>,
 
     /// The name of the pre-tokenizer for GGUF, if it cannot be told from the tokenizer

@@ -81,6 +81,9 @@ impl fmt::Display for Strategy {
     }
 }
 
+/// The format of four-bit floats with a factor for all.
+pub(super) const SMALL_FLOATS: &str = "nvfp4-pack-quantized";
+
 /// Formats that this module knows, decoded or refused by name where their tensors are seen.
 /// `fakequant` is what the first writers called weights that stay floats.
 const FORMATS: [&str; 14] = [
@@ -94,7 +97,7 @@ const FORMATS: [&str; 14] = [
     "mxfp6-pack-quantized",
     "mxfp8-quantized",
     "naive-quantized",
-    "nvfp4-pack-quantized",
+    SMALL_FLOATS,
     "pack-quantized",
     "sparse-24-bitmask",
     "sparse-bitmask",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::config::SMALL_FLOATS;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::schemes::{
@@ -54,7 +55,7 @@ const FLOATS: SmallFloats = SmallFloats {
 
 /// Settings of four-bit floats.
 fn of_floats(model: &ToLayOut<'_>) -> Json {
-    let format = "nvfp4-pack-quantized";
+    let format = SMALL_FLOATS;
     let group = json!({
         "format": format,
         "input_activations": null,
@@ -114,7 +115,7 @@ fn settings(model: &ToLayOut<'_>, symmetric: bool) -> Json {
         .zip(&kinds)
         .map(|(index, (arguments, modules))| {
             let targets = if is_one { json!(["Linear"]) } else { json!(modules) };
-            (format!("group_{index}"), group(*arguments, symmetric, targets))
+            (format!("group_{index}"), group(*arguments, symmetric, &targets))
         })
         .collect();
     described(model, "pack-quantized", &groups.into())
@@ -132,7 +133,7 @@ fn arguments(model: &ToLayOut<'_>, weight: &CodedWeight<'_>) -> Arguments {
     (form.bits(), is_grouped.then_some(form.group))
 }
 
-fn group((bits, group): Arguments, symmetric: bool, targets: Json) -> Json {
+fn group((bits, group): Arguments, symmetric: bool, targets: &Json) -> Json {
     json!({
         "format": "pack-quantized",
         "input_activations": null,

@@ -70,8 +70,8 @@ impl Recipe for Transposed {
 
     fn grouped(&self) -> Option<&dyn GroupedCodes> {
         const STACKED: NotMoved = NotMoved(
-            "its experts lie in one stack, and no other layout of safetensors files has stacked \
-             experts with these codes",
+            "its experts lie in one stack, and no other layout has stacked experts \
+             with these codes",
         );
         Some(&STACKED)
     }
