@@ -63,7 +63,7 @@ impl Quantized {
 
     /// Types of weights that are stored as plain numbers.
     pub(in crate::ops) fn casts(&self) -> impl Iterator<Item = Cast> {
-        [DType::F32, DType::BF16, DType::F16].into_iter().filter_map(|dtype| {
+        [DType::F32, DType::BF16, DType::F16].into_iter().map(|dtype| {
             let is_cast = |fate: &Fate| matches!(fate, Fate::Cast(to) if *to == dtype);
             let names: HashSet<String> = self
                 .fates
@@ -72,7 +72,7 @@ impl Quantized {
                 .map(|(name, _)| name.clone())
                 .collect();
             let matches = move |name: &str| names.contains(name);
-            Some(Cast { matches: Arc::new(matches), dtype })
+            Cast { matches: Arc::new(matches), dtype }
         })
     }
 

@@ -6,6 +6,7 @@ use super::convert::Conversion;
 use super::convert_options::ConvertOptions;
 use super::convert_report::ConvertReport;
 use super::repository::Repository;
+use crate::containers::writing::Writer;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Stream;
@@ -166,7 +167,7 @@ fn no_such(how: &QuantizeOptions) -> Error {
 /// that can.
 fn format(quantizer: &dyn Quantizer, options: &ConvertOptions) -> Result<String> {
     let formats: Vec<&str> =
-        formats_of(quantizer.types(), quantizer.needs_configs()).map(|w| w.format()).collect();
+        formats_of(quantizer.types(), quantizer.needs_configs()).map(Writer::format).collect();
     let name = quantizer.name();
     let Some(first) = formats.first() else {
         return Err(Error::unsupported(format!("no format holds weights of type {name}")));

@@ -3,7 +3,7 @@
 
 use super::first_scale::first_scale;
 use crate::simd::Isa;
-use crate::simd::vector::{LANES, Mask, Vector};
+use crate::simd::vector::{Choice, LANES, Mask, Parallel, Vector};
 
 /// The largest whole number.
 const TOP: f32 = 4.0;
