@@ -37,24 +37,9 @@ struct Cell {
 pub(in super::super) enum Near<'a> {
     /// The point of this code.
     Point(u16),
-    /// None; the nearest have these codes.
-    Around(Nearest<'a>),
-}
-
-/// The points that are nearest to a cell.
-#[derive(Clone, Copy)]
-pub(in super::super) struct Nearest<'a> {
-    /// Codes. The first is repeated where they do not fill the last eight.
-    pub(in super::super) eights: &'a [[u16; EIGHT]],
-    count: usize,
-}
-
-impl<'a> Nearest<'a> {
-    /// Codes without repetition.
-    #[inline(always)]
-    pub(in super::super) fn codes(self) -> &'a [u16] {
-        &self.eights.as_flattened()[..self.count]
-    }
+    /// None; the nearest have these codes. The first is repeated where they do not fill the last
+    /// eight.
+    Around(&'a [[u16; EIGHT]]),
 }
 
 impl<const DIGITS: usize> Cells<DIGITS> {
@@ -82,8 +67,7 @@ impl<const DIGITS: usize> Cells<DIGITS> {
         if count == 0 {
             return Near::Point(cell.first);
         }
-        let eights = &self.near[usize::from(cell.first)..][..count.div_ceil(EIGHT)];
-        Near::Around(Nearest { eights, count })
+        Near::Around(&self.near[usize::from(cell.first)..][..count.div_ceil(EIGHT)])
     }
 
     /// The codes of the points in a cell or near it, and whether it is one in it.
@@ -220,7 +204,9 @@ mod tests {
                     on_grid += 1;
                 }
                 Near::Around(near) => {
-                    let mut away = distances::<DIGITS>(cell, near.codes());
+                    let (codes, _) = cells.codes(cell);
+                    assert_eq!(near.as_flattened()[..codes.len()], *codes);
+                    let mut away = distances::<DIGITS>(cell, codes);
                     assert!(away.is_sorted() && away[0] > 0, "cell {cell}: {away:?}");
                     away.dedup();
                     assert_eq!(away.len(), wanted, "cell {cell}");

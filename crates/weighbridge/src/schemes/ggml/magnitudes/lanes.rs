@@ -166,7 +166,7 @@ impl<const N: usize> Part<'_, N> {
                     code
                 }
                 Near::Around(near) => {
-                    isa.nearest_code::<D>(near.eights, &self.target(group, scales[lane]))
+                    isa.nearest_code::<D>(near, &self.target(group, scales[lane]))
                 }
             };
         }

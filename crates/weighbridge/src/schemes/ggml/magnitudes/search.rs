@@ -222,7 +222,7 @@ impl<const N: usize> Part<'_, N> {
         });
         let (point, bit) = match cells.near(cell) {
             Near::Point(code) => (code, 1),
-            Near::Around(near) => (way.nearest::<D>(near.eights, &self.target(group, scale)), 0),
+            Near::Around(near) => (way.nearest::<D>(near, &self.target(group, scale)), 0),
         };
         tried.points[group] = point;
         tried.on_grid = tried.on_grid & !(1 << group) | bit << group;

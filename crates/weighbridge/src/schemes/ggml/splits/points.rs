@@ -32,7 +32,7 @@ pub(super) fn nearest_point<const N: usize>(
                 numbers: &NUMBERS[usize::from(down >> group & 1)],
                 scale,
             };
-            (way.nearest::<8>(near.eights, &target), false)
+            (way.nearest::<8>(near, &target), false)
         }
     }
 }
