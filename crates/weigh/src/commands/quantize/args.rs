@@ -109,6 +109,11 @@ enum Effort {
 }
 
 impl How {
+    /// Whether a size decides about types.
+    pub(crate) fn is_for_a_size(&self) -> bool {
+        self.target_bpw.is_some() || self.target_size.is_some()
+    }
+
     /// The options as the library takes them.
     pub(crate) fn options(&self, to_type: Option<&str>) -> QuantizeOptions {
         let mut options = QuantizeOptions::new(to_type.unwrap_or(USUAL))

@@ -70,11 +70,12 @@ impl Pair {
     }
 
     fn compare(&self, args: &Verify, options: &ConvertOptions) -> Result<VerifyReport, Error> {
-        match (self, &args.to_type) {
-            (Self::Models(output, model), Some(to_type)) => {
-                ops::verify_quantized(output, model, options, &args.how.options(Some(to_type)))
+        let to_type = args.to_type.as_deref();
+        match self {
+            Self::Models(output, model) if to_type.is_some() || args.how.is_for_a_size() => {
+                ops::verify_quantized(output, model, options, &args.how.options(to_type))
             }
-            (pair, _) => pair.compare_decoded(args, options),
+            pair => pair.compare_decoded(args, options),
         }
     }
 

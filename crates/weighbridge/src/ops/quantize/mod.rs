@@ -109,7 +109,10 @@ impl Conversion {
 }
 
 /// How often types are chosen anew for a size that they do not keep to.
-const TRIES: usize = 3;
+const TRIES: usize = 16;
+
+/// The least that an aim is lowered by is this share of the goal.
+const STEPS: u64 = 1000;
 
 /// A lower aim, if a plan that was made for one misses the goal.
 fn lower(goal: Goal, aim: Goal, conversion: &Conversion) -> Option<Goal> {
@@ -117,11 +120,14 @@ fn lower(goal: Goal, aim: Goal, conversion: &Conversion) -> Option<Goal> {
     match (goal, aim) {
         (Goal::Bytes(goal), Goal::Bytes(aim)) => {
             let over = report.write_bytes.checked_sub(goal).filter(|over| *over > 0)?;
-            Some(Goal::Bytes(aim.saturating_sub(over)))
+            // What was chosen may lie far below the aim, and be chosen again for a little less.
+            let chosen = aim.min(conversion.data_bytes());
+            Some(Goal::Bytes(chosen.saturating_sub(over.max(goal / STEPS))))
         }
         (Goal::Bits(goal), Goal::Bits(aim)) => {
             let over = report.quantized.as_ref()?.bits_per_weight - goal;
-            (over > 0.0).then_some(Goal::Bits(aim - over))
+            #[allow(clippy::cast_precision_loss)] // A small number.
+            (over > 0.0).then_some(Goal::Bits(aim - over.max(goal / STEPS as f64)))
         }
         _ => None,
     }

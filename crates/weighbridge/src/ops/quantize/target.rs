@@ -65,13 +65,12 @@ pub(super) fn fit(
     let chosen = places.iter().zip(&ladders).map(|(&place, ladder)| ladder[place].encoder);
     let encoders: Vec<&Arc<dyn Encoder>> =
         chosen.zip(choices).map(|(index, choice)| &choice.encoders[index]).collect();
-    let note = explained(goal, &encoders, &places, &ladders, choices);
+    let note = explained(&encoders, &places, &ladders, choices);
     Ok((encoders.into_iter().cloned().map(Fate::Encode).collect(), note))
 }
 
 /// What users should know about the types that were chosen.
 fn explained(
-    goal: Goal,
     encoders: &[&Arc<dyn Encoder>],
     places: &[usize],
     ladders: &[Vec<Step>],
@@ -91,13 +90,9 @@ fn explained(
     let elements: u64 = choices.iter().map(|choice| choice.weight.elements()).sum();
     #[allow(clippy::cast_precision_loss)]
     let expected = -10.0 * (error / elements.max(1) as f64).log10();
-    let goal = match goal {
-        Goal::Bits(bits) => format!("{bits} bits a weight"),
-        Goal::Bytes(bytes) => format!("{bytes} bytes"),
-    };
     format!(
-        "types were chosen for {goal} by the errors of a sample of every weight ({expected:.1} dB \
-         expected on average): {}",
+        "types were chosen by the errors of a sample of every weight ({expected:.1} dB expected on \
+         average): {}",
         counts.join(", ")
     )
 }
