@@ -38,7 +38,7 @@ pub(super) fn write(out: &mut dyn Write, report: &DiffReport, limit: usize) -> i
     }
 }
 
-/// The largest error first; what has none known, before that.
+/// The largest error first; what has none that is known, last.
 fn by_ratio(a: &Reencoded, b: &Reencoded) -> Ordering {
     let ratio = |one: &Reencoded| one.error_ratio.unwrap_or(f64::NEG_INFINITY);
     ratio(b).total_cmp(&ratio(a))

@@ -45,7 +45,8 @@ impl Comparison<'_> {
                 indices.push(index);
             }
         }
-        work.pool(budget.memory().workers, &|_| {}).run(&jobs)?;
+        let total = jobs.iter().map(|job| job.bytes_of(&(0..job.elements))).sum();
+        work.pool(budget.memory().workers, &work.reporter(total)).run(&jobs)?;
         for (index, job) in indices.into_iter().zip(jobs) {
             self.tensors[index].reencoded = Some(job.outcome());
         }
@@ -170,10 +171,15 @@ impl<'m> Again<'m> {
     /// Bytes that a worker needs for a tile.
     fn needed_bytes(&self) -> Result<u64> {
         let read = self.original.needed_bytes(&Area::Flat(self.elements_of(0)), 4)?;
-        let bytes = self.groups.bytes_of(&(0..self.piece), self.info.bytes);
         // Numbers, those that are decoded, their levels; what is stored, and what is encoded.
-        let held = 12 * self.piece + 2 * (bytes.end - bytes.start);
+        let held = 12 * self.piece + 2 * self.bytes_of(&(0..self.piece));
         Ok(read.saturating_add(held))
+    }
+
+    /// How many stored bytes some elements make.
+    fn bytes_of(&self, elements: &Range<u64>) -> u64 {
+        let bytes = self.groups.bytes_of(elements, self.info.bytes);
+        bytes.end - bytes.start
     }
 
     /// The elements of a tile.
@@ -283,7 +289,7 @@ impl Tiled for Again<'_> {
         }
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         all.add(index, found, Found::plus);
-        Ok(0)
+        Ok(self.bytes_of(&tile))
     }
 }
 
