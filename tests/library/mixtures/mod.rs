@@ -4,6 +4,7 @@ mod asked;
 mod choices;
 mod files;
 mod models;
+mod reencoded;
 mod rows;
 mod threads;
 mod whole;

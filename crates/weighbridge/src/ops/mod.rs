@@ -37,7 +37,7 @@ pub use convert_report::{
 pub use dequantize::{dequantize, dequantize_pipeline};
 pub use diff::{
     Changed, DiffMetadata, DiffOptions, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained,
-    FailOver, Metric, Status, Values, Worst, WorstTensor, diff,
+    FailOver, Metric, Reencoded, ReencodedSummary, Status, Values, Worst, WorstTensor, diff,
 };
 pub use hash::{HashOptions, HashReport, HashedPart, HashedWeight, hash};
 pub use inspect::{

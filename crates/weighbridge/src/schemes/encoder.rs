@@ -32,6 +32,11 @@ pub trait Encoder: Send + Sync {
         None
     }
 
+    /// Whether it gives what its library does only with importance: that refuses it without.
+    fn needs_importance(&self) -> bool {
+        false
+    }
+
     /// What a repository needs beside weights that are stored this way.
     fn additions(&self) -> Additions {
         Additions::default()

@@ -37,6 +37,14 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "RULE")]
     fail_over: Option<FailOver>,
 
+    /// Quantize the original once more and compare the errors
+    ///
+    /// Where one side is stored in a type that can be encoded and the other is its original: whether
+    /// the stored bytes are those that the type's own quantizer makes, without importance, and if
+    /// not, how many times its error they have.
+    #[arg(long)]
+    reencode: bool,
+
     /// Sort the table by a figure, the worst first
     ///
     /// cosine, max_abs, mean_abs, rmse, relative, snr_db or ulp_max. Without it, by status, then by
@@ -131,6 +139,7 @@ impl Diff {
         let mut options = DiffOptions::default()
             .values(self.values.into())
             .exact(self.exact)
+            .reencode(self.reencode)
             .skip_unreadable(self.skip_unreadable)
             .select(self.select.options())
             .transpose(move |name| transpose.iter().any(|re| re.is_match(name)))

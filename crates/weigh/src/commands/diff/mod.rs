@@ -17,6 +17,7 @@ mod changes;
 mod cost;
 mod headline;
 mod modules;
+mod reencoded;
 mod render;
 
 pub(crate) use args::Diff;

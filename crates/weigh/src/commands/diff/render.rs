@@ -9,7 +9,7 @@ use weighbridge::ops::{DiffMetadata, DiffReport, DiffSummary, DiffTensor, Metric
 
 use super::headline::Counts;
 use super::modules::Modules;
-use super::{changes, cost, headline};
+use super::{changes, cost, headline, reencoded};
 use crate::render::Page;
 use crate::render::table::{Side, Table};
 use crate::render::units::{grouped, plural};
@@ -42,6 +42,7 @@ pub(super) fn write(
     let lines = Lines { limit };
     let out = &mut Folded::new(out, page.width);
     headline::write(out, report, shown.counts)?;
+    reencoded::write(out, report, limit)?;
     weights(out, page, report, shown, &lines)?;
     unjudged(out, report)?;
     lines.names(out, &report.only_a, "in A only")?;

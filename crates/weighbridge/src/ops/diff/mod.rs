@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::compare::Outside;
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
 use crate::pipeline::{MemoryBudget, Pool};
@@ -23,6 +23,7 @@ mod options;
 mod order;
 mod piece;
 mod precision;
+mod reencode;
 mod report;
 mod rules;
 mod second_look;
@@ -32,8 +33,8 @@ mod values;
 
 pub use options::{DiffOptions, Values};
 pub use report::{
-    Changed, DiffMetadata, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained, Status,
-    Worst, WorstTensor,
+    Changed, DiffMetadata, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained, Reencoded,
+    ReencodedSummary, Status, Worst, WorstTensor,
 };
 pub use rules::{FailOver, Metric};
 
@@ -50,6 +51,9 @@ const DESCRIBED: usize = 256;
 
 /// Compares two models.
 pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
+    if options.reencode && options.values == Values::None {
+        return Err(Error::usage("nothing can be encoded again if no values are compared"));
+    }
     let mut comparison = Comparison::of(a, b, options)?;
     if options.values != Values::None {
         a.will_need_all();
@@ -58,6 +62,9 @@ pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<DiffReport> {
         comparison.compare_values(done)?;
         comparison.explain_zero_biases()?;
         comparison.note_copies();
+        if options.reencode {
+            comparison.reencode()?;
+        }
         for read in [a, b] {
             read.check_sums(&|| options.work.refuse_cancelled())?;
             read.refuse_changed()?;
@@ -340,7 +347,8 @@ impl<'m> Comparison<'m> {
         let [a, b] = self.models;
         let name = |which: usize, index: usize| self.weights[which][index].name().to_owned();
         let missing = self.pairing.only_a.len() + self.pairing.only_b.len();
-        let summary = summary::summary(&self.tensors, missing, &self.whole, rule);
+        let mut summary = summary::summary(&self.tensors, missing, &self.whole, rule);
+        summary.reencoded = self.options.reencode.then(|| reencode::summary(&self.tensors));
         let explained = |(which, index, reason): &(Which, usize, String)| Explained {
             side: if *which == Which::A { "a" } else { "b" },
             name: name(usize::from(*which == Which::B), *index),
@@ -453,6 +461,7 @@ fn scratch(like: &DiffTensor) -> DiffTensor {
         message: None,
         places: Vec::new(),
         change: None,
+        reencoded: None,
         ..*like
     }
 }

@@ -40,6 +40,7 @@ pub struct DiffOptions {
     pub(super) fail_over: Option<FailOver>,
     pub(super) exact: bool,
     pub(super) skip_unreadable: bool,
+    pub(super) reencode: bool,
     pub(super) work: Work,
 }
 
@@ -102,6 +103,17 @@ impl DiffOptions {
     #[must_use]
     pub fn skip_unreadable(mut self, skip: bool) -> Self {
         self.skip_unreadable = skip;
+        self
+    }
+
+    /// Whether originals are encoded once more where the other side is stored in a type with an
+    /// encoder: [`DiffTensor::reencoded`] says whether that gives the stored bytes, and how its
+    /// error compares with theirs.
+    ///
+    /// [`DiffTensor::reencoded`]: super::DiffTensor::reencoded
+    #[must_use]
+    pub fn reencode(mut self, reencode: bool) -> Self {
+        self.reencode = reencode;
         self
     }
 

@@ -46,6 +46,18 @@ pub struct DiffSummary {
     pub model_cosine: Option<f64>,
     pub model_rmse: Option<f64>,
     pub worst: Vec<Worst>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reencoded: Option<ReencodedSummary>,
+}
+
+/// How many originals were encoded once more, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+#[non_exhaustive]
+pub struct ReencodedSummary {
+    pub compared: u64,
+    pub same_bytes: u64,
+    pub worst_ratio: Option<f64>,
 }
 
 /// The pairs with the worst figures of one kind, the worst first.
@@ -182,6 +194,8 @@ pub struct DiffTensor {
     pub outside_rows: Option<u64>,
     pub places: Vec<DiffPlace>,
     pub change: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reencoded: Option<Reencoded>,
     pub status: Status,
     pub failed: bool,
     pub message: Option<String>,
@@ -196,6 +210,18 @@ pub struct DiffPlace {
     pub a: Option<f64>,
     pub b: Option<f64>,
     pub half_gaps: Option<f64>,
+}
+
+/// What came of encoding the original once more.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)] // Each field is described in the guide's JSON section.
+#[non_exhaustive]
+pub struct Reencoded {
+    pub encoder: &'static str,
+    pub side: &'static str,
+    pub identical_blocks: u64,
+    pub blocks: u64,
+    pub error_ratio: Option<f64>,
 }
 
 impl DiffTensor {
@@ -238,6 +264,7 @@ impl DiffTensor {
             outside_rows: None,
             places: Vec::new(),
             change: None,
+            reencoded: None,
             status: Status::Uncompared,
             failed: false,
             message: None,

@@ -195,7 +195,7 @@ impl<'m> SideView<'m> {
     }
 
     /// The elements of the weight that the view shows from `at` on, as far as they are contiguous.
-    fn run(&self, at: u64, end: u64) -> Range<u64> {
+    pub(super) fn run(&self, at: u64, end: u64) -> Range<u64> {
         let columns = self.view.row_len().max(1);
         if let Rows::From(start) = self.view.rows {
             return at + start * columns..end + start * columns;

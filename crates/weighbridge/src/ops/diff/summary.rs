@@ -89,6 +89,7 @@ pub(super) fn summary(
         model_cosine: (compared > 0).then(|| whole.cosine()).flatten(),
         model_rmse: (compared > 0).then(|| whole.rmse()).flatten(),
         worst: Metric::DISTANCES.iter().filter_map(|&metric| worst(tensors, metric)).collect(),
+        reencoded: None,
     }
 }
 

@@ -34,11 +34,6 @@ impl BlockEncoder {
         let kernel = kernel_of(block)?;
         Some(Self { block, kernel, coding: kernel.coding?, importance: None })
     }
-
-    /// Whether ggml refuses the type without importance.
-    pub(crate) fn needs_importance(&self) -> bool {
-        self.coding.needs_importance
-    }
 }
 
 impl Encoder for BlockEncoder {
@@ -48,6 +43,11 @@ impl Encoder for BlockEncoder {
 
     fn with_importance(&self, importance: Arc<dyn Importance>) -> Option<Arc<dyn Encoder>> {
         Some(Arc::new(Self { importance: Some(importance), ..self.clone() }))
+    }
+
+    /// Whether ggml refuses the type without importance.
+    fn needs_importance(&self) -> bool {
+        self.coding.needs_importance
     }
 
     fn types(&self) -> Vec<StoredType> {
