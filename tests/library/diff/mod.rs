@@ -16,7 +16,7 @@ use weighbridge::ops::{
 use weighbridge::{FileAccess, Model, OpenOptions, Select, ops};
 
 /// A safetensors file in memory: names, types, shapes and bytes.
-fn model(tensors: &[(&str, &str, &[usize], Vec<u8>)]) -> Model {
+pub(crate) fn model(tensors: &[(&str, &str, &[usize], Vec<u8>)]) -> Model {
     let (mut header, mut data) = (serde_json::Map::new(), Vec::<u8>::new());
     for (name, dtype, shape, bytes) in tensors {
         let start = data.len();
@@ -34,11 +34,11 @@ fn model(tensors: &[(&str, &str, &[usize], Vec<u8>)]) -> Model {
     Model::open_bytes(file, "memory.safetensors").unwrap()
 }
 
-fn bytes(values: &[f32]) -> Vec<u8> {
+pub(crate) fn bytes(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-fn numbers(count: usize, seed: u32) -> Vec<f32> {
+pub(crate) fn numbers(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

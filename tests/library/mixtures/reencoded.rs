@@ -12,6 +12,7 @@ use weighbridge::{ErrorKind, Model, Select};
 
 use super::models::{converted, expected, home, repository};
 use crate::common::tensor_bytes;
+use crate::diff::{bytes, model, numbers};
 use crate::to_gguf::open;
 
 fn again(original: &Model, stored: &Model) -> DiffReport {
@@ -157,6 +158,33 @@ fn stacked_experts_are_encoded_one_by_one() {
     let by_many = ops::diff(&original, &stored, &options(3)).unwrap();
     let told = |report: &DiffReport| serde_json::to_string(&report).unwrap();
     assert_eq!(told(&report), told(&by_many));
+}
+
+#[test]
+fn large_weights_and_long_rows_are_encoded_piece_by_piece() {
+    // More than a worker does at once, and rows that are longer than what is read at once.
+    let large = bytes(&numbers(700 * 512, 1));
+    let long = bytes(&numbers(3 * 70_016, 2));
+    let original =
+        model(&[("w.weight", "F32", &[700, 512], large), ("l.weight", "F32", &[3, 70_016], long)]);
+    let mut file = Vec::new();
+    let options = ConvertOptions::new("-").to("gguf").names(Names::Keep);
+    let how = QuantizeOptions::new("Q8_0").measure(false);
+    ops::quantize_to(&original, &options, &how, &mut file).unwrap();
+    let summary = again(&original, &opened(file.clone())).summary.reencoded.unwrap();
+    assert_eq!((summary.compared, summary.same_bytes), (2, 2));
+    // Codes of the last block of one, and of a block in the second row of the other.
+    let (last, middle) = (700 * 16 - 1, 2188 + 2100);
+    for (name, block) in [("w.weight", last), ("l.weight", middle)] {
+        let at = place_of(&file, name) + 34 * block;
+        file[at + 2..at + 34].reverse();
+    }
+    let report = again(&original, &opened(file));
+    for (name, blocks) in [("w.weight", 700 * 16), ("l.weight", 3 * 2188)] {
+        let changed = of(&report, name).unwrap();
+        assert_eq!((changed.blocks, changed.identical_blocks), (blocks, blocks - 1), "{name}");
+        assert!(changed.error_ratio.unwrap() > 1.0, "{name}");
+    }
 }
 
 #[test]
