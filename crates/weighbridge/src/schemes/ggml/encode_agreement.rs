@@ -73,7 +73,7 @@ fn numbers(count: usize, kinds: u64, noise: &mut Noise) -> Vec<f32> {
     let mut values = vec![0.0; count];
     let mut rest = &mut values[..];
     while !rest.is_empty() {
-        let len = [16, 32, 256][noise.below(3) as usize].min(rest.len());
+        let len = [16, 32, 256][usize::try_from(noise.below(3)).unwrap()].min(rest.len());
         let (now, later) = rest.split_at_mut(len);
         stretch(noise.below(kinds), noise, now);
         rest = later;
