@@ -88,25 +88,19 @@ impl Task for Errors<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, _: I) -> Cost {
-        let (mut squares, mut errors) = ([0f64; LANES], [0f64; LANES]);
-        let (mut largest, mut flushed) = ([0f32; LANES], [0u32; LANES]);
-        let mut add = |lane: usize, value: f32, decoded: f32| {
-            let error = value - decoded;
-            let (wide, wide_error) = (f64::from(value), f64::from(error));
-            squares[lane] += wide * wide;
-            errors[lane] += wide_error * wide_error;
-            let size = error.abs();
-            largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-            flushed[lane] += u32::from((decoded == 0.0) & (value != 0.0));
-        };
+        // Loops, not closures: what is not inlined is not compiled for the level.
+        let mut sums = Sums::default();
         let (values, last) = self.values.as_chunks::<LANES>();
         let (decoded, last_decoded) = self.decoded.as_chunks::<LANES>();
         for (values, decoded) in values.iter().zip(decoded) {
-            (0..LANES).for_each(|lane| add(lane, values[lane], decoded[lane]));
+            for lane in 0..LANES {
+                sums.add(lane, values[lane], decoded[lane]);
+            }
         }
         for (lane, (value, decoded)) in last.iter().zip(last_decoded).enumerate() {
-            add(lane, *value, *decoded);
+            sums.add(lane, *value, *decoded);
         }
+        let Sums { squares, errors, largest, flushed } = sums;
         Cost {
             elements: self.values.len() as u64,
             squares: squares.iter().sum(),
@@ -115,6 +109,28 @@ impl Task for Errors<'_> {
             flushed: flushed.iter().copied().map(u64::from).sum(),
             ..Cost::default()
         }
+    }
+}
+
+/// The sums of a piece, lane by lane.
+#[derive(Default)]
+struct Sums {
+    squares: [f64; LANES],
+    errors: [f64; LANES],
+    largest: [f32; LANES],
+    flushed: [u32; LANES],
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, lane: usize, value: f32, decoded: f32) {
+        let error = value - decoded;
+        let (wide, wide_error) = (f64::from(value), f64::from(error));
+        self.squares[lane] += wide * wide;
+        self.errors[lane] += wide_error * wide_error;
+        let (size, largest) = (error.abs(), self.largest[lane]);
+        self.largest[lane] = if size > largest { size } else { largest };
+        self.flushed[lane] += u32::from((decoded == 0.0) & (value != 0.0));
     }
 }
 

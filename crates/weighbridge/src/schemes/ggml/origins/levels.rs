@@ -33,7 +33,8 @@ impl Task for AddLevels<'_> {
             nearest.layout.read(block, &mut scales);
             for group in 0..groups {
                 let (scale, zero) = (scales.scales[group], scales.zeros[group]);
-                let [first, last] = nearest.numbers.ends().map(|number| number * scale + zero);
+                let [first, last] = nearest.numbers.ends();
+                let (first, last) = (first * scale + zero, last * scale + zero);
                 self.levels.push(SameLevels {
                     elements: nearest.group,
                     step: nearest.numbers.middling() * scale.abs(),
