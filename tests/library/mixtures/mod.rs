@@ -5,6 +5,7 @@ mod choices;
 mod files;
 mod models;
 mod reencoded;
+mod refused;
 mod rows;
 mod threads;
 mod whole;

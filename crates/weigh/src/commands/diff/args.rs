@@ -42,7 +42,7 @@ pub(crate) struct Diff {
     /// Where one side is stored in a type that can be encoded and the other is its original: whether
     /// the stored bytes are those that the type's own quantizer makes, without importance, and if
     /// not, how many times its error they have.
-    #[arg(long)]
+    #[arg(long, help_heading = "Weights")]
     reencode: bool,
 
     /// Sort the table by a figure, the worst first
