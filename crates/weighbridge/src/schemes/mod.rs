@@ -138,10 +138,11 @@ pub fn quantizers() -> impl Iterator<Item = &'static dyn Quantizer> {
     SCHEMES.iter().flat_map(|scheme| scheme.quantizers().iter().copied())
 }
 
-/// The quantizer of that name, in any letter case.
+/// The quantizer of exactly that name, or else of that name in another letter case.
 #[must_use]
 pub fn quantizer(name: &str) -> Option<&'static dyn Quantizer> {
-    quantizers().find(|quantizer| quantizer.name().eq_ignore_ascii_case(name))
+    let exact = quantizers().find(|quantizer| quantizer.name() == name);
+    exact.or_else(|| quantizers().find(|one| one.name().eq_ignore_ascii_case(name)))
 }
 
 /// The quantizer of that name in a layout: the one that is called by both, `NAME-LAYOUT`. The error

@@ -12,7 +12,8 @@ use crate::error::Result;
 
 /// A way to store a model, as users name it.
 pub trait Quantizer: Send + Sync {
-    /// What users call it. No two have one name, in whatever letter case.
+    /// What users call it. No two have one name; two whose names differ in letter case only are
+    /// stored in different formats.
     fn name(&self) -> &'static str;
 
     /// What it is, in a few words.

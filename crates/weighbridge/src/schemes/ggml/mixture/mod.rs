@@ -83,7 +83,9 @@ impl Quantizer for FileType {
         let weights = request.weights.iter().zip(changes);
         let fates = weights
             .map(|(weight, change)| {
-                let change = change.map(|change| self.with_scale(weight, change, &mut notes));
+                let is_asked = (request.asked)(weight.name).is_some();
+                let change =
+                    change.map(|change| self.with_scale(weight, change, is_asked, &mut notes));
                 fate(change).map_err(|error| error.in_tensor(weight.name))
             })
             .collect::<Result<_>>()?;
@@ -140,14 +142,22 @@ impl FileType {
     }
 
     /// Four-bit floats are stored with a scale of the whole weight beside them, unless ggml's own
-    /// layout is asked for; weights whose scale no program would look for get another type.
-    fn with_scale(&self, weight: &Candidate<'_>, change: Change, notes: &mut Notes) -> Change {
+    /// layout is asked for. Weights whose scale no program would look for get another type, unless
+    /// users ask for this one: then it is as ggml makes it.
+    fn with_scale(
+        &self,
+        weight: &Candidate<'_>,
+        change: Change,
+        is_asked: bool,
+        notes: &mut Notes,
+    ) -> Change {
         let (becomes, importance) = change;
         if becomes != WITHOUT_SCALE || self.name.ends_with(GGML) {
             return (becomes, importance);
         }
         match has_scale(weight.name) {
             true => (WITH_SCALE, importance),
+            false if is_asked => (becomes, importance),
             false => {
                 notes.another_type(weight.name, becomes, "Q8_0");
                 ("Q8_0", importance)
