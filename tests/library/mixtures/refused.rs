@@ -1,8 +1,10 @@
 //! What is not quantized: numbers that are none, what has few bits already; and sizes that are kept to.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use weighbridge::Model;
+use weighbridge::internals::schemes::{Even, encoder};
 use weighbridge::ops::{self, ConvertOptions, Names, QuantizeOptions};
 
 use super::models::{expected, repository};
@@ -82,4 +84,32 @@ fn a_size_is_kept_to_and_more_bytes_are_fewer_errors() {
     let out = ConvertOptions::new(folder.path().join("x.gguf"));
     let too_small = QuantizeOptions::new("Q4_K_M").target_bits(1.0);
     assert!(ops::quantize(&model, &out, &too_small).is_err());
+}
+
+/// A run that is told to go on must not mix blocks of two rules.
+#[test]
+fn encoders_of_other_rules_are_told_apart() {
+    let plain = encoder("Q4_0").unwrap();
+    let even = |columns| plain.with_importance(Arc::new(Even { columns })).unwrap();
+    let identities = [plain.clone(), even(32), even(64)].map(|of| of.identity().unwrap());
+    assert!(identities[0] != identities[1] && identities[1] != identities[2], "{identities:?}");
+    assert_eq!(even(32).identity().unwrap(), identities[1]);
+}
+
+/// Files that are complete would be taken up by a later run; one that must fail again leaves none.
+#[test]
+fn numbers_that_are_none_leave_no_part_of_a_directory() {
+    let (expected, folder) = (expected("tiny"), tempfile::tempdir().unwrap());
+    let source = repository("tiny", &expected, folder.path());
+    let weights = source.join("model.safetensors");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    // The last number before the 64 of the last norm.
+    let last = bytes.len() - 2 * 65;
+    bytes[last..last + 2].copy_from_slice(&[0xc0, 0x7f]);
+    std::fs::write(&weights, bytes).unwrap();
+    let out = ConvertOptions::new(folder.path().join("out")).max_shard_size(10_000);
+    let error = ops::quantize(&open(&source), &out, &QuantizeOptions::new("fp8")).unwrap_err();
+    assert!(error.to_string().contains("NaN"), "{error}");
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
 }

@@ -183,6 +183,11 @@ impl CostSum {
         sum.add(tile, cost, Cost::plus);
     }
 
+    /// Whether a tile was not measured yet: what is verified is encoded once more.
+    pub(super) fn misses(&self, tile: u64) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).misses(tile)
+    }
+
     /// The cost of all tiles; `None` if nothing was measured.
     pub fn cost(&self) -> Option<Cost> {
         let sum = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::{AtPlace, Checksummed, Checksums, InTurn, Job, Plan, PlannedFile, Pool, Sink, run};
+use super::{
+    Action, AtPlace, Checksummed, Checksums, InTurn, Job, Plan, PlannedFile, Pool, Sink, run,
+};
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
@@ -68,10 +70,10 @@ impl Writing<'_> {
     pub(crate) fn write(&self, to: &dyn Destination) -> Result<Written> {
         self.parts.iter().for_each(|(model, _)| model.will_need_all());
         let written = self.write_all(to).map_err(|error| self.with_kept(error, to));
-        match written.is_err() {
-            true if self.can_be_resumed() => to.abort(),
-            true => to.discard(),
-            false => {}
+        match &written {
+            Err(error) if self.can_be_resumed() && !comes_again(error) => to.abort(),
+            Err(_) => to.discard(),
+            Ok(_) => {}
         }
         written
     }
@@ -260,6 +262,11 @@ impl Writing<'_> {
     }
 }
 
+/// Whether another run with the same options would end with the same error.
+fn comes_again(error: &Error) -> bool {
+    error.remedies().contains(&Remedy::AllowNonFinite)
+}
+
 fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {
     let mut header = crc32fast::Hasher::new();
     file.layout.fixed.iter().for_each(|fixed| header.update(&fixed.bytes));
@@ -267,8 +274,17 @@ fn stamp_of_file(file: &PlannedFile) -> serde_json::Value {
     for job in &file.jobs {
         // The same header may hold other numbers, if the source is read by another scheme.
         let (scheme, variant) = job.scheme();
+        // And if it is encoded by another rule.
+        let encoder = match &job.action {
+            Action::Encode(encoding) => {
+                encoding.encoder.identity().unwrap_or_else(|error| error.to_string())
+            }
+            _ => String::new(),
+        };
         for output in &job.outputs {
-            let texts = [&*output.name, job.source_name(), scheme, variant, output.stored.name()];
+            let stored = output.stored.name();
+            let texts =
+                [&*output.name, job.source_name(), scheme, variant, stored, encoder.as_str()];
             for text in texts {
                 tensors.update(&(text.len() as u64).to_le_bytes());
                 tensors.update(text.as_bytes());

@@ -29,6 +29,11 @@ impl<T, U> OrderedSum<T, U> {
         }
     }
 
+    /// Whether term `index` has not come yet.
+    pub fn misses(&self, index: u64) -> bool {
+        index >= self.next && !self.waiting.contains_key(&index)
+    }
+
     /// The sum of all terms up to the first that is missing, while others may still come.
     pub fn so_far(&self) -> &T {
         &self.sum

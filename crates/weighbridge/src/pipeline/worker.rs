@@ -103,13 +103,14 @@ impl Buffers {
         pass.encoder.encode(elements.clone(), &self.f32, &mut outs).map_err(named)?;
         // Of a weight that is encoded once for each of its tensors, the first counts.
         let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
-        if let Some(sum) = encoding.cost.as_ref().filter(|_| is_first) {
+        let tile = turn.turn - of.first_turn;
+        if let Some(sum) = encoding.cost.as_ref().filter(|sum| is_first && sum.misses(tile)) {
             let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
             let (decoded, levels) = (&mut self.decoded, &mut self.levels);
             decoded.resize(self.f32.len(), 0.0);
             levels.clear();
             if pass.encoder.decode(elements, &encoded, decoded, levels).map_err(named)? {
-                sum.add(turn.turn - of.first_turn, Cost::of(&self.f32, decoded, levels));
+                sum.add(tile, Cost::of(&self.f32, decoded, levels));
             }
         }
         write_each(of, turn, &ranges, &outs)
@@ -294,7 +295,8 @@ fn refuse_non_finite(job: &Job, elements: &Range<u64>, values: &[f32]) -> Result
     let Some(at) = values.iter().position(is_odd) else { return Ok(()) };
     let (element, value) = (elements.start + at as u64, values[at]);
     let message = format!("element {element} is {value}, which cannot be stored in fewer bits");
-    Err(Error::malformed(message).in_tensor(job.source_name()).remedy(Remedy::AllowNonFinite))
+    let error = Error::malformed(message).in_tensor(job.source_name());
+    Err(error.in_file(job.weight()?.model_path()).remedy(Remedy::AllowNonFinite))
 }
 
 /// The place of a tile that begins at a byte of its tensor.

@@ -37,6 +37,12 @@ pub trait Encoder: Send + Sync {
         false
     }
 
+    /// What tells it from others that give tensors of the same names, types and shapes: what one of
+    /// them has begun, another must not go on with.
+    fn identity(&self) -> Result<String> {
+        Ok(self.name().to_owned())
+    }
+
     /// What a repository needs beside weights that are stored this way.
     fn additions(&self) -> Additions {
         Additions::default()

@@ -15,6 +15,13 @@ pub trait Importance: Send + Sync {
     fn len(&self) -> Result<usize> {
         Ok(self.values()?.len())
     }
+
+    /// A checksum of all numbers, by which two can be told apart.
+    fn checksum(&self) -> Result<u32> {
+        let mut sum = crc32fast::Hasher::new();
+        self.values()?.iter().for_each(|value| sum.update(&value.to_le_bytes()));
+        Ok(sum.finalize())
+    }
 }
 
 /// The same importance for every column.

@@ -48,15 +48,20 @@ pub(in crate::commands) fn write_cost(
     }
     table.write(out, 2, page.width)?;
     writeln!(out)?;
-    let overall = report.cost.and_then(|cost| cost.snr_db);
-    let overall =
-        overall.map_or(String::new(), |snr| format!(", {snr:.2} dB over all that is encoded"));
-    writeln!(
-        out,
-        "  {LABEL}all in all{LABEL:#} {:.3} bits a weight{overall}",
-        report.bits_per_weight
-    )?;
+    let bits = report.bits_per_weight;
+    writeln!(out, "  {LABEL}all in all{LABEL:#} {bits:.3} bits a weight{}", overall(report))?;
     worst(out, page, report)
+}
+
+/// The loss of all, or of those that were measured: of a run that was resumed, these are its own.
+fn overall(report: &QuantizeReport) -> String {
+    let Some(snr) = report.cost.and_then(|cost| cost.snr_db) else { return String::new() };
+    let measured = report.weights.iter().filter(|weight| weight.cost.is_some()).count();
+    let what = match report.weights.len() {
+        all if all == measured => "all that is encoded".to_owned(),
+        all => format!("{measured} of {all} encoded weights; the others were there already"),
+    };
+    format!(", {snr:.2} dB over {what}")
 }
 
 /// The weights that lose the most.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::QuantizeOptions;
 use super::target::{Choice, Goal, fit};
+use crate::blocks::Tiling;
 use crate::catalog::Value;
 use crate::containers::writing::{Entries, MetadataValue};
 use crate::dtype::{DType, StoredType};
@@ -212,11 +213,11 @@ fn bytes_of(fate: &Fate, weight: &Weight, name: &str) -> u64 {
 /// The block type that a weight is stored in, if it is one tensor of blocks.
 fn block_of(weight: &Weight) -> Option<&'static str> {
     let mut parts = weight.parts();
-    let first = parts.next().filter(|_| parts.next().is_none());
-    match first.map(|(_, _, info)| &info.stored) {
-        Some(StoredType::Block(block)) => Some(block.name),
-        _ => None,
-    }
+    let (_, _, info) = parts.next().filter(|_| parts.next().is_none())?;
+    let StoredType::Block(block) = &info.stored else { return None };
+    // Some formats pad rows, or let blocks cross their ends.
+    let is_by_rows = block.tiling(&info.shape, info.bytes) == Some(Tiling::Rows);
+    is_by_rows.then_some(block.name)
 }
 
 /// An entry of the metadata that the output is going to have.

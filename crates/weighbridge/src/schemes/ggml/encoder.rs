@@ -50,6 +50,14 @@ impl Encoder for BlockEncoder {
         self.coding.needs_importance
     }
 
+    fn identity(&self) -> Result<String> {
+        let name = self.block.name;
+        match &self.importance {
+            None => Ok(name.to_owned()),
+            Some(importance) => Ok(format!("{name}, importance {:08x}", importance.checksum()?)),
+        }
+    }
+
     fn types(&self) -> Vec<StoredType> {
         vec![StoredType::Block(self.block)]
     }
