@@ -14,6 +14,8 @@ mod terminal;
 
 use render::json::Layout;
 
+pub use size::parse_size;
+
 /// Runs the command with these arguments, of which the first is its own name, and gives the exit
 /// code: 0 done, 1 something was found, 2 an error, 130 stopped by Ctrl-C (143 and 129 by other signals).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -46,4 +48,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
     }
+}
+
+/// A report as `--json` prints it, on one line: with the version of its fields.
+///
+/// # Errors
+/// If the report cannot be written as JSON.
+pub fn report_text(report: impl serde::Serialize) -> std::io::Result<String> {
+    let mut text = Vec::new();
+    render::json::report(&mut text, Layout::Lines, report)?;
+    String::from_utf8(text).map_err(std::io::Error::other)
 }

@@ -14,8 +14,11 @@ const UNITS: &[(&str, u64)] = &[
     ("", 1),
 ];
 
-/// The bytes a size stands for.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+/// The bytes that a size stands for, like `1048576`, `64MiB` or `5GB`.
+///
+/// # Errors
+/// What a size looks like, if this is none.
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.trim_start_matches(|c: char| c.is_ascii_digit());
     let (number, unit) = lower.split_at(lower.len() - digits.len());

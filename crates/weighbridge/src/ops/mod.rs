@@ -1,4 +1,4 @@
-//! The verbs, one file or folder each: inspect, show, stats, convert, dequantize, quantize,
+//! The verbs, one file or folder each: inspect, show, read, stats, convert, dequantize, quantize,
 //! verify, diff, hash.
 
 mod compared;
@@ -16,6 +16,7 @@ mod inspect;
 mod planned_report;
 mod quantize;
 mod reach;
+mod read;
 mod rearrange;
 mod refusals;
 mod repacked;
@@ -49,6 +50,7 @@ pub use quantize::{
     CostReport, QuantizeOptions, QuantizeReport, QuantizedWeight, TypeReport, quantize,
     quantize_to, quantizers,
 };
+pub use read::{ReadInto, read};
 pub use rearrange::layouts;
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{

@@ -76,11 +76,11 @@ impl Work {
         self.threads.map_or_else(default, NonZeroUsize::get)
     }
 
-    /// Reports how much of `total` bytes is done.
+    /// Reports how much of `total` bytes is done. Where `total` is an estimate, no more than that.
     pub(super) fn reporter(&self, total: u64) -> impl Fn(u64) + Sync {
         move |done| {
             if let Some(progress) = &self.progress {
-                progress(Progress { done, total });
+                progress(Progress { done: done.min(total), total });
             }
         }
     }

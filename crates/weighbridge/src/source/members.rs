@@ -118,11 +118,13 @@ impl Members {
         &self,
         input: &Input,
         members: &[Member],
+        is_wanted: &dyn Fn(usize) -> bool,
         go_on: &dyn Fn() -> Result<()>,
     ) -> std::result::Result<(), (usize, Error)> {
         let progress = self.progress.get().map(|all| &**all).unwrap_or_default();
         for (index, (member, progress)) in members.iter().zip(progress).enumerate() {
-            if progress.load(Ordering::Relaxed) == BEGUN && member.crc.is_some() {
+            let is_begun = progress.load(Ordering::Relaxed) == BEGUN;
+            if is_begun && member.crc.is_some() && is_wanted(index) {
                 let checked = Inflater::new(member).finish(input, go_on);
                 checked.map_err(|error| (index, error))?;
                 progress.store(CHECKED, Ordering::Relaxed);

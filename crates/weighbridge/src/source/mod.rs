@@ -4,7 +4,9 @@
 //! endian, outermost dimension first. Where the file's bytes have that form and can be lent, they
 //! are lent; otherwise they are gathered into the caller's scratch buffer.
 
-use crate::catalog::{Catalog, Run, TensorInfo};
+use std::collections::HashSet;
+
+use crate::catalog::{Catalog, Run, SummedMember, TensorInfo};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -114,6 +116,13 @@ pub enum Access {
     Random,
     /// Front to back; going back costs as much as all of it, once.
     Sequential,
+}
+
+/// A member of an archive whose checksum is stated: one that is stored, or one that is compressed, by
+/// its index.
+enum Summed {
+    Stored(SummedMember),
+    Packed(u32),
 }
 
 /// One opened container.
@@ -283,17 +292,54 @@ impl Source {
     /// not have the checksum that the archive states. What was not read of such members is looked at
     /// now; `go_on` is asked from time to time.
     pub(crate) fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+        self.check_sums_where(&|_| true, go_on)
+    }
+
+    /// The same of the members that some tensors lie in.
+    pub(crate) fn check_sums_of<'a>(
+        &self,
+        tensors: impl Iterator<Item = &'a TensorInfo>,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let mut starts = Vec::new();
+        let mut inside = HashSet::with_hasher(foldhash::fast::RandomState::default());
+        for tensor in tensors {
+            match tensor.place.run {
+                Run::At(at) => starts.push(at),
+                Run::Inside { member, .. } => drop(inside.insert(member)),
+                _ => {}
+            }
+        }
+        starts.sort_unstable();
+        let is_wanted = |of: Summed| match of {
+            Summed::Stored(member) => {
+                let next = starts.partition_point(|&at| at < member.offset);
+                starts.get(next).is_some_and(|at| at - member.offset < member.len)
+            }
+            Summed::Packed(index) => inside.contains(&index),
+        };
+        self.check_sums_where(&is_wanted, go_on)
+    }
+
+    fn check_sums_where(
+        &self,
+        is_wanted: &dyn Fn(Summed) -> bool,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
         let in_tensor = |error: Error, is_inside: &dyn Fn(Run) -> bool| {
             let mut tensors = self.catalog.tensors.iter();
             let first = tensors.find(|tensor| is_inside(tensor.place.run));
             first.into_iter().fold(error, |error, tensor| error.in_tensor(&tensor.name))
         };
-        let stored = self.sums.finish(&self.input, go_on).map_err(|(member, error)| {
-            let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
-            in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
-        });
+        let wants_stored = |member: SummedMember| is_wanted(Summed::Stored(member));
+        let stored =
+            self.sums.finish(&self.input, &wants_stored, go_on).map_err(|(member, error)| {
+                let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
+                in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
+            });
         let packed = || {
-            let checked = self.members.finish(&self.input, &self.catalog.members, go_on);
+            let wants = |index| is_wanted(Summed::Packed(u32::try_from(index).unwrap_or(u32::MAX)));
+            let checked = self.members.finish(&self.input, &self.catalog.members, &wants, go_on);
             checked.map_err(|(index, error)| {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
                 in_tensor(

@@ -87,15 +87,17 @@ impl Sums {
         }
     }
 
-    /// Looks at what has not been read of the members that were read; gives the first byte of a
+    /// Looks at what has not been read of the wanted members that were read; gives the first byte of a
     /// damaged one with the error. `go_on` is asked from time to time.
     pub(super) fn finish(
         &self,
         input: &Input,
+        is_wanted: &dyn Fn(SummedMember) -> bool,
         go_on: &dyn Fn() -> Result<()>,
     ) -> std::result::Result<(), (SummedMember, crate::Error)> {
         let accounts = self.accounts.get().map(|all| &**all).unwrap_or_default();
-        for account in accounts.iter().filter(|account| account.is_read.load(Ordering::Relaxed)) {
+        let is_read = |account: &&Account| account.is_read.load(Ordering::Relaxed);
+        for account in accounts.iter().filter(is_read).filter(|one| is_wanted(one.member)) {
             account.finish(input, go_on).map_err(|error| (account.member, error))?;
         }
         Ok(())

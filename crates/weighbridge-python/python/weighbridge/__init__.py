@@ -1,0 +1,95 @@
+"""Open any model weight file as arrays, without torch.
+
+    import weighbridge as wb
+
+    with wb.open("Qwen3-8B-GPTQ/") as model:
+        weight = model["model.layers.0.mlp.up_proj.weight"]
+        weight.shape, weight.dtype, weight.scheme
+        weight.numpy("f32")     # all of it, decoded
+        weight[128:256]         # these rows, and no others are read
+
+`convert`, `dequantize`, `quantize`, `verify` and `diff` are the verbs of the command `weigh`, which
+comes with the package. Nothing has to be installed beside it; arrays ask for numpy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._arrays import DTypeLike
+from ._errors import (
+    LimitError,
+    MalformedError,
+    NoSuchTensorError,
+    UnsupportedError,
+    UsageError,
+    VerificationError,
+    WeighbridgeError,
+)
+from ._model import Metadata, Model, Part, Weight
+from ._open import BinaryFile, Limits, ModelLike, Rules, StrPath, open, open_all
+from ._progress import Progress
+from ._safe_open import PySafeSlice, safe_open
+from ._verbs import convert, dequantize, diff, inspect, quantize, quantizers, verify
+from ._weighbridge import VERSION as __version__
+from ._weighbridge import Tensor
+
+if TYPE_CHECKING:
+    from . import numpy as numpy
+    from . import torch as torch
+    from ._reports import ConvertReport, DiffReport, InspectReport, VerifyReport
+
+__all__ = [
+    "BinaryFile",
+    "ConvertReport",
+    "DTypeLike",
+    "DiffReport",
+    "InspectReport",
+    "LimitError",
+    "Limits",
+    "MalformedError",
+    "Metadata",
+    "Model",
+    "ModelLike",
+    "NoSuchTensorError",
+    "Part",
+    "Progress",
+    "PySafeSlice",
+    "Rules",
+    "StrPath",
+    "Tensor",
+    "UnsupportedError",
+    "UsageError",
+    "VerificationError",
+    "VerifyReport",
+    "WeighbridgeError",
+    "Weight",
+    "__version__",
+    "convert",
+    "dequantize",
+    "diff",
+    "inspect",
+    "numpy",
+    "open",
+    "open_all",
+    "quantize",
+    "quantizers",
+    "safe_open",
+    "torch",
+    "verify",
+]
+
+_REPORTS = {"ConvertReport", "DiffReport", "InspectReport", "VerifyReport"}
+
+
+def __getattr__(name: str) -> Any:
+    """Modules and types that most programs do not need are imported when they are."""
+    if name in ("numpy", "torch"):
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    if name in _REPORTS:
+        from . import _reports
+
+        return getattr(_reports, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,458 @@
+"""Models and weights."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+from . import _html
+from . import _weighbridge as native
+from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty, numpy_dtype
+from ._errors import MalformedError, UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ._reports import InspectProblem, InspectReport
+
+#: How a model was opened: its path and the options.
+Opened = tuple[str, dict[str, Any]]
+
+
+class Part(NamedTuple):
+    """A stored tensor that a weight is made of."""
+
+    name: str
+    role: str
+    dtype: str
+    shape: tuple[int, ...]
+    file: str
+    #: From the start of the file; `None` where the bytes do not lie there in one piece.
+    offset: int | None
+    nbytes: int
+
+
+class Metadata(Mapping[str, Any]):
+    """What the files say about the model. Values are read when they are asked for."""
+
+    def __init__(self, model: native.Model) -> None:
+        self._model = model
+        self._keys = dict.fromkeys(model.metadata_keys())
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._model.metadata_value(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"<Metadata: {len(self)} entries>"
+
+
+class Model(Mapping[str, "Weight"]):
+    """A model: a mapping of names to weights, in the order of its files.
+
+    Made by `open`. Several threads may read from one model.
+    """
+
+    def __init__(self, opened: native.Model, remembered: Opened | None) -> None:
+        self._native = opened
+        self._opened = remembered
+        self._metadata: Metadata | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it was opened from."""
+        return self._native.path
+
+    @property
+    def format(self) -> str:
+        """The format of its files: `safetensors`, `gguf`, .."""
+        return self._native.format
+
+    @property
+    def metadata(self) -> Metadata:
+        """What its files say about themselves."""
+        if self._metadata is None:
+            self._metadata = Metadata(self._native)
+        return self._metadata
+
+    @property
+    def problems(self) -> list[InspectProblem]:
+        """What is wrong with it; empty if nothing is."""
+        return self.report()["problems"]
+
+    def report(
+        self,
+        *,
+        tensors: bool = False,
+        full_metadata: bool = False,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> InspectReport:
+        """What `weigh inspect --json` says of it; `tensors` lists the weights with their parts."""
+        text = self._native.report(tensors, full_metadata, expressions(include), expressions(exclude))
+        return cast("InspectReport", json.loads(text))
+
+    def close(self) -> None:
+        """Ends reading. Arrays that were read, and views, stay valid."""
+        self._native.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._native.closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __getitem__(self, name: str) -> Weight:
+        return Weight(self, self._native.weight(name))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._native
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._native.names())
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    # Two handles are the same model only if they are one.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._opened is None:
+            raise TypeError(
+                "a model of bytes or of a file object cannot be pickled: another process could not "
+                "open it; open it by its path"
+            )
+        return _reopened, (*self._opened, self._native.files)
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<Model {self.path}: closed>"
+        return _html.model_line(self.report())
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return _html.escape(repr(self))
+        return _html.model(self.report())
+
+
+def expressions(given: Iterable[str]) -> list[str]:
+    """Expressions for names; a single one is not taken for a list of letters."""
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _reopened(path: str, wishes: dict[str, Any], files: list[tuple[str, int, int | None]]) -> Model:
+    """Opens the model of another process again; an error if its files are others now."""
+    model = Model(native.open_path(path, wishes), (path, wishes))
+    # By their names alone: the other process may have opened them from where it stands.
+    now = [(os.path.basename(file), *about) for file, *about in model._native.files]
+    for file, *about in files:
+        if (os.path.basename(file), *about) not in now:
+            error = MalformedError(f"{file}: was changed since the model was pickled")
+            error.path = file
+            raise error
+    return model
+
+
+class Weight:
+    """A weight: a handle, of which nothing is read before it is asked for."""
+
+    def __init__(self, model: Model, opened: native.Weight) -> None:
+        self._model = model
+        self._native = opened
+
+    @property
+    def model(self) -> Model:
+        """The model that it is a weight of."""
+        return self._model
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._native.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its logical shape, outermost dimension first, whatever the file does."""
+        return tuple(self._native.shape)
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self._native.shape)
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        size = 1
+        for side in self._native.shape:
+            size *= side
+        return size
+
+    @property
+    def dtype(self) -> str:
+        """The type that its own library decodes it to, as safetensors spells it: `BF16`, `F32`, .."""
+        return self._native.dtype or self.variant
+
+    @property
+    def scheme(self) -> str:
+        """The scheme it is stored in: `plain`, `gptq`, .."""
+        return self._native.scheme
+
+    @property
+    def variant(self) -> str:
+        """The kind within the scheme; of a plain weight, its stored type."""
+        return self._native.variant
+
+    @property
+    def parts(self) -> list[Part]:
+        """The stored tensors it is made of."""
+        return [
+            Part(name, role, dtype, tuple(shape), file, offset, nbytes)
+            for name, role, dtype, shape, file, offset, nbytes in self._native.parts()
+        ]
+
+    @property
+    def nbytes(self) -> int:
+        """The stored bytes that make it up, scales included."""
+        return self._native.stored_bytes
+
+    @property
+    def undecodable(self) -> str | None:
+        """Why it cannot be decoded; `None` if it can."""
+        return self._native.undecodable
+
+    def stored_bytes(self, part: int | str = 0) -> bytes:
+        """The bytes of one of its parts, as they are stored: by position, by role or by name."""
+        if isinstance(part, str):
+            for index, one in enumerate(self.parts):
+                if part in (one.role, one.name):
+                    return self._native.stored(index)
+            raise UsageError(f"{self.name} has no part {part!r}")
+        return self._native.stored(part)
+
+    def numpy(self, dtype: DTypeLike = None) -> NDArray[Any]:
+        """All of it as a new array: in its own type, or in another.
+
+        >>> import weighbridge as wb
+        >>> model = wb.open("samples/tiny-llama-gptq")
+        >>> model["model.layers.0.mlp.up_proj.weight"].numpy("f32")[0, :4]
+        array([ 0.02519989,  0.        ,  0.00839996, -0.05039978], dtype=float32)
+        """
+        return self._array(self._wanted(dtype), None)
+
+    def read(
+        self, *, out: Any = None, rows: slice | None = None, dtype: DTypeLike = None
+    ) -> Any:
+        """Reads some rows, or all, into memory of the caller: an array of numpy, or anything with a
+        writable buffer. Gives `out`, or a new array where there is none.
+
+        The type is that of the array, unless `dtype` names one; of bytes without a type it is the
+        weight's own.
+        """
+        bounds = None if rows is None else self._bounds(rows)
+        if out is None:
+            return self._array(self._wanted(dtype), bounds)
+        memory, found = _memory_of(out)
+        wanted = self._wanted(dtype if dtype is not None else found)
+        if dtype is not None and found is not None and dtype_name(found) != wanted:
+            raise UsageError(f"out is an array of {found}, and {wanted} was asked for")
+        self._native.read_into(wanted, bounds, memory)
+        return out
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        """Some rows as a new array; only those are decoded. Further indexes are numpy's."""
+        first, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
+        if isinstance(first, slice) and self.ndim > 0:
+            start, stop, step = first.indices(self.shape[0])
+            count = len(range(start, stop, step))
+            low, high = (start, stop) if step > 0 else (stop + 1, start + 1)
+            rows = self._array(self._wanted(None), (low, high) if count else (0, 0))
+            rows = rows[::step] if step != 1 else rows
+            return rows[(slice(None), *rest)] if rest else rows
+        row = _row_of(first) if self.ndim > 0 else None
+        if row is not None:
+            row += self.shape[0] if row < 0 else 0
+            if not 0 <= row < self.shape[0]:
+                raise IndexError(f"row {first} of {self.name}, which has {self.shape[0]}")
+            return cast("NDArray[Any]", self._array(self._wanted(None), (row, row + 1))[(0, *rest)])
+        return cast("NDArray[Any]", self.numpy()[key])
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("a weight without dimensions has no length")
+        return self.shape[0]
+
+    # Rows one after the other; `in` asks for numbers, which nobody wants of a weight.
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[row] for row in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("its numbers are read from a file, which makes a copy")
+        if dtype is None:
+            return self.numpy()
+        try:
+            wanted = dtype_name(dtype)
+        except UsageError:
+            wanted = ""
+        own = self._wanted(None)
+        if wanted in ("F32", "BF16", "F16", own):
+            return self.numpy(dtype)
+        return self.numpy().astype(dtype)
+
+    def tensor(self, dtype: DTypeLike = None, *, rows: slice | None = None) -> native.Tensor:
+        """Its numbers in new memory, for libraries that speak DLPack, and as bytes for everybody.
+        No numpy is needed."""
+        bounds = None if rows is None else self._bounds(rows)
+        return self._native.tensor(self._wanted(dtype), bounds)
+
+    def view(self) -> native.Tensor:
+        """Its bytes where they lie, read-only and without a copy. The weight must be plain, and the
+        model opened with `mmap=True` or from bytes."""
+        view = self._native.view()
+        if view is None:
+            raise UsageError(
+                f"{self.name}: its bytes are not in memory as an array of numbers",
+                hint="open(path, mmap=True) maps plain weights; others must be decoded",
+            )
+        return view
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        if copy is False:
+            raise BufferError("its numbers are read from a file, which makes a copy")
+        tensor = self.tensor()
+        return tensor.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _weight_of, (self._model, self.name)
+
+    def __repr__(self) -> str:
+        return _html.weight_line(self)
+
+    def _repr_html_(self) -> str:
+        return _html.weight(self)
+
+    def _wanted(self, dtype: DTypeLike) -> str:
+        """The name of the type to read as."""
+        own = self._native.dtype
+        if dtype is None or (isinstance(dtype, str) and dtype == "auto"):
+            if own is None:
+                self._refuse()
+            if dtype is None or self.scheme == "plain" or own in ("BF16", "F16"):
+                return own or "F32"
+            return "BF16"
+        return dtype_name(dtype)
+
+    def _refuse(self) -> None:
+        reason = self.undecodable or f"it is stored as {self.variant}"
+        error = UnsupportedError(f"{self._model.path}: tensor `{self.name}`: {reason}")
+        error.path, error.tensor, error.reason = self._model.path, self.name, reason
+        raise error
+
+    def _bounds(self, rows: slice) -> tuple[int, int]:
+        if self.ndim == 0:
+            raise UsageError(f"{self.name} has no rows")
+        if not isinstance(rows, slice):
+            raise TypeError(f"rows are a slice, not {type(rows).__name__}")
+        start, stop, step = rows.indices(self.shape[0])
+        if step != 1:
+            raise UsageError("rows are read one after the other, without steps")
+        return start, max(start, stop)
+
+    def _array(self, dtype: str, rows: tuple[int, int] | None) -> NDArray[Any]:
+        shape = self.shape if rows is None else (rows[1] - rows[0], *self.shape[1:])
+        if dtype in PACKED:
+            # Numbers that share a byte are given one each; f32 holds every one of them.
+            target = numpy_dtype(dtype)
+            return self._array("F32", rows).astype(target)
+        array = empty(shape, dtype)
+        self._native.read_into(dtype, rows, bytes_of(array))
+        return array
+
+
+def _weight_of(model: Model, name: str) -> Weight:
+    return model[name]
+
+
+def _row_of(key: Any) -> int | None:
+    """The row that an index means; `None` if it is none, as arrays of indexes and masks are."""
+    if isinstance(key, bool):
+        return None
+    try:
+        return operator.index(key)
+    except TypeError:
+        return None
+
+
+def _memory_of(out: Any) -> tuple[Any, Any]:
+    """The bytes of what is read into, and its type if it has one."""
+    interface = getattr(out, "__array_interface__", None)
+    if interface is not None:
+        if not out.flags.c_contiguous:
+            raise UsageError("out does not lie in one piece, row after row")
+        if not out.flags.writeable:
+            raise UsageError("out is read-only")
+        if not out.dtype.isnative:
+            raise UsageError("out has the other byte order")
+        return bytes_of(out), out.dtype
+    view = memoryview(out)
+    if view.readonly:
+        raise UsageError("out is read-only")
+    if not view.c_contiguous:
+        raise UsageError("out does not lie in one piece, row after row")
+    return view.cast("B"), _type_of(view)
+
+
+def _type_of(view: memoryview) -> str | None:
+    """The type of the numbers that memory is made of; `None` if it is bytes."""
+    kind = view.format.removeprefix("@").removeprefix("<" if sys.byteorder == "little" else ">")
+    if kind in ("B", "b", "c"):
+        return None
+    if kind == "?":
+        return "BOOL"
+    families = {"efd": "F", "hilqn": "I", "HILQN": "U"}
+    for letters, family in families.items():
+        if kind in letters:
+            return f"{family}{8 * view.itemsize}"
+    raise UsageError(f"out is made of {view.format!r}, which is no type of weights")
+
+
+def names_of(model: Model) -> Sequence[str]:
+    """The names of a model's weights."""
+    return model._native.names()

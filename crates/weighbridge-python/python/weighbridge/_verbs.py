@@ -1,0 +1,447 @@
+"""The verbs: the same work as the command's, and its JSON as typed dictionaries."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from . import _html
+from . import _weighbridge as native
+from ._errors import UsageError, VerificationError
+from ._model import Model, expressions
+from ._open import ModelLike, Rules, StrPath, open, pairs
+from ._progress import Progress, shown
+
+if TYPE_CHECKING:
+    from ._reports import ConvertReport, DiffReport, InspectReport, VerifyReport
+
+OutputDType = Literal["auto", "native", "f32", "bf16", "f16", "keep"]
+Names = Literal["auto", "keep", "hf", "gguf"]
+#: A number of bytes, or text such as "5GB".
+Size = int | str
+#: A value of metadata, or a type of GGUF and a value: `("u32", 7)`.
+MetadataValue = bool | int | float | str | tuple[str, bool | int | float | str]
+
+
+class _ShownDiff(dict[str, Any]):
+    """A comparison that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        return _html.diff(cast("DiffReport", self))
+
+
+def _work(threads: int | None, max_memory: Size | None) -> dict[str, Any]:
+    """How work is done."""
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads do no work; leave it out for as many as there are")
+    return {"threads": threads, "max_memory": _size(max_memory, "max_memory")}
+
+
+def _size(size: Size | None, name: str) -> Size | None:
+    if isinstance(size, int) and not 0 <= size < 1 << 64:
+        raise UsageError(f"{name} is a number of bytes, or text like '5GB', not {size}")
+    return size
+
+
+def _entries(metadata: Mapping[str, MetadataValue] | None) -> list[tuple[str, Any]]:
+    """Metadata with numbers that GGUF can hold."""
+    entries: list[tuple[str, Any]] = []
+    for key, given in (metadata or {}).items():
+        kind, value = given if isinstance(given, tuple) else (None, given)
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+            raise UsageError(f"{key}: {value} does not fit into 64 bits")
+        if kind in ("f32", "f64") and not isinstance(value, (bool, str)):
+            value = float(value)
+        entries.append((key, value if kind is None else (kind, value)))
+    return entries
+
+
+@contextmanager
+def _opened(source: Model | ModelLike) -> Iterator[Model]:
+    """The model, closed afterwards if it was opened here."""
+    if isinstance(source, Model):
+        yield source
+        return
+    with open(source) as model:
+        yield model
+
+
+def inspect(
+    source: Model | ModelLike,
+    *,
+    tensors: bool = False,
+    full_metadata: bool = False,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+) -> InspectReport:
+    """What is inside a model: what `weigh inspect --json` prints. Only headers are read.
+
+    >>> import weighbridge as wb
+    >>> report = wb.inspect("samples/tiny-llama-gptq")
+    >>> report["weights"], report["stored_tensors"], report["problems"]
+    (21, 63, [])
+    """
+    with _opened(source) as model:
+        return model.report(
+            tensors=tensors, full_metadata=full_metadata, include=include, exclude=exclude
+        )
+
+
+def convert(
+    source: Model | ModelLike,
+    output: StrPath,
+    *,
+    to: str | None = None,
+    dtype: OutputDType = "auto",
+    names: Names = "auto",
+    config: StrPath | None = None,
+    to_layout: str | None = None,
+    pre_tokenizer: str | None = None,
+    cast: Rules | None = None,
+    rename: Rules | None = None,
+    metadata: Mapping[str, MetadataValue] | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    skip_unreadable: bool = False,
+    force: bool = False,
+    resume: bool = False,
+    dry_run: bool = False,
+    verify: bool = False,
+    modelfile: bool = False,
+    max_shard_size: Size | None = None,
+    max_output: Size | None = None,
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> ConvertReport:
+    """Writes a model into one file or a directory of shards: safetensors, GGUF, NPZ or NPY, by the
+    extension of `output`. Every argument is the flag of `weigh convert` with the same name.
+
+    >>> import weighbridge as wb
+    >>> report = wb.convert("samples/tiny-llama-gptq", "tiny.gguf", verify=True)
+    >>> report["write_bytes"], report["verified"]["ok"]
+    (222304, True)
+
+    The output gets its name when it is complete. With `verify` it is read again and compared first;
+    `VerificationError` says that it was wrong, and deleted.
+    """
+    wishes = {
+        "to": to,
+        "dtype": dtype,
+        "names": names,
+        "config": config,
+        "to_layout": to_layout,
+        "pre_tokenizer": pre_tokenizer,
+        "cast": pairs(cast),
+        "rename": pairs(rename),
+        "metadata": _entries(metadata),
+        "include": expressions(include),
+        "exclude": expressions(exclude),
+        "skip_unreadable": skip_unreadable,
+        "force": force,
+        "resume": resume,
+        "dry_run": dry_run,
+        "verify": verify,
+        "modelfile": modelfile,
+        "max_shard_size": _size(max_shard_size, "max_shard_size"),
+        "max_output": _size(max_output, "max_output"),
+    }
+    work = _work(threads, max_memory)
+    with _opened(source) as model, shown(progress, "converting") as show:
+        text = native.convert(model._native, os.fspath(output), wishes, work, show)
+    return _written(text)
+
+
+def dequantize(
+    source: Model | ModelLike,
+    output: StrPath,
+    *,
+    to: str | None = None,
+    dtype: OutputDType = "auto",
+    cast: Rules | None = None,
+    rename: Rules | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    skip_unreadable: bool = False,
+    force: bool = False,
+    resume: bool = False,
+    dry_run: bool = False,
+    verify: bool = False,
+    follow_links: bool = False,
+    max_shard_size: Size | None = None,
+    max_output: Size | None = None,
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> ConvertReport:
+    """Writes the same kind of model again with plain weights, a repository with all of its files:
+    what `from_pretrained` loads without the library of the scheme. The arguments are the flags of
+    `weigh dequantize`."""
+    wishes = {
+        "to": to,
+        "dtype": dtype,
+        "cast": pairs(cast),
+        "rename": pairs(rename),
+        "include": expressions(include),
+        "exclude": expressions(exclude),
+        "skip_unreadable": skip_unreadable,
+        "force": force,
+        "resume": resume,
+        "dry_run": dry_run,
+        "verify": verify,
+        "follow_links": follow_links,
+        "max_shard_size": _size(max_shard_size, "max_shard_size"),
+        "max_output": _size(max_output, "max_output"),
+    }
+    work = _work(threads, max_memory)
+    target = os.fspath(output)
+    components = _components(source)
+    if components is not None:
+        with shown(progress, "dequantizing") as show:
+            return _written(native.dequantize(components, True, target, wishes, work, show))
+    with _opened(source) as model, shown(progress, "dequantizing") as show:
+        return _written(native.dequantize([model._native], False, target, wishes, work, show))
+
+
+def _components(source: Model | ModelLike) -> list[native.Model] | None:
+    """The components of a pipeline, if it is one."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    return native.open_pipeline(os.fspath(source), {"mmap": False})
+
+
+def quantize(
+    source: Model | ModelLike,
+    output: StrPath,
+    type: str | None = None,
+    *,
+    to: str | None = None,
+    imatrix: StrPath | None = None,
+    pure: bool = False,
+    tensor_type: Rules | None = None,
+    output_tensor_type: str | None = None,
+    token_embedding_type: str | None = None,
+    keep: Iterable[str] = (),
+    layout: str | None = None,
+    group_size: int | None = None,
+    effort: Literal["usual", "high"] = "usual",
+    target_bpw: float | None = None,
+    target_size: Size | None = None,
+    allow_requantize: bool = False,
+    allow_nonfinite: bool = False,
+    names: Names = "auto",
+    config: StrPath | None = None,
+    pre_tokenizer: str | None = None,
+    rename: Rules | None = None,
+    metadata: Mapping[str, MetadataValue] | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    force: bool = False,
+    resume: bool = False,
+    dry_run: bool = False,
+    verify: bool = False,
+    modelfile: bool = False,
+    max_shard_size: Size | None = None,
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> ConvertReport:
+    """Stores a model in fewer bits: `type` is one of `quantizers()`, or a size decides. The
+    arguments are the flags of `weigh quantize`; what it costs is under `quantized`.
+
+    >>> import weighbridge as wb
+    >>> report = wb.quantize("samples/tiny-llama-gptq", "small.gguf", "Q8_0", allow_requantize=True)
+    >>> round(report["quantized"]["cost"]["snr_db"], 1)
+    45.8
+    """
+    how = {
+        "type": type,
+        "imatrix": imatrix,
+        "pure": pure,
+        "tensor_type": pairs(tensor_type),
+        "output_tensor_type": output_tensor_type,
+        "token_embedding_type": token_embedding_type,
+        "keep": expressions(keep),
+        "layout": layout,
+        "group_size": group_size,
+        "effort": effort,
+        "target_bpw": target_bpw,
+        "target_size": _size(target_size, "target_size"),
+        "allow_requantize": allow_requantize,
+        "allow_nonfinite": allow_nonfinite,
+    }
+    wishes = {
+        "to": to,
+        "dtype": None,
+        "names": names,
+        "config": config,
+        "pre_tokenizer": pre_tokenizer,
+        "rename": pairs(rename),
+        "metadata": _entries(metadata),
+        "include": expressions(include),
+        "exclude": expressions(exclude),
+        "force": force,
+        "resume": resume,
+        "dry_run": dry_run,
+        "verify": verify,
+        "modelfile": modelfile,
+        "max_shard_size": _size(max_shard_size, "max_shard_size"),
+    }
+    work = _work(threads, max_memory)
+    with _opened(source) as model, shown(progress, "quantizing") as show:
+        text = native.quantize(model._native, os.fspath(output), how, wishes, work, show)
+    return _written(text)
+
+
+def quantizers() -> dict[str, str]:
+    """The types that `quantize` knows, with what each is."""
+    return dict(native.quantizers())
+
+
+def verify(
+    output: Model | ModelLike,
+    against: Model | ModelLike,
+    *,
+    dequantized: bool = False,
+    type: str | None = None,
+    imatrix: StrPath | None = None,
+    pure: bool = False,
+    tensor_type: Rules | None = None,
+    output_tensor_type: str | None = None,
+    token_embedding_type: str | None = None,
+    keep: Iterable[str] = (),
+    layout: str | None = None,
+    group_size: int | None = None,
+    effort: Literal["usual", "high"] = "usual",
+    target_bpw: float | None = None,
+    target_size: Size | None = None,
+    allow_requantize: bool = False,
+    allow_nonfinite: bool = False,
+    to: str | None = None,
+    dtype: OutputDType = "auto",
+    names: Names = "auto",
+    config: StrPath | None = None,
+    to_layout: str | None = None,
+    pre_tokenizer: str | None = None,
+    cast: Rules | None = None,
+    rename: Rules | None = None,
+    metadata: Mapping[str, MetadataValue] | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    skip_unreadable: bool = False,
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> VerifyReport:
+    """Recomputes every weight of `against` and compares `output` with it, bit for bit. The arguments
+    are those that the output was made with; `ok` is the verdict.
+
+    >>> import weighbridge as wb
+    >>> _ = wb.dequantize("samples/tiny-llama-gptq", "plain")
+    >>> wb.verify("plain", "samples/tiny-llama-gptq")["ok"]
+    True
+    """
+    how = {
+        "type": type,
+        "imatrix": imatrix,
+        "pure": pure,
+        "tensor_type": pairs(tensor_type),
+        "output_tensor_type": output_tensor_type,
+        "token_embedding_type": token_embedding_type,
+        "keep": expressions(keep),
+        "layout": layout,
+        "group_size": group_size,
+        "effort": effort,
+        "target_bpw": target_bpw,
+        "target_size": _size(target_size, "target_size"),
+        "allow_requantize": allow_requantize,
+        "allow_nonfinite": allow_nonfinite,
+    }
+    wishes = {
+        "to": to,
+        "dtype": dtype,
+        "names": names,
+        "config": config,
+        "to_layout": to_layout,
+        "pre_tokenizer": pre_tokenizer,
+        "cast": pairs(cast),
+        "rename": pairs(rename),
+        "metadata": _entries(metadata),
+        "include": expressions(include),
+        "exclude": expressions(exclude),
+        "skip_unreadable": skip_unreadable,
+    }
+    work = _work(threads, max_memory)
+    parts, of = _components(output), _components(against)
+    if parts is not None and of is not None:
+        with shown(progress, "verifying") as show:
+            return _verified(native.verify(parts, of, True, dequantized, how, wishes, work, show))
+    with _opened(output) as made, _opened(against) as model, shown(progress, "verifying") as show:
+        pair = ([made._native], [model._native])
+        text = native.verify(*pair, False, dequantized, how, wishes, work, show)
+    return _verified(text)
+
+
+def diff(
+    a: Model | ModelLike,
+    b: Model | ModelLike,
+    *,
+    values: Literal["none", "differing", "all"] = "differing",
+    exact: bool = False,
+    fail_over: str | None = None,
+    reencode: bool = False,
+    skip_unreadable: bool = False,
+    map: Rules | None = None,
+    rename: Rules | None = None,
+    transpose: Iterable[str] = (),
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress = None,
+) -> DiffReport:
+    """Compares two models across formats and precisions; `ok` is the verdict, as in `weigh diff`.
+    In a notebook the report is shown as a table.
+
+    >>> import weighbridge as wb
+    >>> sample = "tests/files/names/qwen3-q8"
+    >>> report = wb.diff(f"{sample}/hf", f"{sample}/model.gguf")
+    >>> report["ok"], report["summary"]["within_precision"]
+    (True, 7)
+    """
+    wishes = {
+        "values": values,
+        "exact": exact,
+        "fail_over": fail_over,
+        "reencode": reencode,
+        "skip_unreadable": skip_unreadable,
+        "map": pairs(map),
+        "rename": pairs(rename),
+        "transpose": expressions(transpose),
+        "include": expressions(include),
+        "exclude": expressions(exclude),
+    }
+    work = _work(threads, max_memory)
+    with _opened(a) as one, _opened(b) as other, shown(progress, "comparing") as show:
+        text = native.diff(one._native, other._native, wishes, work, show)
+    return cast("DiffReport", _ShownDiff(json.loads(text)))
+
+
+def _verified(text: str) -> VerifyReport:
+    """The report of a comparison with the source."""
+    report: VerifyReport = json.loads(text)
+    return report
+
+
+def _written(text: str) -> ConvertReport:
+    """The report of a conversion; an error if it was verified and is wrong."""
+    report: ConvertReport = json.loads(text)
+    verified = report.get("verified")
+    if verified is not None and not verified["ok"]:
+        error = VerificationError("what was written is not what the source gives; it was deleted")
+        error.report = report
+        raise error
+    return report

@@ -1,0 +1,133 @@
+"""Weights as arrays of numpy, with the functions of `safetensors.numpy`: any container and any
+directory is welcome, and quantized weights come out decoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _weighbridge as native
+from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty
+from ._model import Model
+from ._open import ModelLike, StrPath, open
+from ._progress import Progress, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["load", "load_file", "save", "save_file"]
+
+
+def load_file(
+    filename: Model | ModelLike,
+    *,
+    dtype: DTypeLike = None,
+    names: Iterable[str] | None = None,
+    progress: Progress = None,
+) -> dict[str, NDArray[Any]]:
+    """All weights of a model, or those of `names`, as arrays: each in its own type, or all
+    floating-point ones in `dtype`.
+
+    >>> import weighbridge.numpy
+    >>> weights = weighbridge.numpy.load_file("samples/tiny-llama-gptq", dtype="f32")
+    >>> len(weights), weights["model.norm.weight"].dtype
+    (21, dtype('float32'))
+    """
+    if isinstance(filename, Model):
+        return arrays_of(filename, dtype, progress, names)
+    with open(filename) as model:
+        return arrays_of(model, dtype, progress, names)
+
+
+def load(data: bytes, *, dtype: DTypeLike = None) -> dict[str, NDArray[Any]]:
+    """The same of a file in memory."""
+    return load_file(data, dtype=dtype)
+
+
+def save_file(
+    tensors: Mapping[str, NDArray[Any]],
+    filename: StrPath,
+    metadata: Mapping[str, str] | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """Writes arrays into a file: safetensors, NPZ or GGUF, by its extension. An existing file is
+    replaced only with `force`, and once the new one is complete."""
+    from ._verbs import convert
+
+    header, arrays = _laid_out(tensors, metadata)
+    model = Model(native.open_arrays(header, arrays), None)
+    convert(model, filename, dtype="keep", names="keep", force=force)
+
+
+def save(
+    tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """The bytes of a safetensors file of these arrays."""
+    header, arrays = _laid_out(tensors, metadata)
+    return b"".join([header, *(memoryview(array).cast("B") for array in arrays)])
+
+
+def arrays_of(
+    model: Model, dtype: DTypeLike, progress: Progress, names: Iterable[str] | None
+) -> dict[str, NDArray[Any]]:
+    """Weights of a model as arrays, read side by side."""
+    arrays: dict[str, NDArray[Any]] = {}
+    requests = []
+    for name in dict.fromkeys(model if names is None else names):
+        weight = model[name]
+        wanted = wanted_of(weight.dtype, weight._wanted(None), weight._wanted(dtype))
+        if wanted in PACKED:
+            arrays[name] = weight.numpy(wanted)
+            continue
+        arrays[name] = empty(weight.shape, wanted)
+        requests.append((name, wanted, bytes_of(arrays[name])))
+    with shown(progress, "loading") as show:
+        native.read_many(model._native, requests, show)
+    return arrays
+
+
+def wanted_of(stored: str, own: str, asked: str) -> str:
+    """The type that a weight of a whole model is read as: what is asked for is for floating-point
+    numbers; integers, booleans and complex ones keep theirs."""
+    return asked if stored.startswith(("F", "BF")) else own
+
+
+def _laid_out(
+    tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None
+) -> tuple[bytes, list[Any]]:
+    """The header of a safetensors file, and the bytes of the arrays in their order."""
+    import numpy as np
+
+    header: dict[str, Any] = {}
+    if metadata:
+        header["__metadata__"] = {str(key): str(value) for key, value in metadata.items()}
+    arrays, at = [], 0
+    # Wide types first, so that all of them are aligned, as safetensors itself does it.
+    order = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
+    for name, given in order:
+        if given.dtype.byteorder == ">" or (given.dtype.byteorder == "=" and _is_big()):
+            given = given.astype(given.dtype.newbyteorder("<"))
+        array = np.ascontiguousarray(given).reshape(given.shape)
+        dtype = dtype_name(array.dtype.newbyteorder("=") if array.dtype.kind in "iufc" else array.dtype)
+        if dtype in PACKED:
+            raise TypeError(f"{name}: {array.dtype} is stored with several numbers in a byte, which this does not pack")
+        if dtype == "C128":
+            raise TypeError(f"{name}: safetensors has no type for {array.dtype}")
+        header[name] = {
+            "dtype": dtype,
+            "shape": list(array.shape),
+            "data_offsets": [at, at + array.nbytes],
+        }
+        arrays.append(bytes_of(array))
+        at += array.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text, arrays
+
+
+def _is_big() -> bool:
+    import sys
+
+    return sys.byteorder == "big"

@@ -1,0 +1,131 @@
+"""Weights as tensors of torch, which is imported when a tensor is wanted and never required."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import _weighbridge as native
+from ._arrays import PACKED, DTypeLike
+from ._errors import UsageError
+from ._model import Model, Weight
+from ._open import ModelLike, open
+from ._progress import Progress, shown
+from .numpy import wanted_of
+
+if TYPE_CHECKING:
+    # Nobody has to have torch, so nothing is said about its types.
+    Tensor = Any
+
+__all__ = ["load_file", "state_dict"]
+
+_TORCH = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "U16": "uint16",
+    "I16": "int16",
+    "U32": "uint32",
+    "I32": "int32",
+    "U64": "uint64",
+    "I64": "int64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+    "C32": "complex32",
+    "C64": "complex64",
+    "C128": "complex128",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+}
+
+
+def state_dict(
+    source: Model | ModelLike,
+    *,
+    dtype: DTypeLike = None,
+    names: Iterable[str] | None = None,
+    device: str | int = "cpu",
+    progress: Progress = None,
+) -> dict[str, Tensor]:
+    """All weights of a model, or those of `names`, decoded: for `load_state_dict(.., assign=True)`.
+    Each has its own type, or all floating-point ones have `dtype`."""
+    if isinstance(source, Model):
+        return tensors_of(source, dtype, progress, names, device)
+    with open(source) as model:
+        return tensors_of(model, dtype, progress, names, device)
+
+
+def load_file(
+    filename: ModelLike, device: str | int = "cpu", *, dtype: DTypeLike = None
+) -> dict[str, Tensor]:
+    """The same by the name that `safetensors.torch` has for it."""
+    return state_dict(filename, dtype=dtype, device=device)
+
+
+def tensor_of(
+    weight: Weight, dtype: DTypeLike, rows: slice | None, device: str | int
+) -> Tensor:
+    """A weight, or some rows of it, as a tensor."""
+    wanted = weight._wanted(dtype)
+    bounds = None if rows is None else weight._bounds(rows)
+    shape = weight.shape
+    if bounds is not None:
+        shape = (bounds[1] - bounds[0], *shape[1:])
+    tensor = _empty(shape, wanted)
+    weight._native.read_into(_readable(wanted), bounds, _memory_of(tensor))
+    return tensor if device == "cpu" else tensor.to(device)
+
+
+def tensors_of(
+    model: Model,
+    dtype: DTypeLike,
+    progress: Progress,
+    names: Iterable[str] | None,
+    device: str | int,
+) -> dict[str, Tensor]:
+    """Weights of a model as tensors, read side by side."""
+    tensors: dict[str, Tensor] = {}
+    requests = []
+    for name in dict.fromkeys(model if names is None else names):
+        weight = model[name]
+        wanted = wanted_of(weight.dtype, weight._wanted(None), weight._wanted(dtype))
+        tensors[name] = _empty(weight.shape, wanted)
+        requests.append((name, _readable(wanted), _memory_of(tensors[name])))
+    with shown(progress, "loading") as show:
+        native.read_many(model._native, requests, show)
+    if device != "cpu":
+        return {name: tensor.to(device) for name, tensor in tensors.items()}
+    return tensors
+
+
+def _readable(wanted: str) -> str:
+    """Torch has no type for numbers that share a byte: f32 holds them."""
+    return "F32" if wanted in PACKED else wanted
+
+
+def _empty(shape: tuple[int, ...], wanted: str) -> Tensor:
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    name = _TORCH.get(_readable(wanted))
+    dtype = None if name is None else getattr(torch, name, None)
+    if dtype is None:
+        raise UsageError(f"this version of torch has no type for {wanted}; ask for 'f32' or 'bf16'")
+    return torch.empty(shape, dtype=dtype)
+
+
+def _memory_of(tensor: Tensor) -> Any:
+    """The memory of a new tensor as bytes: without numpy, and whatever its type is called."""
+    bytes_held = tensor.numel() * tensor.element_size()
+    if bytes_held == 0:
+        return bytearray()
+    lend = ctypes.pythonapi.PyMemoryView_FromMemory
+    lend.restype = ctypes.py_object
+    lend.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+    writable = 0x200
+    return lend(tensor.data_ptr(), bytes_held, writable)

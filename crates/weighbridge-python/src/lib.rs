@@ -1,0 +1,43 @@
+//! The native part of the Python package `weighbridge`: opening models, reading weights into memory
+//! of the caller, the verbs, and the command. What users see is annotated Python on top of it.
+
+// What Python hands over arrives as values.
+#![allow(clippy::needless_pass_by_value)]
+
+mod arrays;
+mod buffer;
+mod cli;
+mod dlpack;
+mod errors;
+mod file_object;
+mod model;
+mod options;
+mod remedy;
+mod run;
+mod tensor;
+mod values;
+mod verbs;
+mod weight;
+
+/// What Python imports.
+#[pyo3::pymodule]
+mod _weighbridge {
+    #[pymodule_export]
+    use crate::arrays::open_arrays;
+    #[pymodule_export]
+    use crate::cli::cli;
+    #[pymodule_export]
+    use crate::model::{
+        Model, open_buffer, open_descriptor, open_file_object, open_path, open_paths, open_pipeline,
+    };
+    #[pymodule_export]
+    use crate::tensor::Tensor;
+    #[pymodule_export]
+    use crate::verbs::{convert, dequantize, diff, quantize, quantizers, verify};
+    #[pymodule_export]
+    use crate::weight::{Weight, read_many};
+
+    /// The version of the library, which is the package's too.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,249 @@
+//! Models: opening them, and what they say about themselves.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::time::UNIX_EPOCH;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use weighbridge::ops::{self, InspectOptions};
+use weighbridge::{Error, OpenOptions};
+
+use crate::buffer::Readable;
+use crate::errors;
+use crate::file_object::FileObject;
+use crate::options::{OpenWishes, select};
+use crate::run::briefly;
+use crate::values;
+use crate::weight::Weight;
+
+/// A model until it is closed. Whoever reads holds a handle of his own, so closing waits for nobody.
+pub(crate) struct Handle(RwLock<Option<weighbridge::Model>>);
+
+impl Handle {
+    /// The model; an error if it was closed.
+    pub(crate) fn get(&self) -> Result<weighbridge::Model, Error> {
+        let held = self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        held.clone().ok_or_else(|| Error::usage("the model was closed"))
+    }
+}
+
+/// An opened model.
+#[pyclass(frozen, module = "weighbridge._weighbridge")]
+pub(crate) struct Model {
+    pub(crate) handle: Arc<Handle>,
+    path: OsString,
+    files: Vec<FileState>,
+}
+
+/// A file, its bytes, and when it was changed.
+type FileState = (OsString, u64, Option<u128>);
+
+impl Model {
+    pub(crate) fn new(model: weighbridge::Model) -> Self {
+        let path = model.path().as_os_str().to_owned();
+        let files = model.sources().iter().map(state_of).collect();
+        Self { handle: Arc::new(Handle(RwLock::new(Some(model)))), path, files }
+    }
+
+    /// Does something short with the model.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        job: impl FnOnce(&weighbridge::Model) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        briefly(py, || job(&self.handle.get()?))
+    }
+}
+
+#[pymethods]
+impl Model {
+    #[getter]
+    fn path(&self) -> OsString {
+        self.path.clone()
+    }
+
+    #[getter]
+    fn format(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |model| Ok(model.format()))
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.handle.get().is_err()
+    }
+
+    /// Refuses further reads. Memory that was lent stays valid.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            let mut held = self.handle.0.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            drop(held.take());
+        });
+    }
+
+    /// How many weights there are.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |model| Ok(model.weights().len()))
+    }
+
+    /// The names of the weights, in the order of the files.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |model| Ok(model.weights().map(|weight| weight.name().to_owned()).collect()))
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        self.with(py, |model| Ok(model.weight(name).is_ok()))
+    }
+
+    /// The weight of that name.
+    fn weight(&self, py: Python<'_>, name: &str) -> PyResult<Weight> {
+        let model = self.handle.get().map_err(|error| errors::exception(py, &error))?;
+        match model.weight(name) {
+            Ok(weight) => Ok(Weight::new(self.handle.clone(), &weight)),
+            Err(error) => Err(errors::no_such_tensor(py, &error)),
+        }
+    }
+
+    /// What the command's JSON says of it.
+    #[pyo3(signature = (tensors, full_metadata, include, exclude))]
+    fn report(
+        &self,
+        py: Python<'_>,
+        tensors: bool,
+        full_metadata: bool,
+        include: Vec<String>,
+        exclude: Vec<String>,
+    ) -> PyResult<String> {
+        let select = select(py, &include, &exclude)?;
+        self.with(py, |model| {
+            let report = ops::inspect(model, &InspectOptions { tensors, full_metadata, select })?;
+            weigh::report_text(report).map_err(|error| Error::io(error, "cannot write JSON"))
+        })
+    }
+
+    /// The keys of its metadata.
+    fn metadata_keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |model| {
+            Ok(model.metadata().into_iter().map(|(key, ..)| key.to_owned()).collect())
+        })
+    }
+
+    /// The value of one of those keys; arrays are read now.
+    fn metadata_value<'py>(
+        &self,
+        py: Python<'py>,
+        key: &str,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let model = self.handle.get().map_err(|error| errors::exception(py, &error))?;
+        let found = model.metadata().into_iter().find(|(name, ..)| *name == key);
+        found.map(|(_, value, source)| values::of(py, value, source)).transpose()
+    }
+
+    /// Its files with their sizes and when they were changed, in nanoseconds, as they were when the
+    /// model was opened; `None` where something else than files of this machine is read.
+    #[getter]
+    fn files(&self) -> Vec<FileState> {
+        self.files.clone()
+    }
+}
+
+fn state_of(source: &weighbridge::Source) -> FileState {
+    let path = source.input().name();
+    let changed = std::fs::metadata(path).and_then(|about| about.modified()).ok();
+    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    (path.as_os_str().to_owned(), source.file_bytes(), changed.map(|time| time.as_nanos()))
+}
+
+/// Opens what a path or a name stands for.
+#[pyfunction]
+pub(crate) fn open_path(py: Python<'_>, path: PathBuf, wishes: OpenWishes) -> PyResult<Model> {
+    let options = wishes.options(py)?;
+    briefly(py, || options.open(path)).map(Model::new)
+}
+
+/// Opens each model of a place that holds several.
+#[pyfunction]
+pub(crate) fn open_paths(
+    py: Python<'_>,
+    path: PathBuf,
+    wishes: OpenWishes,
+) -> PyResult<Vec<Model>> {
+    let options = wishes.options(py)?;
+    let models = briefly(py, || options.open_all(path))?;
+    Ok(models.into_iter().map(Model::new).collect())
+}
+
+/// Opens the components of a pipeline; `None` if it is none.
+#[pyfunction]
+pub(crate) fn open_pipeline(
+    py: Python<'_>,
+    path: PathBuf,
+    wishes: OpenWishes,
+) -> PyResult<Option<Vec<Model>>> {
+    let options = wishes.options(py)?;
+    let models = briefly(py, || match path.is_dir() || !path.exists() {
+        true => options.open_pipeline(path),
+        false => Ok(None),
+    })?;
+    Ok(models.map(|models| models.into_iter().map(Model::new).collect()))
+}
+
+/// Opens bytes. Those of a `bytes` object, which nobody can change, are used where they are.
+#[pyfunction]
+pub(crate) fn open_buffer(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    wishes: OpenWishes,
+) -> PyResult<Model> {
+    let options = wishes.options(py)?;
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        let bytes = PyBackedBytes::from(bytes.clone());
+        return briefly(py, || options.open_bytes(bytes, name)).map(Model::new);
+    }
+    let source = Arc::new(Readable::new(object)?);
+    briefly(py, || options.open_read_at(source, name)).map(Model::new)
+}
+
+/// Opens an object with `read` and `seek`.
+#[pyfunction]
+pub(crate) fn open_file_object(
+    py: Python<'_>,
+    object: Py<PyAny>,
+    name: &str,
+    wishes: OpenWishes,
+) -> PyResult<Model> {
+    let options = wishes.options(py)?;
+    briefly(py, || options.open_reader(FileObject(object), name)).map(Model::new)
+}
+
+/// Opens a file by its descriptor, which is this function's own from now on.
+#[pyfunction]
+#[allow(unsafe_code)]
+pub(crate) fn open_descriptor(
+    py: Python<'_>,
+    descriptor: i32,
+    name: &str,
+    wishes: OpenWishes,
+) -> PyResult<Model> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::FromRawFd as _;
+        // SAFETY: the caller made a duplicate for this call and does not use it any more.
+        let file = unsafe { std::fs::File::from_raw_fd(descriptor) };
+        let options: OpenOptions = wishes.options(py)?;
+        briefly(py, || {
+            let file = crate::file_object::OpenFile::new(file)
+                .map_err(|error| Error::io(error, "cannot open").in_file(Path::new(name)))?;
+            options.open_read_at(Arc::new(file), name)
+        })
+        .map(Model::new)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (descriptor, name, wishes);
+        Err(errors::usage(py, "files are not opened by their descriptors here", None))
+    }
+}

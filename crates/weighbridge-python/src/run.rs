@@ -1,0 +1,133 @@
+//! Work that takes long: on threads of its own, while the caller's thread looks after Ctrl-C and
+//! after the callback for progress. Python code never runs on a worker.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use weighbridge::ops::Work;
+use weighbridge::{Error, ErrorKind};
+
+use crate::errors;
+
+/// How often signals and the callback get their turn.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Bytes done, and bytes to do.
+type Counted = Arc<(AtomicU64, AtomicU64)>;
+
+/// Runs something short in the caller's thread, without the interpreter's lock.
+pub(crate) fn briefly<T: Send>(
+    py: Python<'_>,
+    job: impl FnOnce() -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(job)));
+    settle(py, done)
+}
+
+/// Runs something that takes long. The callback is called with the bytes done and to do; an
+/// exception of it, or Ctrl-C, stops the work and is raised once that has ended.
+pub(crate) fn patiently<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    job: impl FnOnce(&Work) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let (cancel, counted) = (Arc::new(AtomicBool::new(false)), Counted::default());
+    let work = Work::new().cancel(cancel.clone()).progress(counting(&counted));
+    let mut watch = Watch { progress, counted, shown: None, raised: None };
+    let done = py.detach(|| {
+        thread::scope(|scope| {
+            let (ended, has_ended) = channel();
+            let work = &work;
+            let worker = scope.spawn(move || {
+                let done = catch_unwind(AssertUnwindSafe(|| job(work)));
+                // Nobody listens only if the caller's thread has died.
+                let _ = ended.send(());
+                done
+            });
+            while let Err(RecvTimeoutError::Timeout) = has_ended.recv_timeout(SLICE) {
+                if !watch.look() {
+                    cancel.store(true, Ordering::Release);
+                }
+            }
+            worker.join().unwrap_or_else(Err)
+        })
+    });
+    watch.finish(py, settle_cancelled(py, done))
+}
+
+/// What a panic, an error, or a result is to Python.
+fn settle<T>(py: Python<'_>, done: thread::Result<Result<T, Error>>) -> PyResult<T> {
+    match done {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(errors::exception(py, &error)),
+        Err(panic) => Err(errors::panicked(py, &*panic)),
+    }
+}
+
+/// The same, where being cancelled is no error of its own.
+fn settle_cancelled<T>(
+    py: Python<'_>,
+    done: thread::Result<Result<T, Error>>,
+) -> PyResult<Option<T>> {
+    match done {
+        Ok(Err(error)) if error.kind() == ErrorKind::Cancelled => Ok(None),
+        done => settle(py, done).map(Some),
+    }
+}
+
+fn counting(counted: &Counted) -> weighbridge::ops::OnProgress {
+    let counted = counted.clone();
+    Arc::new(move |progress| {
+        counted.0.fetch_max(progress.done, Ordering::Relaxed);
+        counted.1.store(progress.total, Ordering::Relaxed);
+    })
+}
+
+/// What the caller's thread does meanwhile.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    counted: Counted,
+    shown: Option<(u64, u64)>,
+    raised: Option<PyErr>,
+}
+
+impl Watch {
+    /// Whether the work may go on.
+    fn look(&mut self) -> bool {
+        if self.raised.is_none() {
+            let looked = Python::attach(|py| {
+                py.check_signals()?;
+                self.show(py)
+            });
+            self.raised = looked.err();
+        }
+        self.raised.is_none()
+    }
+
+    /// Calls back, unless nothing has changed.
+    fn show(&mut self, py: Python<'_>) -> PyResult<()> {
+        let now = (self.counted.0.load(Ordering::Relaxed), self.counted.1.load(Ordering::Relaxed));
+        match &self.progress {
+            Some(progress) if self.shown != Some(now) && now.1 > 0 => {
+                self.shown = Some(now);
+                progress.call1(py, now).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The result. What the callback raised counts, even if the work was done meanwhile.
+    fn finish<T>(mut self, py: Python<'_>, done: PyResult<Option<T>>) -> PyResult<T> {
+        if let Some(raised) = self.raised.take() {
+            return Err(raised);
+        }
+        let value = done?;
+        self.show(py)?;
+        value.ok_or_else(|| errors::usage(py, "the work was stopped", None))
+    }
+}

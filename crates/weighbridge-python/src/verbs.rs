@@ -1,0 +1,148 @@
+//! The verbs. Each gives the report that the command prints as JSON, as text.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use weighbridge::ops;
+use weighbridge::{Error, Result};
+
+use crate::errors;
+use crate::model::Model;
+use crate::options::{ConvertWishes, DiffWishes, QuantizeWishes, WorkWishes};
+use crate::run::patiently;
+
+/// The model of a handle.
+fn opened(py: Python<'_>, model: &Bound<'_, Model>) -> PyResult<weighbridge::Model> {
+    model.get().handle.get().map_err(|error| errors::exception(py, &error))
+}
+
+fn all_opened(py: Python<'_>, models: &[Bound<'_, Model>]) -> PyResult<Vec<weighbridge::Model>> {
+    models.iter().map(|model| opened(py, model)).collect()
+}
+
+fn text(report: impl Serialize) -> Result<String> {
+    weigh::report_text(report).map_err(|error| Error::io(error, "cannot write JSON"))
+}
+
+/// Converts a model.
+#[pyfunction]
+pub(crate) fn convert(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    target: PathBuf,
+    wishes: ConvertWishes,
+    work: WorkWishes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (model, options, limits) =
+        (opened(py, model)?, wishes.options(py, target)?, work.limits(py)?);
+    patiently(py, progress, |work| text(ops::convert(&model, &options.work(&limits(work)))?))
+}
+
+/// Dequantizes a model, or all components of a pipeline.
+#[pyfunction]
+pub(crate) fn dequantize(
+    py: Python<'_>,
+    models: Vec<Bound<'_, Model>>,
+    is_pipeline: bool,
+    target: PathBuf,
+    wishes: ConvertWishes,
+    work: WorkWishes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let models = all_opened(py, &models)?;
+    let (options, limits) = (wishes.options(py, target)?, work.limits(py)?);
+    patiently(py, progress, |work| {
+        let options = options.work(&limits(work));
+        let report = match (&models[..], is_pipeline) {
+            ([model], false) => ops::dequantize(model, &options)?,
+            (models, _) => ops::dequantize_pipeline(models, &options)?,
+        };
+        text(report)
+    })
+}
+
+/// Quantizes a model.
+#[pyfunction]
+pub(crate) fn quantize(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    target: PathBuf,
+    how: QuantizeWishes,
+    wishes: ConvertWishes,
+    work: WorkWishes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (model, how) = (opened(py, model)?, how.options(py)?);
+    let (options, limits) = (wishes.options(py, target)?, work.limits(py)?);
+    patiently(py, progress, |work| text(ops::quantize(&model, &options.work(&limits(work)), &how)?))
+}
+
+/// The types that models can be quantized to, with what each is.
+#[pyfunction]
+pub(crate) fn quantizers() -> Vec<(&'static str, &'static str)> {
+    ops::quantizers().collect()
+}
+
+/// A report with notes, of which the command has some.
+#[derive(Serialize)]
+struct WithNotes<T> {
+    #[serde(flatten)]
+    report: T,
+    notes: [String; 0],
+}
+
+/// Compares an output with what its source gives.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "its only caller names them")]
+pub(crate) fn verify(
+    py: Python<'_>,
+    outputs: Vec<Bound<'_, Model>>,
+    models: Vec<Bound<'_, Model>>,
+    is_pipeline: bool,
+    dequantized: bool,
+    how: QuantizeWishes,
+    wishes: ConvertWishes,
+    work: WorkWishes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (outputs, models) = (all_opened(py, &outputs)?, all_opened(py, &models)?);
+    let is_moved = wishes.names_a_layout();
+    let target = outputs.first().map(|output| output.path().to_owned()).unwrap_or_default();
+    let options = wishes.options(py, target)?;
+    let how = how.is_given().then(|| how.options(py)).transpose()?;
+    let limits = work.limits(py)?;
+    patiently(py, progress, |work| {
+        let options = options.work(&limits(work));
+        let report = match (&outputs[..], &models[..], how) {
+            ([output], [model], Some(how)) if !is_pipeline => {
+                ops::verify_quantized(output, model, &options, &how)?
+            }
+            ([output], [model], None) if !is_pipeline => {
+                let was_decoded = dequantized || ops::was_dequantized(output, model);
+                match was_decoded && !is_moved {
+                    true => ops::verify_dequantized(output, model, &options)?,
+                    false => ops::verify(output, model, &options)?,
+                }
+            }
+            (outputs, models, _) => ops::verify_pipeline(outputs, models, &options)?,
+        };
+        text(WithNotes { report, notes: [] })
+    })
+}
+
+/// Compares two models.
+#[pyfunction]
+pub(crate) fn diff(
+    py: Python<'_>,
+    a: &Bound<'_, Model>,
+    b: &Bound<'_, Model>,
+    wishes: DiffWishes,
+    work: WorkWishes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (a, b) = (opened(py, a)?, opened(py, b)?);
+    let (options, limits) = (wishes.options(py)?, work.limits(py)?);
+    patiently(py, progress, |work| text(ops::diff(&a, &b, &options.work(&limits(work)))?))
+}

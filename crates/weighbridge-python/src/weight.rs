@@ -1,0 +1,180 @@
+//! Weights: what they are, and reading them into memory of the caller.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use weighbridge::internals::source::Slab;
+use weighbridge::ops::{self, ReadInto, Work};
+use weighbridge::{DType, Error};
+
+use crate::buffer::Writable;
+use crate::errors;
+use crate::model::{Handle, Model};
+use crate::run::{briefly, patiently};
+use crate::tensor::Tensor;
+
+/// Bytes that are made in so little time that nobody wants to stop it.
+const SHORT: usize = 16 << 20;
+
+/// A stored tensor that a weight is made of: name, role, type, shape, file, place, bytes.
+type Part = (String, &'static str, String, Vec<u64>, std::ffi::OsString, Option<u64>, u64);
+
+/// A logical weight. What it is stays known when its model is closed; its numbers do not.
+#[pyclass(frozen, module = "weighbridge._weighbridge")]
+pub(crate) struct Weight {
+    handle: Arc<Handle>,
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    shape: Vec<u64>,
+    #[pyo3(get)]
+    scheme: &'static str,
+    #[pyo3(get)]
+    variant: String,
+    /// The type its library decodes it to.
+    #[pyo3(get)]
+    dtype: Option<&'static str>,
+    #[pyo3(get)]
+    stored_bytes: u64,
+    #[pyo3(get)]
+    undecodable: Option<String>,
+}
+
+impl Weight {
+    pub(crate) fn new(handle: Arc<Handle>, weight: &weighbridge::Weight) -> Self {
+        Self {
+            handle,
+            name: weight.name().to_owned(),
+            shape: weight.shape().to_vec(),
+            scheme: weight.scheme(),
+            variant: weight.variant().to_owned(),
+            dtype: weight.native().map(DType::name),
+            stored_bytes: weight.stored_bytes(),
+            undecodable: weight.undecodable(),
+        }
+    }
+
+    fn get(&self) -> Result<weighbridge::Weight, Error> {
+        let named = |error: Error| error.in_tensor(&self.name);
+        self.handle.get().map_err(named)?.weight(&self.name)
+    }
+
+    fn rows(&self, rows: Option<(u64, u64)>) -> std::ops::Range<u64> {
+        let (start, end) = rows.unwrap_or((0, self.shape.first().copied().unwrap_or(1)));
+        start..end
+    }
+
+    fn read(
+        &self,
+        py: Python<'_>,
+        dtype: DType,
+        rows: Option<(u64, u64)>,
+        out: &mut [u8],
+    ) -> PyResult<()> {
+        let rows = self.rows(rows);
+        let job = |work: &Work, out: &mut [u8]| {
+            let request = ReadInto::new(self.get()?, dtype, out).rows(rows);
+            ops::read(vec![request], work)
+        };
+        match out.len() <= SHORT {
+            true => briefly(py, || job(&Work::new(), out)),
+            false => patiently(py, None, |work| job(work, out)),
+        }
+    }
+}
+
+/// The type of that name.
+pub(crate) fn dtype_of(py: Python<'_>, name: &str) -> PyResult<DType> {
+    let unknown = || errors::usage(py, &format!("there is no type {name}"), None);
+    DType::from_name(name).ok_or_else(unknown)
+}
+
+#[pymethods]
+impl Weight {
+    /// The stored tensors it is made of.
+    fn parts(&self, py: Python<'_>) -> PyResult<Vec<Part>> {
+        briefly(py, || {
+            let weight = self.get()?;
+            let part = |(role, source, info): (
+                _,
+                &weighbridge::Source,
+                &weighbridge::catalog::TensorInfo,
+            )| {
+                let file = source.input().name().as_os_str().to_owned();
+                let (name, stored) = (info.name.to_string(), info.stored.name().to_owned());
+                (name, role, stored, info.shape.to_vec(), file, info.file_offset(), info.bytes)
+            };
+            Ok(weight.parts().map(part).collect())
+        })
+    }
+
+    /// Fills memory of the caller with some rows, or with all.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        dtype: &str,
+        rows: Option<(u64, u64)>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let mut out = Writable::new(out)?;
+        let dtype = dtype_of(py, dtype)?;
+        self.read(py, dtype, rows, out.bytes())
+    }
+
+    /// Some rows, or all, in memory of their own.
+    fn tensor(&self, py: Python<'_>, dtype: &str, rows: Option<(u64, u64)>) -> PyResult<Tensor> {
+        let dtype = dtype_of(py, dtype)?;
+        let mut shape = self.shape.clone();
+        if let (Some((start, end)), Some(first)) = (rows, shape.first_mut()) {
+            *first = end.saturating_sub(start);
+        }
+        Tensor::filled(py, dtype, shape, |out| self.read(py, dtype, rows, out))
+    }
+
+    /// Its bytes where they lie, if it is plain and its file is mapped or in memory.
+    fn view(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
+        let weight = self.get().map_err(|error| errors::exception(py, &error))?;
+        let dtype = self.dtype.and_then(DType::from_name);
+        Ok(dtype.and_then(|dtype| Tensor::lent(weight, dtype, self.shape.clone())))
+    }
+
+    /// The bytes of its stored tensors, one after the other as they are.
+    fn stored(&self, py: Python<'_>, part: usize) -> PyResult<Vec<u8>> {
+        briefly(py, || {
+            let weight = self.get()?;
+            let mut parts = weight.parts();
+            let (_, source, info) =
+                parts.nth(part).ok_or_else(|| Error::usage("it has no such part"))?;
+            let (slab, mut scratch) = (Slab::whole(0, 0, info.bytes), Vec::new());
+            Ok(source.fetch(info, &slab, &mut scratch)?.bytes().to_vec())
+        })
+    }
+}
+
+/// Reads several weights of a model at once, each into memory of the caller: name, type, memory.
+#[pyfunction]
+#[pyo3(signature = (model, requests, progress=None))]
+pub(crate) fn read_many(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    requests: Vec<(String, String, Bound<'_, PyAny>)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let mut wanted = Vec::with_capacity(requests.len());
+    for (name, dtype, out) in &requests {
+        wanted.push((name, dtype_of(py, dtype)?, Writable::new(out)?));
+    }
+    let handle = &model.get().handle;
+    let total: usize = wanted.iter().map(|(_, _, out)| out.len()).sum();
+    let mut job = |work: &Work| {
+        let model = handle.get()?;
+        let requests = wanted
+            .iter_mut()
+            .map(|(name, dtype, out)| Ok(ReadInto::new(model.weight(name)?, *dtype, out.bytes())));
+        ops::read(requests.collect::<Result<_, Error>>()?, work)
+    };
+    match total <= SHORT && progress.is_none() {
+        true => briefly(py, || job(&Work::new())),
+        false => patiently(py, progress, job),
+    }
+}

@@ -1,0 +1,153 @@
+"""Writes python/weighbridge/_reports.py: the reports of the verbs as typed dictionaries, from the
+schemas of the command's JSON. A test holds the file to it.
+
+    python tools/reports_from_schema.py [--check]
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SCHEMAS = HERE.parents[2] / "docs" / "schema"
+TARGET = HERE.parent / "python" / "weighbridge" / "_reports.py"
+REPORTS = {
+    "inspect.json": "InspectReport",
+    "convert.json": "ConvertReport",
+    "verify.json": "VerifyReport",
+    "diff.json": "DiffReport",
+}
+SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+# Lists of things that have a better name in the singular than what is left without the last letter.
+SINGULAR = {"dropped": "Dropped", "skipped": "Skipped", "tied": "Tied", "mismatched": "Mismatch"}
+
+
+class Writer:
+    """Turns schemas into classes, each after those that it needs."""
+
+    def __init__(self) -> None:
+        self.classes: list[str] = []
+        self.made: dict[str, str] = {}
+
+    def load(self, file: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((SCHEMAS / file).read_text())
+        return found
+
+    def resolve(self, file: str, ref: str) -> tuple[str, str, dict[str, Any]]:
+        other, _, path = ref.partition("#")
+        file = other or file
+        schema = self.load(file)
+        name = path.rsplit("/", 1)[-1]
+        return file, name, schema["$defs"][name]
+
+    def type_of(self, file: str, schema: dict[str, Any], name: str) -> str:
+        if "$ref" in schema:
+            file, found, target = self.resolve(file, schema["$ref"])
+            return self.type_of(file, target, camel(Path(file).stem, found))
+        if "anyOf" in schema:
+            kinds = [self.type_of(file, one, name) for one in schema["anyOf"]]
+            return " | ".join(dict.fromkeys(kinds))
+        if "const" in schema:
+            return type(schema["const"]).__name__
+        kinds = schema.get("type", [])
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        types = [self.simple(file, kind, schema, name) for kind in kinds]
+        return " | ".join(dict.fromkeys(types)) or "Any"
+
+    def simple(self, file: str, kind: str, schema: dict[str, Any], name: str) -> str:
+        if kind == "array":
+            return f"list[{self.type_of(file, schema.get('items', {}), name)}]"
+        if kind != "object":
+            return SIMPLE[kind]
+        if "properties" in schema:
+            return self.object(file, schema, name)
+        return f"dict[str, {self.type_of(file, schema.get('additionalProperties', {}), name)}]"
+
+    def object(self, file: str, schema: dict[str, Any], name: str) -> str:
+        key = json.dumps(schema, sort_keys=True)
+        if self.made.get(name) == key:
+            return name
+        while name in self.made:
+            name += "_"
+        self.made[name] = key
+        required = schema.get("required", [])
+        fields: dict[str, tuple[str, str]] = {}
+        for field, about in schema["properties"].items():
+            kind = self.type_of(file, about, class_name(name.removesuffix("Report"), field, about))
+            if field not in required:
+                kind = f"NotRequired[{kind}]"
+            fields[field] = (about.get("description", ""), kind)
+        self.classes.append(class_text(name, sentence(schema), fields))
+        return name
+
+    def report(self, file: str, name: str) -> None:
+        schema = self.load(file)
+        if "$ref" in schema:
+            _, _, base = self.resolve(file, schema["$ref"])
+            self.type_of(file, {"$ref": schema["$ref"]}, name)
+            properties = schema["properties"] | base["properties"]
+            required = schema["required"] + base["required"]
+            schema = {**schema, "properties": properties, "required": required}
+            del schema["$ref"]
+        self.object(file, schema, name)
+
+
+def camel(*words: str) -> str:
+    return "".join(part.capitalize() for word in words for part in word.split("_"))
+
+
+def class_name(parent: str, field: str, about: dict[str, Any]) -> str:
+    is_list = about.get("type") == "array" and field.endswith("s")
+    return parent + (SINGULAR.get(field) or camel(field[:-1] if is_list else field))
+
+
+def class_text(name: str, about: str, fields: dict[str, tuple[str, str]]) -> str:
+    if any(keyword.iskeyword(field) for field in fields):
+        # Such a name can stand in quotes only, and so does what it holds.
+        lines = [f"# {line}" for line in textwrap.wrap(about, 96)]
+        lines += [f"{name} = TypedDict(", f'    "{name}",', "    {"]
+        for field, (said, kind) in fields.items():
+            lines += [f"    {line}" for line in comment(said)] + [f'        "{field}": "{kind}",']
+        return "\n".join([*lines, "    },", ")"]) + "\n"
+    lines = [f"class {name}(TypedDict):", f'    """{about}"""', ""]
+    for field, (said, kind) in fields.items():
+        lines += comment(said) + [f"    {field}: {kind}"]
+    return "\n".join(lines) + "\n"
+
+
+def sentence(schema: dict[str, Any]) -> str:
+    return str(schema.get("description") or schema.get("title") or "A part of a report.")
+
+
+def comment(text: str) -> list[str]:
+    return [f"    #: {line}" for line in textwrap.wrap(text, 92)]
+
+
+def written() -> str:
+    writer = Writer()
+    for file, name in REPORTS.items():
+        writer.report(file, name)
+    head = (
+        '"""The reports of the verbs, typed. Made from the schemas of the command\'s JSON by\n'
+        'tools/reports_from_schema.py; change those instead."""\n\n'
+        "from __future__ import annotations\n\n"
+        "from typing import Any, NotRequired, TypedDict\n\n\n"
+    )
+    names = "".join(f'    "{name}",\n' for name in sorted(writer.made))
+    return head + "\n\n".join(writer.classes) + f"\n\n__all__ = [\n{names}]\n"
+
+
+def main() -> None:
+    text = written()
+    if "--check" in sys.argv:
+        sys.exit(0 if TARGET.read_text() == text else f"{TARGET.name} is not what the schemas say")
+    TARGET.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+//! Reading several weights at once, into memory of the caller.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::Work;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::model::Weight;
+use crate::pipeline::Tiled;
+use crate::source::{Access, Source};
+
+/// Bytes of output that a worker makes at once: below what a single weight is worth a thread of its
+/// own for, and large enough that a tile costs more than taking it.
+const TILE: u64 = 4 << 20;
+
+/// Stored bytes that a worker holds at once, of weights that are stored transposed.
+const STAGED: u64 = 16 << 20;
+
+/// A weight, or some rows of it, and where its numbers go.
+pub struct ReadInto<'a> {
+    weight: Weight,
+    rows: Range<u64>,
+    dtype: DType,
+    out: &'a mut [u8],
+}
+
+impl<'a> ReadInto<'a> {
+    /// All of a weight as `dtype`, into bytes that it fills: see
+    /// [`Weight::read_into`](crate::Weight::read_into).
+    pub fn new(weight: Weight, dtype: DType, out: &'a mut [u8]) -> Self {
+        let rows = 0..weight.rows_and_columns().0;
+        Self { weight, rows, dtype, out }
+    }
+
+    /// Only these rows of the outermost dimension.
+    #[must_use]
+    pub fn rows(mut self, rows: Range<u64>) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// The same in tiles that workers make side by side.
+    fn tiled(self, workers: usize) -> Result<Tiles<'a>> {
+        let Self { weight, rows, dtype, out } = self;
+        let count = rows.end.saturating_sub(rows.start);
+        let columns = weight.rows_and_columns().1;
+        let all_bytes = count.checked_mul(columns).and_then(|all| dtype.bytes_for(all));
+        if count == 0
+            || rows.end > weight.rows_and_columns().0
+            || all_bytes != Some(out.len() as u64)
+        {
+            // Says what is wrong with them, if something is.
+            weight.read_rows_into(rows.clone(), dtype, out)?;
+            return Ok(Tiles { weight, rows, dtype, step: 1, outs: Vec::new() });
+        }
+        let row_bytes = dtype.bytes_for(columns);
+        let is_sequential =
+            weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential);
+        let step = match row_bytes {
+            // Rows that share bytes, or that come front to back, are read together.
+            None | Some(0) => count,
+            Some(_) if is_sequential => count,
+            // A few rows of a transposed weight are many small reads: as many as one buffer holds.
+            Some(_) if weight.is_transposed() => {
+                let staged = weight.staged_for_rows(rows.clone())?.div_ceil(count).max(1);
+                (STAGED / staged).clamp(1, count.div_ceil(workers.max(1) as u64))
+            }
+            Some(row_bytes) => (TILE / row_bytes).clamp(1, count),
+        };
+        let len = step.saturating_mul(row_bytes.unwrap_or(u64::MAX));
+        let len = usize::try_from(len).unwrap_or(usize::MAX).clamp(1, out.len().max(1));
+        let outs = out.chunks_mut(len).map(Mutex::new).collect();
+        Ok(Tiles { weight, rows, dtype, step, outs })
+    }
+}
+
+/// The tiles of a request.
+struct Tiles<'a> {
+    weight: Weight,
+    rows: Range<u64>,
+    dtype: DType,
+    step: u64,
+    outs: Vec<Mutex<&'a mut [u8]>>,
+}
+
+impl Tiled for Tiles<'_> {
+    type Buffers = ();
+
+    fn tiles(&self) -> u64 {
+        self.outs.len() as u64
+    }
+
+    fn is_sequential(&self) -> bool {
+        let mut parts = self.weight.parts();
+        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+    }
+
+    fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
+        let out = usize::try_from(tile).ok().and_then(|tile| self.outs.get(tile));
+        let out = out.ok_or_else(|| Error::usage("there is no such tile"))?;
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = self.rows.start + tile * self.step;
+        let rows = start..start.saturating_add(self.step).min(self.rows.end);
+        self.weight.read_rows_into(rows, self.dtype, &mut out)?;
+        Ok(out.len() as u64)
+    }
+}
+
+/// Reads several weights, on all threads of `work`, into memory of the caller. What they are read
+/// from must not have changed since the model was opened, and archives must have the checksums that
+/// they state (of a few rows this is not asked: it would take reading all of them); if there is an
+/// error, the memory may hold anything.
+///
+/// ```no_run
+/// use weighbridge::ops::{self, ReadInto, Work};
+/// use weighbridge::{DType, Model};
+/// let model = Model::open("model.gguf")?;
+/// let sizes = model.weights().map(|weight| weight.len() * 4);
+/// let mut memory: Vec<Vec<u8>> = sizes.map(|bytes| vec![0; bytes]).collect();
+/// let all = model.weights().zip(&mut memory);
+/// let all = all.map(|(weight, out)| ReadInto::new(weight, DType::F32, out)).collect();
+/// ops::read(all, &Work::new())?;
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+pub fn read(requests: Vec<ReadInto<'_>>, work: &Work) -> Result<()> {
+    let total = requests.iter().map(|request| request.out.len() as u64).sum();
+    // Asking how many threads there are costs more than a short read.
+    let workers = if total <= TILE { 1 } else { work.workers() };
+    let is_whole = |one: &ReadInto<'_>| one.rows == (0..one.weight.rows_and_columns().0);
+    let sums_are_cheap = requests.iter().all(is_whole);
+    let tiled: Vec<Tiles<'_>> =
+        requests.into_iter().map(|request| request.tiled(workers)).collect::<Result<_>>()?;
+    work.pool(workers, &work.reporter(total)).run(&tiled)?;
+    check(&tiled, sums_are_cheap, work)
+}
+
+/// An error if what was read is not what it was when the model was opened, or has other checksums
+/// than its archive states.
+fn check(read: &[Tiles<'_>], with_sums: bool, work: &Work) -> Result<()> {
+    let parts = || read.iter().flat_map(|one| one.weight.parts());
+    let mut checked: Vec<&Source> = Vec::new();
+    for (_, source, _) in parts() {
+        // Neighbours mostly lie in the same file.
+        if checked.iter().rev().any(|seen| std::ptr::eq(*seen, source)) {
+            continue;
+        }
+        checked.push(source);
+        let catalog = source.catalog();
+        if with_sums && !(catalog.summed.is_empty() && catalog.members.is_empty()) {
+            let own = parts().filter(|(_, of, _)| std::ptr::eq(*of, source));
+            source.check_sums_of(own.map(|(.., tensor)| tensor), &|| work.refuse_cancelled())?;
+        }
+        source.input().refuse_changed()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+
+    fn sample(path: &str) -> Model {
+        let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files");
+        Model::open(files.join(path)).unwrap()
+    }
+
+    #[test]
+    fn many_are_read_as_each_is_alone() {
+        for path in
+            ["names/llama/hf", "npz/deflated.npz", "pth/views.pth", "gguf/tensor-types.gguf"]
+        {
+            let model = sample(path);
+            let readable = |weight: &Weight| weight.undecodable().is_none();
+            let weights: Vec<Weight> = model.weights().filter(readable).collect();
+            let alone: Vec<Vec<u8>> =
+                weights.iter().map(|weight| weight.read_to_vec(DType::F32).unwrap()).collect();
+            let mut together: Vec<Vec<u8>> = alone.iter().map(|one| vec![1; one.len()]).collect();
+            let requests = weights.iter().zip(&mut together);
+            let requests =
+                requests.map(|(weight, out)| ReadInto::new(weight.clone(), DType::F32, out));
+            read(requests.collect(), &Work::new()).unwrap();
+            assert_eq!(alone, together, "{path}");
+        }
+    }
+
+    /// What is wrong with one member of an archive is nothing to those in others.
+    #[test]
+    fn a_damaged_weight_does_not_spoil_the_others() {
+        let model = sample("pth/wrong_crc.pth");
+        let read_one = |name: &str| {
+            let weight = model.weight(name).unwrap();
+            let mut out = vec![0; weight.len() * 4];
+            read(vec![ReadInto::new(weight, DType::F32, &mut out)], &Work::new())
+        };
+        assert!(read_one("fc.weight").is_err());
+        read_one("fc.bias").unwrap();
+    }
+
+    #[test]
+    fn a_wrong_length_is_an_error_and_cancelling_too() {
+        let model = sample("names/llama/hf");
+        let weight = model.weights().next().unwrap();
+        let mut short = [0; 3];
+        let request = ReadInto::new(weight.clone(), DType::F32, &mut short);
+        assert!(read(vec![request], &Work::new()).is_err());
+        let mut whole = vec![0; weight.len() * 4];
+        let cancelled = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let request = ReadInto::new(weight, DType::F32, &mut whole);
+        let error = read(vec![request], &Work::new().cancel(cancelled)).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Cancelled);
+    }
+}
