@@ -38,6 +38,8 @@ mod number;
 pub mod ops;
 pub mod output;
 mod pipeline;
+#[cfg(feature = "remote")]
+mod remote;
 mod schemes;
 mod shape;
 mod simd;
@@ -60,5 +62,7 @@ pub use model::{
     ImportanceMatrix, Model, OpenOptions, Scratch, Select, SelectedWeights, Stores, Weight, Weights,
 };
 pub use number::Element;
+#[cfg(feature = "remote")]
+pub use remote::Remote;
 pub use schemes::Importance;
 pub use source::Source;

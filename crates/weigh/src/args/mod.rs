@@ -9,6 +9,7 @@ mod implied;
 mod json;
 mod limits;
 mod open;
+mod remote;
 mod report;
 mod select;
 mod unmatched;

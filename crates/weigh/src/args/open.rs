@@ -7,6 +7,7 @@ use weighbridge::{FileAccess, Model, OpenOptions, Source};
 
 use super::Unmatched;
 use super::limits::LimitArgs;
+use super::remote::RemoteArgs;
 
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Opening")]
@@ -34,6 +35,9 @@ pub(crate) struct Open {
 
     #[command(flatten)]
     limits: LimitArgs,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
 impl Open {
@@ -44,6 +48,7 @@ impl Open {
         let mut options = OpenOptions::new()
             .access(access)
             .limits(self.limits.limits())
+            .remote(self.remote.settings())
             .strict_pickle(self.strict_pickle);
         for (matches, scheme) in self.scheme.clone() {
             options = options.scheme(move |name| matches.is_match(name), &scheme);

@@ -25,6 +25,11 @@ pub trait Folder: Send + Sync {
     /// Opens a file. A path that does not exist is `NotFound`, a folder is `IsADirectory`.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
 
+    /// Whether every call has latency, as over a network: then several are made side by side.
+    fn has_latency(&self) -> bool {
+        false
+    }
+
     /// Where a link leads, with all links on the way followed; `None` for what is no link, or one
     /// that leads nowhere.
     fn link_target(&self, _path: &Path) -> Option<PathBuf> {

@@ -31,6 +31,7 @@ mod repeats;
 mod reshape;
 mod row_steps;
 mod select;
+mod side_by_side;
 mod twins;
 mod weight;
 mod weights;

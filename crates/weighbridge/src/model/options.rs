@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use super::Model;
 use super::locate::{self, Located, Stores};
+use super::side_by_side::side_by_side;
 use crate::containers::{self, Opening, Recognition};
 use crate::error::Result;
 use crate::input::{FileAccess, Folder, Input, LocalFolder, ReadAt, ReadSeek};
 use crate::limits::{Budget, Limits};
 use crate::schemes::SchemeChoice;
 use crate::source::Source;
+
+/// Files that are opened at once where each of them waits for an answer.
+const SIDE_BY_SIDE: usize = 32;
 
 /// How a model is opened.
 ///
@@ -31,6 +35,8 @@ pub struct OpenOptions {
     strict_pickle: bool,
     stores: Option<Stores>,
     choices: Vec<SchemeChoice>,
+    #[cfg(feature = "remote")]
+    remote: crate::remote::Remote,
 }
 
 impl OpenOptions {
@@ -75,6 +81,14 @@ impl OpenOptions {
         self
     }
 
+    /// How files elsewhere are reached.
+    #[cfg(feature = "remote")]
+    #[must_use]
+    pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
+        self.remote = remote;
+        self
+    }
+
     /// States what a file cannot tell: the weights whose names match are stored as `says`, a
     /// `scheme/variant`. If several rules match a weight, the first counts. A rule that names no
     /// known scheme is an error on opening, one that decides nothing is a finding.
@@ -88,7 +102,8 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file, a directory, an index, or a name known to a local store.
+    /// Opens a file, a directory, an index, a name known to a local store, or, with the feature
+    /// `remote`, what is at an address: `hf://`, `https://`, `s3://`, `gs://`, `az://`.
     ///
     /// A place that holds several models is an error that names them; see
     /// [`open_all`](Self::open_all).
@@ -143,7 +158,13 @@ impl OpenOptions {
     }
 
     fn locate(&self, path: &Path) -> Result<Vec<Located>> {
-        locate::locate(path, self.local_files(), self.stores.as_ref(), &self.limits)
+        let typed = locate::Typed::new(
+            path,
+            self.stores.as_ref(),
+            #[cfg(feature = "remote")]
+            &self.remote,
+        );
+        locate::locate(&typed, self.local_files(), &self.limits)
     }
 
     /// The files of this machine.
@@ -182,25 +203,24 @@ impl OpenOptions {
     }
 
     fn open_located(&self, mut located: Located) -> Result<Model> {
-        let mut opened = located.opened.take();
-        let open = |path: &PathBuf| match opened.take() {
-            Some(source) => Ok(Input::from_source(source, path)),
-            None => Input::open_in(&*located.folder, path),
-        };
-        let inputs = located.files.iter().map(open).collect::<Result<_>>()?;
+        if let Some(source) = located.opened.take() {
+            let first = located.files.first().cloned().unwrap_or_default();
+            return self.assemble(vec![Input::from_source(source, first)], located);
+        }
+        let (folder, files) = (located.folder.clone(), located.files.clone());
+        let open = |path: PathBuf| Input::open_in(&*folder, &path);
+        let inputs = side_by_side(files, threads_for(folder.has_latency()), open)?;
         self.assemble(inputs, located)
     }
 
     fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
         self.choices.iter().try_for_each(SchemeChoice::check)?;
         let budget = Budget::new(self.limits.clone());
-        let sources: Vec<Source> = inputs
-            .into_iter()
-            .map(|input| {
-                let name = input.name().to_owned();
-                self.open_source(input, &budget).map_err(|e| e.in_file(&name))
-            })
-            .collect::<Result<_>>()?;
+        let threads = threads_for(inputs.iter().any(Input::has_latency));
+        let sources = side_by_side(inputs, threads, |input| {
+            let name = input.name().to_owned();
+            self.open_source(input, &budget).map_err(|e| e.in_file(&name))
+        })?;
         locate::beside_late(&sources, &mut located, &budget)?;
         Model::new(sources, located, &self.choices, budget)
     }
@@ -225,4 +245,10 @@ impl OpenOptions {
         let catalog = container.open(&input, &opening)?;
         Ok(Source::new(input, catalog, containers::format_of(container), self.limits.clone()))
     }
+}
+
+/// How many files are opened at once: on this machine one after the other, since that is done before
+/// a thread would be there.
+fn threads_for(has_latency: bool) -> usize {
+    if has_latency { SIDE_BY_SIDE } else { 1 }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::announce::announce;
 use super::first_pass::FirstPass;
 use super::job::{Action, Job};
 use super::pool::{Pool, Tiled};
@@ -25,6 +26,7 @@ pub fn run<'j>(
     });
     let mut jobs: Vec<_> = numbered.collect();
     jobs.sort_by_key(|(_, job, _)| job.offset());
+    announce(jobs.iter().map(|(_, job, _)| *job));
     let mut turns = 0;
     let mut items = Vec::with_capacity(jobs.len());
     for (first_tensor, job, pass) in &jobs {

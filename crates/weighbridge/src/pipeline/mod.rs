@@ -6,6 +6,7 @@
 //! the other, in the order of the output: each is fetched, decoded into a buffer that is kept, and
 //! written at its planned offset. Weights that stay as they are go through as ranges of bytes.
 
+mod announce;
 mod checksums;
 mod cost;
 mod cut;

@@ -3,8 +3,9 @@
 //! What was typed is taken, in this order, as
 //!
 //! 1. a path: a file, an index or a directory. A path that exists always wins;
-//! 2. `ollama:[host/][namespace/]name[:tag]`, a model of the local Ollama store;
-//! 3. `[org/]name[/path][@revision]`, a repository in the local Hugging Face cache.
+//! 2. an address of something elsewhere: `hf://`, `https://`, `s3://`, `gs://`, `az://`;
+//! 3. `ollama:[host/][namespace/]name[:tag]`, a model of the local Ollama store;
+//! 4. `[org/]name[/path][@revision]`, a repository in the local Hugging Face cache.
 //!
 //! **A file** is opened alone, with the configs that lie beside it; any part of a split GGUF
 //! stands for all of its parts. **A directory** is one model wherever that can be told:
@@ -36,6 +37,7 @@ use crate::limits::{Budget, Limits};
 mod configs;
 mod crosscheck;
 mod directory;
+mod elsewhere;
 mod file;
 mod hub;
 mod index;
@@ -61,7 +63,7 @@ pub(super) use nearby::closest;
 pub(super) use not_a_model::{explain, explain_certain};
 pub use stores::Stores;
 
-use resolvers::Typed;
+pub(super) use resolvers::Typed;
 use search::Search;
 
 /// The files of one model.
@@ -114,18 +116,15 @@ impl Located {
     }
 }
 
-/// The models that `typed` means among the files of this machine. Without `stores`, the
-/// environment says where they are.
+/// The models that were meant; `local` are the files of this machine.
 pub(super) fn locate(
-    typed: &Path,
+    typed: &Typed<'_>,
     local: Arc<dyn Folder>,
-    stores: Option<&Stores>,
     limits: &Limits,
 ) -> Result<Vec<Located>> {
     let budget = Budget::new(limits.clone());
     let search = Search { folder: local, budget: &budget };
-    let typed = Typed::new(typed, stores);
-    resolvers::resolve(&typed, &search)?.ok_or_else(|| not_found::not_found(&typed, &search))
+    resolvers::resolve(typed, &search)?.ok_or_else(|| not_found::not_found(typed, &search))
 }
 
 /// The models at a path of a folder.

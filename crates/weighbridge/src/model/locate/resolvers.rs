@@ -9,8 +9,12 @@ use super::stores::Stores;
 use crate::error::Result;
 
 /// Every resolver, in the order they are asked.
-pub(super) static RESOLVERS: &[&dyn Resolver] =
-    &[&super::path::AnyPath, &super::ollama::Ollama, &super::hub::Hub];
+pub(super) static RESOLVERS: &[&dyn Resolver] = &[
+    &super::path::AnyPath,
+    &super::elsewhere::Elsewhere,
+    &super::ollama::Ollama,
+    &super::hub::Hub,
+];
 
 /// A way to understand what was typed.
 pub(super) trait Resolver: Sync {
@@ -36,16 +40,29 @@ pub(super) trait Resolver: Sync {
 }
 
 /// What was typed, and where names are looked up.
-pub(super) struct Typed<'a> {
+pub(in crate::model) struct Typed<'a> {
     pub(super) path: &'a Path,
+    /// How files elsewhere are reached.
+    #[cfg(feature = "remote")]
+    pub(super) remote: &'a crate::remote::Remote,
     given: Option<&'a Stores>,
     found: OnceCell<Stores>,
 }
 
 impl<'a> Typed<'a> {
     /// Without `stores`, the environment says where they are.
-    pub(super) fn new(path: &'a Path, stores: Option<&'a Stores>) -> Self {
-        Self { path, given: stores, found: OnceCell::new() }
+    pub(in crate::model) fn new(
+        path: &'a Path,
+        stores: Option<&'a Stores>,
+        #[cfg(feature = "remote")] remote: &'a crate::remote::Remote,
+    ) -> Self {
+        Self {
+            path,
+            #[cfg(feature = "remote")]
+            remote,
+            given: stores,
+            found: OnceCell::new(),
+        }
     }
 
     /// The local stores.

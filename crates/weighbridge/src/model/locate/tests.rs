@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Located, Stores, locate, only};
+use super::{Located, Stores, Typed, locate, only};
 use crate::input::{FileAccess, LocalFolder};
 use crate::limits::Limits;
 
@@ -13,7 +13,14 @@ fn found(files: &[&str], place: &str) -> crate::Result<Vec<Located>> {
         std::fs::write(dir.path().join(file), "GGUF").unwrap();
     }
     let local = Arc::new(LocalFolder::new("", FileAccess::Map));
-    locate(&dir.path().join(place), local, Some(&Stores::none()), &Limits::default())
+    let (path, none) = (dir.path().join(place), Stores::none());
+    #[cfg(feature = "remote")]
+    let remote = crate::remote::Remote::default();
+    #[cfg(feature = "remote")]
+    let typed = Typed::new(&path, Some(&none), &remote);
+    #[cfg(not(feature = "remote"))]
+    let typed = Typed::new(&path, Some(&none));
+    locate(&typed, local, &Limits::default())
 }
 
 fn names(model: &Located) -> Vec<String> {

@@ -1,0 +1,33 @@
+//! Addresses of files elsewhere: `hf://`, `https://`, `s3://`, `gs://`, `az://`.
+
+use super::Located;
+use super::resolvers::{Resolver, Typed};
+use super::search::Search;
+use crate::error::Result;
+
+/// A place that is reached over a network.
+pub(super) struct Elsewhere;
+
+impl Resolver for Elsewhere {
+    #[cfg(feature = "remote")]
+    fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+        let Some(place) = crate::remote::place_of(typed.path, typed.remote)? else {
+            return Ok(None);
+        };
+        let search = Search { folder: place.folder, budget: search.budget };
+        let found = super::path::locate(&place.path, &search)?;
+        found.ok_or_else(|| super::not_found::not_in_folder(&place.path, &search)).map(Some)
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn resolve(&self, typed: &Typed<'_>, _search: &Search<'_>) -> Result<Option<Vec<Located>>> {
+        const SCHEMES: [&str; 6] = ["hf://", "https://", "http://", "s3://", "gs://", "az://"];
+        let text = typed.path.to_str().unwrap_or_default();
+        match SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
+            true => Err(crate::Error::unsupported("this build reads files of this machine only")
+                .in_file(typed.path)
+                .hint("the library reads from networks with its feature `remote`")),
+            false => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What will be read, fetched before it is asked for.
+//!
+//! The plan of an operation announces stretches of files in the order in which they will be read.
+//! They are cut into blocks, and blocks are fetched in that order, several at once, as long as those
+//! that wait to be read fit into a budget. A read takes its bytes out of blocks; a block whose bytes
+//! have all been read makes room for the next.
+//!
+//! A read of something that was not announced, or was given up to make room, is not served here: its
+//! file fetches it.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
+use std::io;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::runtime::runtime;
+
+/// Bytes of a block, at most: one request.
+const BLOCK: u64 = 8 << 20;
+
+/// How many blocks readers may be apart: workers take tiles out of order, but not far.
+const APART: u64 = 8;
+
+/// Bytes of a file that are on their way.
+pub(super) type Fetching = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
+
+/// A file of which stretches can be fetched.
+pub(super) trait Fetch: Send + Sync {
+    /// Fetches exactly these bytes.
+    fn fetch(&self, range: Range<u64>) -> Fetching;
+}
+
+/// What is fetched ahead, of all files of a place.
+pub(super) struct Ahead {
+    state: Mutex<State>,
+    /// A block has arrived.
+    arrived: Condvar,
+    budget: u64,
+    parallel: usize,
+}
+
+#[derive(Default)]
+struct State {
+    /// Blocks that are not begun.
+    waiting: VecDeque<Waiting>,
+    /// Blocks that are under way or wait to be read, by the number of the file and their start.
+    blocks: HashMap<u64, BTreeMap<u64, Block>>,
+    held: u64,
+    under_way: usize,
+    /// How many blocks were begun.
+    begun: u64,
+}
+
+struct Waiting {
+    file: Weak<dyn Fetch>,
+    id: u64,
+    range: Range<u64>,
+}
+
+struct Block {
+    end: u64,
+    /// When it was begun, counted in blocks.
+    turn: u64,
+    unread: u64,
+    bytes: Arrival,
+}
+
+enum Arrival {
+    UnderWay,
+    Here(Arc<Vec<u8>>),
+    Failed,
+}
+
+impl Ahead {
+    pub(super) fn new(budget: u64, parallel: usize) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::default(),
+            arrived: Condvar::new(),
+            budget,
+            parallel: parallel.max(1),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Announces a stretch of the file with that number, after all that was announced before.
+    pub(super) fn will_need(self: &Arc<Self>, file: &Arc<dyn Fetch>, id: u64, range: Range<u64>) {
+        let mut state = self.state();
+        let mut start = range.start;
+        if let Some(last) = state.waiting.back_mut()
+            && last.id == id
+            && last.range.end == start
+        {
+            // Neighbours are one request, up to its length.
+            let end = range.end.min(last.range.start + BLOCK);
+            last.range.end = last.range.end.max(end);
+            start = last.range.end;
+        }
+        while start < range.end {
+            let end = range.end.min(start + BLOCK);
+            state.waiting.push_back(Waiting { file: Arc::downgrade(file), id, range: start..end });
+            start = end;
+        }
+        self.begin_some(&mut state);
+    }
+
+    /// Forgets a file that is not read any more.
+    pub(super) fn forget(&self, id: u64) {
+        let mut state = self.state();
+        state.waiting.retain(|waiting| waiting.id != id);
+        let blocks = state.blocks.remove(&id).unwrap_or_default();
+        let freed: u64 = blocks.iter().map(|(start, block)| block.end - start).sum();
+        state.held -= freed.min(state.held);
+    }
+
+    /// Fills `out` with the bytes at `offset`, if all of them were announced; waits for those that are
+    /// under way. `false` if the file has to fetch them itself.
+    pub(super) fn read(self: &Arc<Self>, id: u64, offset: u64, out: &mut [u8]) -> bool {
+        let (mut at, end) = (offset, offset + out.len() as u64);
+        while at < end {
+            let Some((bytes, range)) = self.block_at(id, at) else { return false };
+            let until = end.min(range.end);
+            let [from, to] = [at - range.start, until - range.start].map(place);
+            let (start, stop) = (place(at - offset), place(until - offset));
+            let Some(found) = bytes.get(from..to) else { return false };
+            out[start..stop].copy_from_slice(found);
+            self.was_read(id, range.start, until - at);
+            at = until;
+        }
+        true
+    }
+
+    /// The block that holds a byte, once it is here; `None` if there is none, or it could not be had.
+    fn block_at(self: &Arc<Self>, id: u64, at: u64) -> Option<(Arc<Vec<u8>>, Range<u64>)> {
+        let mut state = self.state();
+        self.begin_now(&mut state, id, at);
+        loop {
+            let (start, block) = state.blocks.get(&id)?.range(..=at).next_back()?;
+            let range = *start..block.end;
+            if !range.contains(&at) {
+                return None;
+            }
+            match &block.bytes {
+                Arrival::Here(bytes) => return Some((bytes.clone(), range)),
+                Arrival::Failed => {
+                    // Whoever reads it fetches it again, and hears what is wrong.
+                    self.drop_block(&mut state, id, range.start);
+                    return None;
+                }
+                Arrival::UnderWay => {
+                    let waited = self.arrived.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    /// Begins a block that is needed now although it is not its turn. What was passed over makes room.
+    fn begin_now(self: &Arc<Self>, state: &mut State, id: u64, at: u64) {
+        let is_it = |waiting: &Waiting| waiting.id == id && waiting.range.contains(&at);
+        let Some(position) = state.waiting.iter().position(is_it) else { return };
+        // Counted from the announcement: those between were passed over.
+        let turn = state.begun + position as u64;
+        if let Some(waiting) = state.waiting.remove(position) {
+            self.begin(state, waiting);
+        }
+        let is_passed =
+            |block: &Block| !matches!(block.bytes, Arrival::UnderWay) && block.turn + APART < turn;
+        let passed: Vec<(u64, u64)> = state
+            .blocks
+            .iter()
+            .flat_map(|(id, blocks)| blocks.iter().map(move |(start, block)| (*id, *start, block)))
+            .filter(|(_, _, block)| is_passed(block))
+            .map(|(id, start, _)| (id, start))
+            .collect();
+        for (id, start) in passed {
+            self.drop_block(state, id, start);
+        }
+    }
+
+    /// Counts bytes of a block that were read; when all were, it makes room.
+    fn was_read(self: &Arc<Self>, id: u64, start: u64, bytes: u64) {
+        let mut state = self.state();
+        let block = state.blocks.get_mut(&id).and_then(|blocks| blocks.get_mut(&start));
+        let Some(block) = block else { return };
+        block.unread = block.unread.saturating_sub(bytes);
+        if block.unread == 0 {
+            self.drop_block(&mut state, id, start);
+        }
+    }
+
+    fn drop_block(self: &Arc<Self>, state: &mut State, id: u64, start: u64) {
+        if let Some(block) = state.blocks.get_mut(&id).and_then(|blocks| blocks.remove(&start)) {
+            state.held -= (block.end - start).min(state.held);
+        }
+        self.begin_some(state);
+    }
+
+    /// Begins blocks in their order, as many as there is room for.
+    fn begin_some(self: &Arc<Self>, state: &mut State) {
+        while state.under_way < self.parallel
+            && let Some(next) = state.waiting.front()
+            && state.held + (next.range.end - next.range.start) <= self.budget
+            && let Some(next) = state.waiting.pop_front()
+        {
+            self.begin(state, next);
+        }
+    }
+
+    fn begin(self: &Arc<Self>, state: &mut State, Waiting { file, id, range }: Waiting) {
+        let (Some(file), Ok(runtime)) = (file.upgrade(), runtime()) else { return };
+        let Range { start, end } = range;
+        let turn = state.begun;
+        let block = Block { end, turn, unread: end - start, bytes: Arrival::UnderWay };
+        state.blocks.entry(id).or_default().insert(start, block);
+        state.begun += 1;
+        state.held += end - start;
+        state.under_way += 1;
+        let (ahead, fetching) = (self.clone(), file.fetch(range));
+        runtime.spawn(async move {
+            let fetched = fetching.await;
+            ahead.has_arrived(id, start, fetched.ok());
+        });
+    }
+
+    fn has_arrived(self: &Arc<Self>, id: u64, start: u64, bytes: Option<Vec<u8>>) {
+        let mut state = self.state();
+        state.under_way -= 1;
+        let block = state.blocks.get_mut(&id).and_then(|blocks| blocks.get_mut(&start));
+        if let Some(block) = block {
+            let is_whole = |bytes: &Vec<u8>| bytes.len() as u64 == block.end - start;
+            block.bytes = match bytes.filter(is_whole) {
+                Some(bytes) => Arrival::Here(Arc::new(bytes)),
+                None => Arrival::Failed,
+            };
+        }
+        self.begin_some(&mut state);
+        self.arrived.notify_all();
+    }
+}
+
+/// A place in a block, which is never larger than memory.
+fn place(at: u64) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A file whose byte at an offset follows from it, and which takes its time.
+    struct Slow {
+        fetched: Mutex<Vec<Range<u64>>>,
+        under_way: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    fn byte(at: u64) -> u8 {
+        u8::try_from((at / 1000 + at) % 251).unwrap()
+    }
+
+    struct File(Arc<Slow>);
+
+    impl Fetch for File {
+        fn fetch(&self, range: Range<u64>) -> Fetching {
+            let slow = self.0.clone();
+            Box::pin(async move {
+                let now = slow.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+                slow.most.fetch_max(now, Ordering::SeqCst);
+                slow.fetched.lock().unwrap().push(range.clone());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                slow.under_way.fetch_sub(1, Ordering::SeqCst);
+                match range.start == 5 * BLOCK {
+                    true => Err(io::ErrorKind::BrokenPipe.into()),
+                    false => Ok(range.map(byte).collect()),
+                }
+            })
+        }
+    }
+
+    fn slow() -> (Arc<Slow>, Arc<dyn Fetch>) {
+        let slow = Slow {
+            fetched: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+        };
+        let slow = Arc::new(slow);
+        (slow.clone(), Arc::new(File(slow)))
+    }
+
+    fn read(ahead: &Arc<Ahead>, at: u64, len: usize) -> Option<Vec<u8>> {
+        let mut out = vec![0; len];
+        ahead.read(1, at, &mut out).then_some(out)
+    }
+
+    #[test]
+    fn what_is_announced_is_there_and_stays_within_the_budget() {
+        let (slow, file) = slow();
+        let ahead = Ahead::new(3 * BLOCK, 2);
+        ahead.will_need(&file, 1, 100..100 + 4 * BLOCK);
+        let step = 1 << 20;
+        for at in (100..100 + 4 * BLOCK).step_by(step) {
+            let found = read(&ahead, at, step).unwrap();
+            assert_eq!((found[0], found[step - 1]), (byte(at), byte(at + step as u64 - 1)), "{at}");
+            assert!(ahead.state().held <= 3 * BLOCK);
+        }
+        assert_eq!(slow.fetched.lock().unwrap().len(), 4);
+        assert!(slow.most.load(Ordering::SeqCst) <= 2);
+        assert_eq!(ahead.state().held, 0);
+        assert!(read(&ahead, 0, 10).is_none());
+    }
+
+    #[test]
+    fn neighbours_are_fetched_together() {
+        let (slow, file) = slow();
+        let ahead = Ahead::new(BLOCK, 4);
+        // The budget is full, so that the rest waits.
+        ahead.will_need(&file, 1, 0..BLOCK);
+        (0..10).for_each(|i| ahead.will_need(&file, 1, BLOCK + i * 1000..BLOCK + (i + 1) * 1000));
+        assert!(read(&ahead, 0, place(BLOCK)).is_some());
+        assert_eq!(read(&ahead, BLOCK + 4500, 1000).unwrap()[0], byte(BLOCK + 4500));
+        assert_eq!(slow.fetched.lock().unwrap()[1], BLOCK..BLOCK + 10_000);
+    }
+
+    #[test]
+    fn what_is_never_read_does_not_hold_up_the_rest() {
+        let (_, file) = slow();
+        let ahead = Ahead::new(2 * BLOCK, 2);
+        ahead.will_need(&file, 1, 20 * BLOCK..60 * BLOCK);
+        for block in (22..60).step_by(7) {
+            assert!(read(&ahead, block * BLOCK, 10).is_some(), "{block}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_left_to_whoever_reads_and_files_are_forgotten() {
+        let (_, file) = slow();
+        let ahead = Ahead::new(4 * BLOCK, 2);
+        ahead.will_need(&file, 1, 5 * BLOCK..7 * BLOCK);
+        assert!(read(&ahead, 5 * BLOCK, 10).is_none());
+        assert!(read(&ahead, 6 * BLOCK, 10).is_some());
+        ahead.forget(1);
+        assert_eq!(ahead.state().held, 0);
+        assert!(read(&ahead, 6 * BLOCK, 10).is_none());
+    }
+}

@@ -1,0 +1,35 @@
+//! How files elsewhere are reached.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How files elsewhere are reached: over https, from the Hub, from object stores.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Remote {
+    /// Plain http to any host; without it, to this machine only.
+    pub allow_http: bool,
+    /// A file of certificates that are trusted besides the system's.
+    pub ca_file: Option<PathBuf>,
+    /// How long a connection may take to be made, and a server may say nothing.
+    pub timeout: Duration,
+    /// How often a request is made again after a failure that may pass.
+    pub retries: u32,
+    /// The longest that a server may ask to wait.
+    pub max_wait: Duration,
+    /// Requests under way at the same time, at most.
+    pub parallel: usize,
+}
+
+impl Default for Remote {
+    fn default() -> Self {
+        Self {
+            allow_http: false,
+            ca_file: None,
+            timeout: Duration::from_secs(30),
+            retries: 5,
+            max_wait: Duration::from_secs(300),
+            parallel: 32,
+        }
+    }
+}
