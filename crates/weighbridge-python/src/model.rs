@@ -1,8 +1,9 @@
 //! Models: opening them, and what they say about themselves.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::UNIX_EPOCH;
 
 use pyo3::prelude::*;
@@ -36,6 +37,7 @@ pub(crate) struct Model {
     pub(crate) handle: Arc<Handle>,
     path: OsString,
     files: Vec<FileState>,
+    metadata: OnceLock<HashMap<String, (usize, usize)>>,
 }
 
 /// A file, its bytes, and when it was changed.
@@ -45,7 +47,8 @@ impl Model {
     pub(crate) fn new(model: weighbridge::Model) -> Self {
         let path = model.path().as_os_str().to_owned();
         let files = model.sources().iter().map(state_of).collect();
-        Self { handle: Arc::new(Handle(RwLock::new(Some(model)))), path, files }
+        let handle = Arc::new(Handle(RwLock::new(Some(model))));
+        Self { handle, path, files, metadata: OnceLock::new() }
     }
 
     /// Does something short with the model.
@@ -78,8 +81,11 @@ impl Model {
     /// Refuses further reads. Memory that was lent stays valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
-            let mut held = self.handle.0.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-            drop(held.take());
+            // Dropping a model may wait for the interpreter's lock, whose holder may wait for this one:
+            // it is let go of before.
+            let taken =
+                self.handle.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+            drop(taken);
         });
     }
 
@@ -123,22 +129,26 @@ impl Model {
         })
     }
 
-    /// The keys of its metadata.
+    /// The keys of its metadata, each with its place.
     fn metadata_keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |model| {
             Ok(model.metadata().into_iter().map(|(key, ..)| key.to_owned()).collect())
         })
     }
 
-    /// The value of one of those keys; arrays are read now.
+    /// The value of one of those keys, by the file and the entry that it was found in; arrays are read
+    /// now.
     fn metadata_value<'py>(
         &self,
         py: Python<'py>,
         key: &str,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let model = self.handle.get().map_err(|error| errors::exception(py, &error))?;
-        let found = model.metadata().into_iter().find(|(name, ..)| *name == key);
-        found.map(|(_, value, source)| values::of(py, value, source)).transpose()
+        let places = self.metadata.get_or_init(|| metadata_places(&model));
+        let Some(&(file, entry)) = places.get(key) else { return Ok(None) };
+        let source = &model.sources()[file];
+        let value = source.catalog().metadata.entry(entry);
+        value.map(|(_, value)| values::of(py, value, source)).transpose()
     }
 
     /// Its files with their sizes and when they were changed, in nanoseconds, as they were when the
@@ -147,6 +157,17 @@ impl Model {
     fn files(&self) -> Vec<FileState> {
         self.files.clone()
     }
+}
+
+/// Where each key of the metadata is: the file, and the entry in it. The first file counts.
+fn metadata_places(model: &weighbridge::Model) -> HashMap<String, (usize, usize)> {
+    let mut places = HashMap::new();
+    for (file, source) in model.sources().iter().enumerate() {
+        for (entry, (key, _)) in source.catalog().metadata.iter().enumerate() {
+            places.entry(key.to_owned()).or_insert((file, entry));
+        }
+    }
+    places
 }
 
 fn state_of(source: &weighbridge::Source) -> FileState {
@@ -219,7 +240,7 @@ pub(crate) fn open_file_object(
     briefly(py, || options.open_reader(FileObject(object), name)).map(Model::new)
 }
 
-/// Opens a file by its descriptor, which is this function's own from now on.
+/// Opens a file by its descriptor, of which a duplicate is made.
 #[pyfunction]
 #[allow(unsafe_code)]
 pub(crate) fn open_descriptor(
@@ -230,13 +251,14 @@ pub(crate) fn open_descriptor(
 ) -> PyResult<Model> {
     #[cfg(unix)]
     {
-        use std::os::fd::FromRawFd as _;
-        // SAFETY: the caller made a duplicate for this call and does not use it any more.
-        let file = unsafe { std::fs::File::from_raw_fd(descriptor) };
         let options: OpenOptions = wishes.options(py)?;
+        let failed = |error| Error::io(error, "cannot open").in_file(Path::new(name));
+        // SAFETY: the caller holds the file object whose descriptor this is until the call returns.
+        let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(descriptor) };
+        let file = borrowed.try_clone_to_owned().map_err(failed);
+        let file = file.map_err(|error| errors::exception(py, &error))?;
         briefly(py, || {
-            let file = crate::file_object::OpenFile::new(file)
-                .map_err(|error| Error::io(error, "cannot open").in_file(Path::new(name)))?;
+            let file = crate::file_object::OpenFile::new(file.into()).map_err(failed)?;
             options.open_read_at(Arc::new(file), name)
         })
         .map(Model::new)

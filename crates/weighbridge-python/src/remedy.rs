@@ -22,7 +22,9 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::RaiseLimit("max_memory") => "raise max_memory",
         Remedy::RaiseLimit("max_output") => "max_output allows more",
         Remedy::RaiseLimit(limit) => {
-            return Some(format!("raise {limit} in open() if this file is trusted"));
+            return Some(format!(
+                "open(.., limits={{'{limit}': N}}) allows more, if the file is trusted"
+            ));
         }
         Remedy::FollowLinks => "follow_links=True copies the files that links lead to",
         Remedy::Exclude => "exclude leaves out the weights whose names match",

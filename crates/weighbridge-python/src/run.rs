@@ -1,5 +1,6 @@
 //! Work that takes long: on threads of its own, while the caller's thread looks after Ctrl-C and
-//! after the callback for progress. Python code never runs on a worker.
+//! after the callback for progress. Python code never runs on a worker, but for the `read` of a file
+//! object that a model was opened from.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -173,12 +173,29 @@ def test_what_cannot_be_stored(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_names_that_cannot_be_stored(tmp_path: Path) -> None:
+    one = np.zeros(2, np.float32)
+    wrong: list[Any] = [{"__metadata__": one}, {"half \ud800": one}, {3: one}, {"a": [1.0, 2.0]}]
+    for tensors in wrong:
+        with pytest.raises((wb.UsageError, TypeError)):
+            weighbridge.numpy.save(tensors)
+        with pytest.raises((wb.UsageError, TypeError)):
+            weighbridge.numpy.save_file(tensors, tmp_path / "o.safetensors")
+    for metadata in ({"half \ud800": ""}, {"a": "half \ud800"}):
+        with pytest.raises(wb.UsageError, match="UTF-8"):
+            weighbridge.numpy.save({"a": one}, metadata)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_names_and_types_of_what_is_loaded(tiny: wb.Model) -> None:
     names = list(tiny)[:3]
     for source in (tiny, TINY):
         found = weighbridge.numpy.load_file(source, names=[*names, names[0]], dtype="bf16")
         assert list(found) == names
         assert all(array.dtype == ml_dtypes.bfloat16 for array in found.values())
+    assert list(weighbridge.numpy.load_file(tiny, names=(name for name in names))) == names
+    # One name is not a list of letters.
+    assert list(weighbridge.numpy.load_file(tiny, names=names[1])) == [names[1]]
     with pytest.raises(KeyError):
         weighbridge.numpy.load_file(tiny, names=["nothing"])
 

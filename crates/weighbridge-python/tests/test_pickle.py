@@ -74,6 +74,10 @@ def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     stored = pickle.dumps(wb.open("bf16.gguf"))
     monkeypatch.chdir(FILES)
     assert list(pickle.loads(stored)) == ["special"]
+    monkeypatch.chdir(tmp_path)
+    stored = pickle.dumps(wb.open_all("."))
+    monkeypatch.chdir(FILES)
+    assert [list(model) for model in pickle.loads(stored)] == [["special"]]
 
 
 def test_every_model_of_several(tmp_path: Path) -> None:

@@ -73,6 +73,23 @@ def test_the_wrong_shape_of_an_array(tiny: wb.Model) -> None:
     assert same_bits(flat, weight.numpy("f32").reshape(-1))
 
 
+def test_the_sides_of_an_array_are_those_of_the_weight(tiny: wb.Model) -> None:
+    weight = tiny[GPTQ]
+    turned = np.zeros(weight.shape[::-1], np.float32)
+    for out in (turned, memoryview(turned), turned.reshape(4, -1)):
+        with pytest.raises(wb.UsageError, match="shape"):
+            weight.read(out=out)
+    assert not turned.any()
+    weight.read(out=turned.reshape(-1))
+    assert turned.tobytes() == weight.numpy("f32").tobytes()
+
+
+def test_no_memory_for_no_rows(tiny: wb.Model) -> None:
+    empty = np.empty((0, 64), np.float32)
+    for out in (empty, memoryview(empty), bytearray()):
+        assert tiny[GPTQ].read(out=out, rows=slice(3, 3)) is out
+
+
 def test_the_wrong_type(tiny: wb.Model) -> None:
     weight = tiny[GPTQ]
     with pytest.raises(wb.UsageError):
@@ -119,6 +136,13 @@ def test_types_by_all_their_names(tiny: wb.Model) -> None:
         assert weight.numpy(spelled).dtype == np.float32, spelled
     for spelled in ("bf16", "BF16", "bfloat16", ml_dtypes.bfloat16, np.dtype("bfloat16")):
         assert weight.numpy(spelled).dtype == ml_dtypes.bfloat16, spelled
+    # To numpy the number is one of bytes.
+    assert weight.numpy("f4").dtype == np.float32
+    assert weight.numpy("f2").dtype == np.float16
+    assert weight.numpy("F4").dtype == ml_dtypes.float4_e2m1fn
+    for spelled, meant in (("i8", "I64"), ("u8", "U64"), ("I8", "I8"), ("U8", "U8")):
+        with pytest.raises(wb.UsageError, match=f"as {meant}"):
+            weight.numpy(spelled)
     assert weight.numpy("auto").dtype == np.float16
     assert tiny[NORM].numpy("auto").dtype == tiny[NORM].numpy().dtype
 

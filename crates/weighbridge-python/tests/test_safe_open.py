@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes  # noqa: F401 - safetensors knows bfloat16 once this is there
 import numpy as np
 import pytest
 
 import weighbridge as wb
-from shared import FILES, GPTQ, NORM, TINY, plain_file, same_bits, short
+from shared import FILES, GPTQ, NORM, TINY, plain_file, same_bits, short, written_file
 
 #: What safetensors cannot give as arrays of numpy.
 UNKNOWN = {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4", "C64"}
@@ -86,6 +86,7 @@ def test_directories_and_quantized_weights(tiny: wb.Model) -> None:
             (..., 0),
             [0, 2],
             np.arange(128) % 2 == 0,
+            True,
         ]
         for key in keys:
             assert same_bits(np.asarray(piece[key]), np.asarray(whole[key])), key
@@ -105,6 +106,23 @@ def test_types(tiny: wb.Model) -> None:
         assert file.get_tensors()[NORM].dtype == np.float32
 
 
+def test_only_floating_point_numbers_change_their_type(tmp_path: Path) -> None:
+    path = written_file(
+        tmp_path / "both.safetensors",
+        {"ids": ("I64", [2], np.array([2**40 + 1, 3]).tobytes()), "x": ("F16", [2], bytes(4))},
+    )
+    frames: list[Literal["np", "jax"]] = ["np", "jax"]
+    for frame in frames:
+        with wb.safe_open(path, framework=frame, dtype="bf16") as file:
+            assert file.get_slice("ids").get_dtype() == "I64"
+            assert file.get_slice("x").get_dtype() == "BF16"
+            assert str(file.get_slice("x")[:1].dtype) == "bfloat16"
+            if frame == "np":
+                assert file.get_tensor("ids").tolist() == [2**40 + 1, 3]
+                assert file.get_slice("ids")[1:].tolist() == [3]
+                assert file.get_tensors()["ids"].tolist() == [2**40 + 1, 3]
+
+
 def test_metadata_is_text() -> None:
     with wb.safe_open(FILES / "gguf" / "key-values.gguf", "np") as file:
         found = file.metadata()
@@ -118,6 +136,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
         wb.safe_open(TINY, framework="nothing")  # type: ignore[arg-type]
     with pytest.raises(wb.UsageError):
         wb.safe_open(TINY, framework="np", device="cuda:0")
+    with pytest.raises(wb.UsageError, match="backend"):
+        wb.safe_open(TINY, framework="np", backend="read")  # type: ignore[arg-type]
+    with pytest.raises(wb.UsageError, match="nothing"):
+        wb.safe_open(TINY, framework="np", dtype="nothing")
     with pytest.raises(FileNotFoundError):
         wb.safe_open(tmp_path / "missing.safetensors", framework="np")
     with wb.safe_open(TINY, framework="np") as file:

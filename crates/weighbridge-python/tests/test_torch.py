@@ -65,6 +65,22 @@ def test_empty_and_single(tmp_path: Path) -> None:
     assert float(found["one"]) == 2.0 and tuple(found["none"].shape) == (0, 3)
 
 
+def test_whatever_device_new_tensors_are_on(tiny: wb.Model) -> None:
+    with torch.device("meta"):
+        found = weighbridge.torch.state_dict(TINY, names=[NORM])[NORM]
+        with wb.safe_open(TINY, framework="pt") as file:
+            rows = file.get_slice(GPTQ)[2:5]
+    assert found.device.type == rows.device.type == "cpu"
+    assert raw(found) == bytes(tiny[NORM].tensor())
+    assert raw(rows) == bytes(tiny[GPTQ].tensor(rows=slice(2, 5)))
+
+
+def test_tensors_without_memory() -> None:
+    fake = pytest.importorskip("torch._subclasses.fake_tensor")
+    with fake.FakeTensorMode(), pytest.raises(wb.UsageError, match="without memory"):
+        weighbridge.torch.state_dict(TINY)
+
+
 def test_safe_open(tiny: wb.Model) -> None:
     with wb.safe_open(TINY, framework="pt") as file:
         assert raw(file.get_tensor(GPTQ)) == bytes(tiny[GPTQ].tensor())

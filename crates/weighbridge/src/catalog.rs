@@ -304,6 +304,12 @@ impl Metadata {
         self.entries.iter().map(|(key, value)| (&**key, value))
     }
 
+    /// The entry at a place of that order.
+    #[must_use]
+    pub fn entry(&self, place: usize) -> Option<(&str, &Value)> {
+        self.entries.get(place).map(|(key, value)| (&**key, value))
+    }
+
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {

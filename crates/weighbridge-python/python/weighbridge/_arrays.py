@@ -44,6 +44,8 @@ _NUMPY = {
     "C128": "complex128",
 }
 _SHORT = {"f32": "F32", "bf16": "BF16", "f16": "F16"}
+# In small letters these are numpy's, which counts bytes: its `f4` is no float of four bits.
+_IN_BYTES = {"f4": "F32", "i8": "I64", "u8": "U64"}
 _LONG = {name: dtype for dtype, name in (_NUMPY | _ML_DTYPES).items()}
 #: Several of them share a byte in the file; in an array each has one of its own.
 PACKED = frozenset({"F4", "F6_E2M3", "F6_E3M2"})
@@ -77,7 +79,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 def dtype_name(dtype: object) -> str:
     """The name of a type, however it is given: `"bf16"`, `"BF16"`, `np.float32`, `torch.float16`."""
     if isinstance(dtype, str):
-        known = _SHORT.get(dtype.lower()) or _LONG.get(dtype)
+        known = _SHORT.get(dtype.lower()) or _IN_BYTES.get(dtype) or _LONG.get(dtype)
         known = known or (dtype.upper() if dtype.upper() in _NUMPY | _ML_DTYPES else None)
         if known is not None:
             return known
@@ -105,6 +107,12 @@ def _looked_up(dtype: object) -> str:
 
 
 _remembered = lru_cache(maxsize=64)(_looked_up)
+
+
+def wanted_of(stored: str, own: str, asked: str) -> str:
+    """The type that a weight of a whole model is read as: what is asked for is for floating-point
+    numbers; integers, booleans and complex ones keep theirs."""
+    return asked if stored.startswith(("F", "BF")) else own
 
 
 def empty(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:

@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from ._model import Weight
     from ._reports import DiffReport, InspectReport
 
-__all__ = ["bytes_text", "count_text", "diff", "escape", "model", "model_line", "weight", "weight_line"]
+__all__ = [
+    "bytes_text",
+    "count_text",
+    "diff",
+    "escape",
+    "model",
+    "model_line",
+    "printable",
+    "weight",
+    "weight_line",
+]
 
 #: Rows of a table in a notebook; a diff may have thousands.
 MOST_ROWS = 20
@@ -33,7 +43,7 @@ def bytes_text(count: int) -> str:
     return f"{count} B"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text from a file without anything that moves a cursor or turns the reading direction."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
@@ -42,7 +52,7 @@ def model_line(report: InspectReport) -> str:
     """A model in one line."""
     bits = report["bits_per_weight"]
     said = [
-        f"{_printable(report['path'])}: {report['format']}",
+        f"{printable(report['path'])}: {report['format']}",
         f"{report['weights']} weights",
         f"{count_text(report['parameters'])} parameters",
         *([] if bits is None else [f"{bits:.2f} bits per weight"]),
@@ -55,12 +65,12 @@ def weight_line(weight: Weight) -> str:
     """A weight in one line."""
     shape = list(weight.shape)
     stored = weight.scheme if weight.scheme == "plain" else f"{weight.scheme}/{weight.variant}"
-    return f"<Weight {_printable(weight.name)}: {shape} {weight.dtype}, {stored}>"
+    return f"<Weight {printable(weight.name)}: {shape} {weight.dtype}, {stored}>"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str) -> str:
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
-    lines = ["".join(f"<td>{escape(_printable(str(cell)))}</td>" for cell in row) for row in rows]
+    lines = ["".join(f"<td>{escape(printable(str(cell)))}</td>" for cell in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return (
         f"<table><caption style='text-align: left'>{caption}</caption>"
@@ -85,7 +95,7 @@ def model(report: InspectReport) -> str:
     ]
     head = ("scheme", "variant", "weights", "parameters", "bytes", "share")
     problems = [
-        f"<li><b>{escape(_printable(one['kind']))}</b> {escape(_printable(one['message']))}</li>"
+        f"<li><b>{escape(printable(one['kind']))}</b> {escape(printable(one['message']))}</li>"
         for one in report["problems"][:MOST_ROWS]
     ]
     listed = f"<ul>{''.join(problems)}</ul>" if problems else ""
@@ -96,7 +106,7 @@ def weight(weight: Weight) -> str:
     """A weight as a table of the stored tensors that it is made of."""
     line = escape(weight_line(weight)[len("<Weight ") : -1])
     if weight.undecodable is not None:
-        line += f"<br>cannot be decoded: {escape(_printable(weight.undecodable))}"
+        line += f"<br>cannot be decoded: {escape(printable(weight.undecodable))}"
     if weight.model.closed:
         return f"<b>{line}</b>"
     bits = 8 * weight.nbytes / weight.size if weight.size else 0.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from . import _html
 from . import _weighbridge as native
 from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty, numpy_dtype
-from ._errors import MalformedError, UnsupportedError, UsageError
+from ._errors import MalformedError, NoSuchTensorError, UnsupportedError, UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,10 +125,14 @@ class Model(Mapping[str, "Weight"]):
         self.close()
 
     def __getitem__(self, name: str) -> Weight:
+        if not isinstance(name, str):
+            raise TypeError(f"a weight is asked for by its name, not by {name!r}")
+        if _is_no_text(name):
+            raise NoSuchTensorError(f"{self.path}: no weight can be named {name!r}")
         return Weight(self, self._native.weight(name))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._native
+        return isinstance(name, str) and not _is_no_text(name) and name in self._native
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._native.names())
@@ -152,7 +156,7 @@ class Model(Mapping[str, "Weight"]):
 
     def __repr__(self) -> str:
         if self.closed:
-            return f"<Model {self.path}: closed>"
+            return f"<Model {_html.printable(self.path)}: closed>"
         return _html.model_line(self.report())
 
     def _repr_html_(self) -> str:
@@ -161,8 +165,13 @@ class Model(Mapping[str, "Weight"]):
         return _html.model(self.report())
 
 
+def _is_no_text(name: str) -> bool:
+    """Whether it holds half a character, which no file can: Python's names of files may."""
+    return not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def expressions(given: Iterable[str]) -> list[str]:
-    """Expressions for names; a single one is not taken for a list of letters."""
+    """Names, or expressions for them; a single one is not taken for a list of letters."""
     return [given] if isinstance(given, str) else list(given)
 
 
@@ -282,6 +291,7 @@ class Weight:
         wanted = self._wanted(dtype if dtype is not None else found)
         if dtype is not None and found is not None and dtype_name(found) != wanted:
             raise UsageError(f"out is an array of {found}, and {wanted} was asked for")
+        self._refuse_other_shape(out, bounds)
         self._native.read_into(wanted, bounds, memory)
         return out
 
@@ -395,6 +405,17 @@ class Weight:
             raise UsageError("rows are read one after the other, without steps")
         return start, max(start, stop)
 
+    def _refuse_other_shape(self, out: Any, rows: tuple[int, int] | None) -> None:
+        """Memory in one row is memory; a table of other sides would be filled with other numbers
+        than its indexes say."""
+        found = tuple(getattr(out, "shape", ()))
+        shape = self.shape if rows is None else (rows[1] - rows[0], *self.shape[1:])
+        if len(found) > 1 and found != shape:
+            raise UsageError(
+                f"out has the shape {found}, and {self.name} gives {shape}",
+                hint="out.reshape(-1) is filled whatever its shape is",
+            )
+
     def _array(self, dtype: str, rows: tuple[int, int] | None) -> NDArray[Any]:
         shape = self.shape if rows is None else (rows[1] - rows[0], *self.shape[1:])
         if dtype in PACKED:
@@ -423,7 +444,7 @@ def _row_of(key: Any) -> int | None:
 def _memory_of(out: Any) -> tuple[Any, Any]:
     """The bytes of what is read into, and its type if it has one."""
     interface = getattr(out, "__array_interface__", None)
-    if interface is not None:
+    if interface is not None and hasattr(out, "flags"):
         if not out.flags.c_contiguous:
             raise UsageError("out does not lie in one piece, row after row")
         if not out.flags.writeable:
@@ -436,7 +457,8 @@ def _memory_of(out: Any) -> tuple[Any, Any]:
         raise UsageError("out is read-only")
     if not view.c_contiguous:
         raise UsageError("out does not lie in one piece, row after row")
-    return view.cast("B"), _type_of(view)
+    # Python casts no memory without bytes.
+    return view.cast("B") if view.nbytes else bytearray(), _type_of(view)
 
 
 def _type_of(view: memoryview) -> str | None:

@@ -38,11 +38,15 @@ class Limits(TypedDict, total=False):
     max_pickle_steps: int
 
 
-def pairs(rules: Rules | None) -> list[tuple[str, str]]:
-    """Rules in their order."""
-    if rules is None:
-        return []
-    return list(rules.items() if isinstance(rules, Mapping) else rules)
+def pairs(rules: Rules | None, argument: str) -> list[tuple[str, str]]:
+    """Rules in their order; an error names the argument that they were given as."""
+    given: Any = {} if rules is None else rules
+    listed = list(given.items() if isinstance(given, Mapping) else given)
+    for rule in listed:
+        is_pair = isinstance(rule, (tuple, list)) and len(rule) == 2
+        if not is_pair or not all(isinstance(one, str) for one in rule):
+            raise TypeError(f"{argument} is a mapping or pairs of text; {rule!r} is no such pair")
+    return [tuple(rule) for rule in listed]
 
 
 def open(
@@ -87,8 +91,8 @@ def open_all(
 ) -> list[Model]:
     """Opens everything at a place: the one model, or each component of a pipeline."""
     wishes = _wishes(mmap, root, strict_pickle, scheme, limits)
-    models = native.open_paths(os.fspath(path), wishes)
-    return [Model(model, (model.path, wishes)) for model in models]
+    models = native.open_paths(os.fsdecode(path), wishes)
+    return [Model(model, _remembered(model.path, wishes)) for model in models]
 
 
 def _wishes(
@@ -98,18 +102,37 @@ def _wishes(
     scheme: Rules | None,
     limits: Limits | None,
 ) -> dict[str, Any]:
+    for argument, value in (("mmap", mmap), ("strict_pickle", strict_pickle)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{argument} is True or False, not {value!r}")
+    if not (root is None or isinstance(root, str)):
+        raise TypeError(f"root is text, not {root!r}")
     return {
         "mmap": mmap,
         "root": root,
         "strict_pickle": strict_pickle,
-        "scheme": pairs(scheme),
-        "limits": dict(limits or {}),
+        "scheme": pairs(scheme, "scheme"),
+        "limits": _checked(limits),
     }
+
+
+def _checked(limits: Limits | None) -> dict[str, int]:
+    """Limits that are numbers."""
+    checked: dict[str, Any] = dict(limits or {})
+    for limit, value in checked.items():
+        most = 1 << (32 if limit == "max_depth" else 64)
+        if not hasattr(value, "__index__") or isinstance(value, bool):
+            raise TypeError(f"the limit {limit} is a whole number, not {value!r}")
+        if not 0 <= value < most:
+            raise UsageError(f"the limit {limit} is between 0 and {most - 1}, not {value}")
+    return checked
 
 
 def _opened(source: object, name: str | None, wishes: dict[str, Any]) -> native.Model:
     if isinstance(source, (str, os.PathLike)):
-        return native.open_path(os.fspath(source), wishes)
+        return native.open_path(os.fsdecode(source), wishes)
+    if not (name is None or isinstance(name, str)):
+        raise TypeError(f"name is text, not {name!r}")
     if isinstance(source, (bytes, bytearray, memoryview)):
         view = source if isinstance(source, bytes) else memoryview(source)
         if isinstance(view, memoryview):
@@ -129,10 +152,17 @@ def _opened_file(source: Any, name: str | None, wishes: dict[str, Any]) -> nativ
         raise TypeError("the file is open as text; open it with mode 'rb'")
     named = getattr(source, "name", None)
     shown = name or (named if isinstance(named, str) else "file object")
+    # Names of files need not be text.
+    shown = shown.encode(errors="replace").decode()
     if sys.platform != "win32" and _is_plain_file(source):
         if source.writable():
             source.flush()
-        return native.open_descriptor(os.dup(source.fileno()), shown, wishes)
+        if not source.seekable():
+            raise UsageError(
+                f"{shown}: a pipe cannot be read by position",
+                hint="open the bytes: open(file.read())",
+            )
+        return native.open_descriptor(source.fileno(), shown, wishes)
     return native.open_file_object(source, shown, wishes)
 
 
@@ -147,5 +177,5 @@ def _remembered(source: object, wishes: dict[str, Any]) -> Opened | None:
     """How another process opens the same; `None` if it cannot."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    path = os.fspath(source)
+    path = os.fsdecode(source)
     return (os.path.abspath(path) if os.path.exists(path) else path, wishes)

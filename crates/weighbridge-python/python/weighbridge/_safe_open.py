@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from ._arrays import DTypeLike
+from ._arrays import DTypeLike, dtype_name, wanted_of
 from ._errors import UsageError
 from ._model import Model, Weight
 from ._open import ModelLike, open
@@ -38,6 +38,10 @@ class safe_open:  # noqa: N801 - it is called what safetensors calls it.
             raise UsageError(f"framework {framework!r} is none of np, pt, jax, mlx")
         if device != "cpu" and framework not in ("pt", "torch"):
             raise UsageError(f"weights are decoded on the processor, and {device!r} is another device")
+        if backend not in ("mmap", "pread"):
+            raise UsageError(f"backend {backend!r} is none of mmap, pread")
+        if dtype is not None and dtype != "auto":
+            dtype = dtype_name(dtype)
         self._framework, self._device, self._dtype = framework, device, dtype
         self._model = open(filename, mmap=backend == "mmap")
 
@@ -99,14 +103,14 @@ class PySafeSlice:
 
     def get_dtype(self) -> str:
         """The type it is decoded to, as safetensors spells it."""
-        return self._weight.dtype
+        return self._weight.dtype if self._dtype is None else _wanted(self._weight, self._dtype)
 
     def __getitem__(self, key: Any) -> Any:
         first, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
         if isinstance(first, slice) and first.step in (None, 1) and self._weight.ndim > 0:
             rows = _made(self._weight, self._framework, self._device, self._dtype, first)
             return rows[(slice(None), *rest)] if rest else rows
-        if isinstance(first, int) and self._weight.ndim > 0:
+        if isinstance(first, int) and not isinstance(first, bool) and self._weight.ndim > 0:
             count = self._weight.shape[0]
             row = first + count if first < 0 else first
             if not 0 <= row < count:
@@ -114,6 +118,11 @@ class PySafeSlice:
             one = slice(row, row + 1)
             return _made(self._weight, self._framework, self._device, self._dtype, one)[(0, *rest)]
         return _made(self._weight, self._framework, self._device, self._dtype, None)[key]
+
+
+def _wanted(weight: Weight, dtype: DTypeLike) -> str:
+    """The type that one of all weights is read as: what is asked for is for floating-point ones."""
+    return wanted_of(weight.dtype, weight._wanted(None), weight._wanted(dtype))
 
 
 def _text(value: Any) -> str:
@@ -124,6 +133,7 @@ def _made(
     weight: Weight, framework: Framework, device: str | int, dtype: DTypeLike, rows: slice | None
 ) -> Any:
     """A weight, or rows of it, as an array of a library."""
+    dtype = None if dtype is None else _wanted(weight, dtype)
     if framework in ("np", "numpy"):
         return weight.numpy(dtype) if rows is None else weight.read(rows=rows, dtype=dtype)
     if framework in ("pt", "torch"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -33,15 +34,33 @@ class _ShownDiff(dict[str, Any]):
         return _html.diff(cast("DiffReport", self))
 
 
+def _called(verb: Callable[..., str], *arguments: Any) -> str:
+    """Calls the native part. What it cannot take, it names by a structure of its own; the caller
+    knows the argument."""
+    try:
+        return verb(*arguments)
+    except TypeError as error:
+        named = re.fullmatch(r"failed to extract field \w+\.(\w+)", str(error))
+        if named is None:
+            raise
+        raise TypeError(f"{named[1]}: {error.__cause__}") from None
+
+
 def _work(threads: int | None, max_memory: Size | None) -> dict[str, Any]:
     """How work is done."""
+    if not (threads is None or hasattr(threads, "__index__")):
+        raise TypeError(f"threads is a whole number, not {threads!r}")
+    if threads is not None and not threads < 1 << 31:
+        raise UsageError(f"{threads} threads are more than any machine has")
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads do no work; leave it out for as many as there are")
     return {"threads": threads, "max_memory": _size(max_memory, "max_memory")}
 
 
 def _size(size: Size | None, name: str) -> Size | None:
-    if isinstance(size, int) and not 0 <= size < 1 << 64:
+    if not (size is None or isinstance(size, str) or hasattr(size, "__index__")):
+        raise TypeError(f"{name} is a whole number of bytes, or text like '5GB', not {size!r}")
+    if not (size is None or isinstance(size, str) or 0 <= size < 1 << 64):
         raise UsageError(f"{name} is a number of bytes, or text like '5GB', not {size}")
     return size
 
@@ -50,13 +69,42 @@ def _entries(metadata: Mapping[str, MetadataValue] | None) -> list[tuple[str, An
     """Metadata with numbers that GGUF can hold."""
     entries: list[tuple[str, Any]] = []
     for key, given in (metadata or {}).items():
-        kind, value = given if isinstance(given, tuple) else (None, given)
+        if not isinstance(key, str):
+            raise TypeError(f"a key of metadata is text, not {key!r}")
+        is_typed = isinstance(given, tuple) and len(given) == 2
+        kind, value = cast("tuple[Any, Any]", given) if is_typed else (None, given)
+        if hasattr(value, "item"):
+            # A number of numpy.
+            value = value.item()
+        if not isinstance(value, (bool, int, float, str)):
+            raise TypeError(f"metadata {key!r}: {value!r} is no number, text or bool")
+        if kind is not None:
+            _refuse_unfit(key, kind, value)
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
             raise UsageError(f"{key}: {value} does not fit into 64 bits")
         if kind in ("f32", "f64") and not isinstance(value, (bool, str)):
             value = float(value)
         entries.append((key, value if kind is None else (kind, value)))
     return entries
+
+
+def _refuse_unfit(key: str, kind: object, value: object) -> None:
+    """An error if a value of metadata does not have the type that it is to be written as."""
+    kinds = [f"{sign}{bits}" for sign in "ui" for bits in (8, 16, 32, 64)]
+    if kind not in (*kinds, "f32", "f64", "bool", "str", "string"):
+        known = ", ".join(kinds)
+        raise UsageError(f"metadata {key!r}: {kind!r} is none of {known}, f32, f64, bool, str")
+    if kind not in kinds:
+        wanted = {"bool": bool, "str": str, "string": str}.get(str(kind), (int, float))
+        fits = isinstance(value, wanted) and (kind == "bool" or not isinstance(value, bool))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        bits = int(str(kind)[1:])
+        low, high = (0, 1 << bits) if str(kind)[0] == "u" else (-(1 << bits - 1), 1 << bits - 1)
+        fits = low <= value < high
+    else:
+        fits = False
+    if not fits:
+        raise UsageError(f"metadata {key!r}: {value!r} is no {kind}")
 
 
 @contextmanager
@@ -135,8 +183,8 @@ def convert(
         "config": config,
         "to_layout": to_layout,
         "pre_tokenizer": pre_tokenizer,
-        "cast": pairs(cast),
-        "rename": pairs(rename),
+        "cast": pairs(cast, "cast"),
+        "rename": pairs(rename, "rename"),
         "metadata": _entries(metadata),
         "include": expressions(include),
         "exclude": expressions(exclude),
@@ -151,7 +199,7 @@ def convert(
     }
     work = _work(threads, max_memory)
     with _opened(source) as model, shown(progress, "converting") as show:
-        text = native.convert(model._native, os.fspath(output), wishes, work, show)
+        text = _called(native.convert, model._native, os.fsdecode(output), wishes, work, show)
     return _written(text)
 
 
@@ -183,8 +231,8 @@ def dequantize(
     wishes = {
         "to": to,
         "dtype": dtype,
-        "cast": pairs(cast),
-        "rename": pairs(rename),
+        "cast": pairs(cast, "cast"),
+        "rename": pairs(rename, "rename"),
         "include": expressions(include),
         "exclude": expressions(exclude),
         "skip_unreadable": skip_unreadable,
@@ -197,20 +245,22 @@ def dequantize(
         "max_output": _size(max_output, "max_output"),
     }
     work = _work(threads, max_memory)
-    target = os.fspath(output)
+    target = os.fsdecode(output)
     components = _components(source)
     if components is not None:
         with shown(progress, "dequantizing") as show:
-            return _written(native.dequantize(components, True, target, wishes, work, show))
+            whole = (components, True, target, wishes, work, show)
+            return _written(_called(native.dequantize, *whole))
     with _opened(source) as model, shown(progress, "dequantizing") as show:
-        return _written(native.dequantize([model._native], False, target, wishes, work, show))
+        one = ([model._native], False, target, wishes, work, show)
+        return _written(_called(native.dequantize, *one))
 
 
 def _components(source: Model | ModelLike) -> list[native.Model] | None:
     """The components of a pipeline, if it is one."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    return native.open_pipeline(os.fspath(source), {"mmap": False})
+    return native.open_pipeline(os.fsdecode(source), {"mmap": False})
 
 
 def quantize(
@@ -261,7 +311,7 @@ def quantize(
         "type": type,
         "imatrix": imatrix,
         "pure": pure,
-        "tensor_type": pairs(tensor_type),
+        "tensor_type": pairs(tensor_type, "tensor_type"),
         "output_tensor_type": output_tensor_type,
         "token_embedding_type": token_embedding_type,
         "keep": expressions(keep),
@@ -279,7 +329,7 @@ def quantize(
         "names": names,
         "config": config,
         "pre_tokenizer": pre_tokenizer,
-        "rename": pairs(rename),
+        "rename": pairs(rename, "rename"),
         "metadata": _entries(metadata),
         "include": expressions(include),
         "exclude": expressions(exclude),
@@ -292,7 +342,7 @@ def quantize(
     }
     work = _work(threads, max_memory)
     with _opened(source) as model, shown(progress, "quantizing") as show:
-        text = native.quantize(model._native, os.fspath(output), how, wishes, work, show)
+        text = _called(native.quantize, model._native, os.fsdecode(output), how, wishes, work, show)
     return _written(text)
 
 
@@ -348,7 +398,7 @@ def verify(
         "type": type,
         "imatrix": imatrix,
         "pure": pure,
-        "tensor_type": pairs(tensor_type),
+        "tensor_type": pairs(tensor_type, "tensor_type"),
         "output_tensor_type": output_tensor_type,
         "token_embedding_type": token_embedding_type,
         "keep": expressions(keep),
@@ -360,6 +410,13 @@ def verify(
         "allow_requantize": allow_requantize,
         "allow_nonfinite": allow_nonfinite,
     }
+    if type is None and target_bpw is None and target_size is None:
+        given = [name for name, value in how.items() if value not in (None, False, [], "usual")]
+        if given:
+            raise UsageError(
+                f"{given[0]} is about quantizing, and nothing says that the output was quantized",
+                hint="type, target_bpw or target_size says what it was quantized to",
+            )
     wishes = {
         "to": to,
         "dtype": dtype,
@@ -367,8 +424,8 @@ def verify(
         "config": config,
         "to_layout": to_layout,
         "pre_tokenizer": pre_tokenizer,
-        "cast": pairs(cast),
-        "rename": pairs(rename),
+        "cast": pairs(cast, "cast"),
+        "rename": pairs(rename, "rename"),
         "metadata": _entries(metadata),
         "include": expressions(include),
         "exclude": expressions(exclude),
@@ -378,10 +435,11 @@ def verify(
     parts, of = _components(output), _components(against)
     if parts is not None and of is not None:
         with shown(progress, "verifying") as show:
-            return _verified(native.verify(parts, of, True, dequantized, how, wishes, work, show))
+            both = (parts, of, True, dequantized, how, wishes, work, show)
+            return _verified(_called(native.verify, *both))
     with _opened(output) as made, _opened(against) as model, shown(progress, "verifying") as show:
         pair = ([made._native], [model._native])
-        text = native.verify(*pair, False, dequantized, how, wishes, work, show)
+        text = _called(native.verify, *pair, False, dequantized, how, wishes, work, show)
     return _verified(text)
 
 
@@ -418,16 +476,20 @@ def diff(
         "fail_over": fail_over,
         "reencode": reencode,
         "skip_unreadable": skip_unreadable,
-        "map": pairs(map),
-        "rename": pairs(rename),
+        "map": pairs(map, "map"),
+        "rename": pairs(rename, "rename"),
         "transpose": expressions(transpose),
         "include": expressions(include),
         "exclude": expressions(exclude),
     }
     work = _work(threads, max_memory)
     with _opened(a) as one, _opened(b) as other, shown(progress, "comparing") as show:
-        text = native.diff(one._native, other._native, wishes, work, show)
-    return cast("DiffReport", _ShownDiff(json.loads(text)))
+        text = _called(native.diff, one._native, other._native, wishes, work, show)
+    report = cast("DiffReport", _ShownDiff(json.loads(text)))
+    is_chosen = bool(wishes["include"] or wishes["exclude"])
+    if is_chosen and not (report["tensors"] or report["only_a"] or report["only_b"]):
+        raise UsageError("include and exclude leave no weight to compare")
+    return report
 
 
 def _verified(text: str) -> VerifyReport:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _weighbridge as native
-from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty
-from ._model import Model
+from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty, wanted_of
+from ._errors import UsageError
+from ._model import Model, expressions
 from ._open import ModelLike, StrPath, open
 from ._progress import Progress, shown
 
@@ -75,7 +76,7 @@ def arrays_of(
     """Weights of a model as arrays, read side by side."""
     arrays: dict[str, NDArray[Any]] = {}
     requests = []
-    for name in dict.fromkeys(model if names is None else names):
+    for name in dict.fromkeys(model if names is None else expressions(names)):
         weight = model[name]
         wanted = wanted_of(weight.dtype, weight._wanted(None), weight._wanted(dtype))
         if wanted in PACKED:
@@ -88,12 +89,6 @@ def arrays_of(
     return arrays
 
 
-def wanted_of(stored: str, own: str, asked: str) -> str:
-    """The type that a weight of a whole model is read as: what is asked for is for floating-point
-    numbers; integers, booleans and complex ones keep theirs."""
-    return asked if stored.startswith(("F", "BF")) else own
-
-
 def _laid_out(
     tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None
 ) -> tuple[bytes, list[Any]]:
@@ -103,8 +98,15 @@ def _laid_out(
     header: dict[str, Any] = {}
     if metadata:
         header["__metadata__"] = {str(key): str(value) for key, value in metadata.items()}
+        for text in (*header["__metadata__"], *header["__metadata__"].values()):
+            if text != text.encode(errors="replace").decode():
+                raise UsageError(f"metadata cannot be written in UTF-8: {text!r}")
     arrays, at = [], 0
     # Wide types first, so that all of them are aligned, as safetensors itself does it.
+    for name, given in tensors.items():
+        _refuse_unnameable(name)
+        if not hasattr(given, "dtype"):
+            raise TypeError(f"{name}: an array is saved, not {type(given).__name__}")
     order = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     for name, given in order:
         if given.dtype.byteorder == ">" or (given.dtype.byteorder == "=" and _is_big()):
@@ -125,6 +127,16 @@ def _laid_out(
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text, arrays
+
+
+def _refuse_unnameable(name: object) -> None:
+    """An error if an array cannot have that name in a file."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an array is text, not {name!r}")
+    if name == "__metadata__":
+        raise UsageError("no array can be named '__metadata__': safetensors keeps metadata there")
+    if not name.isascii() and name != name.encode(errors="replace").decode():
+        raise UsageError(f"{name!r} is no name for an array: it cannot be written in UTF-8")
 
 
 def _is_big() -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _weighbridge as native
-from ._arrays import PACKED, DTypeLike
+from ._arrays import PACKED, DTypeLike, wanted_of
 from ._errors import UsageError
-from ._model import Model, Weight
+from ._model import Model, Weight, expressions
 from ._open import ModelLike, open
 from ._progress import Progress, shown
-from .numpy import wanted_of
 
 if TYPE_CHECKING:
     # Nobody has to have torch, so nothing is said about its types.
@@ -92,7 +91,7 @@ def tensors_of(
     """Weights of a model as tensors, read side by side."""
     tensors: dict[str, Tensor] = {}
     requests = []
-    for name in dict.fromkeys(model if names is None else names):
+    for name in dict.fromkeys(model if names is None else expressions(names)):
         weight = model[name]
         wanted = wanted_of(weight.dtype, weight._wanted(None), weight._wanted(dtype))
         tensors[name] = _empty(weight.shape, wanted)
@@ -116,7 +115,11 @@ def _empty(shape: tuple[int, ...], wanted: str) -> Tensor:
     dtype = None if name is None else getattr(torch, name, None)
     if dtype is None:
         raise UsageError(f"this version of torch has no type for {wanted}; ask for 'f32' or 'bf16'")
-    return torch.empty(shape, dtype=dtype)
+    # Whatever device new tensors are on at the moment: it is filled by the processor.
+    tensor = torch.empty(shape, dtype=dtype, device="cpu")
+    if type(tensor) is not torch.Tensor:
+        raise UsageError("torch makes tensors without memory at the moment, which cannot be filled")
+    return tensor
 
 
 def _memory_of(tensor: Tensor) -> Any:

@@ -204,6 +204,13 @@ impl Input {
                 window.read(offset, out, len, |at, out| source.read_at(at, out))
             }
             // Past the lock: several workers may read at once.
+            Some(_) if source.lend().is_none() => {
+                let known = lock(&self.0.window).beginning(offset, out);
+                match &mut out[known..] {
+                    [] => Ok(()),
+                    rest => source.read_at(offset.saturating_add(known as u64), rest),
+                }
+            }
             _ => source.read_at(offset, out),
         };
         done.map_err(|e| self.failed(e, offset, out.len()))

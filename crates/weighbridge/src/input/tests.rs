@@ -60,3 +60,29 @@ fn a_stream_keeps_no_more_than_allowed() {
     assert_eq!(input.len(), None);
     assert_eq!(input.whole_len().unwrap_err().kind(), crate::ErrorKind::Limit);
 }
+
+/// A header of which the first bytes were looked at is read on from there.
+#[test]
+fn what_was_looked_at_is_not_read_again() {
+    struct Counted(Vec<u8>, Mutex<Vec<(u64, usize)>>);
+    impl ReadAt for Counted {
+        fn len(&self) -> Option<u64> {
+            Some(self.0.len() as u64)
+        }
+        fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            lock(&self.1).push((offset, out.len()));
+            memory::copy_range(&self.0, offset, out)
+        }
+    }
+    let source = Arc::new(Counted(sample(), Mutex::default()));
+    let input = Input::from_source(source.clone(), "counted");
+    assert_eq!(&*input.head(16).unwrap(), &sample()[..16]);
+    let mut out = vec![0; 100_000];
+    input.read_at(8, &mut out).unwrap();
+    assert_eq!(out, &sample()[8..100_008]);
+    assert_eq!(*lock(&source.1), [(0, 8192), (8192, 91_816)]);
+    // Nothing of it is known, or all.
+    input.read_at(50_000, &mut out[..40_000]).unwrap();
+    assert_eq!(out[..40_000], sample()[50_000..90_000]);
+    assert_eq!(lock(&source.1).len(), 3);
+}

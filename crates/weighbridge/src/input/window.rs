@@ -50,6 +50,16 @@ impl Window {
         Ok(())
     }
 
+    /// Fills the beginning of `out` with what the window has of the bytes at `offset`; how many those
+    /// were. A header that is recognised by its first bytes is not read twice.
+    pub(super) fn beginning(&self, offset: u64, out: &mut [u8]) -> usize {
+        let at = offset.checked_sub(self.start).and_then(|at| usize::try_from(at).ok());
+        let known = at.and_then(|at| self.bytes.get(at..)).unwrap_or_default();
+        let len = known.len().min(out.len());
+        out[..len].copy_from_slice(&known[..len]);
+        len
+    }
+
     /// Reading on from the last window doubles it; a jump starts small, so that visiting the
     /// headers of an archive's members does not drag their contents in.
     fn next_size(&self, offset: u64) -> usize {
