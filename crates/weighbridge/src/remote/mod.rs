@@ -1,31 +1,85 @@
 //! Files elsewhere: on the web, on the Hub, in object stores.
 //!
 //! Each kind of place is a [`Folder`](crate::Folder) of sources of bytes; the rest of the library does
-//! not know that they are far away. Requests are made on threads of their own ([`runtime`]), and what
-//! a plan announces is fetched before it is asked for ([`ahead`]).
+//! not know that they are far away. Requests are made on threads of their own (`runtime`), and what
+//! a plan announces is fetched before it is asked for (`ahead`).
 
 mod ahead;
 mod rooted;
 mod runtime;
 mod settings;
-
-pub use settings::Remote;
+mod store;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Folder;
+use rooted::Rooted;
+use web::hub::{Environment, HubAddress, HubFolder};
+
+pub use settings::Remote;
 
 /// Where an address leads.
 pub(crate) struct Place {
-    /// The files there.
+    /// The files there. Their paths begin with the address.
     pub(crate) folder: Arc<dyn Folder>,
     /// What is meant among them.
     pub(crate) path: PathBuf,
 }
 
+impl Place {
+    fn new(address: &str, folder: impl Folder + 'static, inside: &Path) -> Self {
+        let address = PathBuf::from(address.trim_end_matches('/'));
+        let path = match inside.as_os_str().is_empty() {
+            true => address.clone(),
+            false => address.join(inside),
+        };
+        Self { folder: Arc::new(Rooted::new(address, Arc::new(folder))), path }
+    }
+}
+
 /// Where what was typed leads; `None` if it is no address.
-pub(crate) fn place_of(_typed: &Path, _how: &Remote) -> Result<Option<Place>> {
-    Ok(None)
+pub(crate) fn place_of(typed: &Path, how: &Remote) -> Result<Option<Place>> {
+    let Some(text) = typed.to_str() else { return Ok(None) };
+    if store::Address::is_one(text) {
+        return in_store(text, how).map(Some);
+    }
+    if !["hf://", "https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) {
+        return Ok(None);
+    }
+    let environment = Environment::from_env()?;
+    match HubAddress::parse(text, environment.endpoint()) {
+        Some(address) => on_hub(&address?, &environment, how).map(Some),
+        None => on_web(text, how).map(Some),
+    }
+}
+
+fn in_store(text: &str, how: &Remote) -> Result<Place> {
+    let address = store::Address::parse(text)?;
+    let bucket = store::connect(&address, how, store::Purpose::Read)?;
+    let (folder, name) = store::StoreFolder::at(bucket, &address)?;
+    let text = text.trim_end_matches('/');
+    let root = text.strip_suffix(&*name).filter(|_| !name.is_empty()).unwrap_or(text);
+    Ok(Place::new(root, folder, Path::new(&name)))
+}
+
+fn on_hub(address: &HubAddress, environment: &Environment, how: &Remote) -> Result<Place> {
+    let folder = HubFolder::new(address, environment, how)?;
+    let revision = match &address.revision {
+        Some(revision) => format!("@{}", revision.replace('/', "%2F")),
+        None => String::new(),
+    };
+    let root = format!("hf://{}{revision}", address.shown_id());
+    Ok(Place::new(&root, folder, &address.path))
+}
+
+fn on_web(text: &str, how: &Remote) -> Result<Place> {
+    let folder = web::WebFolder::new(text, how)?;
+    let name = folder.name().to_owned();
+    let root = folder.shown_folder().ok_or_else(|| {
+        Error::usage("this address names no file").hint("the address of a single file is needed")
+    })?;
+    Ok(Place::new(&root, folder, &name))
 }

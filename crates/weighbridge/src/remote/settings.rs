@@ -19,6 +19,8 @@ pub struct Remote {
     pub max_wait: Duration,
     /// Requests under way at the same time, at most.
     pub parallel: usize,
+    /// Bytes that are fetched before they are asked for, at most.
+    pub read_ahead: u64,
 }
 
 impl Default for Remote {
@@ -30,6 +32,7 @@ impl Default for Remote {
             retries: 5,
             max_wait: Duration::from_secs(300),
             parallel: 32,
+            read_ahead: 64 << 20,
         }
     }
 }

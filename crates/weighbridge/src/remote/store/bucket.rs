@@ -1,0 +1,62 @@
+//! A bucket that was connected to: its store, its name for messages, how it is asked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use object_store::ObjectStore;
+use object_store::multipart::MultipartStore;
+use object_store::path::Path;
+use crate::{Error, Result};
+
+use crate::remote::store::address::{Address, Scheme};
+use crate::remote::store::fault;
+use crate::remote::runtime::block_on;
+use crate::remote::settings::Remote;
+
+/// A store of objects that takes parts in any order.
+pub(crate) trait Store: ObjectStore + MultipartStore {}
+
+impl<T: ObjectStore + MultipartStore> Store for T {}
+
+/// A bucket, or on Azure a container. After a fork it belongs to the parent process.
+pub struct Bucket {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) scheme: Scheme,
+    pub(crate) settings: Remote,
+    name: String,
+    tried: String,
+}
+
+impl Bucket {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        at: &Address,
+        tried: String,
+        settings: Remote,
+    ) -> Self {
+        Self { store, scheme: at.scheme, settings, name: at.bucket.clone(), tried }
+    }
+
+    /// An object's address, as errors name it.
+    pub(crate) fn place(&self, key: &Path) -> PathBuf {
+        PathBuf::from(format!("{}://{}/{key}", self.scheme.name(), self.name))
+    }
+
+    /// Waits for a request; `doing` says what was being done ("cannot read").
+    pub(crate) fn ask<T>(
+        &self,
+        key: &Path,
+        doing: &str,
+        request: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T> {
+        let done = block_on(request).map_err(|e| {
+            Error::io(e, "cannot start threads for requests").in_file(&self.place(key))
+        })?;
+        done.map_err(|error| self.fault(key, doing, &error))
+    }
+
+    /// A store's error in our words.
+    pub(crate) fn fault(&self, key: &Path, doing: &str, error: &object_store::Error) -> Error {
+        fault::worded(error, doing, self.scheme, &self.name, &self.tried).in_file(&self.place(key))
+    }
+}

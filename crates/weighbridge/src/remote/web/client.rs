@@ -1,0 +1,206 @@
+//! One GET, and the redirects that are followed on its way.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reqwest::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, IF_MATCH, LOCATION,
+    RANGE,
+};
+use reqwest::{Response, StatusCode, Url};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use crate::{Error, Result};
+
+use crate::remote::web::ahead::Room;
+use crate::remote::web::fault::{Again, Fault, server};
+use crate::remote::web::places::{check_redirect, check_start, place_of};
+use crate::remote::settings::Remote;
+
+const MOST_REDIRECTS: usize = 10;
+
+/// The text of a redirect that is read, so that its connection can be used again.
+const SMALL_TEXT: u64 = 16 << 10;
+
+/// Makes requests. Clones share the connections.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    http: reqwest::Client,
+    settings: Remote,
+    /// Requests that may be under way.
+    slots: Arc<Semaphore>,
+    /// Bytes that may be fetched ahead.
+    ahead: Arc<Room>,
+}
+
+/// A token, and the only server that may see it.
+#[derive(Clone)]
+pub struct Auth {
+    server: Url,
+    header: HeaderValue,
+}
+
+impl Auth {
+    /// A token for the scheme, host and port of an address. `None` for one that no header can
+    /// hold.
+    #[must_use]
+    pub fn bearer(token: &str, server: &Url) -> Option<Self> {
+        let mut header = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+        header.set_sensitive(true);
+        Some(Self { server: server.clone(), header })
+    }
+}
+
+/// What is asked for.
+pub(crate) struct Ask<'a> {
+    pub(crate) url: &'a Url,
+    pub(crate) range: Option<Range<u64>>,
+    /// The tag that the file must have, and the address whose server gave it.
+    pub(crate) tag: Option<(String, Url)>,
+    pub(crate) auth: Option<&'a Auth>,
+    /// An address that the user has set up: it may be plain http.
+    pub(crate) trusted: Option<&'a Url>,
+}
+
+/// What came back after all redirects; the body is still to be read.
+pub(crate) struct Answer {
+    pub(crate) response: Response,
+    /// Where it came from.
+    pub(crate) url: Url,
+    /// What the first server said when it redirected.
+    pub(crate) redirect: Option<HeaderMap>,
+    _slot: OwnedSemaphorePermit,
+}
+
+/// The clients of this process: connections of a parent process cannot be used.
+static CLIENTS: Mutex<Vec<(u32, String, Client)>> = Mutex::new(Vec::new());
+
+impl Client {
+    /// The client for these settings.
+    pub fn new(settings: &Remote) -> Result<Self> {
+        let key = format!("{settings:?}");
+        let process = std::process::id();
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = clients.iter().find(|(of, by, _)| *of == process && *by == key);
+        if let Some((_, _, client)) = known {
+            return Ok(client.clone());
+        }
+        let client = Self::build(settings)?;
+        clients.push((process, key, client.clone()));
+        Ok(client)
+    }
+
+    fn build(settings: &Remote) -> Result<Self> {
+        // Another part of the program may have chosen one; that is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("weighbridge/", env!("CARGO_PKG_VERSION")))
+            .default_headers(headers)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(settings.timeout)
+            .read_timeout(settings.timeout)
+            .http2_adaptive_window(true);
+        if let Some(file) = &settings.ca_file {
+            let failed = |e| Error::io(e, "cannot read the certificates").in_file(file);
+            let text = std::fs::read(file).map_err(failed)?;
+            let found = reqwest::Certificate::from_pem_bundle(&text).unwrap_or_default();
+            if found.is_empty() {
+                return Err(
+                    Error::usage("there are no certificates in it (PEM is expected)").in_file(file)
+                );
+            }
+            builder = builder.tls_certs_merge(found);
+        }
+        let http = builder.build().map_err(|error| {
+            Fault::from(error)
+                .hint("check the system's certificates, SSL_CERT_FILE and the proxy variables")
+                .into_error()
+        })?;
+        Ok(Self(Arc::new(Shared {
+            http,
+            settings: settings.clone(),
+            slots: Arc::new(Semaphore::new(settings.parallel.clamp(1, 1 << 16))),
+            ahead: Arc::new(Room::new(settings.read_ahead)),
+        })))
+    }
+
+    pub(crate) fn settings(&self) -> &Remote {
+        &self.0.settings
+    }
+
+    pub(crate) fn room_ahead(&self) -> &Arc<Room> {
+        &self.0.ahead
+    }
+
+    /// Makes one request and follows redirects by our rules. Every status that is no redirect is
+    /// an answer.
+    pub(crate) async fn send(&self, ask: &Ask<'_>) -> Result<Answer, Fault> {
+        check_start(ask.url, ask.trusted, self.settings())?;
+        let closed = |_| Fault::unsupported("no more requests are made");
+        let slot = self.0.slots.clone().acquire_owned().await.map_err(closed)?;
+        let mut url = ask.url.clone();
+        let mut outermost = place_of(&url);
+        let mut redirect = None;
+        for _ in 0..=MOST_REDIRECTS {
+            let response = self.hop(&url, ask).await?;
+            if !is_redirect(response.status()) {
+                return Ok(Answer { response, url, redirect, _slot: slot });
+            }
+            let next = target(&url, response.headers())?;
+            check_redirect(&url, &next, outermost, ask.trusted, self.settings())?;
+            outermost = outermost.max(place_of(&next));
+            redirect.get_or_insert_with(|| response.headers().clone());
+            drain(response).await;
+            url = next;
+        }
+        let message = format!("{} redirects more than {MOST_REDIRECTS} times", server(ask.url));
+        Err(Fault::unsupported(message))
+    }
+
+    async fn hop(&self, url: &Url, ask: &Ask<'_>) -> Result<Response, Fault> {
+        let mut request = self.0.http.get(url.clone());
+        if let Some(range) = &ask.range {
+            let last = range.end.saturating_sub(1);
+            request = request.header(RANGE, format!("bytes={}-{last}", range.start));
+        }
+        if let Some((tag, _)) = ask.tag.as_ref().filter(|(_, from)| from.origin() == url.origin()) {
+            request = request.header(IF_MATCH, tag);
+        }
+        if let Some(auth) = ask.auth.filter(|auth| auth.server.origin() == url.origin()) {
+            request = request.header(AUTHORIZATION, auth.header.clone());
+        }
+        request.send().await.map_err(|error| {
+            let fault = Fault::from(error);
+            match fault.may_pass() {
+                Again::Never => fault,
+                _ => fault.hint(format!("check the connection to {}", server(url))),
+            }
+        })
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// Where a redirect leads.
+fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
+    let location =
+        headers.get(LOCATION).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let next = location.and_then(|location| from.join(location).ok());
+    next.ok_or_else(|| {
+        Fault::unsupported(format!("{} redirects without saying where to", server(from)))
+    })
+}
+
+/// Reads a short text away: a connection with something unread is closed.
+async fn drain(response: Response) {
+    let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if length.and_then(|text| text.parse::<u64>().ok()).is_some_and(|len| len <= SMALL_TEXT) {
+        let _ = response.bytes().await;
+    }
+}

@@ -1,0 +1,207 @@
+//! What went wrong with a request. Several readers may wait for one request, so this can be
+//! cloned; it becomes an error of the library when somebody is told.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::Url;
+use crate::Error;
+
+/// A failed request, in words that hold neither a token nor the query of an address.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    kind: io::ErrorKind,
+    class: Class,
+    message: String,
+    hint: Option<String>,
+    place: Option<String>,
+    again: Again,
+}
+
+/// Whose fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Network,
+    Changed,
+    Unsupported,
+    Usage,
+}
+
+/// Whether the same request may succeed later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Never,
+    /// After a while.
+    Soon,
+    /// After as long as the server says.
+    After(Duration),
+    /// At once, with another address.
+    Now,
+}
+
+impl Fault {
+    fn new(class: Class, kind: io::ErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { kind, class, message, hint: None, place: None, again: Again::Never }
+    }
+
+    /// The network, or what the server did.
+    pub(crate) fn network(kind: io::ErrorKind, message: impl Into<String>) -> Self {
+        Self::new(Class::Network, kind, message)
+    }
+
+    /// The file is no longer the one whose first bytes were read.
+    pub(crate) fn changed() -> Self {
+        Self::new(Class::Changed, io::ErrorKind::InvalidData, "was changed while it was read")
+            .hint("what was read may be a mixture of old and new bytes; run it again")
+    }
+
+    /// What is not done, or not with this server.
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Class::Unsupported, io::ErrorKind::Unsupported, message)
+    }
+
+    /// What was asked for is not there, or not for this user.
+    pub(crate) fn usage(kind: io::ErrorKind, message: impl Into<String>) -> Self {
+        Self::new(Class::Usage, kind, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    /// Names the file or the server, unless that was done.
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        self.place.get_or_insert_with(|| place.to_owned());
+        self
+    }
+
+    pub(crate) fn again(mut self, again: Again) -> Self {
+        self.again = again;
+        self
+    }
+
+    pub(crate) fn may_pass(&self) -> Again {
+        self.again
+    }
+
+    pub(crate) fn is_change(&self) -> bool {
+        self.class == Class::Changed
+    }
+
+    /// Adds to the reason.
+    pub(crate) fn after(mut self, tries: u32) -> Self {
+        if tries > 0 {
+            self.message.push_str(&format!(" (after {} tries)", tries + 1));
+        }
+        self
+    }
+
+    /// As an error of the library.
+    #[must_use]
+    pub fn into_error(self) -> Error {
+        let error = match self.class {
+            Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch it"),
+            Class::Changed => Error::malformed(self.message),
+            Class::Unsupported => Error::unsupported(self.message),
+            Class::Usage => Error::usage(self.message),
+        };
+        let error = match self.place {
+            Some(place) => error.in_file(Path::new(&place)),
+            None => error,
+        };
+        match self.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl From<Fault> for io::Error {
+    fn from(fault: Fault) -> Self {
+        let kind = fault.kind;
+        Self::new(kind, fault.into_error())
+    }
+}
+
+/// A failure of the client itself. Its text would hold the whole address, with a signature.
+impl From<reqwest::Error> for Fault {
+    fn from(error: reqwest::Error) -> Self {
+        let (kind, again) = match () {
+            () if error.is_builder() => (io::ErrorKind::InvalidInput, Again::Never),
+            () if error.is_timeout() => (io::ErrorKind::TimedOut, Again::Soon),
+            () if is_certificate(&error) => (io::ErrorKind::Other, Again::Never),
+            () if error.is_connect() => (io::ErrorKind::NotConnected, Again::Soon),
+            () => (io::ErrorKind::ConnectionAborted, Again::Soon),
+        };
+        let fault = match kind {
+            io::ErrorKind::TimedOut if error.is_connect() => {
+                Self::network(kind, "no connection could be made in time")
+            }
+            io::ErrorKind::TimedOut => Self::network(kind, "the server fell silent"),
+            io::ErrorKind::ConnectionAborted => {
+                Self::network(kind, format!("the connection broke ({})", reason(&error)))
+            }
+            _ => Self::network(kind, format!("no connection ({})", reason(&error))),
+        };
+        let fault = match is_certificate(&error) {
+            true => fault.hint("name a file with the certificate of the server's authority"),
+            false if kind == io::ErrorKind::TimedOut => fault.hint("allow it a longer time"),
+            false => fault,
+        };
+        fault.again(again)
+    }
+}
+
+/// The innermost reason: the outer ones only say that there is one.
+fn reason(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    match std::ptr::addr_eq(inner, error) {
+        true => "for an unknown reason".to_owned(),
+        false => without_number(&inner.to_string()),
+    }
+}
+
+/// "Connection refused (os error 111)" in the house's style.
+fn without_number(text: &str) -> String {
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text.to_owned(),
+    }
+}
+
+fn is_certificate(error: &reqwest::Error) -> bool {
+    let mut inner: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = inner {
+        if error.to_string().contains("certificate") {
+            return true;
+        }
+        inner = error.source();
+    }
+    false
+}
+
+/// An address as it may be shown: without user, password, query and fragment.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // These fail for addresses that cannot have either.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.to_string()
+}
+
+/// The server alone, in a message.
+pub(crate) fn server(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}

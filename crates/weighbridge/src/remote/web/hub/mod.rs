@@ -1,0 +1,15 @@
+//! The Hugging Face Hub.
+
+mod address;
+mod cache;
+mod environment;
+mod errors;
+mod folder;
+mod repository;
+mod token;
+mod tree;
+
+pub use address::{HubAddress, RepositoryKind};
+pub use environment::Environment;
+pub use folder::HubFolder;
+pub(crate) use repository::Repository;

@@ -1,0 +1,18 @@
+//! Files on web servers, and on the Hugging Face Hub.
+
+mod ahead;
+mod answer;
+mod client;
+mod document;
+mod fault;
+mod fetch;
+mod file;
+mod guess;
+pub(super) mod hub;
+mod kept;
+mod places;
+mod refusal;
+mod retry;
+mod web;
+
+pub(super) use web::WebFolder;
