@@ -30,6 +30,12 @@ pub trait Folder: Send + Sync {
         false
     }
 
+    /// Whether [`list`](Self::list) knows all that is there. Web servers have no listings: what lies
+    /// beside a file is found by opening it.
+    fn has_listing(&self) -> bool {
+        true
+    }
+
     /// Where a link leads, with all links on the way followed; `None` for what is no link, or one
     /// that leads nowhere.
     fn link_target(&self, _path: &Path) -> Option<PathBuf> {

@@ -199,7 +199,7 @@ impl Input {
         self.check_end(offset, out.len())?;
         let source = &*self.0.source;
         let done = match self.0.len {
-            Some(len) if Window::serves(out.len()) && source.lend().is_none() => {
+            Some(len) if self.has_window(out.len()) => {
                 let mut window = lock(&self.0.window);
                 window.read(offset, out, len, |at, out| source.read_at(at, out))
             }
@@ -214,6 +214,12 @@ impl Input {
             _ => source.read_at(offset, out),
         };
         done.map_err(|e| self.failed(e, offset, out.len()))
+    }
+
+    /// Whether a read goes through the window. Sources with latency keep what they fetched themselves.
+    fn has_window(&self, len: usize) -> bool {
+        let source = &*self.0.source;
+        Window::serves(len) && source.lend().is_none() && !source.has_latency()
     }
 
     /// Fills `out` with the bytes at `offset` and nothing around them: for scattered reads by

@@ -8,7 +8,7 @@
 //! A read of something that was not announced, or was given up to make room, is not served here: its
 //! file fetches it.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::io;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) type Fetching = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Se
 /// A file of which stretches can be fetched.
 pub(super) trait Fetch: Send + Sync {
     /// Fetches exactly these bytes.
-    fn fetch(&self, range: Range<u64>) -> Fetching;
+    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching;
 }
 
 /// What is fetched ahead, of all files of a place.
@@ -43,14 +43,54 @@ pub(super) struct Ahead {
 
 #[derive(Default)]
 struct State {
-    /// Blocks that are not begun.
-    waiting: VecDeque<Waiting>,
+    /// Blocks that are not begun, by their turn.
+    waiting: BTreeMap<u64, Waiting>,
+    /// The turns of those of each file, by their start.
+    turns: HashMap<u64, BTreeMap<u64, u64>>,
+    /// The turn of what is announced next.
+    announced: u64,
     /// Blocks that are under way or wait to be read, by the number of the file and their start.
     blocks: HashMap<u64, BTreeMap<u64, Block>>,
     held: u64,
     under_way: usize,
-    /// How many blocks were begun.
-    begun: u64,
+}
+
+impl State {
+    fn wait(&mut self, waiting: Waiting) {
+        let turn = self.announced;
+        self.announced += 1;
+        self.turns.entry(waiting.id).or_default().insert(waiting.range.start, turn);
+        self.waiting.insert(turn, waiting);
+    }
+
+    fn take(&mut self, turn: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&turn)?;
+        if let Some(turns) = self.turns.get_mut(&waiting.id) {
+            turns.remove(&waiting.range.start);
+        }
+        Some(waiting)
+    }
+
+    /// The turn of the block of a file that is not begun and holds a byte.
+    fn turn_of(&self, id: u64, at: u64) -> Option<u64> {
+        let (_, turn) = self.turns.get(&id)?.range(..=at).next_back()?;
+        self.waiting.get(turn).filter(|waiting| waiting.range.contains(&at)).map(|_| *turn)
+    }
+
+    /// The nearest place behind `offset` from which on something of a file was announced.
+    fn next(&self, id: u64, offset: u64) -> Option<u64> {
+        let behind = offset.saturating_add(1)..;
+        let begun = self.blocks.get(&id).and_then(|all| all.range(behind.clone()).next());
+        let waiting = self.turns.get(&id).and_then(|all| all.range(behind).next());
+        let starts = [begun.map(|(start, _)| *start), waiting.map(|(start, _)| *start)];
+        starts.into_iter().flatten().min()
+    }
+
+    /// The block of a file that is begun and holds a byte.
+    fn block(&self, id: u64, at: u64) -> Option<(u64, &Block)> {
+        let (start, block) = self.blocks.get(&id)?.range(..=at).next_back()?;
+        (at < block.end).then_some((*start, block))
+    }
 }
 
 struct Waiting {
@@ -61,7 +101,6 @@ struct Waiting {
 
 struct Block {
     end: u64,
-    /// When it was begun, counted in blocks.
     turn: u64,
     unread: u64,
     bytes: Arrival,
@@ -87,22 +126,30 @@ impl Ahead {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Announces a stretch of the file with that number, after all that was announced before.
+    /// Announces a stretch of the file with that number, after all that was announced before. What of
+    /// it was announced already keeps its turn.
     pub(super) fn will_need(self: &Arc<Self>, file: &Arc<dyn Fetch>, id: u64, range: Range<u64>) {
         let mut state = self.state();
         let mut start = range.start;
-        if let Some(last) = state.waiting.back_mut()
-            && last.id == id
-            && last.range.end == start
+        if let Some(mut last) = state.waiting.last_entry()
+            && last.get().id == id
+            && last.get().range.end == start
         {
             // Neighbours are one request, up to its length.
-            let end = range.end.min(last.range.start + BLOCK);
-            last.range.end = last.range.end.max(end);
-            start = last.range.end;
+            let last = &mut last.get_mut().range;
+            last.end = last.end.max(range.end.min(last.start + BLOCK));
+            start = last.end;
         }
         while start < range.end {
-            let end = range.end.min(start + BLOCK);
-            state.waiting.push_back(Waiting { file: Arc::downgrade(file), id, range: start..end });
+            let known = state.block(id, start).map(|(_, block)| block.end);
+            let waiting = || Some(state.waiting.get(&state.turn_of(id, start)?)?.range.end);
+            if let Some(end) = known.or_else(waiting) {
+                start = end;
+                continue;
+            }
+            let next = state.next(id, start).unwrap_or(u64::MAX);
+            let end = range.end.min(start + BLOCK).min(next);
+            state.wait(Waiting { file: Arc::downgrade(file), id, range: start..end });
             start = end;
         }
         self.begin_some(&mut state);
@@ -111,27 +158,37 @@ impl Ahead {
     /// Forgets a file that is not read any more.
     pub(super) fn forget(&self, id: u64) {
         let mut state = self.state();
-        state.waiting.retain(|waiting| waiting.id != id);
+        for turn in state.turns.remove(&id).unwrap_or_default().into_values() {
+            state.waiting.remove(&turn);
+        }
         let blocks = state.blocks.remove(&id).unwrap_or_default();
         let freed: u64 = blocks.iter().map(|(start, block)| block.end - start).sum();
         state.held -= freed.min(state.held);
     }
 
-    /// Fills `out` with the bytes at `offset`, if all of them were announced; waits for those that are
-    /// under way. `false` if the file has to fetch them itself.
-    pub(super) fn read(self: &Arc<Self>, id: u64, offset: u64, out: &mut [u8]) -> bool {
-        let (mut at, end) = (offset, offset + out.len() as u64);
-        while at < end {
-            let Some((bytes, range)) = self.block_at(id, at) else { return false };
-            let until = end.min(range.end);
-            let [from, to] = [at - range.start, until - range.start].map(place);
-            let (start, stop) = (place(at - offset), place(until - offset));
-            let Some(found) = bytes.get(from..to) else { return false };
-            out[start..stop].copy_from_slice(found);
-            self.was_read(id, range.start, until - at);
-            at = until;
-        }
-        true
+    /// Copies what was announced of the bytes from `offset` on, up to the end of a block, and waits for
+    /// it if it is under way; how many bytes those are. None if the file has to fetch them itself.
+    pub(super) fn copy(self: &Arc<Self>, id: u64, offset: u64, out: &mut [u8]) -> usize {
+        let Some((bytes, range)) = self.block_at(id, offset) else { return 0 };
+        let found = bytes.get(place(offset - range.start)..).unwrap_or_default();
+        let count = found.len().min(out.len());
+        out[..count].copy_from_slice(&found[..count]);
+        self.was_read(id, range.start, count as u64);
+        count
+    }
+
+    /// The nearest place behind `offset` from which on something of a file was announced.
+    pub(super) fn next(&self, id: u64, offset: u64) -> Option<u64> {
+        self.state().next(id, offset)
+    }
+
+    /// Whether something of a range was announced.
+    pub(super) fn touches(&self, id: u64, range: &Range<u64>) -> bool {
+        let state = self.state();
+        let is_here = state.block(id, range.start).is_some();
+        is_here
+            || state.turn_of(id, range.start).is_some()
+            || state.next(id, range.start).is_some_and(|next| next < range.end)
     }
 
     /// The block that holds a byte, once it is here; `None` if there is none, or it could not be had.
@@ -139,11 +196,8 @@ impl Ahead {
         let mut state = self.state();
         self.begin_now(&mut state, id, at);
         loop {
-            let (start, block) = state.blocks.get(&id)?.range(..=at).next_back()?;
-            let range = *start..block.end;
-            if !range.contains(&at) {
-                return None;
-            }
+            let (start, block) = state.block(id, at)?;
+            let range = start..block.end;
             match &block.bytes {
                 Arrival::Here(bytes) => return Some((bytes.clone(), range)),
                 Arrival::Failed => {
@@ -161,12 +215,9 @@ impl Ahead {
 
     /// Begins a block that is needed now although it is not its turn. What was passed over makes room.
     fn begin_now(self: &Arc<Self>, state: &mut State, id: u64, at: u64) {
-        let is_it = |waiting: &Waiting| waiting.id == id && waiting.range.contains(&at);
-        let Some(position) = state.waiting.iter().position(is_it) else { return };
-        // Counted from the announcement: those between were passed over.
-        let turn = state.begun + position as u64;
-        if let Some(waiting) = state.waiting.remove(position) {
-            self.begin(state, waiting);
+        let Some(turn) = state.turn_of(id, at) else { return };
+        if let Some(waiting) = state.take(turn) {
+            self.begin(state, turn, waiting);
         }
         let is_passed =
             |block: &Block| !matches!(block.bytes, Arrival::UnderWay) && block.turn + APART < turn;
@@ -203,21 +254,20 @@ impl Ahead {
     /// Begins blocks in their order, as many as there is room for.
     fn begin_some(self: &Arc<Self>, state: &mut State) {
         while state.under_way < self.parallel
-            && let Some(next) = state.waiting.front()
+            && let Some((&turn, next)) = state.waiting.first_key_value()
             && state.held + (next.range.end - next.range.start) <= self.budget
-            && let Some(next) = state.waiting.pop_front()
+            && let Some(next) = state.take(turn)
         {
-            self.begin(state, next);
+            self.begin(state, turn, next);
         }
     }
 
-    fn begin(self: &Arc<Self>, state: &mut State, Waiting { file, id, range }: Waiting) {
+    fn begin(self: &Arc<Self>, state: &mut State, turn: u64, waiting: Waiting) {
+        let Waiting { file, id, range } = waiting;
         let (Some(file), Ok(runtime)) = (file.upgrade(), runtime()) else { return };
         let Range { start, end } = range;
-        let turn = state.begun;
         let block = Block { end, turn, unread: end - start, bytes: Arrival::UnderWay };
         state.blocks.entry(id).or_default().insert(start, block);
-        state.begun += 1;
         state.held += end - start;
         state.under_way += 1;
         let (ahead, fetching) = (self.clone(), file.fetch(range));
@@ -269,7 +319,7 @@ mod tests {
     struct File(Arc<Slow>);
 
     impl Fetch for File {
-        fn fetch(&self, range: Range<u64>) -> Fetching {
+        fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
             let slow = self.0.clone();
             Box::pin(async move {
                 let now = slow.under_way.fetch_add(1, Ordering::SeqCst) + 1;
@@ -296,8 +346,14 @@ mod tests {
     }
 
     fn read(ahead: &Arc<Ahead>, at: u64, len: usize) -> Option<Vec<u8>> {
-        let mut out = vec![0; len];
-        ahead.read(1, at, &mut out).then_some(out)
+        let (mut out, mut done) = (vec![0; len], 0);
+        while done < len {
+            match ahead.copy(1, at + done as u64, &mut out[done..]) {
+                0 => return None,
+                count => done += count,
+            }
+        }
+        Some(out)
     }
 
     #[test]
@@ -346,6 +402,8 @@ mod tests {
         ahead.will_need(&file, 1, 5 * BLOCK..7 * BLOCK);
         assert!(read(&ahead, 5 * BLOCK, 10).is_none());
         assert!(read(&ahead, 6 * BLOCK, 10).is_some());
+        assert_eq!(ahead.next(1, 0), Some(6 * BLOCK));
+        assert!(ahead.touches(1, &(0..7 * BLOCK)) && !ahead.touches(1, &(0..BLOCK)));
         ahead.forget(1);
         assert_eq!(ahead.state().held, 0);
         assert!(read(&ahead, 6 * BLOCK, 10).is_none());

@@ -44,6 +44,10 @@ impl Folder for Rooted {
         self.folder.open(self.inside(path)?)
     }
 
+    fn has_listing(&self) -> bool {
+        self.folder.has_listing()
+    }
+
     fn has_latency(&self) -> bool {
         self.folder.has_latency()
     }

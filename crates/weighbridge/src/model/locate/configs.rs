@@ -55,6 +55,11 @@ pub(super) fn beside_file(
             located.late_configs = Some(folder.to_owned());
             Ok(())
         }
+        // Each of them costs a request where nothing says which there are.
+        Configs::Always if !search.folder.has_listing() => {
+            located.late_configs = Some(folder.to_owned());
+            Ok(())
+        }
         Configs::Always => beside(folder, located, search),
     }
 }
@@ -108,7 +113,10 @@ fn wanted_by(path: &Path) -> Configs {
 
 /// Reads one config, if it is there.
 fn read(path: &Path, name: &str, located: &mut Located, search: &Search<'_>) -> Result<()> {
-    if search.kind(path).is_none() {
+    if search.folder.has_listing() && search.kind(path).is_none() {
+        return Ok(());
+    }
+    if !search.folder.has_listing() && is_missing(path, search) {
         return Ok(());
     }
     let problem = match document(path, search) {
@@ -123,6 +131,12 @@ fn read(path: &Path, name: &str, located: &mut Located, search: &Search<'_>) -> 
     let message = format!("{} cannot be used: {problem}; fetch it again", shown_name(path));
     located.findings.push(Finding::general("bad-config", message));
     Ok(())
+}
+
+/// Whether a folder without a listing does not have a file.
+fn is_missing(path: &Path, search: &Search<'_>) -> bool {
+    let opened = search.folder.open(path);
+    opened.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// A JSON document, whatever it holds.

@@ -50,6 +50,10 @@ pub(super) fn locate(path: &Path, search: &Search<'_>) -> Result<Option<Vec<Loca
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
             return directory::locate(path, search).map(Some);
         }
+        // What went wrong is known, and is not that there is nothing.
+        Err(error) if is_explained(&error) => {
+            return Err(error_of(error, "cannot open").in_file(path));
+        }
         Err(error) => error,
     };
     match search.folder.kind(path) {
@@ -57,6 +61,12 @@ pub(super) fn locate(path: &Path, search: &Search<'_>) -> Result<Option<Vec<Loca
         Err(missing) if missing.kind() != ErrorKind::PermissionDenied => Ok(None),
         _ => Err(error_of(error, "cannot open").in_file(path)),
     }
+}
+
+/// Whether an error carries one of this library, which says more than its kind.
+fn is_explained(error: &std::io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<crate::Error>());
+    inner.is_some() && error.kind() != ErrorKind::NotFound
 }
 
 /// Paths of what lies in the same folder under a similar name.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path as FilePath;
 
-use object_store::path::Path;
 use crate::{Error, Result};
+use object_store::path::Path;
 
 /// A kind of object store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::{Error, Result};
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
-use crate::{Error, Result};
 
-use crate::remote::store::address::{Address, Scheme};
-use crate::remote::store::fault;
 use crate::remote::runtime::block_on;
 use crate::remote::settings::Remote;
+use crate::remote::store::address::{Address, Scheme};
+use crate::remote::store::fault;
 
 /// A store of objects that takes parts in any order.
 pub(crate) trait Store: ObjectStore + MultipartStore {}

@@ -4,18 +4,20 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::{Error, Result};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::client::SpawnedReqwestConnector;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
-use crate::{Error, Result};
 
-use crate::remote::store::address::{Address, Scheme};
-use crate::remote::store::bucket::{Bucket, Store};
-use crate::remote::store::credentials::{self, Credentials, Lookup, credential_variables, other_variables};
 use crate::remote::runtime::runtime;
 use crate::remote::settings::Remote;
+use crate::remote::store::address::{Address, Scheme};
+use crate::remote::store::bucket::{Bucket, Store};
+use crate::remote::store::credentials::{
+    self, Credentials, Lookup, credential_variables, other_variables,
+};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

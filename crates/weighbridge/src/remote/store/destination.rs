@@ -8,20 +8,20 @@ use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::output::{Destination, FoundFile, Kept, OutputFile};
+use crate::{Error, Remedy, Result};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{
     ObjectMeta, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
 };
-use crate::output::{Destination, FoundFile, Kept, OutputFile};
-use crate::{Error, Remedy, Result};
 
+use crate::remote::runtime::block_on;
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::output_file::StoreOutput;
 use crate::remote::store::records::{
     MANIFEST, Manifest, PLAN, Plan, Record, SUMS, VERSION, record_key, run_id, same_tag, under,
 };
-use crate::remote::runtime::block_on;
 use crate::remote::store::upload::{Room, Upload};
 
 /// How long ending uploads may take after an error.

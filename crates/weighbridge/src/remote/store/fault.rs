@@ -3,8 +3,8 @@
 use std::error::Error as _;
 use std::io;
 
-use object_store::Error as StoreError;
 use crate::{Error, Remedy};
+use object_store::Error as StoreError;
 
 use crate::remote::store::address::Scheme;
 

@@ -4,16 +4,16 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::{Error, ReadAt, ReadRange, Requests, Result, read_ranges_merged};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _};
-use crate::{Error, ReadAt, ReadRange, Requests, Result, read_ranges_merged};
 
+use crate::remote::runtime::block_on;
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::fault;
 use crate::remote::store::guess::first_stretch;
-use crate::remote::runtime::block_on;
 
 const MAX_GAP: u64 = 1 << 20;
 const MAX_REQUEST: usize = 8 << 20;

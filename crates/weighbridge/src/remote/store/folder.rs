@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Component, Path as FilePath};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::{EntryKind, Folder, FolderEntry, ReadAt, Result};
 use object_store::ObjectStore as _;
 use object_store::path::Path;
-use crate::{EntryKind, Folder, FolderEntry, ReadAt, Result};
 
 use crate::remote::store::address::Address;
 use crate::remote::store::bucket::Bucket;
@@ -128,6 +128,10 @@ impl StoreFolder {
 }
 
 impl Folder for StoreFolder {
+    fn has_latency(&self) -> bool {
+        true
+    }
+
     fn list(&self, path: &FilePath) -> io::Result<Vec<FolderEntry>> {
         let key = self.key(path)?;
         if key != self.root && matches!(self.known_kind(&key), Some(Some(EntryKind::File(_)))) {

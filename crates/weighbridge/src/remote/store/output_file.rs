@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use object_store::path::Path;
-use object_store::{PutMode, PutPayload};
 use crate::output::OutputFile;
 use crate::{Error, Result};
+use object_store::path::Path;
+use object_store::{PutMode, PutPayload};
 
+use crate::remote::runtime::block_on;
 use crate::remote::store::destination::{ABORT_TIME, HeldBack, StoreDestination, is_held_back};
 use crate::remote::store::part::{Pieces, sum};
 use crate::remote::store::records::Record;
-use crate::remote::runtime::block_on;
 use crate::remote::store::upload::{Upload, part_bytes};
 
 /// Shorter files are put at once.

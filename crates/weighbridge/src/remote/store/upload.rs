@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::{Error, Result};
 use object_store::multipart::PartId;
 use object_store::path::Path;
 use object_store::{PutPayload, PutResult};
-use crate::{Error, Result};
 
+use crate::remote::runtime::runtime;
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::part::{Pieces, sum};
-use crate::remote::runtime::runtime;
 
 const MIN_PART: u64 = 16 << 20;
 /// Stores take 10,000 parts; some are left for safety.

@@ -3,20 +3,23 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::{Error, Result};
 use reqwest::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, IF_MATCH, LOCATION,
     RANGE,
 };
 use reqwest::{Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use crate::{Error, Result};
 
-use crate::remote::web::ahead::Room;
+use crate::remote::ahead::Ahead;
+use crate::remote::settings::Remote;
 use crate::remote::web::fault::{Again, Fault, server};
 use crate::remote::web::places::{check_redirect, check_start, place_of};
-use crate::remote::settings::Remote;
 
 const MOST_REDIRECTS: usize = 10;
+
+/// Blocks that are fetched ahead at the same time: a few long requests fill any line.
+const AHEAD_AT_ONCE: usize = 8;
 
 /// The text of a redirect that is read, so that its connection can be used again.
 const SMALL_TEXT: u64 = 16 << 10;
@@ -30,8 +33,8 @@ struct Shared {
     settings: Remote,
     /// Requests that may be under way.
     slots: Arc<Semaphore>,
-    /// Bytes that may be fetched ahead.
-    ahead: Arc<Room>,
+    /// What is fetched ahead, of all files.
+    ahead: Arc<Ahead>,
 }
 
 /// A token, and the only server that may see it.
@@ -124,7 +127,7 @@ impl Client {
             http,
             settings: settings.clone(),
             slots: Arc::new(Semaphore::new(settings.parallel.clamp(1, 1 << 16))),
-            ahead: Arc::new(Room::new(settings.read_ahead)),
+            ahead: Ahead::new(settings.read_ahead, settings.parallel.min(AHEAD_AT_ONCE)),
         })))
     }
 
@@ -132,7 +135,7 @@ impl Client {
         &self.0.settings
     }
 
-    pub(crate) fn room_ahead(&self) -> &Arc<Room> {
+    pub(crate) fn ahead(&self) -> &Arc<Ahead> {
         &self.0.ahead
     }
 

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use reqwest::Url;
 use crate::Error;
+use reqwest::Url;
 
 /// A failed request, in words that hold neither a token nor the query of an address.
 #[derive(Clone, Debug)]

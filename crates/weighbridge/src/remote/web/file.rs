@@ -2,17 +2,18 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::OnceCell;
 use crate::{ReadAt, ReadRange, Requests, read_ranges_merged};
+use tokio::sync::OnceCell;
 
-use crate::remote::web::ahead::Ahead;
+use crate::remote::ahead::{Ahead, Fetch, Fetching};
+use crate::remote::runtime;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::fetch::Fetcher;
 use crate::remote::web::guess;
 use crate::remote::web::kept::{Kept, Stretch};
-use crate::remote::runtime;
 
 /// What a small read fetches at least: a request costs as much as this many bytes.
 const SMALL: usize = 64 << 10;
@@ -33,7 +34,22 @@ struct Opened {
     first: Range<u64>,
     /// Filled by the first request.
     kept: OnceCell<Result<Mutex<Kept>, Fault>>,
-    ahead: Ahead,
+    /// Its number among the files of which something is fetched ahead.
+    id: u64,
+}
+
+/// Numbers of files.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Fetch for Fetcher {
+    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
+        Box::pin(async move {
+            let len = usize::try_from(range.end - range.start).unwrap_or(0);
+            let mut bytes = vec![0; len];
+            self.fill(range.start, &mut bytes).await?;
+            Ok(bytes)
+        })
+    }
 }
 
 impl WebFile {
@@ -59,12 +75,16 @@ impl WebFile {
             name: name.to_owned(),
             first,
             kept: OnceCell::new(),
-            ahead: Ahead::default(),
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
         }))
     }
 }
 
 impl Opened {
+    fn ahead(&self) -> &Arc<Ahead> {
+        self.fetcher.client.ahead()
+    }
+
     async fn first(&self) -> Result<&Mutex<Kept>, Fault> {
         let fetch = || async {
             let first = self.fetcher.first(self.first.clone()).await;
@@ -94,7 +114,7 @@ impl Opened {
         while !out.is_empty() {
             let mut count = self.kept()?.copy(offset, out);
             if count == 0 {
-                count = self.ahead.copy(offset, out);
+                count = self.ahead().copy(self.id, offset, out);
             }
             if count == 0 {
                 count = self.missing(offset, out.len())?;
@@ -109,7 +129,7 @@ impl Opened {
     /// How many of the next bytes are nowhere here.
     fn missing(&self, offset: u64, len: usize) -> io::Result<usize> {
         let kept = self.kept()?.next(offset);
-        let next = [kept, self.ahead.next(offset)].into_iter().flatten().min();
+        let next = [kept, self.ahead().next(self.id, offset)].into_iter().flatten().min();
         let free = next.map_or(u64::MAX, |next| next - offset);
         Ok(usize::try_from(free).unwrap_or(usize::MAX).min(len))
     }
@@ -162,7 +182,7 @@ impl ReadAt for WebFile {
         let mut left = Vec::new();
         for range in ranges {
             let wanted = self.0.checked(range.offset, range.out.len())?;
-            if self.0.ahead.touches(&wanted) {
+            if self.0.ahead().touches(self.0.id, &wanted) {
                 self.0.read(range.offset, range.out)?;
                 continue;
             }
@@ -187,7 +207,8 @@ impl ReadAt for WebFile {
         let kept = self.0.kept.get().and_then(|kept| kept.as_ref().ok()?.lock().ok());
         let start = kept.map_or(range.start, |kept| kept.end_from(range.start));
         if start < end {
-            self.0.ahead.start(start..end, &self.0.fetcher);
+            let fetcher: Arc<dyn Fetch> = self.0.fetcher.clone();
+            self.0.ahead().will_need(&fetcher, self.0.id, start..end);
         }
     }
 
@@ -198,6 +219,6 @@ impl ReadAt for WebFile {
 
 impl Drop for WebFile {
     fn drop(&mut self) {
-        self.0.ahead.stop();
+        self.0.ahead().forget(self.0.id);
     }
 }

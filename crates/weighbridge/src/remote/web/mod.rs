@@ -1,6 +1,5 @@
 //! Files on web servers, and on the Hugging Face Hub.
 
-mod ahead;
 mod answer;
 mod client;
 mod document;

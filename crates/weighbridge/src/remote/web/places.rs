@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use reqwest::Url;
 
-use crate::remote::web::fault::{Fault, server};
 use crate::remote::settings::Remote;
+use crate::remote::web::fault::{Fault, server};
 
 /// How near an address is. A server may send us further out, never further in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

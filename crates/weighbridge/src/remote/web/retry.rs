@@ -6,8 +6,8 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-use crate::remote::web::fault::{Again, Fault};
 use crate::remote::settings::Remote;
+use crate::remote::web::fault::{Again, Fault};
 
 const SHORTEST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(8);

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use reqwest::Url;
 use crate::{EntryKind, Error, Folder, FolderEntry, ReadAt, Result};
+use reqwest::Url;
 
+use crate::remote::settings::Remote;
 use crate::remote::web::answer::Pin;
 use crate::remote::web::client::Client;
 use crate::remote::web::fault::shown;
@@ -15,7 +16,6 @@ use crate::remote::web::fetch::{Fetcher, Site, WHOLE};
 use crate::remote::web::file::WebFile;
 use crate::remote::web::guess;
 use crate::remote::web::places::check_start;
-use crate::remote::settings::Remote;
 
 /// The folder that a file on a web server lies in. Servers have no listings: the file is listed,
 /// and any other name below the folder can be opened, if the server knows it.
@@ -94,6 +94,14 @@ impl Folder for WebFolder {
             Some(path) if path == self.name => Err(io::ErrorKind::NotADirectory.into()),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
+    }
+
+    fn has_listing(&self) -> bool {
+        false
+    }
+
+    fn has_latency(&self) -> bool {
+        true
     }
 
     /// Known without a request: the file itself, and what was opened.

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use reqwest::Url;
 use crate::{Error, Result};
+use reqwest::Url;
 
 use crate::remote::web::fault::shown;
 use crate::remote::web::web::{decoded, is_plain};

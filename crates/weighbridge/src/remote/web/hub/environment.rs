@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use reqwest::Url;
 use crate::{Error, Result};
+use reqwest::Url;
 
 use super::token;
 

@@ -12,13 +12,13 @@ use super::cache::Cached;
 use super::environment::Environment;
 use super::repository::Repository;
 use super::tree::{Entry, Tree};
+use crate::remote::runtime;
+use crate::remote::settings::Remote;
 use crate::remote::web::answer::Pin;
 use crate::remote::web::client::Client;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::fetch::{Fetcher, Site, WHOLE};
 use crate::remote::web::file::WebFile;
-use crate::remote::runtime;
-use crate::remote::settings::Remote;
 use crate::remote::web::web::plain;
 
 /// What the Hub keeps in the repository itself is no longer than this, and may be sent whole.
@@ -138,6 +138,10 @@ impl HubFolder {
 }
 
 impl Folder for HubFolder {
+    fn has_latency(&self) -> bool {
+        true
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>> {
         let path = plain(path).ok_or(io::ErrorKind::NotFound)?;
         match self.contents()? {

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::{EntryKind, FolderEntry};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
 use serde::Deserialize;
-use crate::{EntryKind, FolderEntry};
 
 use super::repository::Repository;
 use crate::remote::web::client::Client;
