@@ -16,3 +16,6 @@ rooms!(
     blocks config containers cursor dtype inflate input limits names number output pipeline schemes
     simd source text
 );
+
+#[cfg(feature = "remote")]
+rooms!(remote);

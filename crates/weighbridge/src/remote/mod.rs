@@ -17,9 +17,14 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::input::Folder;
 use rooted::Rooted;
-use web::hub::{Environment, HubAddress, HubFolder};
 
 pub use settings::Remote;
+pub use store::{
+    Address, Bucket, Purpose, Scheme, StoreDestination, StoreFile, StoreFolder, connect,
+    connect_with,
+};
+pub use web::hub::{Environment, HubAddress, HubFolder, RepositoryKind};
+pub use web::{Auth, Client, Fault, WebFile, WebFolder};
 
 /// Where an address leads.
 pub(crate) struct Place {

@@ -7,11 +7,14 @@ mod fault;
 mod fetch;
 mod file;
 mod guess;
-pub(super) mod hub;
+pub mod hub;
 mod kept;
 mod places;
 mod refusal;
 mod retry;
 mod web;
 
-pub(super) use web::WebFolder;
+pub use client::{Auth, Client};
+pub use fault::Fault;
+pub use file::WebFile;
+pub use web::WebFolder;

@@ -1,0 +1,413 @@
+//! Files on a web server: what they cost, and what can go wrong.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::server::{AUTHORITY, Fault, Reply, Server, safetensors};
+use weighbridge::internals::remote::{Remote, WebFolder};
+use weighbridge::{Folder, OpenOptions, ReadAt, ReadRange};
+
+const SECRET: &str = "sig=TOPSECRET";
+
+fn settings() -> Remote {
+    let mut settings = Remote::default();
+    settings.timeout = Duration::from_secs(15);
+    settings.retries = 2;
+    settings.max_wait = Duration::from_secs(2);
+    settings
+}
+
+fn folder(server: &Server, path: &str) -> WebFolder {
+    WebFolder::new(&server.url(&format!("{path}?{SECRET}")), &settings()).unwrap()
+}
+
+fn open(server: &Server, path: &str) -> std::io::Result<Arc<dyn ReadAt>> {
+    let folder = folder(server, path);
+    folder.open(folder.name())
+}
+
+fn numbers(len: usize) -> Vec<u8> {
+    (0..251u8).map(|i| i.wrapping_mul(7)).cycle().take(len).collect()
+}
+
+fn read(file: &dyn ReadAt, offset: usize, len: usize) -> std::io::Result<Vec<u8>> {
+    let mut out = vec![0; len];
+    file.read_at(offset as u64, &mut out).map(|()| out)
+}
+
+/// The text of an error, with its hint, as a user sees it.
+fn text(error: std::io::Error) -> String {
+    let error = error.downcast::<weighbridge::Error>().unwrap();
+    let text = format!("{error:?}");
+    assert!(!text.contains("TOPSECRET"), "{text}");
+    text
+}
+
+fn refused(server: &Server, path: &str) -> String {
+    text(open(server, path).err().unwrap())
+}
+
+#[test]
+fn a_safetensors_file_costs_one_or_two_requests() {
+    for (metadata, requests) in [(100, 1), (200_000, 2), (1_000_000, 2)] {
+        let bytes = safetensors(&[("a", 1000), ("b", 500_000)], metadata);
+        let server = Server::of_files(&[("/m/model.safetensors", bytes)]);
+        let folder = folder(&server, "/m/model.safetensors");
+        let model = OpenOptions::new().open_in(Arc::new(folder), "model.safetensors").unwrap();
+        assert_eq!(model.weights().count(), 2);
+        assert_eq!(server.requests().len(), requests, "{:?}", server.requests());
+        assert!(server.sent() <= metadata as u64 + 1000 + (128 << 10), "{}", server.sent());
+        let values: Vec<f32> = model.weight("b").unwrap().decode_to_vec().unwrap();
+        assert_eq!((values.len(), values[999], values[1000]), (500_000, 999.0, 0.0));
+    }
+}
+
+#[test]
+fn all_bytes_are_those_of_the_file() {
+    let bytes = numbers(3 << 20);
+    let server = Server::of_files(&[("/x.bin", bytes.clone())]);
+    let file = open(&server, "/x.bin").unwrap();
+    assert_eq!(file.len(), Some(3 << 20));
+    for (offset, len) in
+        [(0, 10), (131_070, 5), (1 << 20, 200_000), (0, 3 << 20), ((3 << 20) - 1, 1)]
+    {
+        assert_eq!(read(&*file, offset, len).unwrap(), bytes[offset..offset + len]);
+    }
+    let beyond = read(&*file, (3 << 20) - 1, 2).unwrap_err();
+    assert_eq!(beyond.kind(), std::io::ErrorKind::UnexpectedEof);
+    assert!(file.has_latency() && file.is_unchanged().unwrap());
+}
+
+#[test]
+fn small_reads_are_one_request_each_place() {
+    let server = Server::of_files(&[("/x.npy", numbers(2 << 20))]);
+    let file = open(&server, "/x.npy").unwrap();
+    for i in 0..100 {
+        read(&*file, 1_000_000 + i * 100, 100).unwrap();
+        read(&*file, i * 100, 100).unwrap();
+    }
+    assert_eq!(server.requests().len(), 2);
+    assert_eq!(server.sent(), (128 << 10) + (64 << 10));
+}
+
+#[test]
+fn a_long_header_read_in_small_steps_costs_a_fifth_more() {
+    let server = Server::of_files(&[("/x.gguf", numbers(40 << 20))]);
+    let file = open(&server, "/x.gguf").unwrap();
+    let header = 10 << 20;
+    for offset in (0..header).step_by(64 << 10) {
+        read(&*file, offset, 64 << 10).unwrap();
+    }
+    assert!(server.requests().len() <= 8, "{:?}", server.requests());
+    assert!(server.sent() <= header as u64 / 5 * 6 + (1 << 20), "{}", server.sent());
+}
+
+#[test]
+fn ranges_are_merged_and_fetched_side_by_side() {
+    let bytes = numbers(40 << 20);
+    let server = Server::of_files(&[("/x.npy", bytes.clone())]);
+    server.delay(Duration::from_millis(50));
+    let file = open(&server, "/x.npy").unwrap();
+    let places: Vec<usize> = (0..8).flat_map(|i| [i * 5_000_000, i * 5_000_000 + 1000]).collect();
+    let mut buffers = vec![[0; 300]; places.len()];
+    let mut ranges: Vec<ReadRange<'_>> = places
+        .iter()
+        .zip(&mut buffers)
+        .map(|(offset, out)| ReadRange { offset: *offset as u64, out })
+        .collect();
+    file.read_ranges(&mut ranges).unwrap();
+    for (offset, found) in places.iter().zip(&buffers) {
+        assert_eq!(found[..], bytes[*offset..offset + 300]);
+    }
+    // The first place is in what was fetched first.
+    assert_eq!(server.requests().len(), 1 + 7);
+    assert!(server.most_under_way() >= 4, "{}", server.most_under_way());
+}
+
+#[test]
+fn what_will_be_needed_is_fetched_ahead_once() {
+    let bytes = numbers(30 << 20);
+    let server = Server::of_files(&[("/x.npy", bytes.clone())]);
+    let file = open(&server, "/x.npy").unwrap();
+    file.will_need(1_000_000..20_000_000);
+    file.will_need(1_000_000..20_000_000);
+    let mut found = Vec::new();
+    for offset in (1_000_000..20_000_000).step_by(1 << 20) {
+        let end = (offset + (1 << 20)).min(20_000_000);
+        found.extend(read(&*file, offset, end - offset).unwrap());
+    }
+    assert!(found == bytes[1_000_000..20_000_000]);
+    assert_eq!(server.requests().len(), 1 + 3, "{:?}", server.requests());
+    // The buffers are gone: the same bytes are fetched again.
+    read(&*file, 1_000_000, 1 << 20).unwrap();
+    assert_eq!(server.requests().len(), 5);
+}
+
+#[test]
+fn fetching_ahead_is_bounded_and_its_room_comes_back() {
+    let server = Server::of_files(&[("/x.npy", numbers(30 << 20))]);
+    let mut settings = settings();
+    settings.read_ahead = 9 << 20;
+    let folder = WebFolder::new(&server.url("/x.npy"), &settings).unwrap();
+    let file = folder.open(folder.name()).unwrap();
+    for start in [1 << 20, 20 << 20] {
+        file.will_need(start..start + (9 << 20));
+        file.will_need(start + (9 << 20)..start + (10 << 20));
+        // What does not fit waits for its turn.
+        let fetched = server.requests().len();
+        assert!(fetched <= if start == 1 << 20 { 3 } else { 6 }, "{fetched}");
+        let all = read(&*file, usize::try_from(start).unwrap(), 9 << 20).unwrap();
+        assert_eq!(all.len(), 9 << 20);
+    }
+    assert_eq!(read(&*file, 10 << 20, 1 << 20).unwrap().len(), 1 << 20);
+    assert_eq!(server.requests().len(), 1 + 5, "{:?}", server.requests());
+}
+
+#[test]
+fn a_failed_fetch_ahead_is_told_to_the_reader() {
+    let server = Server::of_files(&[("/x.npy", numbers(4 << 20))]);
+    let file = open(&server, "/x.npy").unwrap();
+    server.fail("/x.npy", Fault::Answer(Reply::new(418)), 2);
+    file.will_need(1 << 20..2 << 20);
+    let told = text(read(&*file, 1 << 20, 1 << 20).unwrap_err());
+    assert!(told.contains("the server answered 418 I'm a teapot"), "{told}");
+}
+
+#[test]
+fn configs_beside_the_file_can_be_opened() {
+    let server = Server::of_files(&[
+        ("/m/model.safetensors", safetensors(&[("a", 10)], 0)),
+        ("/m/config.json", b"{}".to_vec()),
+    ]);
+    let folder = folder(&server, "/m/model.safetensors");
+    assert_eq!(folder.list(Path::new("")).unwrap().len(), 1);
+    assert!(folder.kind(Path::new("config.json")).is_err());
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(folder.open(Path::new("config.json")).unwrap().len(), Some(2));
+    assert!(folder.kind(Path::new("config.json")).is_ok());
+    let missing = folder.open(Path::new("other.json")).err().unwrap();
+    assert_eq!(missing.kind(), std::io::ErrorKind::NotFound);
+    assert!(server.requests().iter().all(|line| !line.contains("json?sig")));
+}
+
+#[test]
+fn an_empty_file_is_empty() {
+    let server = Server::of_files(&[("/x.safetensors", Vec::new())]);
+    assert_eq!(open(&server, "/x.safetensors").unwrap().len(), Some(0));
+}
+
+#[test]
+fn refusals_are_explained() {
+    let server = Server::of_files(&[("/x.npy", numbers(2 << 20))]);
+    let told = refused(&server, "/none.npy");
+    assert!(told.contains("/none.npy: the server has no such file (404 Not Found)"), "{told}");
+    server.fail("/x.npy", Fault::Answer(Reply::new(403)), 1);
+    let told = refused(&server, "/x.npy");
+    assert!(told.contains("the server refuses access (403 Forbidden)"), "{told}");
+    assert!(told.contains("may have expired"), "{told}");
+    let folder = folder(&server, "/none.npy");
+    let error = OpenOptions::new().open_in(Arc::new(folder), "none.npy").err().unwrap();
+    assert!(error.to_string().contains("the server has no such file"), "{error}");
+}
+
+#[test]
+fn failures_that_pass_are_waited_for() {
+    let server = Server::of_files(&[("/x.npy", numbers(2 << 20))]);
+    server.fail("/x", Fault::Answer(Reply::new(503)), 1);
+    server.fail("/x", Fault::Answer(Reply::new(429).with("RateLimit", "\"api\";r=0;t=1")), 1);
+    let begun = Instant::now();
+    open(&server, "/x.npy").unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(1500), "{:?}", begun.elapsed());
+    assert_eq!(server.requests().len(), 3);
+    server.fail("/x", Fault::Answer(Reply::new(429).with("Retry-After", "60")), 1);
+    let told = refused(&server, "/x.npy");
+    assert!(told.contains("asks to wait 60 seconds, and 2 are allowed"), "{told}");
+    server.fail("/x", Fault::Answer(Reply::new(500)), 9);
+    let told = refused(&server, "/x.npy");
+    assert!(
+        told.contains("the server answered 500 Internal Server Error (after 3 tries)"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_broken_body_is_resumed_where_it_broke() {
+    let bytes = numbers(4 << 20);
+    let server = Server::of_files(&[("/x.npy", bytes.clone())]);
+    server.fail("/x", Fault::Cut(50_000), 1);
+    let file = open(&server, "/x.npy").unwrap();
+    assert_eq!(read(&*file, 0, 131_072).unwrap(), bytes[..131_072]);
+    server.fail("/x", Fault::Cut(300_000), 1);
+    assert!(read(&*file, 1 << 20, 2 << 20).unwrap() == bytes[1 << 20..3 << 20]);
+    assert_eq!(server.requests().len(), 4);
+    assert_eq!(server.sent(), 131_072 + (2 << 20));
+    server.fail("/x", Fault::Cut(10), 9);
+    let told = text(read(&*file, 1 << 20, 1 << 20).unwrap_err());
+    assert!(told.contains("the connection broke") && told.contains("(after 3 tries)"), "{told}");
+}
+
+#[test]
+fn a_silent_server_is_given_up() {
+    let server = Server::of_files(&[("/x.npy", numbers(2 << 20))]);
+    let mut settings = settings();
+    settings.timeout = Duration::from_millis(700);
+    let folder = WebFolder::new(&server.url(&format!("/x.npy?{SECRET}")), &settings).unwrap();
+    let file = folder.open(folder.name()).unwrap();
+    server.fail("/x", Fault::Stall(1000), 9);
+    let told = text(read(&*file, 1 << 20, 100_000).unwrap_err());
+    assert!(told.contains("the server fell silent (after 3 tries)"), "{told}");
+}
+
+#[test]
+fn servers_without_ranges() {
+    let small = numbers(1000);
+    let server =
+        Server::of_files(&[("/small.npy", small.clone()), ("/large.npy", numbers(2 << 20))]);
+    server.fail("/", Fault::IgnoreRange, 2);
+    let file = open(&server, "/small.npy").unwrap();
+    assert_eq!(read(&*file, 0, 1000).unwrap(), small);
+    assert_eq!(server.requests().len(), 1);
+    let told = refused(&server, "/large.npy");
+    assert!(told.contains("the server sends this file only as a whole"), "{told}");
+    assert!(told.contains("hint: download the file, then open it"), "{told}");
+}
+
+#[test]
+fn wrong_parts_are_refused() {
+    let cases = [
+        (Fault::Says("bytes 1-131072/2097152"), "the server sent bytes 1 to 131073"),
+        (Fault::Says("bytes 0-99/2097152"), "the server sent bytes 0 to 100"),
+        (Fault::Says("nonsense"), "does not say which part of the file"),
+        (Fault::Longer, "the server sent more bytes than were asked for"),
+    ];
+    for (fault, expected) in cases {
+        let server = Server::of_files(&[("/x.npy", numbers(2 << 20))]);
+        server.fail("/x", fault, 1);
+        let told = refused(&server, "/x.npy");
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[test]
+fn another_version_is_refused() {
+    let other = |tag: &str| {
+        let reply = Reply::new(206).with("Content-Range", "bytes 1048576-1148575/2097152");
+        Fault::Answer(reply.with("ETag", tag).body(vec![0; 100_000]))
+    };
+    let longer = Reply::new(206).with("Content-Range", "bytes 1048576-1148575/2097153");
+    let longer = Fault::Answer(longer.body(vec![0; 100_000]));
+    let gone = Fault::Answer(Reply::new(412));
+    for fault in [other("\"v2\""), other("W/\"v1\""), longer, gone] {
+        let server = Server::of_files(&[("/x.npy", numbers(2 << 20))]);
+        let file = open(&server, "/x.npy").unwrap();
+        server.fail("/x", fault, 1);
+        let told = text(read(&*file, 1 << 20, 100_000).unwrap_err());
+        assert!(told.contains("/x.npy: was changed while it was read"), "{told}");
+        assert!(!file.is_unchanged().unwrap());
+    }
+}
+
+#[test]
+fn without_a_tag_the_date_counts_and_weak_tags_are_no_condition() {
+    let bytes = numbers(2 << 20);
+    let dates = std::sync::atomic::AtomicUsize::new(0);
+    let dated = Server::start({
+        let bytes = bytes.clone();
+        move |request| {
+            let count = dates.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let date = format!("Mon, 0{} Jan 2026 00:00:00 GMT", count / 2 + 1);
+            Reply::of_file(&bytes, request).with("Last-Modified", date)
+        }
+    });
+    let file = open(&dated, "/x.npy").unwrap();
+    read(&*file, 1 << 20, 100_000).unwrap();
+    let told = text(read(&*file, 1 << 20, 100_000).unwrap_err());
+    assert!(told.contains("was changed while it was read"), "{told}");
+    let weak = Server::start(move |request| match request.header("if-match") {
+        Some(_) => Reply::new(412),
+        None => Reply::of_file(&bytes, request).with("ETag", "W/\"v1\""),
+    });
+    let file = open(&weak, "/x.npy").unwrap();
+    read(&*file, 1 << 20, 100_000).unwrap();
+}
+
+#[test]
+fn redirects_are_followed_and_remembered_until_they_expire() {
+    let bytes = numbers(2 << 20);
+    let store = Server::of_files(&[("/y", bytes.clone())]);
+    let target = store.url("/y?sig=TOPSECRET");
+    let front = Server::start(move |_| Reply::new(302).with("Location", target.clone()));
+    let file = open(&front, "/x.npy").unwrap();
+    read(&*file, 1 << 20, 100_000).unwrap();
+    assert_eq!((front.requests().len(), store.requests().len()), (1, 2));
+    store.fail("/y", Fault::Answer(Reply::new(403)), 1);
+    assert_eq!(read(&*file, 1 << 20, 100_000).unwrap(), bytes[1 << 20..(1 << 20) + 100_000]);
+    assert_eq!((front.requests().len(), store.requests().len()), (2, 4));
+}
+
+#[test]
+fn redirects_that_are_refused() {
+    let cases = [
+        ("http://example.com/x?sig=TOPSECRET", "redirects to plain http on example.com"),
+        ("ftp://example.com/x", "redirects to something that is not a web address"),
+        ("/again.npy", "redirects more than 10 times"),
+    ];
+    for (target, expected) in cases {
+        let server = Server::start(move |_| Reply::new(307).with("Location", target));
+        let told = refused(&server, "/x.npy");
+        assert!(told.contains(expected), "{told}");
+    }
+    let server = Server::start(|_| Reply::new(301));
+    let told = refused(&server, "/x.npy");
+    assert!(told.contains("redirects without saying where to"), "{told}");
+}
+
+#[test]
+fn nobody_listens() {
+    let told = text(
+        WebFolder::new("http://127.0.0.1:9/x.npy?sig=TOPSECRET", &settings())
+            .unwrap()
+            .open(Path::new("x.npy"))
+            .err()
+            .unwrap(),
+    );
+    assert!(told.contains("http://127.0.0.1:9/x.npy: cannot fetch it: no connection"), "{told}");
+    assert!(told.contains("connection refused") && told.contains("127.0.0.1:9"), "{told}");
+}
+
+/// A server with https, and what a client is told who trusts its authority, or not.
+fn encrypted(server: &Server, trusting: bool) -> std::io::Result<Arc<dyn ReadAt>> {
+    let mut settings = settings();
+    settings.ca_file = trusting.then(|| AUTHORITY.into());
+    let url = format!("https://{}/x.npy?{SECRET}", server.address);
+    WebFolder::new(&url, &settings).unwrap().open(Path::new("x.npy"))
+}
+
+#[test]
+fn own_certificates_are_trusted_when_they_are_named() {
+    let bytes = numbers(300_000);
+    let server = Server::start_encrypted({
+        let bytes = bytes.clone();
+        move |request| Reply::of_file(&bytes, request)
+    });
+    let file = encrypted(&server, true).unwrap();
+    assert!(read(&*file, 0, 300_000).unwrap() == bytes);
+    let told = text(encrypted(&server, false).err().unwrap());
+    assert!(told.contains("certificate") && told.contains("hint: name a file with"), "{told}");
+    let mut settings = settings();
+    settings.ca_file = Some("Cargo.toml".into());
+    let error = WebFolder::new("https://localhost/x", &settings).err().unwrap();
+    assert!(error.to_string().contains("Cargo.toml: there are no certificates in it"), "{error}");
+}
+
+#[test]
+fn https_stays_https() {
+    let plain = Server::of_files(&[("/x.npy", numbers(1000))]);
+    let target = plain.url("/x.npy?sig=TOPSECRET");
+    let server = Server::start_encrypted(move |_| Reply::new(302).with("Location", target.clone()));
+    let told = text(encrypted(&server, true).err().unwrap());
+    assert!(told.contains("redirects from https to plain http on 127.0.0.1"), "{told}");
+    assert_eq!(plain.requests().len(), 0);
+}

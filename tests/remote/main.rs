@@ -1,0 +1,9 @@
+//! Models elsewhere: on a server of the tests that speaks the Hub's protocol with every fault, and in
+//! real object stores, where `WEIGHBRIDGE_SERVERS` names the folder that `install-servers.sh` filled.
+
+mod https;
+mod hub;
+mod server;
+mod servers;
+mod store_reading;
+mod store_writing;
