@@ -91,8 +91,9 @@ impl Readable {
             return false;
         }
         let start = self.0.buf_ptr().cast::<u8>();
-        // SAFETY: the range lies within the buffer, which is held; `out` is memory of ours.
-        unsafe { std::ptr::copy_nonoverlapping(start.add(offset), out.as_mut_ptr(), out.len()) };
+        // SAFETY: the range lies within the buffer, which is held. `out` may be a part of it, where a
+        // caller reads a model into the memory that it was opened from.
+        unsafe { std::ptr::copy(start.add(offset), out.as_mut_ptr(), out.len()) };
         true
     }
 }

@@ -27,7 +27,7 @@ fn words(remedy: Remedy) -> Option<String> {
             ));
         }
         Remedy::FollowLinks => "follow_links=True copies the files that links lead to",
-        Remedy::Exclude => "exclude leaves out the weights whose names match",
+        Remedy::Exclude => "leave them out: by exclude, or by naming the others",
         Remedy::SkipUnreadable => "skip_unreadable=True leaves out all that cannot be read",
         Remedy::Rename => "rename gives them other names",
         Remedy::SelectOne => "include=['^NAME$'] selects one",

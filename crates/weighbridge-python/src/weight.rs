@@ -133,7 +133,12 @@ impl Weight {
 
     /// Its bytes where they lie, if it is plain and its file is mapped or in memory.
     fn view(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
-        let weight = self.get().map_err(|error| errors::exception(py, &error))?;
+        let checked = || {
+            let weight = self.get()?;
+            ops::refuse_unreadable(weight.model(), &[weight.name()])?;
+            Ok(weight)
+        };
+        let weight = briefly(py, checked)?;
         let dtype = self.dtype.and_then(DType::from_name);
         Ok(dtype.and_then(|dtype| Tensor::lent(weight, dtype, self.shape.clone())))
     }
@@ -168,6 +173,7 @@ pub(crate) fn read_many(
     let total: usize = wanted.iter().map(|(_, _, out)| out.len()).sum();
     let mut job = |work: &Work| {
         let model = handle.get()?;
+        ops::refuse_unreadable(&model, &[])?; // There may be no weight to ask about.
         let requests = wanted
             .iter_mut()
             .map(|(name, dtype, out)| Ok(ReadInto::new(model.weight(name)?, *dtype, out.bytes())));

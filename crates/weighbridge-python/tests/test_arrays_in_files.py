@@ -215,3 +215,10 @@ def test_the_header_is_aligned() -> None:
     header = json.loads(data[8 : 8 + length])
     assert length % 8 == 0
     assert header["b"]["data_offsets"] == [0, 16] and header["a"]["data_offsets"] == [16, 19]
+
+
+def test_a_file_to_save_into_has_an_extension(tmp_path: Path) -> None:
+    """Without one the command would make a directory."""
+    with pytest.raises(wb.UsageError, match=r"must end in \.safetensors"):
+        weighbridge.numpy.save_file({"a": np.zeros(3)}, tmp_path / "model")
+    assert not list(tmp_path.iterdir())

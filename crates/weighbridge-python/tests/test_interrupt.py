@@ -46,6 +46,11 @@ JOBS = {
 }
 
 
+def listening() -> None:
+    """A shell that starts the tests in the background makes them deaf to Ctrl-C, and what they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("name", JOBS)
 def test_the_library(name: str, tmp_path: Path) -> None:
     source = many_weights(tmp_path / "many.safetensors", 200)
@@ -54,7 +59,8 @@ def test_the_library(name: str, tmp_path: Path) -> None:
     code = PROGRAM.format(tests=str(Path(__file__).parent), job=JOBS[name])
     words = [sys.executable, "-c", code, str(source), str(place / "out.safetensors")]
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        preexec_fn=listening,
     ) as process:
         guard = threading.Timer(60, process.kill)
         guard.start()
@@ -94,7 +100,8 @@ def test_the_command(tmp_path: Path) -> None:
     data = many_weights(tmp_path / "many.safetensors").read_bytes()
     words = [sys.executable, "-m", "weighbridge", "convert", "-", "-o", str(output)]
     with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        preexec_fn=listening,
     ) as process:
         guard = threading.Timer(60, process.kill)
         guard.start()
@@ -123,7 +130,8 @@ def test_the_command_that_only_looks() -> None:
     """It has nothing to tidy up, and ends at once."""
     words = [sys.executable, "-m", "weighbridge", "inspect", "-"]
     with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        preexec_fn=listening,
     ) as process:
         guard = threading.Timer(60, process.kill)
         guard.start()

@@ -46,7 +46,9 @@ _NUMPY = {
 _SHORT = {"f32": "F32", "bf16": "BF16", "f16": "F16"}
 # In small letters these are numpy's, which counts bytes: its `f4` is no float of four bits.
 _IN_BYTES = {"f4": "F32", "i8": "I64", "u8": "U64"}
-_LONG = {name: dtype for dtype, name in (_NUMPY | _ML_DTYPES).items()}
+#: What a type of weights is called in Python.
+TYPE_NAMES = _NUMPY | _ML_DTYPES
+_LONG = {name: dtype for dtype, name in TYPE_NAMES.items()}
 #: Several of them share a byte in the file; in an array each has one of its own.
 PACKED = frozenset({"F4", "F6_E2M3", "F6_E3M2"})
 
@@ -80,7 +82,7 @@ def dtype_name(dtype: object) -> str:
     """The name of a type, however it is given: `"bf16"`, `"BF16"`, `np.float32`, `torch.float16`."""
     if isinstance(dtype, str):
         known = _SHORT.get(dtype.lower()) or _IN_BYTES.get(dtype) or _LONG.get(dtype)
-        known = known or (dtype.upper() if dtype.upper() in _NUMPY | _ML_DTYPES else None)
+        known = known or (dtype.upper() if dtype.upper() in TYPE_NAMES else None)
         if known is not None:
             return known
     try:

@@ -6,7 +6,7 @@ import json
 import operator
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -281,8 +281,8 @@ class Weight:
         """Reads some rows, or all, into memory of the caller: an array of numpy, or anything with a
         writable buffer. Gives `out`, or a new array where there is none.
 
-        The type is that of the array, unless `dtype` names one; of bytes without a type it is the
-        weight's own.
+        The type is that of the array, which `dtype` must not contradict; of bytes without a type it is
+        `dtype`, or the weight's own.
         """
         bounds = None if rows is None else self._bounds(rows)
         if out is None:
@@ -473,8 +473,3 @@ def _type_of(view: memoryview) -> str | None:
         if kind in letters:
             return f"{family}{8 * view.itemsize}"
     raise UsageError(f"out is made of {view.format!r}, which is no type of weights")
-
-
-def names_of(model: Model) -> Sequence[str]:
-    """The names of a model's weights."""
-    return model._native.names()

@@ -4,6 +4,7 @@ directory is welcome, and quantized weights come out decoded."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,9 @@ def save_file(
     replaced only with `force`, and once the new one is complete."""
     from ._verbs import convert
 
+    if not os.path.splitext(filename)[1]:
+        ends = "must end in .safetensors, .npz or .gguf"
+        raise UsageError(f"{os.fspath(filename)}: the name of a file to save into {ends}")
     header, arrays = _laid_out(tensors, metadata)
     model = Model(native.open_arrays(header, arrays), None)
     convert(model, filename, dtype="keep", names="keep", force=force)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _weighbridge as native
-from ._arrays import PACKED, DTypeLike, wanted_of
+from ._arrays import PACKED, TYPE_NAMES, DTypeLike, wanted_of
 from ._errors import UsageError
 from ._model import Model, Weight, expressions
 from ._open import ModelLike, open
@@ -19,29 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load_file", "state_dict"]
 
-_TORCH = {
-    "BOOL": "bool",
-    "U8": "uint8",
-    "I8": "int8",
-    "U16": "uint16",
-    "I16": "int16",
-    "U32": "uint32",
-    "I32": "int32",
-    "U64": "uint64",
-    "I64": "int64",
-    "F16": "float16",
-    "BF16": "bfloat16",
-    "F32": "float32",
-    "F64": "float64",
-    "C32": "complex32",
-    "C64": "complex64",
-    "C128": "complex128",
-    "F8_E4M3": "float8_e4m3fn",
-    "F8_E5M2": "float8_e5m2",
-    "F8_E8M0": "float8_e8m0fnu",
-    "F8_E4M3FNUZ": "float8_e4m3fnuz",
-    "F8_E5M2FNUZ": "float8_e5m2fnuz",
-}
+# Torch calls its types what numpy and ml_dtypes call theirs, and has one more.
+_TORCH = TYPE_NAMES | {"C32": "complex32"}
 
 
 def state_dict(

@@ -305,7 +305,8 @@ impl Weight {
         self.part(0).map(|part| part.tensor)
     }
 
-    pub(crate) fn model(&self) -> &Model {
+    /// The model that it is a weight of.
+    pub fn model(&self) -> &Model {
         &self.model
     }
 

@@ -52,6 +52,7 @@ pub use quantize::{
 };
 pub use read::{ReadInto, read};
 pub use rearrange::layouts;
+pub use refusals::refuse_unreadable;
 pub use show::{Numbers, ShowOptions, Slice, Window};
 pub use stats::{
     Bars, Figures, Oddity, Quantiles, RowFigures, StatsOptions, StatsReport, WeightStats, stats,

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::Work;
+use super::refuse_unreadable;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::model::Weight;
+use crate::model::{Model, Weight};
 use crate::pipeline::Tiled;
 use crate::source::{Access, Source};
 
@@ -107,7 +108,8 @@ impl Tiled for Tiles<'_> {
     }
 }
 
-/// Reads several weights, on all threads of `work`, into memory of the caller. What they are read
+/// Reads several weights, on all threads of `work`, into memory of the caller. Weights that the model
+/// has [findings](crate::Model::findings) about are refused, as by every operation. What they are read
 /// from must not have changed since the model was opened, and archives must have the checksums that
 /// they state (of a few rows this is not asked: it would take reading all of them); if there is an
 /// error, the memory may hold anything.
@@ -124,6 +126,7 @@ impl Tiled for Tiles<'_> {
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 pub fn read(requests: Vec<ReadInto<'_>>, work: &Work) -> Result<()> {
+    refuse_problems(&requests)?;
     let total = requests.iter().map(|request| request.out.len() as u64).sum();
     // Asking how many threads there are costs more than a short read.
     let workers = if total <= TILE { 1 } else { work.workers() };
@@ -133,6 +136,21 @@ pub fn read(requests: Vec<ReadInto<'_>>, work: &Work) -> Result<()> {
         requests.into_iter().map(|request| request.tiled(workers)).collect::<Result<_>>()?;
     work.pool(workers, &work.reporter(total)).run(&tiled)?;
     check(&tiled, sums_are_cheap, work)
+}
+
+/// An error if a problem of their models affects the weights.
+fn refuse_problems(requests: &[ReadInto<'_>]) -> Result<()> {
+    let mut models: Vec<(&Model, Vec<&str>)> = Vec::new();
+    for weight in requests.iter().map(|request| &request.weight) {
+        let is_its_own = |(model, _): &&mut (&Model, _)| {
+            std::ptr::eq(model.sources().as_ptr(), weight.model().sources().as_ptr())
+        };
+        match models.iter_mut().find(is_its_own) {
+            Some((_, names)) => names.push(weight.name()),
+            None => models.push((weight.model(), vec![weight.name()])),
+        }
+    }
+    models.into_iter().try_for_each(|(model, names)| refuse_unreadable(model, &names))
 }
 
 /// An error if what was read is not what it was when the model was opened, or has other checksums
@@ -159,7 +177,6 @@ fn check(read: &[Tiles<'_>], with_sums: bool, work: &Work) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Model;
 
     fn sample(path: &str) -> Model {
         let files = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files");
@@ -183,6 +200,32 @@ mod tests {
             read(requests.collect(), &Work::new()).unwrap();
             assert_eq!(alone, together, "{path}");
         }
+    }
+
+    /// One shard of a repository, without its config: nobody knows what its packed tensors are.
+    #[test]
+    fn what_converting_refuses_is_not_read_either() {
+        for path in [
+            "nvfp4/modelopt/model-00002-of-00002.safetensors",
+            "awq/gemm-g32/model-00002-of-00002.safetensors",
+            "mixed/modelopt/model-00001-of-00003.safetensors",
+        ] {
+            let model = sample(path);
+            let weight = model.weights().find(|weight| weight.undecodable().is_none()).unwrap();
+            assert!(refuse_unreadable(&model, &[weight.name()]).is_err(), "{path}");
+            let mut out = vec![0; weight.len() * 4];
+            assert!(read(vec![ReadInto::new(weight, DType::F32, &mut out)], &Work::new()).is_err());
+        }
+        // A problem of one weight is none of the others'.
+        let model = sample("pth/odd_keys.pth");
+        let is_read = |name: &str| refuse_unreadable(&model, &[name]).is_ok();
+        let mut others = model.weights().filter(|weight| weight.name() != "a.b");
+        assert!(!is_read("a.b") && others.all(|weight| is_read(weight.name())));
+    }
+
+    #[test]
+    fn of_a_dangerous_file_nothing_is_read() {
+        assert!(refuse_unreadable(&sample("pth/evil_truncated.pth"), &[]).is_err());
     }
 
     /// What is wrong with one member of an archive is nothing to those in others.

@@ -60,6 +60,22 @@ pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool)
     refused.map_or(Ok(()), |error| Err(error.remedy(Remedy::SkipUnreadable)))
 }
 
+/// An error if the numbers of these weights must not be trusted: because of a problem with one of
+/// them, or with all of their model. Of a dangerous file, nothing is.
+pub fn refuse_unreadable(model: &Model, names: &[&str]) -> Result<()> {
+    let findings = findings(model, false)?;
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let names: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let select = Select::new().include(move |name| names.contains(name));
+    let weights: Vec<Weight> = model.weights().collect();
+    let (obstacles, is_cut) = affected(model, &weights, &findings, &select, false);
+    let cut = cut_short(model, &findings).filter(|_| is_cut);
+    let refused = cut.or_else(|| refusal_to("read", model, &obstacles));
+    refused.map_or(Ok(()), |error| Err(error.remedy(Remedy::ListProblems)))
+}
+
 /// The error for a file that was cut short: one message about the file says more than many about its
 /// tensors.
 fn cut_short(model: &Model, findings: &[&Finding]) -> Option<Error> {
