@@ -18,6 +18,7 @@
 
 mod blocks;
 mod bounds;
+mod cancel;
 pub mod catalog;
 mod change;
 mod compare;

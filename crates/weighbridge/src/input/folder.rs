@@ -36,6 +36,11 @@ pub trait Folder: Send + Sync {
         true
     }
 
+    /// What tells all of its files from those of another version, such as a commit.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     /// Where a link leads, with all links on the way followed; `None` for what is no link, or one
     /// that leads nowhere.
     fn link_target(&self, _path: &Path) -> Option<PathBuf> {

@@ -239,6 +239,16 @@ impl Input {
         self.0.source.has_latency()
     }
 
+    /// What tells these bytes from those of another version, where somebody says so.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.0.source.version()
+    }
+
+    /// Limits the bytes that are fetched before they are asked for; how many those are at most.
+    pub(crate) fn limit_ahead(&self, bytes: u64) -> u64 {
+        self.0.source.limit_ahead(bytes)
+    }
+
     /// Says that a stretch is about to be read.
     pub fn will_need(&self, offset: u64, len: usize) {
         self.0.source.will_need(offset..offset.saturating_add(len as u64));

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ReadRange;
+use crate::cancel;
 
 /// How [`read_ranges_merged`] asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,9 @@ pub fn read_ranges_merged(
     }
     let left = Mutex::new(requests.into_iter());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let watched = cancel::watched();
     let work = || {
+        let _watching = cancel::watch(watched.as_ref());
         while let Some(request) = next() {
             if let Err(error) = request.run(&read) {
                 // The other threads finish their current request.

@@ -38,6 +38,13 @@ pub trait ReadAt: Send + Sync {
         let _ = range;
     }
 
+    /// Limits the bytes that are held because of such hints, of all files of the same place together;
+    /// how many those are at most.
+    fn limit_ahead(&self, bytes: u64) -> u64 {
+        let _ = bytes;
+        0
+    }
+
     /// A hint how the bytes will be read from now on.
     fn will_read(&self, pattern: ReadPattern) {
         let _ = pattern;
@@ -51,6 +58,11 @@ pub trait ReadAt: Send + Sync {
     /// Whether the bytes still are what they were when this was opened, as far as that is known.
     fn is_unchanged(&self) -> io::Result<bool> {
         Ok(true)
+    }
+
+    /// What tells these bytes from those of another version, where somebody says so: a server's tag.
+    fn version(&self) -> Option<String> {
+        None
     }
 
     /// The length, even if everything has to be read to find out.

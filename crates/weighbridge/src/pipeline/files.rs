@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{
     Action, AtPlace, Checksummed, Checksums, InTurn, Job, Plan, PlannedFile, Pool, Sink, run,
 };
+use crate::cancel;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
@@ -75,10 +76,11 @@ impl Writing<'_> {
             Err(_) => to.discard(),
             Ok(_) => {}
         }
-        written
+        written.map_err(|error| to.left_behind().into_iter().fold(error, Error::hint))
     }
 
     fn write_all(&self, to: &dyn Destination) -> Result<Written> {
+        let _watching = cancel::watch(self.pool.cancel);
         to.begin(&|| self.stamp())?;
         let found = self.found(to)?;
         let files = self.planned().zip(&found);
@@ -101,6 +103,13 @@ impl Writing<'_> {
             }
         }
         self.parts.iter().try_for_each(|(model, _)| model.refuse_changed())?;
+        if to.is_read_when_finished() {
+            to.finish()?;
+            if !self.is_right(to)? {
+                to.discard();
+            }
+            return Ok(Written { overflowed, found });
+        }
         match self.is_right(to)? {
             true => to.finish()?,
             false => to.discard(),
@@ -113,8 +122,9 @@ impl Writing<'_> {
         self.parts.iter().flat_map(|(_, plan)| &plan.files)
     }
 
-    fn sources(&self) -> impl Iterator<Item = &Source> {
-        self.parts.iter().flat_map(|(model, _)| model.sources())
+    fn sources(&self) -> impl Iterator<Item = (&Model, &Source)> {
+        let of = |model| move |source| (model, source);
+        self.parts.iter().flat_map(move |&(model, _)| model.sources().iter().map(of(model)))
     }
 
     /// What an interrupted run has left of each file.
@@ -169,7 +179,14 @@ impl Writing<'_> {
                 overflowed += more;
                 match left {
                     0 => output.finish()?,
-                    _ => closed(closing.replace(scope.spawn(move || output.finish())))?,
+                    _ => {
+                        let flag = self.pool.cancel;
+                        let finish = move || {
+                            let _watching = cancel::watch(flag);
+                            output.finish()
+                        };
+                        closed(closing.replace(scope.spawn(finish)))?;
+                    }
                 }
                 before += file.jobs.iter().map(Job::bytes).sum::<u64>();
             }
@@ -233,7 +250,7 @@ impl Writing<'_> {
         let files: Vec<_> = self.planned().map(stamp_of_file).collect();
         let sources: Vec<_> = self
             .sources()
-            .map(|source| {
+            .map(|(model, source)| {
                 let path = source.input().name();
                 let state = path.metadata().ok().map(|metadata| FileState::of(&metadata));
                 let modified = state.as_ref().and_then(|state| state.modified);
@@ -241,6 +258,7 @@ impl Writing<'_> {
                 json!({
                     "path": path.to_string_lossy(),
                     "bytes": source.file_bytes(),
+                    "version": version(model, source),
                     "modified": modified.map(|time| time.as_nanos().to_string()),
                     "changed": state.and_then(|state| state.changed).map(|time| time.to_string()),
                 })
@@ -256,10 +274,19 @@ impl Writing<'_> {
         format!("{stamp:#}\n")
     }
 
-    /// Whether a later run can tell that it reads the same sources: those that are files.
+    /// Whether a later run can tell that it reads the same sources: those that are files, or whose
+    /// server says which version they are.
     fn can_be_resumed(&self) -> bool {
-        self.sources().all(|source| source.input().name().is_file())
+        let is_known = |(model, source): (&Model, &Source)| {
+            source.input().name().is_file() || version(model, source).is_some()
+        };
+        self.sources().all(is_known)
     }
+}
+
+/// What tells a source from another version of it, where somebody says so.
+fn version(model: &Model, source: &Source) -> Option<String> {
+    source.input().version().or_else(|| model.folder().version())
 }
 
 /// Whether another run with the same options would end with the same error.

@@ -5,8 +5,9 @@
 //! take the next tile of the first item that has one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::simd;
 
@@ -29,6 +30,9 @@ pub trait Tiled: Sync {
         false
     }
 
+    /// Tells what it reads from what it will read, so that sources with latency can begin.
+    fn announce(&self) {}
+
     /// Does a tile, and gives the number of bytes that progress counts for it.
     fn tile(&self, buffers: &mut Self::Buffers, tile: u64) -> Result<u64>;
 
@@ -45,7 +49,7 @@ pub struct Pool<'a> {
     /// The number of threads, at least one.
     pub workers: usize,
     /// A flag that cancels the work soon after it is set.
-    pub cancel: Option<&'a AtomicBool>,
+    pub cancel: Option<&'a Arc<AtomicBool>>,
     /// Called with the progress.
     pub progress: Option<OnTile<'a>>,
     /// Bytes that were done before: where progress starts.
@@ -71,6 +75,7 @@ impl Pool<'_> {
             is_stopped: AtomicBool::new(false),
             error: Mutex::default(),
         };
+        sequential.iter().chain(&parallel).for_each(|item| item.announce());
         shared.run(&Queue::new(sequential), 1);
         shared.run(&Queue::new(parallel), self.workers);
         match shared.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -137,6 +142,7 @@ impl Shared<'_> {
     }
 
     fn work<T: Tiled>(&self, queue: &Queue<'_, T>) {
+        let _watching = cancel::watch(self.pool.cancel);
         let mut buffers = T::Buffers::default();
         while !self.is_stopped.load(Ordering::Relaxed) {
             let Some((item, tile)) = queue.take() else { break };
@@ -236,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_is_cancelled_is_an_error_before_the_next_tile() {
-        let (all, cancel) = ([count(4, 9)], AtomicBool::new(true));
+        let (all, cancel) = ([count(4, 9)], Arc::new(AtomicBool::new(true)));
         assert!(Pool { cancel: Some(&cancel), ..pool(2) }.run(&all).is_err());
         assert_eq!(all[0].done.load(Ordering::Relaxed), 0);
     }

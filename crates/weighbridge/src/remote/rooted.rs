@@ -48,6 +48,10 @@ impl Folder for Rooted {
         self.folder.has_listing()
     }
 
+    fn version(&self) -> Option<String> {
+        self.folder.version()
+    }
+
     fn has_latency(&self) -> bool {
         self.folder.has_latency()
     }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::input::error_of;
 use crate::{Error, Result};
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 
+use crate::remote::ahead::{AHEAD_AT_ONCE, Ahead};
 use crate::remote::runtime::block_on;
 use crate::remote::settings::Remote;
 use crate::remote::store::address::{Address, Scheme};
@@ -23,6 +25,8 @@ pub struct Bucket {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) scheme: Scheme,
     pub(crate) settings: Remote,
+    /// What is fetched ahead, of all its objects.
+    pub(crate) ahead: Arc<Ahead>,
     name: String,
     tried: String,
 }
@@ -34,7 +38,8 @@ impl Bucket {
         tried: String,
         settings: Remote,
     ) -> Self {
-        Self { store, scheme: at.scheme, settings, name: at.bucket.clone(), tried }
+        let ahead = Ahead::new(settings.read_ahead, AHEAD_AT_ONCE.min(settings.parallel));
+        Self { store, scheme: at.scheme, settings, ahead, name: at.bucket.clone(), tried }
     }
 
     /// An object's address, as errors name it.
@@ -50,7 +55,7 @@ impl Bucket {
         request: impl Future<Output = object_store::Result<T>>,
     ) -> Result<T> {
         let done = block_on(request).map_err(|e| {
-            Error::io(e, "cannot start threads for requests").in_file(&self.place(key))
+            error_of(e, "cannot start threads for requests").in_file(&self.place(key))
         })?;
         done.map_err(|error| self.fault(key, doing, &error))
     }

@@ -111,6 +111,12 @@ impl Pin {
         }
     }
 
+    /// What the server calls this version.
+    pub(crate) fn version(&self) -> Option<String> {
+        let tag = self.tag.as_ref().map(|(tag, _)| tag);
+        tag.or(self.linked.as_ref()).or(self.modified.as_ref()).cloned()
+    }
+
     /// Takes over what was unknown.
     pub(crate) fn complete(&mut self, other: Self) {
         self.tag = self.tag.take().or(other.tag);

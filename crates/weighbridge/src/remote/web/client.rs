@@ -11,15 +11,12 @@ use reqwest::header::{
 use reqwest::{Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::remote::ahead::Ahead;
+use crate::remote::ahead::{AHEAD_AT_ONCE, Ahead};
 use crate::remote::settings::Remote;
 use crate::remote::web::fault::{Again, Fault, server};
 use crate::remote::web::places::{check_redirect, check_start, place_of};
 
 const MOST_REDIRECTS: usize = 10;
-
-/// Blocks that are fetched ahead at the same time: a few long requests fill any line.
-const AHEAD_AT_ONCE: usize = 8;
 
 /// The text of a redirect that is read, so that its connection can be used again.
 const SMALL_TEXT: u64 = 16 << 10;

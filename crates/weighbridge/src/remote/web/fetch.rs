@@ -59,6 +59,11 @@ impl Fetcher {
         self.known().len
     }
 
+    /// What its server calls this version.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.known().pin.version()
+    }
+
     pub(crate) fn was_changed(&self) -> bool {
         self.known().changed
     }

@@ -212,6 +212,14 @@ impl ReadAt for WebFile {
         }
     }
 
+    fn limit_ahead(&self, bytes: u64) -> u64 {
+        self.0.ahead().limit(bytes)
+    }
+
+    fn version(&self) -> Option<String> {
+        self.0.fetcher.version()
+    }
+
     fn is_unchanged(&self) -> io::Result<bool> {
         Ok(!self.0.fetcher.was_changed())
     }

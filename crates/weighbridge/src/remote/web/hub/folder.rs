@@ -138,6 +138,10 @@ impl HubFolder {
 }
 
 impl Folder for HubFolder {
+    fn version(&self) -> Option<String> {
+        self.commit().ok().map(str::to_owned)
+    }
+
     fn has_latency(&self) -> bool {
         true
     }
