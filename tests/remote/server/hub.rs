@@ -68,11 +68,16 @@ impl Hub {
     pub fn requests(&self) -> usize {
         self.hub.requests().len() + self.cdn.requests().len()
     }
+
+    /// What of the other server was asked for with a token.
+    pub fn leaks(&self) -> Vec<String> {
+        self.state.lock().unwrap().leaks.clone()
+    }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        let leaks = &self.state.lock().unwrap().leaks;
+        let leaks = self.leaks();
         assert!(leaks.is_empty() || std::thread::panicking(), "a token was sent to {leaks:?}");
     }
 }
