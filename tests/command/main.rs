@@ -5,12 +5,17 @@
 mod interrupted;
 mod json;
 mod links;
+mod network;
 #[cfg(unix)]
 mod open_files;
 #[cfg(unix)]
 mod pseudo_terminal;
 mod readme;
+#[cfg(unix)]
+mod remote;
 mod schema;
+#[path = "../remote/server/mod.rs"]
+mod server;
 #[cfg(unix)]
 mod streams;
 mod terminal;
@@ -32,7 +37,7 @@ fn main() -> ExitCode {
     #[cfg(unix)]
     trials.extend(interrupted::trials().into_iter().chain(streams::trials()));
     #[cfg(unix)]
-    trials.extend(open_files::trials());
+    trials.extend(open_files::trials().into_iter().chain(remote::trials()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

@@ -17,6 +17,9 @@
 //! `samples` and `tests/files`, with a home folder that is empty; the folder itself is shown as
 //! `[HERE]`, and how long something took as `[TIME]`.
 //!
+//! Transcripts whose names begin with `remote` have servers at `$WEB`, `$TLS` (https) and
+//! `HF_ENDPOINT`, and a token for the last, which nothing they show or write may hold; see `network.rs`.
+//!
 //! A line `$ columns 60` makes standard output of the commands below it a terminal of that width,
 //! and `$ columns` alone a pipe again. What a terminal is told about colours is shown as `^[[..`;
 //! `NO_COLOR=1 weigh ..` is told nothing.
@@ -27,6 +30,7 @@ use std::process::{Command, Output, Stdio};
 
 use libtest_mimic::{Failed, Trial};
 
+use crate::network::{Network, network};
 use crate::{root, schema};
 
 pub fn trials() -> Vec<Trial> {
@@ -47,7 +51,9 @@ pub fn trials() -> Vec<Trial> {
 
 fn check(path: &Path) -> Result<(), Failed> {
     let written = std::fs::read_to_string(path)?;
-    let found = replay(&written)?;
+    let is_remote =
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("remote"));
+    let found = replay(&written, is_remote.then(network))?;
     if found == written {
         return Ok(());
     }
@@ -58,7 +64,7 @@ fn check(path: &Path) -> Result<(), Failed> {
 }
 
 /// The same transcript with what the commands do now.
-fn replay(transcript: &str) -> Result<String, Failed> {
+fn replay(transcript: &str, network: Option<&Network>) -> Result<String, Failed> {
     let scratch = tempfile::tempdir()?;
     #[cfg(unix)]
     for (link, target) in [("samples", "samples"), ("files", "tests/files")] {
@@ -77,21 +83,30 @@ fn replay(transcript: &str) -> Result<String, Failed> {
             ("columns", "") => columns = None,
             ("columns", width) => columns = Some(width.parse()?),
             _ => {
-                found.push_str(&run(command, scratch.path(), columns)?);
+                found.push_str(&run(command, scratch.path(), columns, network)?);
                 continue;
             }
         }
         let _ = writeln!(found, "$ {command}");
     }
-    Ok(found)
+    match network {
+        Some(network) => network.check(scratch.path()).map(|()| found),
+        None => Ok(found),
+    }
 }
 
-fn run(command: &str, folder: &Path, columns: Option<u16>) -> Result<String, Failed> {
-    let output = output_of(command, folder, columns)?;
+fn run(
+    command: &str,
+    folder: &Path,
+    columns: Option<u16>,
+    network: Option<&Network>,
+) -> Result<String, Failed> {
+    let output = output_of(command, folder, columns, network)?;
     check_reports(command, &output.stdout)?;
     let here = folder.to_string_lossy();
     let shown = |bytes| {
         let text = String::from_utf8(bytes)?.replace(&*here, "[HERE]").replace('\x1b', "^[");
+        let text = network.map_or(Ok(text.clone()), |network| network.named(&text))?;
         Ok::<_, Failed>(timeless(&text))
     };
     let mut text = format!("$ {command}\n{}", shown(output.stdout)?);
@@ -107,7 +122,12 @@ fn run(command: &str, folder: &Path, columns: Option<u16>) -> Result<String, Fai
 }
 
 /// What a command gives; with `columns`, on a terminal.
-fn output_of(command: &str, folder: &Path, columns: Option<u16>) -> Result<Output, Failed> {
+fn output_of(
+    command: &str,
+    folder: &Path,
+    columns: Option<u16>,
+    network: Option<&Network>,
+) -> Result<Output, Failed> {
     let bin = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("sh");
@@ -125,6 +145,9 @@ fn output_of(command: &str, folder: &Path, columns: Option<u16>) -> Result<Outpu
     unset.iter().for_each(|name| {
         shell.env_remove(name);
     });
+    if let Some(network) = network {
+        network.reach(&mut shell);
+    }
     Ok(match columns {
         None => shell.output()?,
         Some(columns) => on_terminal(&mut shell, columns)?,

@@ -222,7 +222,10 @@ fn failures_that_pass_are_waited_for() {
     assert_eq!(server.requests().len(), 3);
     server.fail("/x", Fault::Answer(Reply::new(429).with("Retry-After", "60")), 1);
     let told = refused(&server, "/x.npy");
-    assert!(told.contains("asks to wait 60 seconds, and 2 are allowed"), "{told}");
+    assert!(
+        told.contains("429 Too Many Requests and asks to wait 60 seconds; 2 are allowed"),
+        "{told}"
+    );
     server.fail("/x", Fault::Answer(Reply::new(500)), 9);
     let told = refused(&server, "/x.npy");
     assert!(
@@ -395,7 +398,10 @@ fn own_certificates_are_trusted_when_they_are_named() {
     let file = encrypted(&server, true).unwrap();
     assert!(read(&*file, 0, 300_000).unwrap() == bytes);
     let told = text(encrypted(&server, false).err().unwrap());
-    assert!(told.contains("certificate") && told.contains("hint: name a file with"), "{told}");
+    assert!(
+        told.contains("certificate") && told.contains("nobody whom this machine trusts"),
+        "{told}"
+    );
     let mut settings = settings();
     settings.ca_file = Some("Cargo.toml".into());
     let error = WebFolder::new("https://localhost/x", &settings).err().unwrap();
@@ -410,4 +416,51 @@ fn https_stays_https() {
     let told = text(encrypted(&server, true).err().unwrap());
     assert!(told.contains("redirects from https to plain http on 127.0.0.1"), "{told}");
     assert_eq!(plain.requests().len(), 0);
+}
+
+/// A file with a matrix that may be packed, and so may need a config.
+fn packed() -> Vec<u8> {
+    let header = r#"{"a":{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]}}"#;
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[1, 2, 3, 4]].concat()
+}
+
+#[test]
+fn beside_a_signed_address_nothing_is_missed() {
+    let bytes = packed();
+    let signed = Server::start(move |request| match &*request.query {
+        SECRET => Reply::of_file(&bytes, request),
+        _ => Reply::new(403),
+    });
+    for path in ["/model.safetensors", "/m-00001-of-00002.safetensors"] {
+        let folder = Arc::new(folder(&signed, path));
+        let model = OpenOptions::new().open_in(folder, path.trim_start_matches('/')).unwrap();
+        assert_eq!(model.findings().len(), 0, "{:?}", model.findings());
+    }
+    // The configs were asked for.
+    assert!(signed.requests().iter().any(|line| line.starts_with("/config.json? ")));
+}
+
+#[test]
+fn an_index_leads_to_its_files() {
+    let index = br#"{"weight_map": {"a": "x.safetensors", "b": "y.safetensors"}}"#;
+    let server = Server::of_files(&[
+        ("/m/model.safetensors.index.json", index.to_vec()),
+        ("/m/x.safetensors", safetensors(&[("a", 10)], 0)),
+        ("/m/y.safetensors", safetensors(&[("b", 10)], 0)),
+    ]);
+    let open = || {
+        let address = server.url("/m/model.safetensors.index.json");
+        OpenOptions::new().remote(settings()).open(address)
+    };
+    assert_eq!(open().unwrap().weights().count(), 2);
+    let requests = server.requests();
+    let shards = requests.iter().filter(|line| line.contains("y.safetensors")).count();
+    assert_eq!(shards, 1, "{requests:?}");
+    server.fail("/m/y", Fault::Answer(Reply::new(404)), 1);
+    let kinds: Vec<_> = open().unwrap().findings().iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, ["missing-shard"]);
+    // What is refused is not missing.
+    server.fail("/m/y", Fault::Answer(Reply::new(403)), 1);
+    let told = open().err().unwrap().to_string();
+    assert!(told.contains("/m/y.safetensors: the server refuses access (403 Forbidden)"), "{told}");
 }

@@ -67,6 +67,10 @@ pub(crate) fn words(remedy: Remedy) -> Option<String> {
             "`weigh convert` changes its format or its types; copy it to keep it"
         }
         Remedy::StatePreTokenizer => "--pre NAME says which pre-tokenizer it is",
+        Remedy::AllowHttp => "--allow-http reads it all the same",
+        Remedy::StateCertificates => "--ca-file FILE adds some for one run",
+        Remedy::AllowSilence => "--timeout SECONDS lets it be silent for longer",
+        Remedy::AllowWait => "--max-wait SECONDS waits for longer",
         Remedy::OpenAsStream => "a pipe can be given as `-`, standard input",
         _ => return None,
     };

@@ -13,8 +13,8 @@ pub const SIGNATURE: &str = "SIGNED";
 /// One repository.
 #[derive(Clone, Default)]
 pub struct Repository {
-    pub id: &'static str,
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub id: String,
+    pub files: BTreeMap<String, Arc<Vec<u8>>>,
     /// Entries on a page of its listing.
     pub page: usize,
     pub gated: bool,
@@ -40,8 +40,8 @@ pub struct Hub {
 impl Hub {
     pub fn start(repositories: Vec<Repository>) -> Self {
         let state = Arc::new(Mutex::new(State::default()));
-        let all: BTreeMap<String, Vec<u8>> =
-            repositories.iter().flat_map(|repository| repository.files.clone()).collect();
+        let all: BTreeMap<String, Arc<Vec<u8>>> =
+            repositories.iter().flat_map(Repository::stored_files).collect();
         let of_cdn = state.clone();
         let cdn = Server::start(move |request| stored(request, &all, &of_cdn));
         let (of_hub, base) = (state.clone(), cdn.url(""));
@@ -68,19 +68,34 @@ impl Hub {
     pub fn requests(&self) -> usize {
         self.hub.requests().len() + self.cdn.requests().len()
     }
+
+    /// What of the other server was asked for with a token.
+    pub fn leaks(&self) -> Vec<String> {
+        self.state.lock().unwrap().leaks.clone()
+    }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        let leaks = &self.state.lock().unwrap().leaks;
+        let leaks = self.leaks();
         assert!(leaks.is_empty() || std::thread::panicking(), "a token was sent to {leaks:?}");
     }
 }
 
 impl Repository {
-    pub fn new(id: &'static str, files: &[(&str, Vec<u8>)]) -> Self {
-        let files = files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.clone())).collect();
-        Self { id, files, page: 1000, ..Self::default() }
+    pub fn new(id: &str, files: &[(&str, Vec<u8>)]) -> Self {
+        let file = |(path, bytes): &(&str, Vec<u8>)| ((*path).to_owned(), Arc::new(bytes.clone()));
+        Self::of_shared(id, files.iter().map(file).collect())
+    }
+
+    /// One whose files other repositories have too.
+    pub fn of_shared(id: &str, files: BTreeMap<String, Arc<Vec<u8>>>) -> Self {
+        Self { id: id.to_owned(), files, page: 1000, ..Self::default() }
+    }
+
+    /// Its files by the paths under which they are stored.
+    fn stored_files(&self) -> impl Iterator<Item = (String, Arc<Vec<u8>>)> {
+        self.files.iter().map(|(path, bytes)| (format!("{}/{path}", self.id), bytes.clone()))
     }
 
     fn answer(&self, request: &Request, cdn: &str, state: &Mutex<State>) -> Reply {
@@ -114,7 +129,10 @@ impl Repository {
         let state = state.lock().unwrap();
         let sum = if state.new_tags { sum(b"other") } else { sum(bytes) };
         Reply::new(302)
-            .with("Location", format!("{cdn}/{path}?X-Signature={SIGNATURE}{}", state.issue))
+            .with(
+                "Location",
+                format!("{cdn}/{}/{path}?X-Signature={SIGNATURE}{}", self.id, state.issue),
+            )
             .with("X-Repo-Commit", COMMIT)
             .with("X-Linked-Etag", format!("\"{sum}\""))
             .with("X-Linked-Size", bytes.len().to_string())
@@ -124,7 +142,7 @@ impl Repository {
     fn listing(&self, request: &Request) -> Reply {
         let cursor = request.query.split('&').find_map(|part| part.strip_prefix("cursor="));
         let from: usize = cursor.map_or(0, |cursor| cursor.parse().unwrap());
-        let entry = |(path, bytes): (&String, &Vec<u8>)| {
+        let entry = |(path, bytes): (&String, &Arc<Vec<u8>>)| {
             let size = bytes.len();
             let large = match path.ends_with(".json") {
                 true => String::new(),
@@ -162,7 +180,11 @@ fn missing(request: &Request) -> Reply {
 }
 
 /// A stored file, for those with a fresh signature.
-fn stored(request: &Request, files: &BTreeMap<String, Vec<u8>>, state: &Mutex<State>) -> Reply {
+fn stored(
+    request: &Request,
+    files: &BTreeMap<String, Arc<Vec<u8>>>,
+    state: &Mutex<State>,
+) -> Reply {
     let mut state = state.lock().unwrap();
     if request.header("authorization").is_some() {
         state.leaks.push(request.path.clone());

@@ -161,6 +161,8 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (shared, encrypted) = (shared.clone(), encrypted.clone());
+                // Heads and bodies are written one after the other; nobody is to wait between them.
+                stream.set_nodelay(true).unwrap();
                 std::thread::spawn(move || {
                     let mut stream = connection(stream, encrypted);
                     while serve(&mut *stream, &shared).is_some() {}

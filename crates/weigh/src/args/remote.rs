@@ -25,6 +25,10 @@ pub(crate) struct RemoteArgs {
     /// How often a request is made again that may have failed by chance [default: 5]
     #[arg(long, value_name = "COUNT")]
     retries: Option<u32>,
+
+    /// The longest time to wait when a server asks for it, in seconds [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    max_wait: Option<u64>,
 }
 
 impl RemoteArgs {
@@ -35,6 +39,7 @@ impl RemoteArgs {
         settings.ca_file = self.ca_file.clone();
         settings.timeout = self.timeout.map_or(settings.timeout, Duration::from_secs);
         settings.retries = self.retries.unwrap_or(settings.retries);
+        settings.max_wait = self.max_wait.map_or(settings.max_wait, Duration::from_secs);
         settings
     }
 }

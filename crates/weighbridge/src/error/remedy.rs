@@ -62,4 +62,12 @@ pub enum Remedy {
     StateImportance,
     /// State the name of the pre-tokenizer, which the files of the repository leave open.
     StatePreTokenizer,
+    /// Allow plain http, with `Remote::allow_http`.
+    AllowHttp,
+    /// Name a file of certificates that are trusted too, with `Remote::ca_file`.
+    StateCertificates,
+    /// Let servers say nothing for longer, with `Remote::timeout`.
+    AllowSilence,
+    /// Wait for longer when a server asks for it, with `Remote::max_wait`.
+    AllowWait,
 }

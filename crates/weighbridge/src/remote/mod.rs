@@ -52,13 +52,24 @@ pub(crate) fn place_of(typed: &Path, how: &Remote) -> Result<Option<Place>> {
         return in_store(text, how).map(Some);
     }
     if !["hf://", "https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) {
-        return Ok(None);
+        return match is_address(text) {
+            true => Err(Error::usage("addresses of this kind are not known here")
+                .in_file(typed)
+                .hint("hf://, https://, s3://, gs:// and az:// are")),
+            false => Ok(None),
+        };
     }
     let environment = Environment::from_env()?;
     match HubAddress::parse(text, environment.endpoint()) {
         Some(address) => on_hub(&address?, &environment, how).map(Some),
         None => on_web(text, how).map(Some),
     }
+}
+
+/// Whether this looks like an address, of whatever kind.
+fn is_address(text: &str) -> bool {
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_alphanumeric());
+    text.split_once("://").is_some_and(|(scheme, _)| is_word(scheme))
 }
 
 fn in_store(text: &str, how: &Remote) -> Result<Place> {

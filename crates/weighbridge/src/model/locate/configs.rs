@@ -4,6 +4,7 @@
 //! decide which one is right. A config that cannot be read is a finding, because without it a
 //! scheme would take the model for something else.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -133,10 +134,13 @@ fn read(path: &Path, name: &str, located: &mut Located, search: &Search<'_>) -> 
     Ok(())
 }
 
-/// Whether a folder without a listing does not have a file.
+/// Whether a folder without a listing does not have a file. Servers that do not tell strangers what
+/// they have refuse what is not there, too.
 fn is_missing(path: &Path, search: &Search<'_>) -> bool {
     let opened = search.folder.open(path);
-    opened.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    opened.is_err_and(|error| {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
+    })
 }
 
 /// A JSON document, whatever it holds.

@@ -5,10 +5,14 @@ use std::path::Path;
 use super::index::Index;
 use super::listing::{Listing, extension};
 use super::search::Search;
+use super::sets::Set;
 use super::shards::Shard;
 use super::{Located, configs, directory, sets, shown_name, some_of};
 use crate::containers;
 use crate::error::{Error, Result};
+
+/// Files of a series that are asked for by name, where nothing lists them.
+const MOST_ASKED: usize = 10_000;
 
 /// The model that a file is, or stands for.
 pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<Located>> {
@@ -27,8 +31,8 @@ pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<L
     configs::beside_file(path, folder, &mut model, search)?;
     if containers::by_extension(&extension(&name))
         .is_some_and(|(format, _)| format.conventions().any_part_is_whole)
-        && Shard::parse(&name).is_some()
-        && let Some(set) = sets::series_of(path, &Listing::read(folder, search)?, search)
+        && let Some(shard) = Shard::parse(&name)
+        && let Some(set) = series_of(path, &shard, search)?
     {
         directory::adopt(set, &mut model, search);
         return Ok(vec![model]);
@@ -44,6 +48,14 @@ pub(super) fn locate(path: &Path, len: u64, search: &Search<'_>) -> Result<Vec<L
     model.findings.extend(directory::unfinished(path, len, search));
     model.files.push(path.to_owned());
     Ok(vec![model])
+}
+
+/// The other files of a model, by the name of one of them.
+fn series_of(path: &Path, shard: &Shard, search: &Search<'_>) -> Result<Option<Set>> {
+    let folder = folder_of(path);
+    let others = shard.indices(shard.index).take(MOST_ASKED).map(|index| shard.name(index));
+    search.ask_for(others.map(|name| folder.join(name)).collect())?;
+    Ok(sets::series_of(path, &Listing::read(folder, search)?, search))
 }
 
 /// The folder a file lies in; the current one has a name too.

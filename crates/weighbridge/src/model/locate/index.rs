@@ -58,6 +58,8 @@ impl Index {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         let mut set = Set::new(shown_name(&self.path));
         let mut seen = HashSet::new();
+        let inside = self.files.iter().filter(|name| stays_inside(name));
+        search.ask_for(inside.map(|name| folder.join(name)).collect())?;
         for (name, tensors) in self.files.iter().zip(self.counts()) {
             if !stays_inside(name) {
                 return Err(self.leads_out(name));

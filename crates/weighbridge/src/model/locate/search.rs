@@ -1,11 +1,16 @@
 //! The files among which a model is looked for.
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::side_by_side::side_by_side;
 use crate::error::{Error, Result};
 use crate::input::{EntryKind, Folder, ReadAt, error_of};
 use crate::limits::Budget;
+
+/// Files that are asked for at once where nothing lists them.
+const SIDE_BY_SIDE: usize = 32;
 
 /// A folder, and what looking around in it may cost.
 pub(super) struct Search<'a> {
@@ -33,6 +38,21 @@ impl Search<'_> {
 
     pub(super) fn is_folder(&self, path: &Path) -> bool {
         self.kind(path) == Some(EntryKind::Folder)
+    }
+
+    /// Finds out which of these files are there, where no listing says it: each is opened, and the
+    /// folder knows it from then on. What is refused is an error: it may be there.
+    pub(super) fn ask_for(&self, files: Vec<PathBuf>) -> Result<()> {
+        if self.folder.has_listing() {
+            return Ok(());
+        }
+        let ask = |path: PathBuf| match self.folder.open(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error_of(error, "cannot open").in_file(&path))
+            }
+            _ => Ok(()),
+        };
+        side_by_side(files, SIDE_BY_SIDE, ask).map(drop)
     }
 
     /// Whether there is anything at a path.

@@ -158,7 +158,7 @@ impl Client {
             url = next;
         }
         let message = format!("{} redirects more than {MOST_REDIRECTS} times", server(ask.url));
-        Err(Fault::unsupported(message))
+        Err(Fault::unsupported(message).hint("it may lead in a circle; use another address"))
     }
 
     async fn hop(&self, url: &Url, ask: &Ask<'_>) -> Result<Response, Fault> {
@@ -177,7 +177,9 @@ impl Client {
             let fault = Fault::from(error);
             match fault.may_pass() {
                 Again::Never => fault,
-                _ => fault.hint(format!("check the connection to {}", server(url))),
+                _ => {
+                    fault.hint(format!("check the address, and the connection to {}", server(url)))
+                }
             }
         })
     }
@@ -194,6 +196,7 @@ fn target(from: &Url, headers: &HeaderMap) -> Result<Url, Fault> {
     let next = location.and_then(|location| from.join(location).ok());
     next.ok_or_else(|| {
         Fault::unsupported(format!("{} redirects without saying where to", server(from)))
+            .hint("the server, or a proxy on the way, is broken; use another address")
     })
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Error;
+use crate::{Error, Remedy};
 use reqwest::Url;
 
 /// A failed request, in words that hold neither a token nor the query of an address.
@@ -15,6 +15,7 @@ pub struct Fault {
     class: Class,
     message: String,
     hint: Option<String>,
+    remedy: Option<Remedy>,
     place: Option<String>,
     again: Again,
 }
@@ -43,7 +44,8 @@ pub(crate) enum Again {
 impl Fault {
     fn new(class: Class, kind: io::ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { kind, class, message, hint: None, place: None, again: Again::Never }
+        let again = Again::Never;
+        Self { kind, class, message, hint: None, remedy: None, place: None, again }
     }
 
     /// The network, or what the server did.
@@ -72,6 +74,12 @@ impl Fault {
         self
     }
 
+    /// Names a setting that helps.
+    pub(crate) fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy.get_or_insert(remedy);
+        self
+    }
+
     /// Names the file or the server, unless that was done.
     pub(crate) fn at(mut self, place: &str) -> Self {
         self.place.get_or_insert_with(|| place.to_owned());
@@ -91,12 +99,20 @@ impl Fault {
         self.class == Class::Changed
     }
 
-    /// Adds to the reason.
+    /// Adds to the reason how often it was tried. That is all: nobody tries again.
     pub(crate) fn after(mut self, tries: u32) -> Self {
         if tries > 0 {
             self.message.push_str(&format!(" (after {} tries)", tries + 1));
         }
-        self
+        self.again(Again::Never)
+    }
+
+    /// Adds to the reason that the server asks for a longer wait than is allowed.
+    pub(crate) fn asks_to_wait(mut self, asked: Duration, most: Duration) -> Self {
+        let (asked, most) = (asked.as_secs(), most.as_secs());
+        self.message.push_str(&format!(" and asks to wait {asked} seconds; {most} are allowed"));
+        self.kind = io::ErrorKind::TimedOut;
+        self.again(Again::Never).remedy(Remedy::AllowWait)
     }
 
     /// As an error of the library.
@@ -112,8 +128,12 @@ impl Fault {
             Some(place) => error.in_file(Path::new(&place)),
             None => error,
         };
-        match self.hint {
+        let error = match self.hint {
             Some(hint) => error.hint(hint),
+            None => error,
+        };
+        match self.remedy {
+            Some(remedy) => error.remedy(remedy),
             None => error,
         }
     }
@@ -129,30 +149,57 @@ impl From<Fault> for io::Error {
 /// A failure of the client itself. Its text would hold the whole address, with a signature.
 impl From<reqwest::Error> for Fault {
     fn from(error: reqwest::Error) -> Self {
-        let (kind, again) = match () {
-            () if error.is_builder() => (io::ErrorKind::InvalidInput, Again::Never),
-            () if error.is_timeout() => (io::ErrorKind::TimedOut, Again::Soon),
-            () if is_certificate(&error) => (io::ErrorKind::Other, Again::Never),
-            () if error.is_connect() => (io::ErrorKind::NotConnected, Again::Soon),
-            () => (io::ErrorKind::ConnectionAborted, Again::Soon),
-        };
-        let fault = match kind {
-            io::ErrorKind::TimedOut if error.is_connect() => {
-                Self::network(kind, "no connection could be made in time")
+        match () {
+            () if error.is_builder() => {
+                let message = format!("no connection ({})", reason(&error));
+                Self::network(io::ErrorKind::InvalidInput, message)
             }
-            io::ErrorKind::TimedOut => Self::network(kind, "the server fell silent"),
-            io::ErrorKind::ConnectionAborted => {
-                Self::network(kind, format!("the connection broke ({})", reason(&error)))
+            () if error.is_timeout() => {
+                let message = match error.is_connect() {
+                    true => "no connection could be made in time",
+                    false => "the server fell silent",
+                };
+                Self::network(io::ErrorKind::TimedOut, message)
+                    .remedy(Remedy::AllowSilence)
+                    .again(Again::Soon)
             }
-            _ => Self::network(kind, format!("no connection ({})", reason(&error))),
-        };
-        let fault = match is_certificate(&error) {
-            true => fault.hint("name a file with the certificate of the server's authority"),
-            false if kind == io::ErrorKind::TimedOut => fault.hint("allow it a longer time"),
-            false => fault,
-        };
-        fault.again(again)
+            () if says(&error, "certificate") => untrusted(&error),
+            () if says(&error, "dns error") => Self::network(
+                io::ErrorKind::NotConnected,
+                "the name of the server was not found",
+            )
+            .hint("check the address, the connection to the network, and the proxy if there is one")
+            .again(Again::Soon),
+            () if error.is_connect() => {
+                let message = format!("no connection ({})", reason(&error));
+                Self::network(io::ErrorKind::NotConnected, message).again(Again::Soon)
+            }
+            () => {
+                let message = match reason(&error) {
+                    cut if cut.contains("before message length reached") => {
+                        "the connection broke before all bytes had come".to_owned()
+                    }
+                    reason => format!("the connection broke ({reason})"),
+                };
+                Self::network(io::ErrorKind::ConnectionAborted, message)
+                    .hint("run it again; if it keeps breaking, download the file with a program that resumes")
+                    .again(Again::Soon)
+            }
+        }
     }
+}
+
+/// A server whose certificate is not accepted.
+fn untrusted(error: &reqwest::Error) -> Fault {
+    let reason = reason(error);
+    let reason = match reason.strip_prefix("invalid peer certificate: ").unwrap_or(&reason) {
+        "UnknownIssuer" => "nobody whom this machine trusts has signed it",
+        other => other,
+    };
+    let message = format!("the certificate of the server is not accepted ({reason})");
+    Fault::network(io::ErrorKind::Other, message)
+        .hint("SSL_CERT_FILE can name the certificates to trust")
+        .remedy(Remedy::StateCertificates)
 }
 
 /// The innermost reason: the outer ones only say that there is one.
@@ -175,10 +222,11 @@ fn without_number(text: &str) -> String {
     }
 }
 
-fn is_certificate(error: &reqwest::Error) -> bool {
+/// Whether an error, or one of its reasons, says this.
+fn says(error: &reqwest::Error, what: &str) -> bool {
     let mut inner: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = inner {
-        if error.to_string().contains("certificate") {
+        if error.to_string().contains(what) {
             return true;
         }
         inner = error.source();

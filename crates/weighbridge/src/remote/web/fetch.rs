@@ -4,7 +4,6 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reqwest::header::HeaderMap;
 use reqwest::{Response, StatusCode, Url};
 
 use crate::remote::web::answer::{ContentRange, Pin, length_alone};
@@ -182,9 +181,9 @@ impl Fetcher {
             // What was signed has expired: the first address leads to a new one.
             400 | 401 | 403 | 404 | 410 if direct.is_some() => {
                 self.forget(direct.as_ref());
-                Err(self.refusal(status, answer.response.headers()).again(Again::Now))
+                Err(self.refusal(status, &answer).again(Again::Now))
             }
-            _ => Err(self.refusal(status, answer.response.headers())),
+            _ => Err(self.refusal(status, &answer)),
         }
     }
 
@@ -227,10 +226,15 @@ impl Fetcher {
         Fault::changed()
     }
 
-    fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Fault {
+    fn refusal(&self, status: StatusCode, answer: &Answer) -> Fault {
+        let headers = answer.response.headers();
+        let is_elsewhere = answer.url.origin() != self.site.url.origin();
         match &self.site.hub {
-            Some(hub) => hub.refusal(status, headers),
-            None => refusal(status, headers),
+            Some(hub) if is_elsewhere && matches!(status.as_u16(), 400 | 401 | 403) => {
+                hub.refused_elsewhere(&answer.url, status)
+            }
+            Some(hub) if !is_elsewhere => hub.refusal(status, headers),
+            _ => refusal(status, headers),
         }
     }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use reqwest::Url;
 
+use crate::Remedy;
 use crate::remote::settings::Remote;
 use crate::remote::web::fault::{Fault, server};
 
@@ -84,7 +85,8 @@ pub(crate) fn check_start(
             "plain http to {} is not allowed: anybody on the way could change the file",
             server(url)
         ))
-        .hint("use https, or allow plain http")),
+        .hint("use https")
+        .remedy(Remedy::AllowHttp)),
         _ => Err(Fault::unsupported("only https addresses can be fetched")),
     }
 }

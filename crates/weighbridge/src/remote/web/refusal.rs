@@ -14,15 +14,29 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
     match status.as_u16() {
         404 | 410 => {
             Fault::usage(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
+                .hint("check the address, for instance in a browser")
         }
-        401 | 403 | 407 => {
-            let message = format!("the server refuses access ({said})");
-            Fault::usage(io::ErrorKind::PermissionDenied, message)
-                .hint("the address may need a login, or may have expired: get a new one")
-        }
-        _ => Fault::network(io::ErrorKind::Other, format!("the server answered {said}"))
-            .again(passing(status, headers)),
+        401 => denied(format!("the server wants a login ({said})")).hint(
+            "only what needs no login can be read: get a signed address, or download the file",
+        ),
+        403 => denied(format!("the server refuses access ({said})"))
+            .hint("the file may not be public, or the address may have expired: get a new address"),
+        407 => denied(format!("the proxy wants a login ({said})"))
+            .hint("put the login into the proxy's address: http://user:password@host:port"),
+        429 => answered(status, headers).hint("run it again later"),
+        500.. => answered(status, headers).hint("the server is in trouble: run it again later"),
+        _ => answered(status, headers),
     }
+}
+
+fn denied(message: String) -> Fault {
+    Fault::usage(io::ErrorKind::PermissionDenied, message)
+}
+
+/// Any other answer, and whether it may pass.
+pub(crate) fn answered(status: StatusCode, headers: &HeaderMap) -> Fault {
+    let message = format!("the server answered {}", said(status));
+    Fault::network(io::ErrorKind::Other, message).again(passing(status, headers))
 }
 
 /// "404 Not Found".

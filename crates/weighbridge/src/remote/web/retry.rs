@@ -1,6 +1,5 @@
 //! How often, and after what time, a request is made again.
 
-use std::io;
 use std::time::Duration;
 
 use reqwest::StatusCode;
@@ -30,7 +29,7 @@ impl<'a> Tries<'a> {
         }
         let wait = match fault.may_pass() {
             Again::After(asked) if asked > self.settings.max_wait => {
-                return Err(self.too_long(asked));
+                return Err(fault.asks_to_wait(asked, self.settings.max_wait));
             }
             Again::After(asked) => asked,
             Again::Now => Duration::ZERO,
@@ -39,15 +38,6 @@ impl<'a> Tries<'a> {
         self.failed += 1;
         tokio::time::sleep(wait).await;
         Ok(())
-    }
-
-    fn too_long(&self, asked: Duration) -> Fault {
-        let (asked, most) = (asked.as_secs(), self.settings.max_wait.as_secs());
-        Fault::network(
-            io::ErrorKind::TimedOut,
-            format!("the server asks to wait {asked} seconds, and {most} are allowed"),
-        )
-        .hint("run it again later, or allow a longer wait")
     }
 }
 

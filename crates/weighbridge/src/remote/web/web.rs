@@ -18,7 +18,8 @@ use crate::remote::web::guess;
 use crate::remote::web::places::check_start;
 
 /// The folder that a file on a web server lies in. Servers have no listings: the file is listed,
-/// and any other name below the folder can be opened, if the server knows it.
+/// and what was opened beside it; any other name below the folder can be opened, if the server knows
+/// it.
 pub struct WebFolder {
     client: Client,
     /// The address of the file.
@@ -79,6 +80,29 @@ impl WebFolder {
         opened.get(path).cloned()
     }
 
+    /// A signed address is one file's alone: refused names beside it are not there for us.
+    fn beside_signed(&self, path: &Path, error: io::Error) -> io::Error {
+        let is_refused = error.kind() == io::ErrorKind::PermissionDenied;
+        match is_refused && path != self.name && self.address.query().is_some() {
+            true => io::ErrorKind::NotFound.into(),
+            false => error,
+        }
+    }
+
+    /// The file itself, and what else was opened beside it.
+    fn entries(&self) -> Vec<FolderEntry> {
+        let own = (self.name.clone(), self.kind_of_own());
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_beside = |path: &&PathBuf| **path != self.name && path.components().count() == 1;
+        let others = opened.keys().filter(is_beside).map(|path| {
+            let len = opened.get(path).and_then(|file| file.len());
+            (path.clone(), EntryKind::File(len.unwrap_or(0)))
+        });
+        let entry =
+            |(path, kind): (PathBuf, EntryKind)| FolderEntry { name: path.into_os_string(), kind };
+        std::iter::once(own).chain(others).map(entry).collect()
+    }
+
     fn kind_of_own(&self) -> EntryKind {
         EntryKind::File(self.known(&self.name).and_then(|file| file.len()).unwrap_or(0))
     }
@@ -87,10 +111,7 @@ impl WebFolder {
 impl Folder for WebFolder {
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>> {
         match plain(path) {
-            Some(path) if path.as_os_str().is_empty() => {
-                let name = self.name.clone().into_os_string();
-                Ok(vec![FolderEntry { name, kind: self.kind_of_own() }])
-            }
+            Some(path) if path.as_os_str().is_empty() => Ok(self.entries()),
             Some(path) if path == self.name => Err(io::ErrorKind::NotADirectory.into()),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
@@ -127,7 +148,8 @@ impl Folder for WebFolder {
         let name = path.to_string_lossy().into_owned();
         let site = Site { name: shown(&url), url, auth: None, hub: None, whole: WHOLE };
         let fetcher = Fetcher::new(self.client.clone(), site, None, Pin::default());
-        let file = Arc::new(WebFile::open(fetcher, &name, guess::first(&name, None))?);
+        let file = WebFile::open(fetcher, &name, guess::first(&name, None));
+        let file = Arc::new(file.map_err(|error| self.beside_signed(&path, error))?);
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.insert(path, file.clone());
         Ok(file)

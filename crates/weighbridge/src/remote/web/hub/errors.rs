@@ -2,12 +2,12 @@
 
 use std::io::ErrorKind;
 
-use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
+use reqwest::{StatusCode, Url};
 
 use super::repository::Repository;
-use crate::remote::web::fault::Fault;
-use crate::remote::web::refusal::{refusal, said};
+use crate::remote::web::fault::{Fault, server};
+use crate::remote::web::refusal::{answered, refusal, said};
 
 const TAKEN_DOWN: &str = "Access to this resource is disabled";
 
@@ -39,8 +39,19 @@ impl Repository {
                 format!("the Hub refuses access ({said})"),
             )
             .hint(format!("check what your token may read, and the page {}", self.page())),
+            (_, 429) if self.auth().is_none() => answered(status, headers)
+                .hint("set HF_TOKEN: the Hub allows more to those it knows"),
             _ => refusal(status, headers),
         }
+    }
+
+    /// What it means that the server to which the Hub has sent us refuses. Its addresses are signed
+    /// for some time, and this one is fresh.
+    pub(crate) fn refused_elsewhere(&self, by: &Url, status: StatusCode) -> Fault {
+        let message =
+            format!("{}, where the Hub stores it, refuses access ({})", server(by), said(status));
+        Fault::usage(ErrorKind::PermissionDenied, message)
+            .hint("check the clock of this machine, and proxies on the way; then run it again")
     }
 
     fn gated(&self) -> Fault {

@@ -1,0 +1,86 @@
+//! Downloads that are interrupted: they end soon, and leave nothing that looks complete.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+
+use crate::network::{model, network};
+use crate::server::{Fault, Reply, Server};
+use crate::trials;
+
+pub fn trials() -> Vec<Trial> {
+    trials![
+        "remote":
+        opening_is_interrupted,
+        waiting_as_the_server_asks_is_interrupted,
+    ]
+}
+
+/// Longer than anybody waits who has pressed Ctrl-C, and shorter than what is waited for here.
+const MOST: Duration = Duration::from_secs(8);
+
+fn weigh(folder: &Path, args: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weigh"));
+    network().reach(&mut command);
+    command
+        .current_dir(folder)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Interrupts a command once the server has had so many requests; what it said.
+fn interrupted(mut child: Child, server: &Server, requests: usize) -> String {
+    let wait = || std::thread::sleep(Duration::from_millis(20));
+    while server.requests().len() < requests {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended by itself");
+        wait();
+    }
+    // The answer has begun.
+    std::thread::sleep(Duration::from_millis(300));
+    let process = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < MOST, "it goes on");
+        wait();
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    // What writes nothing has nothing to clean up: the signal itself ends it.
+    let is_stopped = output.status.code() == Some(130) || output.status.signal() == Some(2);
+    assert!(is_stopped, "{}: {said}", output.status);
+    said
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().next().is_none()
+}
+
+fn opening_is_interrupted() {
+    let place = tempfile::tempdir().unwrap();
+    let server = Server::of_files(&[("/model.safetensors", model())]);
+    server.fail("/model", Fault::Stall(1000), usize::MAX);
+    for args in [&["inspect"][..], &["convert", "-o", "out.safetensors"]] {
+        let url = server.url("/model.safetensors");
+        let before = server.requests().len();
+        let child = weigh(place.path(), &[&[args[0], &url], &args[1..]].concat());
+        interrupted(child, &server, before + 1);
+        assert!(is_empty(place.path()));
+    }
+}
+
+fn waiting_as_the_server_asks_is_interrupted() {
+    let place = tempfile::tempdir().unwrap();
+    let server = Server::of_files(&[("/model.safetensors", model())]);
+    let busy = Reply::new(429).with("RateLimit", "\"api\";r=0;t=60");
+    server.fail("/model", Fault::Answer(busy), usize::MAX);
+    let child = weigh(place.path(), &["inspect", &server.url("/model.safetensors")]);
+    interrupted(child, &server, 1);
+}
