@@ -92,7 +92,7 @@ impl Work {
 
     /// A pool of `workers` threads that report to `progress`.
     pub(super) fn pool<'a>(&'a self, workers: usize, progress: OnTile<'a>) -> Pool<'a> {
-        let cancel = self.cancel.as_deref();
+        let cancel = self.cancel.as_ref();
         Pool { workers, cancel, progress: Some(progress), done_before: 0 }
     }
 }

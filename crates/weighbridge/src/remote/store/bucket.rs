@@ -1,13 +1,16 @@
 //! A bucket that was connected to: its store, its name for messages, how it is asked.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::input::error_of;
 use crate::{Error, Result};
 use object_store::ObjectStore;
 use object_store::multipart::MultipartStore;
 use object_store::path::Path;
 
+use crate::remote::process::PerProcess;
 use crate::remote::runtime::block_on;
 use crate::remote::settings::Remote;
 use crate::remote::store::address::{Address, Scheme};
@@ -18,9 +21,35 @@ pub(crate) trait Store: ObjectStore + MultipartStore {}
 
 impl<T: ObjectStore + MultipartStore> Store for T {}
 
-/// A bucket, or on Azure a container. After a fork it belongs to the parent process.
+/// A store that each process connects to: connections of a parent process have nobody who drives them.
+pub(crate) struct Connected {
+    first: Arc<dyn Store>,
+    of: PerProcess<Arc<dyn Store>>,
+    connect: Box<dyn Fn() -> Result<Arc<dyn Store>> + Send + Sync>,
+}
+
+impl Connected {
+    pub(crate) fn new(
+        connect: impl Fn() -> Result<Arc<dyn Store>> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let (first, of) = (connect()?, PerProcess::new());
+        of.get(|| first.clone());
+        Ok(Self { first, of, connect: Box::new(connect) })
+    }
+}
+
+impl Deref for Connected {
+    type Target = Arc<dyn Store>;
+
+    fn deref(&self) -> &Self::Target {
+        // What could be connected to once can be again: nothing is sent yet, and nothing read.
+        self.of.get(|| (self.connect)().unwrap_or_else(|_| self.first.clone()))
+    }
+}
+
+/// A bucket, or on Azure a container.
 pub struct Bucket {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Connected,
     pub(crate) scheme: Scheme,
     pub(crate) settings: Remote,
     name: String,
@@ -28,12 +57,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        at: &Address,
-        tried: String,
-        settings: Remote,
-    ) -> Self {
+    pub(crate) fn new(store: Connected, at: &Address, tried: String, settings: Remote) -> Self {
         Self { store, scheme: at.scheme, settings, name: at.bucket.clone(), tried }
     }
 
@@ -50,7 +74,7 @@ impl Bucket {
         request: impl Future<Output = object_store::Result<T>>,
     ) -> Result<T> {
         let done = block_on(request).map_err(|e| {
-            Error::io(e, "cannot start threads for requests").in_file(&self.place(key))
+            error_of(e, "cannot start threads for requests").in_file(&self.place(key))
         })?;
         done.map_err(|error| self.fault(key, doing, &error))
     }

@@ -13,11 +13,11 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
     let said = said(status);
     match status.as_u16() {
         404 | 410 => {
-            Fault::usage(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
+            Fault::refused(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
         }
         401 | 403 | 407 => {
             let message = format!("the server refuses access ({said})");
-            Fault::usage(io::ErrorKind::PermissionDenied, message)
+            Fault::refused(io::ErrorKind::PermissionDenied, message)
                 .hint("the address may need a login, or may have expired: get a new one")
         }
         _ => Fault::network(io::ErrorKind::Other, format!("the server answered {said}"))
