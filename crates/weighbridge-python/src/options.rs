@@ -1,7 +1,6 @@
 //! Options of the library from dictionaries of Python. Which keys there are is said by the
 //! signatures of the functions on top, so none is misspelt here unnoticed.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

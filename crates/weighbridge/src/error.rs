@@ -112,7 +112,7 @@ impl Error {
 
     /// What was asked for is not there, or not for this user, in words that need no more: the kind is
     /// what the operating system would say of a file.
-    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "servers say it"))]
+    #[cfg(feature = "remote")]
     pub(crate) fn refused(kind: io::ErrorKind, message: String) -> Self {
         let mut error = Self::new(ErrorKind::Io, &*message);
         error.0.source = Some(io::Error::new(kind, message));

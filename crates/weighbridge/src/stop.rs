@@ -6,7 +6,9 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+#[cfg(any(test, feature = "remote"))]
+use std::sync::atomic::Ordering;
 
 use crate::error::Error;
 
@@ -28,7 +30,7 @@ pub fn here() -> Listening {
 }
 
 /// The flag that ends what this thread waits for, if it waits for something that it reads.
-#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only networks are waited for"))]
+#[cfg(any(test, feature = "remote"))]
 pub(crate) fn flag() -> Option<Arc<AtomicBool>> {
     HERE.with_borrow(|here| here.flag.clone().filter(|_| here.is_reading))
 }
@@ -68,6 +70,7 @@ impl Listening {
 }
 
 /// Whether a flag is set.
+#[cfg(any(test, feature = "remote"))]
 pub(crate) fn is_set(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Acquire)
 }

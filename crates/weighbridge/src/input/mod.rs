@@ -79,7 +79,7 @@ impl Input {
 
     /// Opens a file of a folder.
     pub(crate) fn open_in(folder: &dyn Folder, path: &Path) -> Result<Self> {
-        Self::opened(while_reading(|| folder.open(path)), path)
+        Self::opened(folder.open(path), path)
     }
 
     fn opened(source: io::Result<Arc<dyn ReadAt>>, path: &Path) -> Result<Self> {
@@ -107,7 +107,7 @@ impl Input {
 
     /// An error if the bytes are not what they were when this was opened.
     pub(crate) fn refuse_changed(&self) -> Result<()> {
-        match while_reading(|| self.0.source.is_unchanged()) {
+        match self.waiting(|| self.0.source.is_unchanged()) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Error::malformed("was changed while it was read")
                 .in_file(self.name())
@@ -211,11 +211,11 @@ impl Input {
                     [] => Ok(()),
                     rest => {
                         let offset = offset.saturating_add(known as u64);
-                        while_reading(|| source.read_at(offset, rest))
+                        self.waiting(|| source.read_at(offset, rest))
                     }
                 }
             }
-            _ => while_reading(|| source.read_at(offset, out)),
+            _ => self.waiting(|| source.read_at(offset, out)),
         };
         done.map_err(|e| self.failed(e, offset, out.len()))
     }
@@ -229,13 +229,21 @@ impl Input {
     /// Fills `out` with the bytes at `offset` and nothing around them: for scattered reads by
     /// several threads at once.
     pub(crate) fn read_only_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        let done = while_reading(|| self.0.source.read_at(offset, out));
+        let done = self.waiting(|| self.0.source.read_at(offset, out));
         done.map_err(|error| self.failed(error, offset, out.len()))
+    }
+
+    /// Does something that may wait for a network, as long as nobody wants the work to end.
+    fn waiting<R>(&self, read: impl FnOnce() -> R) -> R {
+        match self.has_latency() {
+            true => while_reading(read),
+            false => read(),
+        }
     }
 
     /// Fills several buffers in one call of the source. No range may reach past the end.
     pub(crate) fn read_ranges(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
-        while_reading(|| self.0.source.read_ranges(ranges))
+        self.waiting(|| self.0.source.read_ranges(ranges))
     }
 
     /// Whether every read has latency, so that few large ones are better.
@@ -246,7 +254,7 @@ impl Input {
     /// Says that a stretch is about to be read.
     pub fn will_need(&self, offset: u64, len: usize) {
         let range = offset..offset.saturating_add(len as u64);
-        while_reading(|| self.0.source.will_need(range));
+        self.waiting(|| self.0.source.will_need(range));
     }
 
     /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
@@ -269,7 +277,7 @@ impl Input {
         }
         let mut head = vec![0; len];
         if self.len().is_none() {
-            match while_reading(|| self.0.source.read_at(0, &mut head)) {
+            match self.waiting(|| self.0.source.read_at(0, &mut head)) {
                 Ok(()) => return Ok(Cow::Owned(head)),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
                 Err(error) => return Err(self.failed(error, 0, len)),
