@@ -18,7 +18,6 @@
 
 mod blocks;
 mod bounds;
-mod cancel;
 pub mod catalog;
 mod change;
 mod compare;
@@ -45,6 +44,7 @@ mod schemes;
 mod shape;
 mod simd;
 mod source;
+mod stop;
 mod sys;
 mod text;
 mod tokenizer;

@@ -36,8 +36,9 @@ pub trait Folder: Send + Sync {
         true
     }
 
-    /// What tells all of its files from those of another version, such as a commit.
-    fn version(&self) -> Option<String> {
+    /// What tells this version of a file from another, where more is known than its length and time:
+    /// the commit of a repository, the tag that a server gives a file.
+    fn version(&self, _path: &Path) -> Option<String> {
         None
     }
 

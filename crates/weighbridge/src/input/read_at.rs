@@ -60,11 +60,6 @@ pub trait ReadAt: Send + Sync {
         Ok(true)
     }
 
-    /// What tells these bytes from those of another version, where somebody says so: a server's tag.
-    fn version(&self) -> Option<String> {
-        None
-    }
-
     /// The length, even if everything has to be read to find out.
     fn find_len(&self) -> io::Result<u64> {
         self.len().ok_or_else(|| io::ErrorKind::Unsupported.into())

@@ -160,6 +160,19 @@ impl Model {
         &self.0.path
     }
 
+    /// What tells this version of one of its files from another: the commit of a repository on the
+    /// Hub, the tag that a server gives a file. `None` where nothing says more than length and time.
+    #[must_use]
+    pub fn version_of(&self, source: &Source) -> Option<String> {
+        self.0.folder.version(source.input().name())
+    }
+
+    /// Whether reading from it waits for a network.
+    #[must_use]
+    pub fn has_latency(&self) -> bool {
+        self.0.sources.iter().any(|source| source.input().has_latency())
+    }
+
     /// What it may cost.
     pub(crate) fn limits(&self) -> &Limits {
         self.0.budget.limits()

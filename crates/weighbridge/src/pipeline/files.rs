@@ -10,12 +10,12 @@ use serde_json::json;
 use super::{
     Action, AtPlace, Checksummed, Checksums, InTurn, Job, Plan, PlannedFile, Pool, Sink, run,
 };
-use crate::cancel;
 use crate::error::{Error, ErrorKind, Remedy, Result};
 use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
 use crate::output::{Destination, FoundFile, OutputFile, WriteOrder, write_whole};
 use crate::source::Source;
+use crate::stop;
 
 /// A file that goes into a directory beside the weights.
 pub(crate) struct ExtraFile {
@@ -70,7 +70,11 @@ impl Writing<'_> {
     /// Writes everything. What turns out to be wrong is deleted.
     pub(crate) fn write(&self, to: &dyn Destination) -> Result<Written> {
         self.parts.iter().for_each(|(model, _)| model.will_need_all());
-        let written = self.write_all(to).map_err(|error| self.with_kept(error, to));
+        let written = match self.pool.cancel {
+            Some(flag) => stop::with_flag(flag, || self.write_all(to)),
+            None => self.write_all(to),
+        };
+        let written = written.map_err(|error| self.with_kept(error, to));
         match &written {
             Err(error) if self.can_be_resumed() && !comes_again(error) => to.abort(),
             Err(_) => to.discard(),
@@ -80,7 +84,6 @@ impl Writing<'_> {
     }
 
     fn write_all(&self, to: &dyn Destination) -> Result<Written> {
-        let _watching = cancel::watch(self.pool.cancel);
         to.begin(&|| self.stamp())?;
         let found = self.found(to)?;
         let files = self.planned().zip(&found);
@@ -180,11 +183,8 @@ impl Writing<'_> {
                 match left {
                     0 => output.finish()?,
                     _ => {
-                        let flag = self.pool.cancel;
-                        let finish = move || {
-                            let _watching = cancel::watch(flag);
-                            output.finish()
-                        };
+                        let listening = stop::here();
+                        let finish = move || listening.during(|| output.finish());
                         closed(closing.replace(scope.spawn(finish)))?;
                     }
                 }
@@ -258,7 +258,7 @@ impl Writing<'_> {
                 json!({
                     "path": path.to_string_lossy(),
                     "bytes": source.file_bytes(),
-                    "version": version(model, source),
+                    "version": model.version_of(source),
                     "modified": modified.map(|time| time.as_nanos().to_string()),
                     "changed": state.and_then(|state| state.changed).map(|time| time.to_string()),
                 })
@@ -278,15 +278,10 @@ impl Writing<'_> {
     /// server says which version they are.
     fn can_be_resumed(&self) -> bool {
         let is_known = |(model, source): (&Model, &Source)| {
-            source.input().name().is_file() || version(model, source).is_some()
+            source.input().name().is_file() || model.version_of(source).is_some()
         };
         self.sources().all(is_known)
     }
-}
-
-/// What tells a source from another version of it, where somebody says so.
-fn version(model: &Model, source: &Source) -> Option<String> {
-    source.input().version().or_else(|| model.folder().version())
 }
 
 /// Whether another run with the same options would end with the same error.

@@ -7,9 +7,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cancel;
 use crate::error::{Error, Result};
 use crate::simd;
+use crate::stop;
 
 /// Something that is done in tiles.
 pub trait Tiled: Sync {
@@ -60,7 +60,7 @@ impl Pool<'_> {
     /// An error if the work is cancelled.
     pub fn refuse_cancelled(&self) -> Result<()> {
         match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            true => Err(Error::cancelled("the work is not complete")),
+            true => Err(stop::stopped()),
             false => Ok(()),
         }
     }
@@ -75,9 +75,15 @@ impl Pool<'_> {
             is_stopped: AtomicBool::new(false),
             error: Mutex::default(),
         };
-        sequential.iter().chain(&parallel).for_each(|item| item.announce());
-        shared.run(&Queue::new(sequential), 1);
-        shared.run(&Queue::new(parallel), self.workers);
+        let work = || {
+            sequential.iter().chain(&parallel).for_each(|item| item.announce());
+            shared.run(&Queue::new(sequential), 1);
+            shared.run(&Queue::new(parallel), self.workers);
+        };
+        match self.cancel {
+            Some(cancel) => stop::with_flag(cancel, work),
+            None => work(),
+        }
         match shared.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),
@@ -132,17 +138,19 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn run<T: Tiled>(&self, queue: &Queue<'_, T>, workers: usize) {
         let (workers, level) = (queue.tiles_up_to(workers), simd::level());
+        let listening = stop::here();
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 // The caller may have chosen a level for its own thread.
-                scope.spawn(move || simd::with_level(level, || self.work(queue)));
+                let work = move || simd::with_level(level, || self.work(queue));
+                let listening = listening.clone();
+                scope.spawn(move || listening.during(work));
             }
             self.work(queue);
         });
     }
 
     fn work<T: Tiled>(&self, queue: &Queue<'_, T>) {
-        let _watching = cancel::watch(self.pool.cancel);
         let mut buffers = T::Buffers::default();
         while !self.is_stopped.load(Ordering::Relaxed) {
             let Some((item, tile)) = queue.take() else { break };

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::runtime::{runtime, wait_while};
-use crate::cancel;
+use crate::stop;
 
 /// Bytes of a block, at most: one request.
 const BLOCK: u64 = 8 << 20;
@@ -239,7 +239,7 @@ impl Ahead {
                         matches!(block, Some(Arrival::UnderWay))
                     };
                     state = wait_while(&self.arrived, state, is_waiting);
-                    if cancel::is_cancelled() {
+                    if stop::is_stopped() {
                         return None;
                     }
                 }

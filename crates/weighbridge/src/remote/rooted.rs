@@ -44,12 +44,12 @@ impl Folder for Rooted {
         self.folder.open(self.inside(path)?)
     }
 
-    fn has_listing(&self) -> bool {
-        self.folder.has_listing()
+    fn version(&self, path: &Path) -> Option<String> {
+        self.folder.version(self.inside(path).ok()?)
     }
 
-    fn version(&self) -> Option<String> {
-        self.folder.version()
+    fn has_listing(&self) -> bool {
+        self.folder.has_listing()
     }
 
     fn has_latency(&self) -> bool {

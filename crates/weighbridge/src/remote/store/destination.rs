@@ -8,7 +8,6 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::cancel;
 use crate::input::error_of;
 use crate::output::{Destination, FoundFile, Kept, OutputFile, WriteOrder};
 use crate::{Error, Remedy, Result};
@@ -338,8 +337,6 @@ impl Destination for StoreDestination {
     }
 
     fn finish(&self) -> Result<()> {
-        // These few requests decide whether there is a model: they are not cut short.
-        let _not_cancelled = cancel::watch(None);
         if self.is_single {
             return self.put_held_back();
         }
@@ -363,7 +360,6 @@ impl Destination for StoreDestination {
     }
 
     fn discard(&self) {
-        let _not_cancelled = cancel::watch(None);
         self.abort_uploads();
         let keys = std::mem::take(&mut self.state().put);
         self.delete(keys.into_iter().collect(), None);
@@ -377,7 +373,6 @@ impl Destination for StoreDestination {
     }
 
     fn abort(&self) {
-        let _not_cancelled = cancel::watch(None);
         self.abort_uploads();
         // A plan without files is of no use to anybody.
         let plan = self.key(PLAN).ok().filter(|key| self.state().put.contains(key));

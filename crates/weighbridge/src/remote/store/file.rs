@@ -117,8 +117,13 @@ impl StoreFile {
         self.object.meta.size
     }
 
+    /// What the store calls this content of the object.
+    pub(crate) fn tag(&self) -> Option<&String> {
+        self.object.meta.e_tag.as_ref()
+    }
+
     fn ahead(&self) -> &Arc<Ahead> {
-        &self.object.bucket.ahead
+        self.object.bucket.ahead()
     }
 
     /// What is kept from an offset on.
@@ -200,10 +205,6 @@ impl ReadAt for StoreFile {
 
     fn limit_ahead(&self, bytes: u64) -> u64 {
         self.ahead().limit(bytes)
-    }
-
-    fn version(&self) -> Option<String> {
-        self.object.meta.e_tag.clone()
     }
 
     /// Asks for one byte of the same object.

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cancel;
 use crate::output::OutputFile;
 use crate::{Error, Result};
 use object_store::path::Path;
@@ -119,7 +118,6 @@ impl Drop for StoreOutput<'_> {
             && !self.finished
             && self.of.state().uploads.remove(&self.key).is_some()
         {
-            let _not_cancelled = cancel::watch(None);
             let ended = block_on(async { tokio::time::timeout(ABORT_TIME, upload.abort()).await });
             if matches!(ended, Ok(Ok(Ok(())))) {
                 self.of.forget_begun(std::iter::once(&self.key));

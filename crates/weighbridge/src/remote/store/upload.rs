@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::{Error, Result};
+use crate::{Error, Result, stop};
 use object_store::multipart::PartId;
 use object_store::path::Path;
 use object_store::{PutPayload, PutResult};
 
-use crate::cancel;
 use crate::remote::runtime::{runtime, wait_while};
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::part::{Pieces, sum};
@@ -225,7 +224,7 @@ impl Upload {
         }
         let waiting = |state: &State| !state.under_way.is_empty() && state.failed.is_none();
         let state = wait_while(&self.state.1, self.state(), waiting);
-        if cancel::is_cancelled() {
+        if stop::is_stopped() {
             return Err(Error::cancelled("the upload is not complete"));
         }
         match &state.failed {

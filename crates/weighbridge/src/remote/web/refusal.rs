@@ -13,7 +13,7 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
     let said = said(status);
     match status.as_u16() {
         404 | 410 => {
-            Fault::usage(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
+            Fault::refused(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
                 .hint("check the address, for instance in a browser")
         }
         401 => denied(format!("the server wants a login ({said})")).hint(
@@ -30,7 +30,7 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
 }
 
 fn denied(message: String) -> Fault {
-    Fault::usage(io::ErrorKind::PermissionDenied, message)
+    Fault::refused(io::ErrorKind::PermissionDenied, message)
 }
 
 /// Any other answer, and whether it may pass.
