@@ -180,11 +180,27 @@ impl Client {
             let fault = Fault::from(error);
             match fault.may_pass() {
                 Again::Never => fault,
-                _ => {
-                    fault.hint(format!("check the address, and the connection to {}", server(url)))
-                }
+                _ => fault.hint(what_to_check(url)),
             }
         })
+    }
+}
+
+/// What may keep this machine from reaching a server.
+fn what_to_check(url: &Url) -> String {
+    let names: &[&str] = match url.scheme() {
+        "https" => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let server = server(url);
+    match names.iter().find(is_set) {
+        Some(name) => {
+            format!(
+                "check the address, the connection to {server}, and the proxy that {name} names"
+            )
+        }
+        None => format!("check the address, and the connection to {server}"),
     }
 }
 

@@ -21,8 +21,7 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
         ),
         403 => denied(format!("the server refuses access ({said})"))
             .hint("the file may not be public, or the address may have expired: get a new address"),
-        407 => denied(format!("the proxy wants a login ({said})"))
-            .hint("put the login into the proxy's address: http://user:password@host:port"),
+        407 => Fault::proxy_login(),
         429 => answered(status, headers).hint("run it again later"),
         500.. => answered(status, headers).hint("the server is in trouble: run it again later"),
         _ => answered(status, headers),
