@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::server::{AUTHORITY, Fault, Reply, Server, safetensors};
 use weighbridge::internals::remote::{Remote, WebFolder};
-use weighbridge::{Folder, OpenOptions, ReadAt, ReadRange};
+use weighbridge::ops::{ReadInto, Work};
+use weighbridge::{DType, ErrorKind, Folder, OpenOptions, ReadAt, ReadRange};
 
 const SECRET: &str = "sig=TOPSECRET";
 
@@ -378,6 +380,32 @@ fn nobody_listens() {
     );
     assert!(told.contains("http://127.0.0.1:9/x.npy: cannot fetch it: no connection"), "{told}");
     assert!(told.contains("connection refused") && told.contains("127.0.0.1:9"), "{told}");
+}
+
+/// Even if nothing comes: a flag is looked at while a thread waits.
+#[test]
+fn a_read_ends_when_the_work_is_stopped() {
+    let server = Server::of_files(&[("/x.safetensors", safetensors(&[("a", 1_000_000)], 0))]);
+    let mut settings = settings();
+    settings.timeout = Duration::from_secs(60);
+    settings.retries = 0;
+    let folder = WebFolder::new(&server.url("/x.safetensors"), &settings).unwrap();
+    let model = OpenOptions::new().open_in(Arc::new(folder), "x.safetensors").unwrap();
+    server.fail("/x", Fault::Stall(1000), usize::MAX);
+    let asked = Arc::new(AtomicBool::new(false));
+    let work = Work::new().cancel(asked.clone());
+    let mut out = vec![0; 4_000_000];
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while server.requests().len() < 2 {
+                std::thread::yield_now();
+            }
+            asked.store(true, Ordering::Release);
+        });
+        let request = ReadInto::new(model.weight("a").unwrap(), DType::F32, &mut out);
+        weighbridge::ops::read(vec![request], &work).unwrap_err()
+    });
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
 }
 
 /// A server with https, and what a client is told who trusts its authority, or not.

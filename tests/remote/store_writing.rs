@@ -130,7 +130,7 @@ fn a_conversion_is_the_same_as_on_disk() {
             error.to_string().contains("4 objects are there already, the first is out/"),
             "{error}"
         );
-        assert!(error.remedies().contains(&Remedy::Overwrite));
+        assert!(error.remedies().contains(&Remedy::OverwriteInPlace));
         assert_same(server, &name, &bucket, &expected);
         let forced = StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY).force(true);
         convert(&model, &forced).unwrap();
@@ -272,6 +272,8 @@ fn a_killed_run_leaves_no_model() {
         let left = [
             format!("out/{first}"),
             format!("out/weigh-parts/{first}.json"),
+            // It says which upload has begun.
+            "out/weigh-parts/model-00002-of-00002.safetensors.json".into(),
             "out/weigh-plan.json".into(),
         ];
         assert_eq!(server.keys(&name), left);
@@ -282,6 +284,39 @@ fn a_killed_run_leaves_no_model() {
             next.found("model-00002-of-00002.safetensors", 20 * MIB as u64),
             FoundFile::Nothing
         );
+        // What the killed run was sending is ended.
+        if server.kind == Kind::S3 {
+            assert!(server.uploads(&name).is_empty());
+        }
+    });
+}
+
+#[test]
+fn only_what_is_ours_is_overwritten() {
+    on_both(|server| {
+        let (name, folder) = (fresh("forced"), tempfile::tempdir().unwrap());
+        let (bucket, model) = (server.bucket(&name), model(folder.path()));
+        let target = || StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY);
+        let write = |to: &StoreDestination, file: &str| {
+            to.begin(&stamp).unwrap();
+            let output = to.create(file, 1000).unwrap();
+            output.write_at(0, &numbers(1000)).unwrap();
+            output.finish().unwrap();
+        };
+        // Of an earlier output, nothing is left; what somebody put beside it stays.
+        let first = target();
+        write(&first, "old.safetensors");
+        first.finish().unwrap();
+        server.put(&name, "out/mine.txt", b"mine");
+        convert(&model, &target().force(true)).unwrap();
+        let keys = server.keys(&name);
+        assert!(keys.contains(&"out/mine.txt".to_owned()), "{keys:?}");
+        assert!(!keys.contains(&"out/old.safetensors".to_owned()), "{keys:?}");
+        // Without a manifest, all of it is somebody's.
+        server.put(&name, "other/mine.txt", b"mine");
+        let other = StoreDestination::folder(bucket.clone(), Key::from("other"), MEMORY);
+        let error = convert(&model, &other.force(true)).unwrap_err();
+        assert!(error.to_string().contains("never overwritten"), "{error}");
     });
 }
 

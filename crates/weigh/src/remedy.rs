@@ -32,6 +32,9 @@ fn about(remedy: Remedy, error: &Error) -> Option<String> {
 pub(crate) fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
         Remedy::Overwrite => "--force replaces it, once the new output is complete",
+        Remedy::OverwriteInPlace => {
+            "--force replaces it; there is no model until the new one is complete"
+        }
         Remedy::Resume => "the same command with --resume continues it",
         Remedy::DiscardUnfinished => "--force alone deletes it at once and starts over",
         Remedy::AnotherTarget => "choose another name for the output",

@@ -11,6 +11,7 @@ mod dlpack;
 mod errors;
 mod file_object;
 mod model;
+mod opening;
 mod options;
 mod remedy;
 mod run;

@@ -15,18 +15,23 @@ use weighbridge::{Error, OpenOptions};
 use crate::buffer::Readable;
 use crate::errors;
 use crate::file_object::FileObject;
-use crate::options::{OpenWishes, select};
-use crate::run::briefly;
+use crate::opening::OpenWishes;
+use crate::options::select;
+use crate::run::{briefly, briefly_if_near};
 use crate::values;
 use crate::weight::Weight;
 
 /// A model until it is closed. Whoever reads holds a handle of his own, so closing waits for nobody.
-pub(crate) struct Handle(RwLock<Option<weighbridge::Model>>);
+pub(crate) struct Handle {
+    model: RwLock<Option<weighbridge::Model>>,
+    /// Whether reading waits for a network.
+    pub(crate) is_far: bool,
+}
 
 impl Handle {
     /// The model; an error if it was closed.
     pub(crate) fn get(&self) -> Result<weighbridge::Model, Error> {
-        let held = self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let held = self.model.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         held.clone().ok_or_else(|| Error::usage("the model was closed"))
     }
 }
@@ -40,14 +45,15 @@ pub(crate) struct Model {
     metadata: OnceLock<HashMap<String, (usize, usize)>>,
 }
 
-/// A file, its bytes, and when it was changed.
-type FileState = (OsString, u64, Option<u128>);
+/// A file, its bytes, when it was changed, and what else tells its version.
+type FileState = (OsString, u64, Option<u128>, Option<String>);
 
 impl Model {
     pub(crate) fn new(model: weighbridge::Model) -> Self {
         let path = model.path().as_os_str().to_owned();
-        let files = model.sources().iter().map(state_of).collect();
-        let handle = Arc::new(Handle(RwLock::new(Some(model))));
+        let files = model.sources().iter().map(|source| state_of(&model, source)).collect();
+        let is_far = model.has_latency();
+        let handle = Arc::new(Handle { model: RwLock::new(Some(model)), is_far });
         Self { handle, path, files, metadata: OnceLock::new() }
     }
 
@@ -84,7 +90,7 @@ impl Model {
             // Dropping a model may wait for the interpreter's lock, whose holder may wait for this one:
             // it is let go of before.
             let taken =
-                self.handle.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                self.handle.model.write().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             drop(taken);
         });
     }
@@ -123,8 +129,9 @@ impl Model {
         exclude: Vec<String>,
     ) -> PyResult<String> {
         let select = select(py, &include, &exclude)?;
-        self.with(py, |model| {
-            let report = ops::inspect(model, &InspectOptions { tensors, full_metadata, select })?;
+        briefly_if_near(py, self.handle.is_far, || {
+            let model = self.handle.get()?;
+            let report = ops::inspect(&model, &InspectOptions { tensors, full_metadata, select })?;
             weigh::report_text(report).map_err(|error| Error::io(error, "cannot write JSON"))
         })
     }
@@ -148,11 +155,13 @@ impl Model {
         let Some(&(file, entry)) = places.get(key) else { return Ok(None) };
         let source = &model.sources()[file];
         let value = source.catalog().metadata.entry(entry);
-        value.map(|(_, value)| values::of(py, value, source)).transpose()
+        let is_far = self.handle.is_far;
+        value.map(|(_, value)| values::of(py, value, source, is_far)).transpose()
     }
 
-    /// Its files with their sizes and when they were changed, in nanoseconds, as they were when the
-    /// model was opened; `None` where something else than files of this machine is read.
+    /// Its files with their sizes, when they were changed, in nanoseconds, and what else tells their
+    /// version, as they were when the model was opened; `None` for the time where something else
+    /// than files of this machine is read.
     #[getter]
     fn files(&self) -> Vec<FileState> {
         self.files.clone()
@@ -170,18 +179,24 @@ fn metadata_places(model: &weighbridge::Model) -> HashMap<String, (usize, usize)
     places
 }
 
-fn state_of(source: &weighbridge::Source) -> FileState {
+fn state_of(model: &weighbridge::Model, source: &weighbridge::Source) -> FileState {
     let path = source.input().name();
     let changed = std::fs::metadata(path).and_then(|about| about.modified()).ok();
     let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    (path.as_os_str().to_owned(), source.file_bytes(), changed.map(|time| time.as_nanos()))
+    let changed = changed.map(|time| time.as_nanos());
+    (path.as_os_str().to_owned(), source.file_bytes(), changed, model.version_of(source))
+}
+
+/// Whether a place is reached over a network, if it is not here.
+fn is_far(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.contains("://"))
 }
 
 /// Opens what a path or a name stands for.
 #[pyfunction]
 pub(crate) fn open_path(py: Python<'_>, path: PathBuf, wishes: OpenWishes) -> PyResult<Model> {
     let options = wishes.options(py)?;
-    briefly(py, || options.open(path)).map(Model::new)
+    briefly_if_near(py, is_far(&path), || options.open(path)).map(Model::new)
 }
 
 /// Opens each model of a place that holds several.
@@ -192,7 +207,7 @@ pub(crate) fn open_paths(
     wishes: OpenWishes,
 ) -> PyResult<Vec<Model>> {
     let options = wishes.options(py)?;
-    let models = briefly(py, || options.open_all(path))?;
+    let models = briefly_if_near(py, is_far(&path), || options.open_all(path))?;
     Ok(models.into_iter().map(Model::new).collect())
 }
 
@@ -204,7 +219,7 @@ pub(crate) fn open_pipeline(
     wishes: OpenWishes,
 ) -> PyResult<Option<Vec<Model>>> {
     let options = wishes.options(py)?;
-    let models = briefly(py, || match path.is_dir() || !path.exists() {
+    let models = briefly_if_near(py, is_far(&path), || match path.is_dir() || !path.exists() {
         true => options.open_pipeline(path),
         false => Ok(None),
     })?;

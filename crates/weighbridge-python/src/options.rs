@@ -1,7 +1,6 @@
 //! Options of the library from dictionaries of Python. Which keys there are is said by the
 //! signatures of the functions on top, so none is misspelt here unnoticed.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use weighbridge::catalog::Value;
 use weighbridge::ops::{
     ConvertOptions, DiffOptions, FailOver, Names, OutputType, QuantizeOptions, Values, Work,
 };
-use weighbridge::{DType, FileAccess, Limits, OpenOptions, Select};
+use weighbridge::{DType, Select};
 
 use crate::errors;
 
@@ -19,7 +18,7 @@ use crate::errors;
 const USUAL: &str = "Q4_K_M";
 
 /// Pairs of an expression and what it stands for, in their order.
-type Rules = Vec<(String, String)>;
+pub(crate) type Rules = Vec<(String, String)>;
 
 /// A number of bytes, or a size such as `5GB`.
 #[derive(FromPyObject)]
@@ -38,7 +37,7 @@ impl Size {
     }
 }
 
-fn expression(py: Python<'_>, text: &str) -> PyResult<Regex> {
+pub(crate) fn expression(py: Python<'_>, text: &str) -> PyResult<Regex> {
     Regex::new(text).map_err(|error| errors::usage(py, &error.to_string(), None))
 }
 
@@ -56,58 +55,8 @@ pub(crate) fn select(py: Python<'_>, include: &[String], exclude: &[String]) -> 
     Ok(select)
 }
 
-fn unknown(py: Python<'_>, what: &str, given: &str, known: &str) -> PyErr {
+pub(crate) fn unknown(py: Python<'_>, what: &str, given: &str, known: &str) -> PyErr {
     errors::usage(py, &format!("{what} {given:?} is none of {known}"), None)
-}
-
-/// How a model is opened.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct OpenWishes {
-    mmap: bool,
-    #[pyo3(default)]
-    root: Option<String>,
-    #[pyo3(default)]
-    strict_pickle: bool,
-    #[pyo3(default)]
-    scheme: Rules,
-    #[pyo3(default)]
-    limits: BTreeMap<String, u64>,
-}
-
-impl OpenWishes {
-    pub(crate) fn options(&self, py: Python<'_>) -> PyResult<OpenOptions> {
-        let access = if self.mmap { FileAccess::Map } else { FileAccess::Read };
-        let mut options = OpenOptions::new()
-            .access(access)
-            .limits(self.limits(py)?)
-            .strict_pickle(self.strict_pickle);
-        for (text, says) in &self.scheme {
-            let matches = expression(py, text)?;
-            options = options.scheme(move |name| matches.is_match(name), says);
-        }
-        Ok(match &self.root {
-            Some(key) => options.root(key),
-            None => options,
-        })
-    }
-
-    fn limits(&self, py: Python<'_>) -> PyResult<Limits> {
-        self.limits.iter().try_fold(Limits::default(), |limits, (name, &value)| {
-            Ok(match &**name {
-                "max_allocation" => limits.max_allocation(value),
-                "max_total" => limits.max_total(value),
-                "max_items" => limits.max_items(value),
-                "max_depth" => limits.max_depth(u32::try_from(value)?),
-                "max_ratio" => limits.max_ratio(value),
-                "max_pickle_steps" => limits.max_pickle_steps(value),
-                _ => {
-                    let known = "max_allocation, max_total, max_items, max_depth, max_ratio, max_pickle_steps";
-                    return Err(unknown(py, "the limit", name, known));
-                }
-            })
-        })
-    }
 }
 
 /// A value of metadata with the type it is written as.

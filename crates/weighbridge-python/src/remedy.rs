@@ -15,6 +15,9 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
 fn words(remedy: Remedy) -> Option<String> {
     let words = match remedy {
         Remedy::Overwrite => "force=True replaces it, once the new output is complete",
+        Remedy::OverwriteInPlace => {
+            "force=True replaces it; there is no model until the new one is complete"
+        }
         Remedy::Resume => "the same call with resume=True continues it",
         Remedy::DiscardUnfinished => "force=True alone deletes it at once and starts over",
         Remedy::AnotherTarget => "choose another name for the output",

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use weighbridge::internals::stop;
 use weighbridge::ops::Work;
 use weighbridge::{Error, ErrorKind};
 
@@ -30,6 +31,18 @@ pub(crate) fn briefly<T: Send>(
     settle(py, done)
 }
 
+/// Runs something short, unless it waits for a network: then Ctrl-C ends it.
+pub(crate) fn briefly_if_near<T: Send>(
+    py: Python<'_>,
+    is_far: bool,
+    job: impl FnOnce() -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    match is_far {
+        true => patiently(py, None, |_| job()),
+        false => briefly(py, job),
+    }
+}
+
 /// Runs something that takes long. The callback is called with the bytes done and to do; an
 /// exception of it, or Ctrl-C, stops the work and is raised once that has ended.
 pub(crate) fn patiently<T: Send>(
@@ -43,9 +56,10 @@ pub(crate) fn patiently<T: Send>(
     let done = py.detach(|| {
         thread::scope(|scope| {
             let (ended, has_ended) = channel();
-            let work = &work;
+            let (work, cancel) = (&work, &cancel);
             let worker = scope.spawn(move || {
-                let done = catch_unwind(AssertUnwindSafe(|| job(work)));
+                let job = || stop::with_flag(cancel, || job(work));
+                let done = catch_unwind(AssertUnwindSafe(job));
                 // Nobody listens only if the caller's thread has died.
                 let _ = ended.send(());
                 done

@@ -6,16 +6,17 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use weighbridge::Source;
 use weighbridge::catalog::Value;
 
-use crate::run::briefly;
+use crate::run::briefly_if_near;
 
 /// A value. What was left in the file is read.
 pub(crate) fn of<'py>(
     py: Python<'py>,
     value: &Value,
     source: &Source,
+    is_far: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let list = |values: &[Value]| {
-        let values = values.iter().map(|value| of(py, value, source));
+        let values = values.iter().map(|value| of(py, value, source, is_far));
         PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
     };
     match value {
@@ -31,10 +32,10 @@ pub(crate) fn of<'py>(
         Value::Map(entries) => {
             let dict = PyDict::new(py);
             for (key, value) in entries {
-                dict.set_item(&**key, of(py, value, source)?)?;
+                dict.set_item(&**key, of(py, value, source, is_far)?)?;
             }
             dict.into_bound_py_any(py)
         }
-        Value::Array(array) => list(&briefly(py, || source.array(array))?),
+        Value::Array(array) => list(&briefly_if_near(py, is_far, || source.array(array))?),
     }
 }

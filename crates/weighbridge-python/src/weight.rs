@@ -10,7 +10,7 @@ use weighbridge::{DType, Error};
 use crate::buffer::Writable;
 use crate::errors;
 use crate::model::{Handle, Model};
-use crate::run::{briefly, patiently};
+use crate::run::{briefly, briefly_if_near, patiently};
 use crate::tensor::Tensor;
 
 /// Bytes that are made in so little time that nobody wants to stop it.
@@ -76,7 +76,7 @@ impl Weight {
             let request = ReadInto::new(self.get()?, dtype, out).rows(rows);
             ops::read(vec![request], work)
         };
-        match out.len() <= SHORT {
+        match out.len() <= SHORT && !self.handle.is_far {
             true => briefly(py, || job(&Work::new(), out)),
             false => patiently(py, None, |work| job(work, out)),
         }
@@ -138,14 +138,14 @@ impl Weight {
             ops::refuse_unreadable(weight.model(), &[weight.name()])?;
             Ok(weight)
         };
-        let weight = briefly(py, checked)?;
+        let weight = briefly_if_near(py, self.handle.is_far, checked)?;
         let dtype = self.dtype.and_then(DType::from_name);
         Ok(dtype.and_then(|dtype| Tensor::lent(weight, dtype, self.shape.clone())))
     }
 
     /// The bytes of its stored tensors, one after the other as they are.
     fn stored(&self, py: Python<'_>, part: usize) -> PyResult<Vec<u8>> {
-        briefly(py, || {
+        briefly_if_near(py, self.handle.is_far, || {
             let weight = self.get()?;
             let mut parts = weight.parts();
             let (_, source, info) =
@@ -179,7 +179,7 @@ pub(crate) fn read_many(
             .map(|(name, dtype, out)| Ok(ReadInto::new(model.weight(name)?, *dtype, out.bytes())));
         ops::read(requests.collect::<Result<_, Error>>()?, work)
     };
-    match total <= SHORT && progress.is_none() {
+    match total <= SHORT && progress.is_none() && !handle.is_far {
         true => briefly(py, || job(&Work::new())),
         false => patiently(py, progress, job),
     }

@@ -5,10 +5,12 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from shared import ROOT
+from elsewhere import Hub, Storage, running
+from shared import ROOT, TINY
 
 PAGES = ["README.md", "docs/python.md", "crates/weighbridge-python/README.md"]
 EXAMPLES = sorted((ROOT / "crates/weighbridge-python/examples").glob("*.py"))
@@ -25,8 +27,21 @@ def beside_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The Hub, with the repositories that pages name."""
+    storage = Storage()
+    server = Hub(storage)
+    server.add("owner/tiny-llama-gptq", TINY)
+    monkeypatch.setenv("HF_ENDPOINT", server.url())
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    with running(server, storage):
+        yield
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_show_what_happens(page: str, beside_the_samples: Path) -> None:
+def test_pages_show_what_happens(page: str, beside_the_samples: Path, hub: None) -> None:
     result = doctest.testfile(str(ROOT / page), module_relative=False, encoding="utf-8")
     assert result.attempted > 3
     assert result.failed == 0

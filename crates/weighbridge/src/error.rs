@@ -110,6 +110,15 @@ impl Error {
         error
     }
 
+    /// What was asked for is not there, or not for this user, in words that need no more: the kind is
+    /// what the operating system would say of a file.
+    #[cfg(feature = "remote")]
+    pub(crate) fn refused(kind: io::ErrorKind, message: String) -> Self {
+        let mut error = Self::new(ErrorKind::Io, &*message);
+        error.0.source = Some(io::Error::new(kind, message));
+        error
+    }
+
     /// Adds advice that is not about an option of ours, shown on a line of its own.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

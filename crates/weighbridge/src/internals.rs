@@ -14,7 +14,7 @@ macro_rules! rooms {
 
 rooms!(
     blocks config containers cursor dtype inflate input limits names number output pipeline schemes
-    simd source text
+    simd source stop text
 );
 
 #[cfg(feature = "remote")]

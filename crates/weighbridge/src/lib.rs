@@ -44,6 +44,7 @@ mod schemes;
 mod shape;
 mod simd;
 mod source;
+mod stop;
 mod sys;
 mod text;
 mod tokenizer;

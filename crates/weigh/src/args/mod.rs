@@ -167,7 +167,10 @@ mod tests {
             let is_heading = |line: &&str| line.ends_with(':') && !line.starts_with(' ');
             let headings: Vec<&str> = help.lines().filter(is_heading).collect();
             if headings.contains(&"Limits:") {
-                assert!(headings.ends_with(&["Opening:", "Limits:"]), "{verb}: {headings:?}");
+                assert!(
+                    headings.ends_with(&["Opening:", "Network:", "Limits:"]),
+                    "{verb}: {headings:?}"
+                );
                 with_limits += 1;
             }
         }

@@ -34,10 +34,10 @@ pub(crate) struct Open {
     no_mmap: bool,
 
     #[command(flatten)]
-    limits: LimitArgs,
+    pub(crate) remote: RemoteArgs,
 
     #[command(flatten)]
-    remote: RemoteArgs,
+    limits: LimitArgs,
 }
 
 impl Open {

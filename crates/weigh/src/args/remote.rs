@@ -9,7 +9,7 @@ use weighbridge::Remote;
 // No doc comment: clap would take it for the help of the whole command.
 #[derive(ClapArgs)]
 #[command(next_help_heading = "Network")]
-pub(super) struct RemoteArgs {
+pub(crate) struct RemoteArgs {
     /// Also read http:// addresses of other machines, which anybody on the way can read and change
     #[arg(long)]
     allow_http: bool,
@@ -33,7 +33,7 @@ pub(super) struct RemoteArgs {
 
 impl RemoteArgs {
     /// The settings as the library takes them.
-    pub(super) fn settings(&self) -> Remote {
+    pub(crate) fn settings(&self) -> Remote {
         let mut settings = Remote::default();
         settings.allow_http = self.allow_http;
         settings.ca_file = self.ca_file.clone();

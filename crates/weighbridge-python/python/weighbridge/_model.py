@@ -20,8 +20,20 @@ if TYPE_CHECKING:
 
     from ._reports import InspectProblem, InspectReport
 
-#: How a model was opened: its path and the options.
+#: How a model was opened: its path or address, and the options.
 Opened = tuple[str, dict[str, Any]]
+#: A file of it: its path, its bytes, its time, and what else tells its version.
+FileState = tuple[str, int, int | None, str | None]
+
+#: Why a model cannot be pickled.
+NOT_BY_PATH = (
+    "a model of bytes or of a file object cannot be pickled: another process could not open it; "
+    "open it by its path"
+)
+SECRET = (
+    "a model whose address has a query or a password cannot be pickled: those may be secret, and are "
+    "not handed on; open it in the other process"
+)
 
 
 class Part(NamedTuple):
@@ -65,7 +77,7 @@ class Model(Mapping[str, "Weight"]):
     Made by `open`. Several threads may read from one model.
     """
 
-    def __init__(self, opened: native.Model, remembered: Opened | None) -> None:
+    def __init__(self, opened: native.Model, remembered: Opened | str) -> None:
         self._native = opened
         self._opened = remembered
         self._metadata: Metadata | None = None
@@ -147,11 +159,8 @@ class Model(Mapping[str, "Weight"]):
         return self is other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._opened is None:
-            raise TypeError(
-                "a model of bytes or of a file object cannot be pickled: another process could not "
-                "open it; open it by its path"
-            )
+        if isinstance(self._opened, str):
+            raise TypeError(self._opened)
         return _reopened, (*self._opened, self._native.files)
 
     def __repr__(self) -> str:
@@ -175,14 +184,18 @@ def expressions(given: Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _reopened(path: str, wishes: dict[str, Any], files: list[tuple[str, int, int | None]]) -> Model:
+def _reopened(path: str, wishes: dict[str, Any], files: list[FileState]) -> Model:
     """Opens the model of another process again; an error if its files are others now."""
     model = Model(native.open_path(path, wishes), (path, wishes))
     # By their names alone: the other process may have opened them from where it stands.
     now = [(os.path.basename(file), *about) for file, *about in model._native.files]
     for file, *about in files:
         if (os.path.basename(file), *about) not in now:
-            error = MalformedError(f"{file}: was changed since the model was pickled")
+            commit = about[-1] if path.startswith("hf://") else None
+            hint = f"its repository was at commit {commit}, which an address names behind an @"
+            error = MalformedError(
+                f"{file}: was changed since the model was pickled", hint=hint if commit else None
+            )
             error.path = file
             raise error
     return model

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypedDict
 
 from . import _weighbridge as native
+from ._address import holds_secrets, is_address, location
 from ._errors import UsageError
-from ._model import Model, Opened
+from ._model import NOT_BY_PATH, SECRET, Model, Opened
 
 
 class BinaryFile(Protocol):
@@ -21,7 +23,7 @@ class BinaryFile(Protocol):
 
 
 StrPath = str | os.PathLike[str]
-#: What a model can be opened from: a path or a name, bytes, or an open file.
+#: What a model can be opened from: a path, a name or an address, bytes, or an open file.
 ModelLike = StrPath | bytes | bytearray | memoryview | BinaryFile
 #: Rules: an expression for names, and what is meant for those that match; the first counts.
 Rules = Mapping[str, str] | Iterable[tuple[str, str]]
@@ -58,9 +60,14 @@ def open(
     strict_pickle: bool = False,
     scheme: Rules | None = None,
     limits: Limits | None = None,
+    allow_http: bool = False,
+    ca_file: StrPath | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
 ) -> Model:
-    """Opens a model: a file, a directory of shards, an index, a name in a local store, bytes, or a
-    binary file object. Only its headers are read.
+    """Opens a model: a file, a directory of shards, an index, a name in a local store, an address
+    (`hf://owner/name`, `https://..`, `s3://..`, `gs://..`, `az://..`), bytes, or a binary file object.
+    Only its headers are read.
 
     >>> import weighbridge as wb
     >>> with wb.open("samples/tiny-llama-gptq") as model:
@@ -75,9 +82,16 @@ def open(
     `strict_pickle` refuses pickles that name anything outside the known set, `scheme` says how
     weights are stored where the file leaves that open (`{"mlp": "gptq/4bit-g128"}`), and `limits`
     bounds what opening may cost.
+
+    The others are about addresses: `allow_http` also reads `http://` addresses of other machines,
+    which anybody on the way can read and change; `ca_file` is a PEM file of certificates to trust
+    besides the system's, `timeout` how many seconds a server may say nothing (30), and `retries`
+    how often a request is made again that may have failed by chance (5).
     """
-    wishes = _wishes(mmap, root, strict_pickle, scheme, limits)
-    return Model(_opened(source, name, wishes), _remembered(source, wishes))
+    elsewhere = _elsewhere(allow_http, ca_file, timeout, retries)
+    wishes = _wishes(mmap, root, strict_pickle, scheme, limits) | elsewhere
+    opened = _opened(source, name, wishes)
+    return Model(opened, _remembered(source, opened.path, wishes))
 
 
 def open_all(
@@ -88,11 +102,19 @@ def open_all(
     strict_pickle: bool = False,
     scheme: Rules | None = None,
     limits: Limits | None = None,
+    allow_http: bool = False,
+    ca_file: StrPath | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
 ) -> list[Model]:
     """Opens everything at a place: the one model, or each component of a pipeline."""
-    wishes = _wishes(mmap, root, strict_pickle, scheme, limits)
-    models = native.open_paths(os.fsdecode(path), wishes)
-    return [Model(model, _remembered(model.path, wishes)) for model in models]
+    elsewhere = _elsewhere(allow_http, ca_file, timeout, retries)
+    wishes = _wishes(mmap, root, strict_pickle, scheme, limits) | elsewhere
+    place = location(path)
+    models = native.open_paths(place, wishes)
+    if len(models) == 1:
+        return [Model(models[0], _remembered(place, models[0].path, wishes))]
+    return [Model(model, _remembered(model.path, model.path, wishes)) for model in models]
 
 
 def _wishes(
@@ -116,6 +138,33 @@ def _wishes(
     }
 
 
+def _elsewhere(
+    allow_http: bool, ca_file: StrPath | None, timeout: float | None, retries: int | None
+) -> dict[str, Any]:
+    """How files elsewhere are reached."""
+    if not isinstance(allow_http, bool):
+        raise TypeError(f"allow_http is True or False, not {allow_http!r}")
+    if not (ca_file is None or isinstance(ca_file, (str, os.PathLike))):
+        raise TypeError(f"ca_file is the path of a file, not {ca_file!r}")
+    if timeout is not None:
+        if isinstance(timeout, bool) or not hasattr(timeout, "__float__"):
+            raise TypeError(f"timeout is a number of seconds, not {timeout!r}")
+        timeout = float(timeout)
+        if not (math.isfinite(timeout) and 0 < timeout <= 1e9):
+            raise UsageError(f"timeout is a number of seconds above 0, not {timeout}")
+    if retries is not None:
+        if isinstance(retries, bool) or not hasattr(retries, "__index__"):
+            raise TypeError(f"retries is a whole number, not {retries!r}")
+        if not 0 <= retries < 1 << 32:
+            raise UsageError(f"retries is between 0 and {(1 << 32) - 1}, not {retries}")
+    return {
+        "allow_http": allow_http,
+        "ca_file": None if ca_file is None else os.fsdecode(ca_file),
+        "timeout": timeout,
+        "retries": retries,
+    }
+
+
 def _checked(limits: Limits | None) -> dict[str, int]:
     """Limits that are numbers."""
     checked: dict[str, Any] = dict(limits or {})
@@ -130,7 +179,7 @@ def _checked(limits: Limits | None) -> dict[str, int]:
 
 def _opened(source: object, name: str | None, wishes: dict[str, Any]) -> native.Model:
     if isinstance(source, (str, os.PathLike)):
-        return native.open_path(os.fsdecode(source), wishes)
+        return native.open_path(location(source), wishes)
     if not (name is None or isinstance(name, str)):
         raise TypeError(f"name is text, not {name!r}")
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -143,7 +192,7 @@ def _opened(source: object, name: str | None, wishes: dict[str, Any]) -> native.
     if hasattr(source, "read") and hasattr(source, "seek"):
         return _opened_file(source, name, wishes)
     raise TypeError(
-        f"a model is a path, bytes or a binary file object, not {type(source).__name__}"
+        f"a model is a path, an address, bytes or a binary file object, not {type(source).__name__}"
     )
 
 
@@ -173,9 +222,21 @@ def _is_plain_file(source: Any) -> bool:
     return type(source) is io.FileIO
 
 
-def _remembered(source: object, wishes: dict[str, Any]) -> Opened | None:
-    """How another process opens the same; `None` if it cannot."""
+def _remembered(source: object, opened: str, wishes: dict[str, Any]) -> Opened | str:
+    """How another process opens the same; the reason if it cannot. `opened` is the path that the
+    model says it has."""
     if not isinstance(source, (str, os.PathLike)):
-        return None
+        return NOT_BY_PATH
     path = os.fsdecode(source)
-    return (os.path.abspath(path) if os.path.exists(path) else path, wishes)
+    if os.path.exists(path):
+        return os.path.abspath(path), wishes
+    if not is_address(path):
+        return path, wishes
+    if opened.startswith("hf://"):
+        # Pages of the Hub have queries that say nothing.
+        path = opened
+    if holds_secrets(path):
+        return SECRET
+    if wishes["ca_file"] is not None:
+        wishes = wishes | {"ca_file": os.path.abspath(wishes["ca_file"])}
+    return path, wishes

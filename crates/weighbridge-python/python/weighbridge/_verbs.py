@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _html
 from . import _weighbridge as native
+from ._address import location
 from ._errors import UsageError, VerificationError
 from ._model import Model, expressions
 from ._open import ModelLike, Rules, StrPath, open, pairs
@@ -260,7 +261,7 @@ def _components(source: Model | ModelLike) -> list[native.Model] | None:
     """The components of a pipeline, if it is one."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    return native.open_pipeline(os.fsdecode(source), {"mmap": False})
+    return native.open_pipeline(location(source), {"mmap": False})
 
 
 def quantize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _weighbridge as native
 from ._arrays import PACKED, DTypeLike, bytes_of, dtype_name, empty, wanted_of
 from ._errors import UsageError
-from ._model import Model, expressions
+from ._model import NOT_BY_PATH, Model, expressions
 from ._open import ModelLike, StrPath, open
 from ._progress import Progress, shown
 
@@ -62,7 +62,7 @@ def save_file(
         ends = "must end in .safetensors, .npz or .gguf"
         raise UsageError(f"{os.fspath(filename)}: the name of a file to save into {ends}")
     header, arrays = _laid_out(tensors, metadata)
-    model = Model(native.open_arrays(header, arrays), None)
+    model = Model(native.open_arrays(header, arrays), NOT_BY_PATH)
     convert(model, filename, dtype="keep", names="keep", force=force)
 
 

@@ -142,6 +142,12 @@ pub trait Writer: Sync {
     /// Places tensors in a file.
     fn lay_out(&self, tensors: &[Planned<'_>], context: &FileContext<'_>) -> Result<Layout>;
 
+    /// Whether it states sums of what follows them, so that a file that is sent in parts must be
+    /// written front to back, with sums behind the data.
+    fn states_sums(&self) -> bool {
+        false
+    }
+
     /// Whether a model may be spread over several files.
     fn splits(&self) -> bool {
         false

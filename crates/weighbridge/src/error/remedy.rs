@@ -9,6 +9,8 @@
 pub enum Remedy {
     /// Allow the output to replace what is there.
     Overwrite,
+    /// Allow the output to replace what is there, bit by bit: stores cannot rename.
+    OverwriteInPlace,
     /// Continue the output that an earlier run left unfinished.
     Resume,
     /// Delete what an earlier run left unfinished, and start over. It is gone at once, before the

@@ -36,6 +36,12 @@ pub trait Folder: Send + Sync {
         true
     }
 
+    /// What tells this version of a file from another, where more is known than its length and time:
+    /// the commit of a repository, the tag that a server gives a file.
+    fn version(&self, _path: &Path) -> Option<String> {
+        None
+    }
+
     /// Where a link leads, with all links on the way followed; `None` for what is no link, or one
     /// that leads nowhere.
     fn link_target(&self, _path: &Path) -> Option<PathBuf> {

@@ -39,6 +39,7 @@ use window::Window;
 
 use crate::error::{Error, Result};
 use crate::limits::Budget;
+use crate::stop::while_reading;
 
 /// From this length on, reading ahead pays: the unwanted bytes around a stretch are few beside it.
 const LONG_STRETCH: u64 = 1 << 20;
@@ -106,7 +107,7 @@ impl Input {
 
     /// An error if the bytes are not what they were when this was opened.
     pub(crate) fn refuse_changed(&self) -> Result<()> {
-        match self.0.source.is_unchanged() {
+        match self.waiting(|| self.0.source.is_unchanged()) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Error::malformed("was changed while it was read")
                 .in_file(self.name())
@@ -208,10 +209,13 @@ impl Input {
                 let known = lock(&self.0.window).beginning(offset, out);
                 match &mut out[known..] {
                     [] => Ok(()),
-                    rest => source.read_at(offset.saturating_add(known as u64), rest),
+                    rest => {
+                        let offset = offset.saturating_add(known as u64);
+                        self.waiting(|| source.read_at(offset, rest))
+                    }
                 }
             }
-            _ => source.read_at(offset, out),
+            _ => self.waiting(|| source.read_at(offset, out)),
         };
         done.map_err(|e| self.failed(e, offset, out.len()))
     }
@@ -225,13 +229,21 @@ impl Input {
     /// Fills `out` with the bytes at `offset` and nothing around them: for scattered reads by
     /// several threads at once.
     pub(crate) fn read_only_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        let done = self.0.source.read_at(offset, out);
+        let done = self.waiting(|| self.0.source.read_at(offset, out));
         done.map_err(|error| self.failed(error, offset, out.len()))
+    }
+
+    /// Does something that may wait for a network, as long as nobody wants the work to end.
+    fn waiting<R>(&self, read: impl FnOnce() -> R) -> R {
+        match self.has_latency() {
+            true => while_reading(read),
+            false => read(),
+        }
     }
 
     /// Fills several buffers in one call of the source. No range may reach past the end.
     pub(crate) fn read_ranges(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
-        self.0.source.read_ranges(ranges)
+        self.waiting(|| self.0.source.read_ranges(ranges))
     }
 
     /// Whether every read has latency, so that few large ones are better.
@@ -239,9 +251,15 @@ impl Input {
         self.0.source.has_latency()
     }
 
+    /// Limits the bytes that are fetched before they are asked for; how many those are at most.
+    pub(crate) fn limit_ahead(&self, bytes: u64) -> u64 {
+        self.0.source.limit_ahead(bytes)
+    }
+
     /// Says that a stretch is about to be read.
     pub fn will_need(&self, offset: u64, len: usize) {
-        self.0.source.will_need(offset..offset.saturating_add(len as u64));
+        let range = offset..offset.saturating_add(len as u64);
+        self.waiting(|| self.0.source.will_need(range));
     }
 
     /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as
@@ -264,7 +282,7 @@ impl Input {
         }
         let mut head = vec![0; len];
         if self.len().is_none() {
-            match self.0.source.read_at(0, &mut head) {
+            match self.waiting(|| self.0.source.read_at(0, &mut head)) {
                 Ok(()) => return Ok(Cow::Owned(head)),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
                 Err(error) => return Err(self.failed(error, 0, len)),

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::ReadRange;
+use crate::stop;
 
 /// How [`read_ranges_merged`] asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +42,10 @@ pub fn read_ranges_merged(
         }
         Ok(())
     };
+    let listening = stop::here();
+    let other = || listening.clone().during(work);
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(other)).collect();
         let failed = |_| Err(io::Error::other("a thread that read some ranges panicked"));
         let joined = others.into_iter().map(|other| other.join().unwrap_or_else(failed));
         std::iter::once(work()).chain(joined).collect()

@@ -38,6 +38,13 @@ pub trait ReadAt: Send + Sync {
         let _ = range;
     }
 
+    /// Limits the bytes that are held because of such hints, of all files of the same place together;
+    /// how many those are at most.
+    fn limit_ahead(&self, bytes: u64) -> u64 {
+        let _ = bytes;
+        0
+    }
+
     /// A hint how the bytes will be read from now on.
     fn will_read(&self, pattern: ReadPattern) {
         let _ = pattern;

@@ -160,6 +160,19 @@ impl Model {
         &self.0.path
     }
 
+    /// What tells this version of one of its files from another: the commit of a repository on the
+    /// Hub, the tag that a server gives a file. `None` where nothing says more than length and time.
+    #[must_use]
+    pub fn version_of(&self, source: &Source) -> Option<String> {
+        self.0.folder.version(source.input().name())
+    }
+
+    /// Whether reading from it waits for a network.
+    #[must_use]
+    pub fn has_latency(&self) -> bool {
+        self.0.sources.iter().any(|source| source.input().has_latency())
+    }
+
     /// What it may cost.
     pub(crate) fn limits(&self) -> &Limits {
         self.0.budget.limits()
@@ -207,6 +220,12 @@ impl Model {
     /// Says that most of its files will be read, which they were not opened for.
     pub(crate) fn will_need_all(&self) {
         self.0.sources.iter().for_each(|source| source.input().will_need_all());
+    }
+
+    /// Limits the bytes that its sources fetch before they are asked for; how many those are at most.
+    pub(crate) fn limit_ahead(&self, bytes: u64) -> u64 {
+        // Sources of one place fetch ahead together.
+        self.0.sources.iter().map(|source| source.input().limit_ahead(bytes)).max().unwrap_or(0)
     }
 
     /// An error if one of its files was changed since it was opened.

@@ -13,6 +13,7 @@ use crate::input::{FileAccess, Folder, Input, LocalFolder, ReadAt, ReadSeek};
 use crate::limits::{Budget, Limits};
 use crate::schemes::SchemeChoice;
 use crate::source::Source;
+use crate::stop::while_reading;
 
 /// Files that are opened at once where each of them waits for an answer.
 const SIDE_BY_SIDE: usize = 32;
@@ -164,7 +165,7 @@ impl OpenOptions {
             #[cfg(feature = "remote")]
             &self.remote,
         );
-        locate::locate(&typed, self.local_files(), &self.limits)
+        while_reading(|| locate::locate(&typed, self.local_files(), &self.limits))
     }
 
     /// The files of this machine.
@@ -202,7 +203,11 @@ impl OpenOptions {
         self.assemble(vec![input], Located::alone(path))
     }
 
-    fn open_located(&self, mut located: Located) -> Result<Model> {
+    fn open_located(&self, located: Located) -> Result<Model> {
+        while_reading(|| self.open_found(located))
+    }
+
+    fn open_found(&self, mut located: Located) -> Result<Model> {
         if let Some(source) = located.opened.take() {
             let first = located.files.first().cloned().unwrap_or_default();
             return self.assemble(vec![Input::from_source(source, first)], located);

@@ -13,6 +13,7 @@ use crate::number::Element;
 use crate::schemes::Entry;
 use crate::simd;
 use crate::source::{Access, Slab};
+use crate::stop;
 
 /// Bytes of output that are worth starting a thread for.
 const WORTH_A_THREAD: usize = 4 << 20;
@@ -244,7 +245,7 @@ impl Weight {
         }
         let share = count.div_ceil(threads as u64);
         let len = usize::try_from(out.len() as u64 / count * share).unwrap_or(usize::MAX);
-        let level = simd::level();
+        let (level, listening) = (simd::level(), stop::here());
         thread::scope(|scope| {
             let starts =
                 (rows.start..rows.end).step_by(usize::try_from(share).unwrap_or(usize::MAX));
@@ -252,7 +253,9 @@ impl Weight {
                 .zip(out.chunks_mut(len))
                 .map(|(start, out)| {
                     let rows = start..(start + share).min(rows.end);
-                    scope.spawn(move || simd::with_level(level, || make(rows, out)))
+                    let listening = listening.clone();
+                    let work = move || simd::with_level(level, || make(rows, out));
+                    scope.spawn(move || listening.during(work))
                 })
                 .collect();
             let joined =

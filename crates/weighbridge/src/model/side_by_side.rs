@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::stop;
 
 /// Does something with each item, on so many threads, and gives the results in the order of the
 /// items. The first error in that order counts; after an error nothing new is begun.
@@ -28,8 +29,10 @@ pub(super) fn side_by_side<T: Send, R: Send>(
         }
         done
     };
+    let listening = stop::here();
+    let other = || listening.clone().during(some);
     let mut all: Vec<(usize, Result<R>)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(some)).collect();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(other)).collect();
         let mut all = some();
         for other in others {
             let panicked = |_| vec![(usize::MAX, Err(Error::usage("a thread has panicked")))];

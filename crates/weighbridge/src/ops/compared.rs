@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
-use crate::pipeline::{Action, Job, OutputTensor, Sink, Tile};
+use crate::pipeline::{Action, Job, OutputTensor, Sink, Tile, announce_part};
 use crate::source::{Slab, Source};
 
 /// How many elements of a tensor differ, and the first of them.
@@ -73,6 +73,12 @@ impl<'a> Compared<'a> {
 }
 
 impl Sink for Compared<'_> {
+    fn announce(&self, tensor: usize) {
+        if let Some(Some(pair)) = self.pairs.get(tensor) {
+            announce_part(pair.source, pair.info);
+        }
+    }
+
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()> {
         let Some(Some(pair)) = self.pairs.get(tile.tensor) else { return Ok(()) };
         let mut buffer = self.buffer();

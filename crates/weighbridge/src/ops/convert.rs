@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::convert_options::ConvertOptions;
 use super::convert_report::{ConvertReport, forecast};
+use super::elsewhere;
 use super::expansion;
 use super::planned_report::planned_in_full;
 use super::quantize::{self, Quantized, ToQuantize};
@@ -92,7 +93,7 @@ impl Conversion {
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
         Self::of_one(model, options, |target| {
             target.check(model, options.force)?;
-            Ok(target.is_streamed())
+            Ok(target.is_in_turn())
         })
     }
 
@@ -225,6 +226,9 @@ impl Conversion {
             (_, true) => Leftover::Discard,
             _ => Leftover::Refuse,
         };
+        if let Some(place) = elsewhere::destination(&self.target, &self.options)? {
+            return self.run_into(&*place);
+        }
         match self.target.place.clone() {
             Place::Stream => {
                 let failed = |e| Error::io(e, "cannot write to standard output");
@@ -409,7 +413,9 @@ fn planned(
         stem: target.stem(model),
         streamed,
         workers: options.work.workers(),
-        max_memory: options.work.max_memory,
+        max_memory: options
+            .work
+            .memory_for_tiles(&[model], elsewhere::held_bytes(target, options))?,
     };
     pipeline::check_cost(model, &plan_options)?;
     let jobs = pipeline::jobs(model, &plan_options).map_err(|found| refused(model, &found))?;

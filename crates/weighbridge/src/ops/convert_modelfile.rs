@@ -27,6 +27,10 @@ impl Conversion {
                 self.extra.push(ExtraFile { name, contents });
                 Ok(())
             }
+            Place::File(_) if self.target.is_elsewhere => {
+                Err(Error::usage("a Modelfile is written beside files of this machine only")
+                    .in_file(&self.options.target))
+            }
             Place::File(path) => self.refuse_other(&path.with_file_name(modelfile::NAME)),
             Place::Stream | Place::Special(_) => {
                 Err(Error::usage("a stream has no place for a Modelfile beside it"))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Work;
+use super::elsewhere::Network;
 use super::quantize::QuantizeOptions;
 use super::translate::Names;
 use super::work::work_options;
@@ -62,6 +63,7 @@ pub struct ConvertOptions {
     pub(super) max_shard_size: u64,
     pub(super) max_output: Option<u64>,
     pub(super) work: Work,
+    pub(super) network: Network,
 }
 
 /// Maps a name to a new one.
@@ -71,7 +73,8 @@ work_options!(ConvertOptions);
 
 impl ConvertOptions {
     /// Writes everything to this file or directory, which must not exist yet, with the types of
-    /// [`OutputType::Auto`]. A name without an extension is a directory, `-` is standard output.
+    /// [`OutputType::Auto`]. A name without an extension is a directory, `-` is standard output; with
+    /// the feature `remote`, `s3://bucket/prefix/` and its like are places in object stores.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
@@ -98,7 +101,16 @@ impl ConvertOptions {
             max_shard_size: MAX_SHARD_SIZE,
             max_output: None,
             work: Work::new(),
+            network: Network::default(),
         }
+    }
+
+    /// How an output in an object store is reached.
+    #[cfg(feature = "remote")]
+    #[must_use]
+    pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
+        self.network.settings = remote;
+        self
     }
 
     /// The path of the output.

@@ -41,7 +41,7 @@ impl Conversion {
     pub fn plan_dequantized(model: &Model, options: &ConvertOptions) -> Result<Self> {
         Self::dequantized(model, options, |target| {
             target.check(model, options.force)?;
-            Ok(target.is_streamed())
+            Ok(target.is_in_turn())
         })
     }
 
@@ -51,7 +51,7 @@ impl Conversion {
         Self::dequantized_pipeline(models, options, |target| {
             target.refuse_inside(&root)?;
             models.iter().try_for_each(|model| target.check(model, options.force))?;
-            Ok(target.is_streamed())
+            Ok(target.is_in_turn())
         })
     }
 

@@ -8,6 +8,7 @@ mod convert_options;
 mod convert_report;
 mod dequantize;
 mod diff;
+mod elsewhere;
 mod expansion;
 mod fates;
 mod hash;

@@ -8,7 +8,7 @@ use super::refuse_unreadable;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::pipeline::Tiled;
+use crate::pipeline::{Tiled, announce_weight};
 use crate::source::{Access, Source};
 
 /// Bytes of output that a worker makes at once: below what a single weight is worth a thread of its
@@ -95,6 +95,13 @@ impl Tiled for Tiles<'_> {
     fn is_sequential(&self) -> bool {
         let mut parts = self.weight.parts();
         parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+    }
+
+    fn announce(&self) {
+        // Of a few rows, only those are fetched, when they are read.
+        if self.rows == (0..self.weight.rows_and_columns().0) {
+            announce_weight(&self.weight);
+        }
     }
 
     fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -19,7 +20,7 @@ use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::input::{FileAccess, Folder, LocalFolder};
-use crate::model::{Model, OpenOptions};
+use crate::model::Model;
 use crate::pipeline::{self, ExtraFile, Job, OutputTensor, Plan, Pool, Target};
 use crate::source::Source;
 
@@ -58,7 +59,7 @@ pub struct Mismatch {
 /// the target in the options counts.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
     let options = for_format(output, options)?;
-    let conversion = Conversion::of_one(model, &options, is_streamed)?;
+    let conversion = Conversion::of_one(model, &options, is_in_turn)?;
     verify_parts(&[output], &conversion, &options)
 }
 
@@ -70,7 +71,7 @@ pub fn verify_dequantized(
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
     let options = for_format(output, options)?;
-    let conversion = Conversion::dequantized(model, &options, is_streamed)?;
+    let conversion = Conversion::dequantized(model, &options, is_in_turn)?;
     verify_parts(&[output], &conversion, &options)
 }
 
@@ -84,7 +85,7 @@ pub fn verify_quantized(
 ) -> Result<VerifyReport> {
     let options = for_format(output, options)?;
     let conversion =
-        Conversion::quantized(model, &options, &how.clone().measure(false), is_streamed)?;
+        Conversion::quantized(model, &options, &how.clone().measure(false), is_in_turn)?;
     verify_parts(&[output], &conversion, &options)
 }
 
@@ -95,12 +96,12 @@ pub fn verify_pipeline(
     models: &[Model],
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
-    let conversion = Conversion::dequantized_pipeline(models, options, is_streamed)?;
+    let conversion = Conversion::dequantized_pipeline(models, options, is_in_turn)?;
     verify_parts(&outputs.iter().collect::<Vec<_>>(), &conversion, options)
 }
 
-fn is_streamed(target: &Target) -> Result<bool> {
-    Ok(target.is_streamed())
+fn is_in_turn(target: &Target) -> Result<bool> {
+    Ok(target.is_in_turn())
 }
 
 /// The options, with the format that the output has.
@@ -163,16 +164,18 @@ pub(super) fn verify_planned(
     let mut options = options.clone();
     options.work.progress = None;
     let mut report = VerifyReport::default();
+    let mut folder: Arc<dyn Folder> = Arc::new(LocalFolder::new("", FileAccess::Read));
     for part in parts {
         let path = if part.folder.is_empty() { output } else { &output.join(&part.folder) };
-        let opener = OpenOptions::new().access(FileAccess::Read);
+        let opener = options.network.opener().access(FileAccess::Read);
         let output = opener.limits(part.model.limits().clone()).open(path)?;
         output.will_need_all();
         compare(&output, &part.plan, &options, &mut report)?;
         output.check_sums(&|| options.work.refuse_cancelled())?;
         output.refuse_changed()?;
+        folder = output.folder().clone();
     }
-    report.check_files(&LocalFolder::new("", FileAccess::Read), output, extra)?;
+    report.check_files(&*folder, output, extra)?;
     report.decide();
     Ok(report)
 }

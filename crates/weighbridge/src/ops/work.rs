@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::error::Result;
-use crate::pipeline::{OnTile, Pool};
+use crate::error::{Error, Remedy, Result};
+use crate::model::Model;
+use crate::pipeline::{MemoryBudget, OnTile, Pool};
 
 /// How far the work is, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,27 @@ impl Work {
         self.threads.map_or_else(default, NonZeroUsize::get)
     }
 
+    /// What is left of the memory for tiles when what is fetched ahead of models and `held` bytes of
+    /// an output have theirs. An error if that is nothing.
+    pub(super) fn memory_for_tiles(&self, models: &[&Model], held: u64) -> Result<Option<u64>> {
+        let most = self.max_memory.unwrap_or(u64::MAX);
+        let each = most / 4 / models.len().max(1) as u64;
+        let ahead = models.iter().map(|model| model.limit_ahead(each)).fold(0, u64::saturating_add);
+        let Some(max) = self.max_memory else { return Ok(None) };
+        let left = max.checked_sub(ahead.saturating_add(held)).filter(|left| *left > 0);
+        left.map(Some).ok_or_else(|| {
+            Error::limit(format!(
+                "{held} bytes that wait to be sent do not fit into {max} bytes of memory"
+            ))
+            .remedy(Remedy::RaiseLimit("max_memory"))
+        })
+    }
+
+    /// The memory that all workers may take together.
+    pub(super) fn budget(&self, models: &[&Model]) -> Result<MemoryBudget> {
+        Ok(MemoryBudget::new(self.workers(), self.memory_for_tiles(models, 0)?))
+    }
+
     /// Reports how much of `total` bytes is done. Where `total` is an estimate, no more than that.
     pub(super) fn reporter(&self, total: u64) -> impl Fn(u64) + Sync {
         move |done| {
@@ -92,7 +114,7 @@ impl Work {
 
     /// A pool of `workers` threads that report to `progress`.
     pub(super) fn pool<'a>(&'a self, workers: usize, progress: OnTile<'a>) -> Pool<'a> {
-        let cancel = self.cancel.as_deref();
+        let cancel = self.cancel.as_ref();
         Pool { workers, cancel, progress: Some(progress), done_before: 0 }
     }
 }

@@ -93,9 +93,15 @@ pub trait Destination: Sync {
         copy_in_pieces(self, name, from)
     }
 
-    /// Where the output lies on disk when all files are complete, before it has its final name.
+    /// Where the output can be read when all files are complete, before it has its final name; where
+    /// that is [impossible](Self::is_read_when_finished), when it is finished.
     fn unnamed(&self) -> Option<PathBuf> {
         None
+    }
+
+    /// Whether it can be read only when it is finished.
+    fn is_read_when_finished(&self) -> bool {
+        false
     }
 
     /// All files are complete; they get their final names.
@@ -103,6 +109,11 @@ pub trait Destination: Sync {
 
     /// What it did besides writing, such as removing what an earlier run had left.
     fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What could not be cleaned away after the work had ended early.
+    fn left_behind(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -15,6 +15,7 @@ use crate::input::{EntryKind, FileState, Folder, error_of};
 use crate::model::Model;
 use crate::output::{Destination, FoundFile, OutputFile, WriteOrder, write_whole};
 use crate::source::Source;
+use crate::stop;
 
 /// A file that goes into a directory beside the weights.
 pub(crate) struct ExtraFile {
@@ -69,13 +70,17 @@ impl Writing<'_> {
     /// Writes everything. What turns out to be wrong is deleted.
     pub(crate) fn write(&self, to: &dyn Destination) -> Result<Written> {
         self.parts.iter().for_each(|(model, _)| model.will_need_all());
-        let written = self.write_all(to).map_err(|error| self.with_kept(error, to));
+        let written = match self.pool.cancel {
+            Some(flag) => stop::with_flag(flag, || self.write_all(to)),
+            None => self.write_all(to),
+        };
+        let written = written.map_err(|error| self.with_kept(error, to));
         match &written {
             Err(error) if self.can_be_resumed() && !comes_again(error) => to.abort(),
             Err(_) => to.discard(),
             Ok(_) => {}
         }
-        written
+        written.map_err(|error| to.left_behind().into_iter().fold(error, Error::hint))
     }
 
     fn write_all(&self, to: &dyn Destination) -> Result<Written> {
@@ -101,6 +106,13 @@ impl Writing<'_> {
             }
         }
         self.parts.iter().try_for_each(|(model, _)| model.refuse_changed())?;
+        if to.is_read_when_finished() {
+            to.finish()?;
+            if !self.is_right(to)? {
+                to.discard();
+            }
+            return Ok(Written { overflowed, found });
+        }
         match self.is_right(to)? {
             true => to.finish()?,
             false => to.discard(),
@@ -113,8 +125,9 @@ impl Writing<'_> {
         self.parts.iter().flat_map(|(_, plan)| &plan.files)
     }
 
-    fn sources(&self) -> impl Iterator<Item = &Source> {
-        self.parts.iter().flat_map(|(model, _)| model.sources())
+    fn sources(&self) -> impl Iterator<Item = (&Model, &Source)> {
+        let of = |model| move |source| (model, source);
+        self.parts.iter().flat_map(move |&(model, _)| model.sources().iter().map(of(model)))
     }
 
     /// What an interrupted run has left of each file.
@@ -169,7 +182,11 @@ impl Writing<'_> {
                 overflowed += more;
                 match left {
                     0 => output.finish()?,
-                    _ => closed(closing.replace(scope.spawn(move || output.finish())))?,
+                    _ => {
+                        let listening = stop::here();
+                        let finish = move || listening.during(|| output.finish());
+                        closed(closing.replace(scope.spawn(finish)))?;
+                    }
                 }
                 before += file.jobs.iter().map(Job::bytes).sum::<u64>();
             }
@@ -233,7 +250,7 @@ impl Writing<'_> {
         let files: Vec<_> = self.planned().map(stamp_of_file).collect();
         let sources: Vec<_> = self
             .sources()
-            .map(|source| {
+            .map(|(model, source)| {
                 let path = source.input().name();
                 let state = path.metadata().ok().map(|metadata| FileState::of(&metadata));
                 let modified = state.as_ref().and_then(|state| state.modified);
@@ -241,6 +258,7 @@ impl Writing<'_> {
                 json!({
                     "path": path.to_string_lossy(),
                     "bytes": source.file_bytes(),
+                    "version": model.version_of(source),
                     "modified": modified.map(|time| time.as_nanos().to_string()),
                     "changed": state.and_then(|state| state.changed).map(|time| time.to_string()),
                 })
@@ -256,9 +274,13 @@ impl Writing<'_> {
         format!("{stamp:#}\n")
     }
 
-    /// Whether a later run can tell that it reads the same sources: those that are files.
+    /// Whether a later run can tell that it reads the same sources: those that are files, or whose
+    /// server says which version they are.
     fn can_be_resumed(&self) -> bool {
-        self.sources().all(|source| source.input().name().is_file())
+        let is_known = |(model, source): (&Model, &Source)| {
+            source.input().name().is_file() || model.version_of(source).is_some()
+        };
+        self.sources().all(is_known)
     }
 }
 

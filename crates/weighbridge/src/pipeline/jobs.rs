@@ -26,7 +26,6 @@ pub fn run<'j>(
     });
     let mut jobs: Vec<_> = numbered.collect();
     jobs.sort_by_key(|(_, job, _)| job.offset());
-    announce(jobs.iter().map(|(_, job, _)| *job));
     let mut turns = 0;
     let mut items = Vec::with_capacity(jobs.len());
     for (first_tensor, job, pass) in &jobs {
@@ -81,6 +80,17 @@ impl Tiled for Item<'_> {
     fn tiles(&self) -> u64 {
         match self {
             Self::See(job, _) | Self::Write { of: JobTiles { job, .. }, .. } => job.cut.tiles(),
+        }
+    }
+
+    fn announce(&self) {
+        match self {
+            Self::See(job, _) => announce(job),
+            Self::Write { of, first_tensor } => {
+                announce(of.job);
+                let tensors = *first_tensor..first_tensor + of.job.outputs.len();
+                tensors.for_each(|tensor| of.sink.announce(tensor));
+            }
         }
     }
 

@@ -24,11 +24,13 @@ mod pool;
 mod rearranging;
 mod shards;
 mod sink;
+mod store_address;
 mod target;
 mod ties;
 mod tiling;
 mod worker;
 
+pub use announce::{announce_part, announce_range, announce_weight};
 pub use checksums::{Checksummed, Checksums};
 pub use cost::{Cost, CostSum};
 pub use cut::{Cut, check_memory};

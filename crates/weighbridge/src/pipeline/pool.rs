@@ -5,10 +5,11 @@
 //! take the next tile of the first item that has one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::simd;
+use crate::stop;
 
 /// Something that is done in tiles.
 pub trait Tiled: Sync {
@@ -29,6 +30,9 @@ pub trait Tiled: Sync {
         false
     }
 
+    /// Tells what it reads from what it will read, so that sources with latency can begin.
+    fn announce(&self) {}
+
     /// Does a tile, and gives the number of bytes that progress counts for it.
     fn tile(&self, buffers: &mut Self::Buffers, tile: u64) -> Result<u64>;
 
@@ -45,7 +49,7 @@ pub struct Pool<'a> {
     /// The number of threads, at least one.
     pub workers: usize,
     /// A flag that cancels the work soon after it is set.
-    pub cancel: Option<&'a AtomicBool>,
+    pub cancel: Option<&'a Arc<AtomicBool>>,
     /// Called with the progress.
     pub progress: Option<OnTile<'a>>,
     /// Bytes that were done before: where progress starts.
@@ -56,7 +60,7 @@ impl Pool<'_> {
     /// An error if the work is cancelled.
     pub fn refuse_cancelled(&self) -> Result<()> {
         match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            true => Err(Error::cancelled("the work is not complete")),
+            true => Err(stop::stopped()),
             false => Ok(()),
         }
     }
@@ -71,8 +75,15 @@ impl Pool<'_> {
             is_stopped: AtomicBool::new(false),
             error: Mutex::default(),
         };
-        shared.run(&Queue::new(sequential), 1);
-        shared.run(&Queue::new(parallel), self.workers);
+        let work = || {
+            sequential.iter().chain(&parallel).for_each(|item| item.announce());
+            shared.run(&Queue::new(sequential), 1);
+            shared.run(&Queue::new(parallel), self.workers);
+        };
+        match self.cancel {
+            Some(cancel) => stop::with_flag(cancel, work),
+            None => work(),
+        }
         match shared.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),
@@ -127,10 +138,13 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn run<T: Tiled>(&self, queue: &Queue<'_, T>, workers: usize) {
         let (workers, level) = (queue.tiles_up_to(workers), simd::level());
+        let listening = stop::here();
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 // The caller may have chosen a level for its own thread.
-                scope.spawn(move || simd::with_level(level, || self.work(queue)));
+                let work = move || simd::with_level(level, || self.work(queue));
+                let listening = listening.clone();
+                scope.spawn(move || listening.during(work));
             }
             self.work(queue);
         });
@@ -236,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_is_cancelled_is_an_error_before_the_next_tile() {
-        let (all, cancel) = ([count(4, 9)], AtomicBool::new(true));
+        let (all, cancel) = ([count(4, 9)], Arc::new(AtomicBool::new(true)));
         assert!(Pool { cancel: Some(&cancel), ..pool(2) }.run(&all).is_err());
         assert_eq!(all[0].done.load(Ordering::Relaxed), 0);
     }

@@ -26,6 +26,9 @@ pub trait Sink: Sync {
     /// Takes a tile.
     fn write(&self, tile: &Tile, bytes: &[u8]) -> Result<()>;
 
+    /// Says that the tiles of a tensor will come, for a sink that reads something for them.
+    fn announce(&self, _tensor: usize) {}
+
     /// Wakes all that wait for a turn that will not come.
     fn give_up(&self) {}
 }

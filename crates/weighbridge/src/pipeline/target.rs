@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::containers::writing::{WRITERS, Writer, usual_writer, writer};
 use crate::error::{Error, Remedy, Result};
+use crate::input::EntryKind;
 use crate::model::Model;
 use crate::output::{refuse_existing, refuse_foreign};
 use crate::sys::{self, SpecialFile, is_same_file};
+
+use super::store_address::{StoreAddress, refuse_own_address};
 
 /// A hint that lists the names an output can have.
 fn writes() -> String {
@@ -26,6 +29,8 @@ fn writes() -> String {
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) writer: &'static dyn Writer,
+    /// Whether it is in an object store; the place is its address then.
+    pub(crate) is_elsewhere: bool,
 }
 
 /// Where the output goes.
@@ -48,7 +53,10 @@ impl Target {
         let asked = to.map(by_name).transpose()?;
         let usual = || usual.and_then(writer).unwrap_or(usual_writer());
         if path.as_os_str() == "-" {
-            return Ok(Self { place: Place::Stream, writer: asked.unwrap_or_else(usual) });
+            return Ok(Self::here(Place::Stream, asked.unwrap_or_else(usual)));
+        }
+        if let Some(address) = StoreAddress::of(path)? {
+            return address.target(asked, usual());
         }
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -62,22 +70,22 @@ impl Target {
         if special_file(path).is_some() {
             let named = asked.or_else(|| writer(&extension?));
             let place = Place::Special(path.to_owned());
-            return Ok(Self { place, writer: named.unwrap_or_else(usual) });
+            return Ok(Self::here(place, named.unwrap_or_else(usual)));
         }
         match extension {
             None => {
                 let place = Place::Folder(path.to_owned());
-                Ok(Self { place, writer: asked.unwrap_or_else(usual) })
+                Ok(Self::here(place, asked.unwrap_or_else(usual)))
             }
             Some(extension) => match asked.or_else(|| writer(&extension)) {
-                Some(writer) => Ok(Self { place: Place::File(path.to_owned()), writer }),
-                None => {
-                    Err(Error::unsupported(format!("the output cannot be a .{extension} file"))
-                        .in_file(path)
-                        .hint(writes()))
-                }
+                Some(writer) => Ok(Self::here(Place::File(path.to_owned()), writer)),
+                None => Err(unknown_extension(&extension).in_file(path)),
             },
         }
+    }
+
+    fn here(place: Place, writer: &'static dyn Writer) -> Self {
+        Self { place, writer, is_elsewhere: false }
     }
 
     /// The path of one of its files.
@@ -85,6 +93,7 @@ impl Target {
         match &self.place {
             Place::Stream => "-".to_owned(),
             Place::File(path) | Place::Special(path) => path.to_string_lossy().into_owned(),
+            Place::Folder(path) if self.is_elsewhere => format!("{}/{name}", path.display()),
             Place::Folder(path) => path.join(name).to_string_lossy().into_owned(),
         }
     }
@@ -94,10 +103,16 @@ impl Target {
         matches!(self.place, Place::Stream | Place::Special(_))
     }
 
+    /// Whether its files are written front to back.
+    pub(crate) fn is_in_turn(&self) -> bool {
+        self.is_streamed() || (self.is_elsewhere && self.writer.states_sums())
+    }
+
     /// What the files of a directory are called: as those of the model, if it is a directory of
     /// the same format.
     pub(crate) fn stem(&self, model: &Model) -> String {
-        let same = model.path().is_dir() && model.format() == self.writer.format();
+        let is_folder = matches!(model.folder().kind(model.path()), Ok(EntryKind::Folder));
+        let same = is_folder && model.format() == self.writer.format();
         let first = model.sources().first().filter(|_| same);
         let own = first.and_then(|source| stem_of(source.input().name()));
         own.unwrap_or_else(|| {
@@ -117,6 +132,10 @@ impl Target {
             Place::Special(path) => return refuse_unwritable(path),
             Place::File(path) | Place::Folder(path) => path,
         };
+        if self.is_elsewhere {
+            // What else is there is seen when the work begins.
+            return refuse_own_address(path, model);
+        }
         self.refuse_input(model)?;
         let is_folder = matches!(self.place, Place::Folder(_));
         if !is_folder && path.is_dir() {
@@ -189,6 +208,10 @@ impl Target {
     }
 }
 
+pub(super) fn unknown_extension(extension: &str) -> Error {
+    Error::unsupported(format!("the output cannot be a .{extension} file")).hint(writes())
+}
+
 /// The directory that a model was opened from, by its own name or by that of its index.
 fn folder_of(model: &Model) -> Option<PathBuf> {
     let path = model.folder().local_path(model.path())?;
@@ -257,7 +280,7 @@ fn refuse_cache(path: &Path) -> Result<()> {
 }
 
 /// Whether the end of a name says what a file is, and not which version.
-fn is_extension(text: &str) -> bool {
+pub(super) fn is_extension(text: &str) -> bool {
     text.len() <= 11 && text.starts_with(|first: char| first.is_ascii_alphabetic())
 }
 

@@ -13,31 +13,42 @@ use std::future::Future;
 use std::io;
 use std::ops::Range;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::runtime::runtime;
+use super::runtime::{runtime, wait_while};
+use crate::stop;
 
 /// Bytes of a block, at most: one request.
 const BLOCK: u64 = 8 << 20;
+
+/// A shorter request costs as much.
+const LEAST_BLOCK: u64 = 64 << 10;
+
+/// Blocks that are fetched ahead at the same time: a few long requests fill any line.
+pub(super) const AHEAD_AT_ONCE: usize = 8;
 
 /// How many blocks readers may be apart: workers take tiles out of order, but not far.
 const APART: u64 = 8;
 
 /// Bytes of a file that are on their way.
-pub(super) type Fetching = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
+pub(crate) type Fetching = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
 
 /// A file of which stretches can be fetched.
-pub(super) trait Fetch: Send + Sync {
+pub(crate) trait Fetch: Send + Sync {
     /// Fetches exactly these bytes.
     fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching;
 }
 
 /// What is fetched ahead, of all files of a place.
-pub(super) struct Ahead {
+pub(crate) struct Ahead {
     state: Mutex<State>,
     /// A block has arrived.
     arrived: Condvar,
-    budget: u64,
+    /// The most bytes of blocks, by the settings.
+    most: u64,
+    /// The same, by what the work at hand allows.
+    budget: AtomicU64,
     parallel: usize,
 }
 
@@ -117,9 +128,26 @@ impl Ahead {
         Arc::new(Self {
             state: Mutex::default(),
             arrived: Condvar::new(),
-            budget,
+            most: budget,
+            budget: AtomicU64::new(budget),
             parallel: parallel.max(1),
         })
+    }
+
+    /// Limits what it holds; how much that is.
+    pub(super) fn limit(&self, bytes: u64) -> u64 {
+        let budget = bytes.min(self.most);
+        self.budget.store(budget, Ordering::Relaxed);
+        budget
+    }
+
+    fn budget(&self) -> u64 {
+        self.budget.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of a block: several fit into the budget.
+    fn block(&self) -> u64 {
+        BLOCK.min(self.budget() / 2).max(LEAST_BLOCK)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -137,7 +165,7 @@ impl Ahead {
         {
             // Neighbours are one request, up to its length.
             let last = &mut last.get_mut().range;
-            last.end = last.end.max(range.end.min(last.start + BLOCK));
+            last.end = last.end.max(range.end.min(last.start + self.block()));
             start = last.end;
         }
         while start < range.end {
@@ -148,7 +176,7 @@ impl Ahead {
                 continue;
             }
             let next = state.next(id, start).unwrap_or(u64::MAX);
-            let end = range.end.min(start + BLOCK).min(next);
+            let end = range.end.min(start + self.block()).min(next);
             state.wait(Waiting { file: Arc::downgrade(file), id, range: start..end });
             start = end;
         }
@@ -206,8 +234,14 @@ impl Ahead {
                     return None;
                 }
                 Arrival::UnderWay => {
-                    let waited = self.arrived.wait(state);
-                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                    let is_waiting = |state: &State| {
+                        let block = state.block(id, at).map(|(_, block)| &block.bytes);
+                        matches!(block, Some(Arrival::UnderWay))
+                    };
+                    state = wait_while(&self.arrived, state, is_waiting);
+                    if stop::is_stopped() {
+                        return None;
+                    }
                 }
             }
         }
@@ -255,7 +289,7 @@ impl Ahead {
     fn begin_some(self: &Arc<Self>, state: &mut State) {
         while state.under_way < self.parallel
             && let Some((&turn, next)) = state.waiting.first_key_value()
-            && state.held + (next.range.end - next.range.start) <= self.budget
+            && state.held + (next.range.end - next.range.start) <= self.budget()
             && let Some(next) = state.take(turn)
         {
             self.begin(state, turn, next);
@@ -376,13 +410,24 @@ mod tests {
     #[test]
     fn neighbours_are_fetched_together() {
         let (slow, file) = slow();
-        let ahead = Ahead::new(BLOCK, 4);
+        let (ahead, all) = (Ahead::new(2 * BLOCK, 4), 2 * BLOCK);
         // The budget is full, so that the rest waits.
-        ahead.will_need(&file, 1, 0..BLOCK);
-        (0..10).for_each(|i| ahead.will_need(&file, 1, BLOCK + i * 1000..BLOCK + (i + 1) * 1000));
-        assert!(read(&ahead, 0, place(BLOCK)).is_some());
-        assert_eq!(read(&ahead, BLOCK + 4500, 1000).unwrap()[0], byte(BLOCK + 4500));
-        assert_eq!(slow.fetched.lock().unwrap()[1], BLOCK..BLOCK + 10_000);
+        ahead.will_need(&file, 1, 0..all);
+        (0..10).for_each(|i| ahead.will_need(&file, 1, all + i * 1000..all + (i + 1) * 1000));
+        assert!(read(&ahead, 0, place(all)).is_some());
+        assert_eq!(read(&ahead, all + 4500, 1000).unwrap()[0], byte(all + 4500));
+        assert_eq!(slow.fetched.lock().unwrap()[2], all..all + 10_000);
+    }
+
+    #[test]
+    fn a_smaller_budget_means_shorter_requests() {
+        let (slow, file) = slow();
+        let ahead = Ahead::new(4 * BLOCK, 4);
+        assert_eq!((ahead.limit(u64::MAX), ahead.limit(BLOCK)), (4 * BLOCK, BLOCK));
+        ahead.will_need(&file, 1, 0..4 * BLOCK);
+        assert!(ahead.state().held <= BLOCK);
+        assert!(read(&ahead, 0, place(4 * BLOCK)).is_some());
+        assert_eq!(slow.fetched.lock().unwrap()[0], 0..BLOCK / 2);
     }
 
     #[test]

@@ -44,6 +44,10 @@ impl Folder for Rooted {
         self.folder.open(self.inside(path)?)
     }
 
+    fn version(&self, path: &Path) -> Option<String> {
+        self.folder.version(self.inside(path).ok()?)
+    }
+
     fn has_listing(&self) -> bool {
         self.folder.has_listing()
     }

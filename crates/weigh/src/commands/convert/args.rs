@@ -179,6 +179,7 @@ impl OutputArgs {
             .names(self.names.into())
             .select(self.select.options())
             .skip_unreadable(self.skip_unreadable)
+            .remote(self.open.remote.settings())
             .work(&self.work.options());
         if let Some(to) = &self.to {
             options = options.to(to);

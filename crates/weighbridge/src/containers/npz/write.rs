@@ -54,6 +54,10 @@ impl Writer for Npz {
         "npz"
     }
 
+    fn states_sums(&self) -> bool {
+        true
+    }
+
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String> {
         let name = self.refuses_name(tensor.name);
         name.or_else(|| no_type(tensor, "NPZ")).or_else(|| bad_shape(tensor))

@@ -19,6 +19,20 @@ impl Resolver for Elsewhere {
         found.ok_or_else(|| super::not_found::not_in_folder(&place.path, &search)).map(Some)
     }
 
+    /// A repository that is not in the cache may be on the Hub.
+    #[cfg(feature = "remote")]
+    fn other_way(&self, typed: &Typed<'_>) -> Option<String> {
+        let text = typed.path.to_str()?;
+        let (owner, name) = text.split_once('/')?;
+        let is_part = |part: &str| {
+            let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(allowed)
+        };
+        let repository = name.split_once('@').map_or(name, |(name, _)| name);
+        (is_part(owner) && is_part(repository))
+            .then(|| format!("hf://{text} reads it from the Hub, without downloading all of it"))
+    }
+
     #[cfg(not(feature = "remote"))]
     fn resolve(&self, typed: &Typed<'_>, _search: &Search<'_>) -> Result<Option<Vec<Located>>> {
         const SCHEMES: [&str; 6] = ["hf://", "https://", "http://", "s3://", "gs://", "az://"];

@@ -18,7 +18,10 @@ pub(super) fn not_found(typed: &Typed<'_>, search: &Search<'_>) -> Error {
     let close = RESOLVERS.iter().map(|resolver| resolver.close_names(typed, search));
     let hint = close.into_iter().find_map(|names| did_you_mean(&names));
     let advice = || RESOLVERS.iter().find_map(|resolver| resolver.advice(typed, search));
-    missing(typed.path, &tried.join(", and "), hint.or_else(advice))
+    let others = RESOLVERS.iter().filter_map(|resolver| resolver.other_way(typed));
+    let hints: Vec<String> = hint.or_else(advice).into_iter().chain(others).collect();
+    let hint = (!hints.is_empty()).then(|| hints.join("; "));
+    missing(typed.path, &tried.join(", and "), hint)
 }
 
 /// Nothing is at a path of a folder.

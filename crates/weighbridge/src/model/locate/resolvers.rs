@@ -37,6 +37,11 @@ pub(super) trait Resolver: Sync {
     fn advice(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Option<String> {
         None
     }
+
+    /// What the name would mean if it were written in another way.
+    fn other_way(&self, _typed: &Typed<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// What was typed, and where names are looked up.

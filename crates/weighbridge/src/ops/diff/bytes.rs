@@ -7,12 +7,15 @@ use crate::compare::{self, NonFinite};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::pipeline::Tiled;
+use crate::pipeline::{Tiled, announce_range};
 use crate::schemes;
 use crate::source::{Access, Slab, Source};
 
 /// Bytes of each side that are compared at once: both fit in the second-level cache.
 const TILE: u64 = 256 << 10;
+
+/// Bytes that are announced to sources with latency at a time.
+const SOON: u64 = 8 << 20;
 
 /// Bytes compared at once of a tensor with scattered elements: each tile may read all of it.
 const SCATTERED: u64 = 16 << 20;
@@ -135,6 +138,11 @@ impl Tiled for Bytes<'_> {
             let ((source_a, info_a), (source_b, info_b)) = *part;
             let step = step(part.0).max(step(part.1));
             let start = tile * step;
+            if tile.is_multiple_of(SOON / TILE) {
+                // Not all at once: most pairs that differ do so in their first bytes.
+                announce_range(source_a, info_a, start..start.saturating_add(2 * SOON));
+                announce_range(source_b, info_b, start..start.saturating_add(2 * SOON));
+            }
             let slab = Slab::whole(0, start, step.min(info_a.bytes - start));
             let a = source_a.fetch(info_a, &slab, buffer_a);
             let b = source_b.fetch(info_b, &slab, buffer_b);

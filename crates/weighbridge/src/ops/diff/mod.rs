@@ -12,7 +12,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
-use crate::pipeline::{MemoryBudget, Pool};
+use crate::pipeline::Pool;
 
 mod bytes;
 mod change;
@@ -199,7 +199,7 @@ impl<'m> Comparison<'m> {
             || (0..self.tensors.len())
                 .any(|index| self.tensors[index].status == Status::Uncompared && !is_same(&index));
         let (mut failed, work) = (Vec::new(), &self.options.work);
-        let mut budget = MemoryBudget::new(work.workers(), work.max_memory);
+        let mut budget = work.budget(&self.models)?;
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let (a, b) = (&self.weights[0][pair.a], &self.weights[1][pair.b]);
             let job = match self.tensors[index].status {

@@ -17,7 +17,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::names::Pair;
-use crate::pipeline::{Area, MemoryBudget, OrderedSum, Tiled, least_common_multiple};
+use crate::pipeline::{Area, OrderedSum, Tiled, announce_weight, least_common_multiple};
 use crate::schemes::{self, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::source::{Access, Slab, Source};
 
@@ -34,7 +34,7 @@ impl Comparison<'_> {
     /// Encodes originals once more, where the other side is stored in a type with an encoder.
     pub(super) fn reencode(&mut self) -> Result<()> {
         let work = &self.options.work;
-        let mut budget = MemoryBudget::new(work.workers(), work.max_memory);
+        let mut budget = work.budget(&self.models)?;
         let (mut jobs, mut indices) = (Vec::new(), Vec::new());
         for (index, pair) in self.pairing.pairs.iter().enumerate() {
             let weights = [&self.weights[0][pair.a], &self.weights[1][pair.b]];
@@ -274,6 +274,10 @@ impl Tiled for Again<'_> {
     fn is_sequential(&self) -> bool {
         let mut parts = [&self.original, &self.stored].into_iter().flat_map(|of| of.weight.parts());
         parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+    }
+
+    fn announce(&self) {
+        [&self.original, &self.stored].into_iter().for_each(|of| announce_weight(of.weight));
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {

@@ -16,7 +16,7 @@ use crate::compare::{
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::pipeline::{Area, OrderedSum, Tiled, Tiling};
+use crate::pipeline::{Area, OrderedSum, Tiled, Tiling, announce_weight};
 use crate::simd;
 use crate::source::Access;
 
@@ -446,6 +446,10 @@ impl Tiled for Values<'_> {
 
     fn is_settled(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    fn announce(&self) {
+        self.sides.iter().flatten().for_each(|side| announce_weight(side.weight));
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {

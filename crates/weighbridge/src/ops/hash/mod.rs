@@ -72,7 +72,7 @@ type Hashed = (Hash, Vec<HashedPart>);
 /// Hashes what is stored; gives the number of bytes, too.
 fn hash_stored(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Hashed>)> {
     let parts = weights.iter().flat_map(|weight| iter::repeat(weight).zip(weight.parts()));
-    let mut budget = MemoryBudget::new(options.work.workers(), options.work.max_memory);
+    let mut budget = budget(weights, options)?;
     let (mut items, mut total) = (Vec::new(), 0u64);
     for (weight, (_, source, info)) in parts {
         let item = StoredPart::new(source, info);
@@ -107,7 +107,7 @@ fn hash_stored(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Ha
 
 /// Hashes the numbers; gives how many bytes they are as f32, too.
 fn hash_values(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Hashed>)> {
-    let mut budget = MemoryBudget::new(options.work.workers(), options.work.max_memory);
+    let mut budget = budget(weights, options)?;
     let (mut items, mut total) = (Vec::new(), 0u64);
     for weight in weights {
         let item = Values::new(weight)?;
@@ -121,6 +121,11 @@ fn hash_values(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Ha
         .zip(items)
         .map(|(weight, item)| (encoding::values(weight.shape(), &item.tree.finish()), Vec::new()));
     Ok((total, hashed.collect()))
+}
+
+fn budget(weights: &[Weight], options: &HashOptions) -> Result<MemoryBudget> {
+    let models: Vec<&Model> = weights.first().map(Weight::model).into_iter().collect();
+    options.work.budget(&models)
 }
 
 fn run<T: Tiled>(

@@ -4,7 +4,7 @@
 use super::tree::TreeHash;
 use crate::catalog::{Order, TensorInfo};
 use crate::error::Result;
-use crate::pipeline::Tiled;
+use crate::pipeline::{Tiled, announce_part};
 use crate::source::{Access, Slab, Source};
 
 /// Bytes that are read and hashed at once: they stay in the second-level cache.
@@ -45,6 +45,10 @@ impl Tiled for StoredPart<'_> {
 
     fn is_sequential(&self) -> bool {
         self.source.access(self.info) == Access::Sequential
+    }
+
+    fn announce(&self) {
+        announce_part(self.source, self.info);
     }
 
     fn tile(&self, buffer: &mut Vec<u8>, tile: u64) -> Result<u64> {

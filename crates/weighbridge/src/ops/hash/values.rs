@@ -4,7 +4,7 @@ use super::tree::TreeHash;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Scratch, Weight};
-use crate::pipeline::{Action, Cut, Tiled, check_memory};
+use crate::pipeline::{Action, Cut, Tiled, announce_weight, check_memory};
 use crate::source::Access;
 
 /// The one NaN that stands for all: their signs and payloads are not promised.
@@ -52,6 +52,10 @@ impl Tiled for Values<'_> {
 
     fn is_sequential(&self) -> bool {
         self.weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
+    }
+
+    fn announce(&self) {
+        announce_weight(self.weight);
     }
 
     fn tile(&self, Buffers { scratch, numbers }: &mut Buffers, tile: u64) -> Result<u64> {

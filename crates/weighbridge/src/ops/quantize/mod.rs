@@ -60,7 +60,7 @@ impl Conversion {
     ) -> Result<Self> {
         Self::quantized(model, options, how, |target| {
             target.check(model, options.force)?;
-            Ok(target.is_streamed())
+            Ok(target.is_in_turn())
         })
     }
 
@@ -93,11 +93,7 @@ impl Conversion {
             let how = QuantizeOptions { goal: aim, ..how.clone() };
             let again = options.clone().quantizing(&how);
             conversion =
-                Self::planned(
-                    &[(model, String::new())],
-                    &again,
-                    |target| Ok(target.is_streamed()),
-                )?;
+                Self::planned(&[(model, String::new())], &again, |target| Ok(target.is_in_turn()))?;
         }
         let repository = Repository::of(model).filter(|_| conversion.is_folder());
         let is_translated = conversion.parts.iter().any(|part| part.is_translated);

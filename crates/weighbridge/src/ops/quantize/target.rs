@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::schemes::{Encoder, Fate};
+use crate::stop;
 
 /// Elements of a weight that are encoded to see what a type costs.
 const SAMPLE: u64 = 1 << 16;
@@ -163,8 +164,10 @@ fn ladders(choices: &[Choice<'_>], workers: usize) -> Result<Vec<Vec<Step>>> {
             put(at, steps(choice).map(hull));
         }
     };
+    let listening = stop::here();
+    let other = || listening.clone().during(work);
     std::thread::scope(|scope| {
-        (1..workers.max(1)).for_each(|_| drop(scope.spawn(work)));
+        (1..workers.max(1)).for_each(|_| drop(scope.spawn(other)));
         work();
     });
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -13,7 +13,7 @@ use crate::compare::{Wide, read};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
-use crate::pipeline::{Action, Cut, OrderedSum, Tiled, check_memory};
+use crate::pipeline::{Action, Cut, OrderedSum, Tiled, announce_weight, check_memory};
 use crate::source::{Access, Slab};
 
 /// Elements of a tile, and elements of it that are decoded at a time: 256 KiB of f32. Adding up what
@@ -207,6 +207,10 @@ impl Tiled for Job {
 
     fn is_sequential(&self) -> bool {
         self.weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
+    }
+
+    fn announce(&self) {
+        announce_weight(&self.weight);
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {

@@ -11,7 +11,6 @@ use super::work::work_options;
 use super::{Dropped, Work};
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Select, Weight};
-use crate::pipeline::MemoryBudget;
 
 mod figures;
 mod findings;
@@ -161,7 +160,8 @@ fn refuse_undecodable(
 /// The figures of some weights, in their order.
 pub(super) fn measured(weights: Vec<Weight>, work: &Work) -> Result<Vec<(Weight, Figures)>> {
     let total = weights.iter().map(Weight::stored_bytes).fold(0, u64::saturating_add);
-    let mut budget = MemoryBudget::new(work.workers(), work.max_memory);
+    let models: Vec<&Model> = weights.first().map(Weight::model).into_iter().collect();
+    let mut budget = work.budget(&models)?;
     let mut jobs = Vec::with_capacity(weights.len());
     for weight in weights {
         let job = Job::new(weight)?;

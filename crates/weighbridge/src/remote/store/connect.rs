@@ -1,5 +1,6 @@
 //! A connection to a store, as the environment and the settings want it.
 
+use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
 use crate::remote::runtime::runtime;
 use crate::remote::settings::Remote;
 use crate::remote::store::address::{Address, Scheme};
-use crate::remote::store::bucket::{Bucket, Store};
+use crate::remote::store::bucket::{Bucket, Connected, Store};
 use crate::remote::store::credentials::{
     self, Credentials, Lookup, credential_variables, other_variables,
 };
@@ -41,28 +42,62 @@ pub fn connect_with(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Arc<Bucket>> {
     let found = credentials::find(address.scheme, env);
-    let making = Making { address, settings, purpose, env, found: &found };
-    let made = match address.scheme {
-        Scheme::S3 => making.s3(),
-        Scheme::Gs => making.gs(),
-        Scheme::Az => making.az(),
+    let tried = found.tried.clone();
+    let in_file = |error: Error| error.in_file(FilePath::new(&address.to_string()));
+    let certificates = settings.ca_file.as_deref().map_or(Ok(Vec::new()), certificates)?;
+    let making = Making {
+        address: address.clone(),
+        settings: settings.clone(),
+        purpose,
+        variables: variables_of(address.scheme, env),
+        found,
+        certificates,
     };
-    let store = made.map_err(|error| error.in_file(FilePath::new(&address.to_string())))?;
-    Ok(Arc::new(Bucket::new(store, address, found.tried, settings.clone())))
+    let store = Connected::new(move || making.store()).map_err(in_file)?;
+    Ok(Arc::new(Bucket::new(store, address, tried, settings.clone())))
 }
 
-struct Making<'a> {
-    address: &'a Address,
-    settings: &'a Remote,
+/// All that a connection is made from, so that a child of this process can make its own.
+struct Making {
+    address: Address,
+    settings: Remote,
     purpose: Purpose,
-    env: Lookup<'a>,
-    found: &'a Credentials,
+    /// Variables of the environment.
+    variables: BTreeMap<&'static str, String>,
+    found: Credentials,
+    certificates: Vec<Certificate>,
 }
 
-impl Making<'_> {
+/// Where the environment may name a server.
+fn endpoint_variables(scheme: Scheme) -> &'static [&'static str] {
+    match scheme {
+        Scheme::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
+        Scheme::Gs => &["GOOGLE_BASE_URL"],
+        Scheme::Az => &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"],
+    }
+}
+
+const ACCOUNT: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
+
+/// What the environment says about a store.
+fn variables_of(scheme: Scheme, env: Lookup<'_>) -> BTreeMap<&'static str, String> {
+    let lists = [credential_variables(scheme), other_variables(scheme), endpoint_variables(scheme)];
+    let names = lists.into_iter().flatten().chain(&ACCOUNT).copied();
+    let set = |name| Some((name, env(name).filter(|value| !value.is_empty())?));
+    names.filter_map(set).collect()
+}
+
+impl Making {
+    fn store(&self) -> Result<Arc<dyn Store>> {
+        match self.address.scheme {
+            Scheme::S3 => self.s3(),
+            Scheme::Gs => self.gs(),
+            Scheme::Az => self.az(),
+        }
+    }
+
     fn s3(&self) -> Result<Arc<dyn Store>> {
-        let endpoint =
-            self.endpoint(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"])?;
+        let endpoint = self.endpoint()?;
         let mut builder = AmazonS3Builder::new();
         for (name, value) in self.variables() {
             if let Ok(key) = name.parse() {
@@ -72,7 +107,7 @@ impl Making<'_> {
         builder = builder
             .with_bucket_name(&self.address.bucket)
             .with_skip_signature(self.found.is_anonymous)
-            .with_client_options(self.options(endpoint.as_deref())?)
+            .with_client_options(self.options(endpoint.as_deref()))
             .with_retry(self.retry())
             .with_http_connector(connector()?);
         // Without a region it is us-east-1, which is what servers of others expect.
@@ -84,7 +119,7 @@ impl Making<'_> {
 
     /// By the word of `object_store` only: nothing here is tested against a server.
     fn gs(&self) -> Result<Arc<dyn Store>> {
-        let endpoint = self.endpoint(&["GOOGLE_BASE_URL"])?;
+        let endpoint = self.endpoint()?;
         let mut builder = GoogleCloudStorageBuilder::new();
         for (name, value) in self.variables() {
             if let Ok(key) = name.parse() {
@@ -94,7 +129,7 @@ impl Making<'_> {
         builder = builder
             .with_bucket_name(&self.address.bucket)
             .with_skip_signature(self.found.is_anonymous)
-            .with_client_options(self.options(endpoint.as_deref())?)
+            .with_client_options(self.options(endpoint.as_deref()))
             .with_retry(self.retry())
             .with_http_connector(connector()?);
         if let Some(endpoint) = endpoint {
@@ -104,9 +139,8 @@ impl Making<'_> {
     }
 
     fn az(&self) -> Result<Arc<dyn Store>> {
-        let endpoint = self.endpoint(&["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"])?;
-        let account = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
-        let account = account.iter().find_map(|name| self.value(name)).ok_or_else(|| {
+        let endpoint = self.endpoint()?;
+        let account = ACCOUNT.iter().find_map(|name| self.value(name)).ok_or_else(|| {
             Error::usage("the storage account is not known")
                 .hint("set AZURE_STORAGE_ACCOUNT_NAME to the name of the account")
         })?;
@@ -124,7 +158,7 @@ impl Making<'_> {
             .with_account(account)
             .with_container_name(&self.address.bucket)
             .with_skip_signature(self.found.is_anonymous)
-            .with_client_options(self.options(endpoint.as_deref())?)
+            .with_client_options(self.options(endpoint.as_deref()))
             .with_retry(self.retry())
             .with_http_connector(connector()?);
         if let Some(endpoint) = endpoint {
@@ -134,7 +168,7 @@ impl Making<'_> {
     }
 
     fn value(&self, name: &str) -> Option<String> {
-        (self.env)(name).filter(|value| !value.is_empty())
+        self.variables.get(name).cloned()
     }
 
     /// What is passed on: a list of our own, so that no variable can switch verification off.
@@ -145,7 +179,8 @@ impl Making<'_> {
     }
 
     /// The server, if the environment names one.
-    fn endpoint(&self, names: &[&str]) -> Result<Option<String>> {
+    fn endpoint(&self) -> Result<Option<String>> {
+        let names = endpoint_variables(self.address.scheme);
         let found = names.iter().find_map(|name| Some((*name, self.value(name)?)));
         let Some((name, endpoint)) = found else { return Ok(None) };
         let url = reqwest::Url::parse(&endpoint)
@@ -161,32 +196,18 @@ impl Making<'_> {
         Ok(Some(endpoint))
     }
 
-    fn options(&self, endpoint: Option<&str>) -> Result<ClientOptions> {
+    fn options(&self, endpoint: Option<&str>) -> ClientOptions {
         let timeout = self.settings.timeout;
         let silence = match self.purpose {
             Purpose::Read => timeout,
             Purpose::Write => timeout.saturating_mul(10),
         };
-        let mut options = ClientOptions::new()
+        let options = ClientOptions::new()
             .with_connect_timeout(timeout)
             .with_timeout_disabled()
             .with_read_timeout(silence)
             .with_allow_http(endpoint.is_some_and(|endpoint| !endpoint.starts_with("https:")));
-        let Some(file) = &self.settings.ca_file else { return Ok(options) };
-        let pem = std::fs::read(file).map_err(|e| Error::io(e, "cannot read").in_file(file))?;
-        let wrong = || {
-            Error::usage("has no certificates in PEM form")
-                .in_file(file)
-                .hint("such a file has lines that say BEGIN CERTIFICATE")
-        };
-        let certificates = Certificate::from_pem_bundle(&pem).map_err(|_| wrong())?;
-        if certificates.is_empty() {
-            return Err(wrong());
-        }
-        for certificate in certificates {
-            options = options.with_root_certificate(certificate);
-        }
-        Ok(options)
+        self.certificates.iter().cloned().fold(options, ClientOptions::with_root_certificate)
     }
 
     fn retry(&self) -> RetryConfig {
@@ -207,6 +228,18 @@ impl Making<'_> {
         let why = crate::remote::store::fault::reason(error);
         Error::usage(format!("the store cannot be reached as it is configured: {why}"))
             .hint(self.found.tried.clone())
+    }
+}
+
+/// The certificates of a file.
+fn certificates(file: &FilePath) -> Result<Vec<Certificate>> {
+    let pem = std::fs::read(file).map_err(|e| Error::io(e, "cannot read").in_file(file))?;
+    let found = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+    match found.is_empty() {
+        true => Err(Error::usage("has no certificates in PEM form")
+            .in_file(file)
+            .hint("such a file has lines that say BEGIN CERTIFICATE")),
+        false => Ok(found),
     }
 }
 

@@ -4,13 +4,14 @@
 //! final keys at once, and what makes them a model comes last: the index, then the manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::output::{Destination, FoundFile, Kept, OutputFile};
+use crate::input::error_of;
+use crate::output::{Destination, FoundFile, Kept, OutputFile, WriteOrder};
 use crate::{Error, Remedy, Result};
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::TryStreamExt as _;
 use object_store::path::Path;
 use object_store::{
     ObjectMeta, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
@@ -18,9 +19,10 @@ use object_store::{
 
 use crate::remote::runtime::block_on;
 use crate::remote::store::bucket::Bucket;
+use crate::remote::store::finishing::{HeldBack, is_held_back};
 use crate::remote::store::output_file::StoreOutput;
 use crate::remote::store::records::{
-    MANIFEST, Manifest, PLAN, Plan, Record, SUMS, VERSION, record_key, run_id, same_tag, under,
+    MANIFEST, Manifest, PLAN, Plan, Record, VERSION, is_record, record_key, run_id, same_tag, under,
 };
 use crate::remote::store::upload::{Room, Upload};
 
@@ -31,35 +33,32 @@ pub(crate) const ABORT_TIME: Duration = Duration::from_secs(10);
 pub struct StoreDestination {
     pub(crate) bucket: Arc<Bucket>,
     /// The prefix, or the key of the one object.
-    root: Path,
+    pub(crate) root: Path,
     pub(crate) is_single: bool,
-    force: bool,
+    pub(crate) force: bool,
+    in_turn: bool,
     resume: bool,
     pub(crate) room: Arc<Room>,
-    run: String,
-    stamp: OnceLock<String>,
+    pub(crate) run: String,
+    pub(crate) stamp: OnceLock<String>,
     /// What was under the prefix when the work began.
-    there: OnceLock<BTreeMap<Path, ObjectMeta>>,
+    pub(crate) there: OnceLock<BTreeMap<Path, ObjectMeta>>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 pub(crate) struct State {
     /// Files that are complete, with their sums.
-    files: BTreeMap<String, Record>,
+    pub(crate) files: BTreeMap<String, Record>,
     /// Uploads that were started and not completed.
     pub(crate) uploads: BTreeMap<Path, Arc<Upload>>,
     /// What waits for the end.
     pub(crate) held_back: BTreeMap<String, HeldBack>,
     /// Keys that this run has put.
-    put: BTreeSet<Path>,
-    notes: Vec<String>,
-}
-
-/// A file that is put at the end.
-pub(crate) enum HeldBack {
-    Small(PutPayload, Record),
-    Sent(Arc<Upload>, Record),
+    pub(crate) put: BTreeSet<Path>,
+    /// What an earlier output consists of that is being replaced.
+    pub(crate) replaced: Vec<Record>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl StoreDestination {
@@ -83,6 +82,7 @@ impl StoreDestination {
             root,
             is_single,
             force: false,
+            in_turn: false,
             resume: false,
             room: Room::new(memory),
             run: run_id(),
@@ -106,11 +106,18 @@ impl StoreDestination {
         self
     }
 
+    /// Whether files are written front to back, because their formats need that.
+    #[must_use]
+    pub fn in_turn(mut self, in_turn: bool) -> Self {
+        self.in_turn = in_turn;
+        self
+    }
+
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn key(&self, name: &str) -> Result<Path> {
+    pub(crate) fn key(&self, name: &str) -> Result<Path> {
         if self.is_single {
             return Ok(self.root.clone());
         }
@@ -122,10 +129,10 @@ impl StoreDestination {
     }
 
     /// What is there now, with one listing.
-    fn list(&self) -> Result<BTreeMap<Path, ObjectMeta>> {
+    pub(crate) fn list(&self) -> Result<BTreeMap<Path, ObjectMeta>> {
         if self.is_single {
             let found = block_on(self.bucket.store.head(&self.root));
-            let found = found.map_err(|e| Error::io(e, "cannot start threads for requests"))?;
+            let found = found.map_err(|e| error_of(e, "cannot start threads for requests"))?;
             return match found {
                 Ok(meta) => Ok(BTreeMap::from([(self.root.clone(), meta)])),
                 Err(object_store::Error::NotFound { .. }) => Ok(BTreeMap::new()),
@@ -137,7 +144,7 @@ impl StoreDestination {
         self.bucket.ask(&self.root, "cannot list", listed.try_collect())
     }
 
-    fn read_json<T: serde::de::DeserializeOwned>(&self, key: &Path) -> Option<T> {
+    pub(crate) fn read_json<T: serde::de::DeserializeOwned>(&self, key: &Path) -> Option<T> {
         /// Far more than any record of ours has.
         const MAX: u64 = 64 << 20;
         let answer = block_on(async {
@@ -164,7 +171,7 @@ impl StoreDestination {
         put.map(|put| put.e_tag)
     }
 
-    fn put_json(
+    pub(crate) fn put_json(
         &self,
         key: &Path,
         value: &impl serde::Serialize,
@@ -176,13 +183,16 @@ impl StoreDestination {
 
     /// An error if something is there that may not be overwritten.
     fn refuse_existing(&self, there: &BTreeMap<Path, ObjectMeta>, stamp: &str) -> Result<()> {
-        let Some(first) = there.keys().next().filter(|_| !self.force) else { return Ok(()) };
+        let Some(first) = there.keys().next() else { return Ok(()) };
         let place = self.bucket.place(&self.root);
-        let plan: Option<Plan> = self
-            .key(PLAN)
-            .ok()
-            .filter(|key| there.contains_key(key))
-            .and_then(|key| self.read_json(&key));
+        let is_there = |name| self.key(name).ok().filter(|key| there.contains_key(key));
+        if self.force {
+            let is_ours = self.is_single || is_there(PLAN).or(is_there(MANIFEST)).is_some();
+            let foreign = "holds objects, and no manifest that says they were written by this program: they are never overwritten";
+            let error = || Error::usage(foreign).remedy(Remedy::AnotherTarget).in_file(&place);
+            return is_ours.then_some(()).ok_or_else(error);
+        }
+        let plan: Option<Plan> = is_there(PLAN).and_then(|key| self.read_json(&key));
         let exists = || match (self.is_single, there.len()) {
             (true, _) => Error::usage("this object exists already"),
             (_, 1) => Error::usage(format!("an object is there already: {first}")),
@@ -199,20 +209,32 @@ impl StoreDestination {
             Some(_) => Error::usage("an earlier run was not finished here, and it did other work"),
             None => exists(),
         };
-        Err(error.remedy(Remedy::Overwrite).remedy(Remedy::AnotherTarget).in_file(&place))
+        let replace = match self.is_single {
+            true => Remedy::Overwrite,
+            false => Remedy::OverwriteInPlace,
+        };
+        Err(error.remedy(replace).remedy(Remedy::AnotherTarget).in_file(&place))
     }
 
     /// What made an earlier output a model is taken away before its files are replaced. Its other
-    /// files stay, unless they are written again.
+    /// files stay until this one is complete.
     fn take_index_away(&self, there: &BTreeMap<Path, ObjectMeta>) -> Result<()> {
-        let manifest_key = self.key(MANIFEST)?;
-        if self.is_single || !there.contains_key(&manifest_key) {
+        if self.is_single {
             return Ok(());
         }
-        let manifest: Option<Manifest> = self.read_json(&manifest_key);
-        let names = manifest.into_iter().flat_map(|manifest| manifest.files).map(|file| file.name);
-        let indexes =
-            names.filter(|name| is_held_back(name)).filter_map(|name| self.key(&name).ok());
+        let manifest_key = self.key(MANIFEST)?;
+        let manifest = Some(&manifest_key).filter(|key| there.contains_key(key));
+        let manifest: Option<Manifest> = manifest.and_then(|key| self.read_json(key));
+        let mut files = manifest.map(|manifest| manifest.files).unwrap_or_default();
+        let names = files.iter().map(|file| &file.name).filter(|name| is_held_back(name));
+        let indexes: Vec<Path> = names.filter_map(|name| self.key(name).ok()).collect();
+        // A run that was not finished has noted its files one by one.
+        let records = there.keys().filter(|key| is_record(&self.root, key));
+        for key in records {
+            files.extend(self.read_json::<Record>(key));
+            self.end_stale_upload(key);
+        }
+        self.state().replaced = files;
         for key in
             std::iter::once(manifest_key).chain(indexes).filter(|key| there.contains_key(key))
         {
@@ -231,134 +253,32 @@ impl StoreDestination {
         self.state().files.insert(record.name.clone(), record);
         Ok(())
     }
-
-    pub(crate) fn complete(&self, key: &Path, upload: &Upload) -> Result<Option<String>> {
-        let done = upload.complete()?;
-        let mut state = self.state();
-        state.uploads.remove(key);
-        state.put.insert(key.clone());
-        Ok(done.e_tag)
-    }
-
-    /// Puts what was held back.
-    fn put_held_back(&self) -> Result<()> {
-        let names: Vec<String> = self.state().held_back.keys().cloned().collect();
-        for name in names {
-            let key = self.key(&name)?;
-            let Some(held) = self.state().held_back.remove(&name) else { continue };
-            let record = match held {
-                HeldBack::Small(bytes, record) => {
-                    let mode = match self.is_single && !self.force {
-                        true => PutMode::Create,
-                        false => PutMode::Overwrite,
-                    };
-                    let etag = self.put(&key, bytes, mode)?;
-                    Record { etag, ..record }
-                }
-                HeldBack::Sent(upload, record) => {
-                    // Stores cannot complete an upload only if nothing is there; this comes close.
-                    if self.is_single && !self.force && !self.list()?.is_empty() {
-                        let error = Error::usage("another run has written this object meanwhile");
-                        return Err(error
-                            .remedy(Remedy::Overwrite)
-                            .remedy(Remedy::AnotherTarget)
-                            .in_file(&self.bucket.place(&key)));
-                    }
-                    let etag = self.complete(&key, &upload)?;
-                    Record { etag, ..record }
-                }
-            };
-            self.state().files.insert(name, record);
-        }
-        Ok(())
-    }
-
-    /// The manifest is put only if there is none: of two runs, one finishes.
-    fn put_manifest(&self) -> Result<()> {
-        let key = self.key(MANIFEST)?;
-        let files = self.state().files.values().cloned().collect();
-        let stamp = self.stamp.get().cloned().unwrap_or_default();
-        let manifest =
-            Manifest { version: VERSION, stamp, run: self.run.clone(), sums: SUMS.into(), files };
-        let mode = if self.force { PutMode::Overwrite } else { PutMode::Create };
-        let Err(error) = self.put_json(&key, &manifest, mode) else { return Ok(()) };
-        // An answer that was lost on the way makes the second attempt find the first one's.
-        match self.read_json::<Manifest>(&key) {
-            Some(there) if there.run == self.run => drop(self.state().put.insert(key)),
-            Some(_) => return Err(self.finished_by_other()),
-            None => return Err(error),
-        }
-        Ok(())
-    }
-
-    fn finished_by_other(&self) -> Error {
-        Error::usage(
-            "another run has finished an output here meanwhile; files of both may be mixed",
-        )
-        .remedy(Remedy::Overwrite)
-        .remedy(Remedy::AnotherTarget)
-        .in_file(&self.bucket.place(&self.root))
-    }
-
-    /// The plan and the records have done their work.
-    fn remove_records(&self) {
-        let names: Vec<String> = self.state().files.keys().cloned().collect();
-        let keys =
-            names.iter().filter_map(|name| record_key(&self.root, name)).chain(self.key(PLAN).ok());
-        self.delete(keys.collect(), None);
-    }
-
-    /// Deletes objects; what cannot be deleted is noted.
-    fn delete(&self, keys: Vec<Path>, within: Option<Duration>) {
-        let work = async {
-            let all = futures_util::stream::iter(keys).map(|key| async move {
-                match self.bucket.store.delete(&key).await {
-                    Ok(()) | Err(object_store::Error::NotFound { .. }) => None,
-                    Err(_) => Some(key),
-                }
-            });
-            all.buffer_unordered(self.bucket.settings.parallel.max(1))
-                .filter_map(std::future::ready)
-                .collect::<Vec<Path>>()
-                .await
-        };
-        let left = match within {
-            None => block_on(work),
-            Some(time) => {
-                block_on(async { tokio::time::timeout(time, work).await.unwrap_or_default() })
-            }
-        };
-        for key in left.unwrap_or_default() {
-            let note = format!("{} could not be deleted", self.bucket.place(&key).display());
-            self.state().notes.push(note);
-        }
-    }
-
-    /// Ends all uploads that are not complete, in bounded time.
-    fn abort_uploads(&self) {
-        self.state().held_back.clear();
-        let uploads = std::mem::take(&mut self.state().uploads);
-        let all = futures_util::future::join_all(uploads.iter().map(|(key, upload)| async move {
-            let ended = tokio::time::timeout(ABORT_TIME, upload.abort()).await;
-            match ended {
-                Ok(Ok(()) | Err(object_store::Error::NotFound { .. })) => None,
-                _ => Some((key, &upload.id)),
-            }
-        }));
-        for (key, id) in block_on(all).unwrap_or_default().into_iter().flatten() {
-            let place = self.bucket.place(key);
-            let note = format!(
-                "the upload {id} of {} could not be ended; a rule of the bucket that aborts incomplete uploads removes it",
-                place.display()
-            );
-            self.state().notes.push(note);
-        }
-    }
 }
 
 impl Destination for StoreDestination {
+    fn order(&self) -> WriteOrder {
+        match self.in_turn {
+            true => WriteOrder::FrontToBack,
+            false => WriteOrder::Any,
+        }
+    }
+
+    fn is_read_when_finished(&self) -> bool {
+        true
+    }
+
+    fn unnamed(&self) -> Option<PathBuf> {
+        let place = self.bucket.place(&self.root);
+        // A slash says that it is no object.
+        Some(match self.is_single {
+            true => place,
+            false => PathBuf::from(format!("{}/", place.display())),
+        })
+    }
+
     fn begin(&self, stamp: &dyn Fn() -> String) -> Result<()> {
-        let stamp = stamp();
+        // What others can read names no files of this machine.
+        let stamp = blake3::hash(stamp().as_bytes()).to_hex().to_string();
         let there = self.list()?;
         self.refuse_existing(&there, &stamp)?;
         if self.force {
@@ -386,7 +306,9 @@ impl Destination for StoreDestination {
             return FoundFile::Nothing;
         };
         let record = record_key(&self.root, name).filter(|key| there.contains_key(key));
-        let Some(record) = record.and_then(|key| self.read_json::<Record>(&key)) else {
+        let Some(record_key) = record else { return FoundFile::Nothing };
+        let Some(record) = self.read_json::<Record>(&record_key) else {
+            self.end_stale_upload(&record_key);
             return FoundFile::Nothing;
         };
         let object = self.key(name).ok().and_then(|key| there.get(&key));
@@ -425,11 +347,16 @@ impl Destination for StoreDestination {
         self.put_held_back()?;
         self.put_manifest()?;
         self.remove_records();
+        self.remove_replaced();
         Ok(())
     }
 
     fn notes(&self) -> Vec<String> {
         self.state().notes.clone()
+    }
+
+    fn left_behind(&self) -> Vec<String> {
+        self.notes()
     }
 
     fn discard(&self) {
@@ -453,9 +380,4 @@ impl Destination for StoreDestination {
             self.delete(plan.into_iter().collect(), Some(ABORT_TIME));
         }
     }
-}
-
-/// Whether a file makes others a model, so that it must not be there before them.
-pub(crate) fn is_held_back(name: &str) -> bool {
-    name.ends_with(".index.json")
 }

@@ -36,7 +36,7 @@ pub(crate) fn worded(
         }
         StoreError::AlreadyExists { .. } => {
             of_kind(io::ErrorKind::AlreadyExists, "it exists already".into())
-                .remedy(Remedy::Overwrite)
+                .remedy(Remedy::OverwriteInPlace)
                 .remedy(Remedy::AnotherTarget)
         }
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {

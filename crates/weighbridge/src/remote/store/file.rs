@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, ReadAt, ReadRange, Requests, Result, read_ranges_merged};
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use futures_util::StreamExt as _;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _};
 
+use crate::remote::ahead::{Ahead, Fetch, Fetching};
 use crate::remote::runtime::block_on;
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::fault;
@@ -20,34 +22,25 @@ const MAX_REQUEST: usize = 8 << 20;
 
 /// An object. The stretch that was fetched when it was opened is kept.
 pub struct StoreFile {
-    bucket: Arc<Bucket>,
-    key: Path,
-    /// What the first answer said; all others must say the same.
-    meta: ObjectMeta,
+    object: Arc<Object>,
+    /// Its number among the files of which something is fetched ahead.
+    id: u64,
     kept_from: u64,
     kept: Bytes,
 }
 
-impl StoreFile {
-    /// Opens an object with a single request for its first stretch; `size` is its length, where a
-    /// listing said it.
-    pub fn open(bucket: &Arc<Bucket>, key: &Path, size: Option<u64>) -> Result<Self> {
-        let stretch = first_stretch(key.filename().unwrap_or_default(), size);
-        let first = bucket.ask(key, "cannot read", first_answer(bucket, key, stretch))?;
-        let (meta, range, kept) = first;
-        let expected = range.end - range.start;
-        if kept.len() as u64 != expected || range.end > meta.size {
-            return Err(bucket.fault(key, "cannot read", &cut_short(kept.len(), expected)));
-        }
-        Ok(Self { bucket: bucket.clone(), key: key.clone(), meta, kept_from: range.start, kept })
-    }
+/// What is asked for ranges.
+struct Object {
+    bucket: Arc<Bucket>,
+    key: Path,
+    /// What the first answer said; all others must say the same.
+    meta: ObjectMeta,
+}
 
-    /// The length that the store states.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        self.meta.size
-    }
+/// Numbers of files.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
+impl Object {
     /// Asks for a range of the same object.
     async fn get(&self, range: Range<u64>) -> object_store::Result<GetResult> {
         let options = GetOptions {
@@ -60,23 +53,22 @@ impl StoreFile {
     }
 
     /// Fills a buffer with one request.
-    fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let doing = "cannot read";
-        let filled = block_on(async {
+    async fn fill(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let filled = async {
             let answer = self.get(offset..offset + out.len() as u64).await?;
             if !self.is_same(&answer.meta) {
                 return Ok(false);
             }
             fill(answer, out).await?;
             Ok(true)
-        })?;
-        match filled {
+        };
+        match filled.await {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.changed()),
             Err(object_store::Error::NotFound { .. }) => Err(self.changed()),
             // A range that lies outside now lay inside when the object was opened.
             Err(error) if fault::is_outside(&error) => Err(self.changed()),
-            Err(error) => Err(fault::as_io(self.bucket.fault(&self.key, doing, &error))),
+            Err(error) => Err(fault::as_io(self.bucket.fault(&self.key, "cannot read", &error))),
         }
     }
 
@@ -91,21 +83,91 @@ impl StoreFile {
             .hint("start again when nobody writes to it");
         io::Error::other(error.in_file(&self.bucket.place(&self.key)))
     }
+}
 
-    /// A range of what is kept.
-    fn kept(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        let start = usize::try_from(offset.checked_sub(self.kept_from)?).ok()?;
-        self.kept.get(start..start.checked_add(len)?)
+impl Fetch for Object {
+    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
+        Box::pin(async move {
+            let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];
+            self.fill(range.start, &mut bytes).await?;
+            Ok(bytes)
+        })
+    }
+}
+
+impl StoreFile {
+    /// Opens an object with a single request for its first stretch; `size` is its length, where a
+    /// listing said it.
+    pub fn open(bucket: &Arc<Bucket>, key: &Path, size: Option<u64>) -> Result<Self> {
+        let stretch = first_stretch(key.filename().unwrap_or_default(), size);
+        let first = bucket.ask(key, "cannot read", first_answer(bucket, key, stretch))?;
+        let (meta, range, kept) = first;
+        let expected = range.end - range.start;
+        if kept.len() as u64 != expected || range.end > meta.size {
+            return Err(bucket.fault(key, "cannot read", &cut_short(kept.len(), expected)));
+        }
+        let object = Arc::new(Object { bucket: bucket.clone(), key: key.clone(), meta });
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { object, id, kept_from: range.start, kept })
+    }
+
+    /// The length that the store states.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.object.meta.size
+    }
+
+    /// What the store calls this content of the object.
+    pub(crate) fn tag(&self) -> Option<&String> {
+        self.object.meta.e_tag.as_ref()
+    }
+
+    fn ahead(&self) -> &Arc<Ahead> {
+        self.object.bucket.ahead()
+    }
+
+    /// What is kept from an offset on.
+    fn kept_from(&self, offset: u64) -> &[u8] {
+        let start = offset.checked_sub(self.kept_from).and_then(|at| usize::try_from(at).ok());
+        start.and_then(|start| self.kept.get(start..)).unwrap_or_default()
     }
 
     fn is_inside(&self, offset: u64, len: usize) -> bool {
-        offset.checked_add(len as u64).is_some_and(|end| end <= self.meta.size)
+        offset.checked_add(len as u64).is_some_and(|end| end <= self.size())
+    }
+
+    /// Fills `out` from what is kept, from what was fetched ahead, and by requests for the rest.
+    fn read(&self, mut offset: u64, mut out: &mut [u8]) -> io::Result<()> {
+        while !out.is_empty() {
+            let kept = self.kept_from(offset);
+            let mut count = kept.len().min(out.len());
+            out[..count].copy_from_slice(&kept[..count]);
+            if count == 0 {
+                count = self.ahead().copy(self.id, offset, out);
+            }
+            if count == 0 {
+                let next =
+                    self.ahead().next(self.id, offset).map_or(u64::MAX, |next| next - offset);
+                count = usize::try_from(next).unwrap_or(usize::MAX).min(out.len());
+                let range = ReadRange { offset, out: &mut out[..count] };
+                self.fetch(&mut [range])?;
+            }
+            offset += count as u64;
+            out = &mut out[count..];
+        }
+        Ok(())
+    }
+
+    fn fetch(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
+        let parallel = self.object.bucket.settings.parallel;
+        let how = Requests { max_gap: MAX_GAP, max_len: MAX_REQUEST, parallel };
+        read_ranges_merged(ranges, how, |offset, out| block_on(self.object.fill(offset, out))?)
     }
 }
 
 impl ReadAt for StoreFile {
     fn len(&self) -> Option<u64> {
-        Some(self.meta.size)
+        Some(self.size())
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
@@ -116,31 +178,53 @@ impl ReadAt for StoreFile {
         if ranges.iter().any(|range| !self.is_inside(range.offset, range.out.len())) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let mut wanted: Vec<ReadRange<'_>> = Vec::new();
-        for range in ranges {
-            match self.kept(range.offset, range.out.len()) {
-                Some(kept) => range.out.copy_from_slice(kept),
-                None => wanted.push(ReadRange { offset: range.offset, out: range.out }),
+        let mut left: Vec<ReadRange<'_>> = Vec::new();
+        for ReadRange { offset, out } in ranges {
+            let wanted = *offset..*offset + out.len() as u64;
+            match self.kept_from(*offset).get(..out.len()) {
+                Some(kept) => out.copy_from_slice(kept),
+                None if self.ahead().touches(self.id, &wanted) => self.read(*offset, out)?,
+                None => left.push(ReadRange { offset: *offset, out: &mut **out }),
             }
         }
-        let parallel = self.bucket.settings.parallel;
-        let how = Requests { max_gap: MAX_GAP, max_len: MAX_REQUEST, parallel };
-        read_ranges_merged(&mut wanted, how, |offset, out| self.fetch(offset, out))
+        self.fetch(&mut left)
     }
 
     fn has_latency(&self) -> bool {
         true
     }
 
+    fn will_need(&self, range: Range<u64>) {
+        let kept = self.kept_from(range.start).len() as u64;
+        let (start, end) = (range.start.saturating_add(kept), range.end.min(self.size()));
+        if start < end {
+            let object: Arc<dyn Fetch> = self.object.clone();
+            self.ahead().will_need(&object, self.id, start..end);
+        }
+    }
+
+    fn limit_ahead(&self, bytes: u64) -> u64 {
+        self.ahead().limit(bytes)
+    }
+
     /// Asks for one byte of the same object.
     fn is_unchanged(&self) -> io::Result<bool> {
         use object_store::Error as Refused;
-        match block_on(self.get(0..1))? {
-            Ok(answer) => Ok(self.is_same(&answer.meta)),
+        let object = &self.object;
+        match block_on(object.get(0..1))? {
+            Ok(answer) => Ok(object.is_same(&answer.meta)),
             Err(Refused::Precondition { .. } | Refused::NotFound { .. }) => Ok(false),
-            Err(error) if fault::is_outside(&error) => Ok(self.meta.size == 0),
-            Err(error) => Err(fault::as_io(self.bucket.fault(&self.key, "cannot read", &error))),
+            Err(error) if fault::is_outside(&error) => Ok(self.size() == 0),
+            Err(error) => {
+                Err(fault::as_io(object.bucket.fault(&object.key, "cannot read", &error)))
+            }
         }
+    }
+}
+
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        self.ahead().forget(self.id);
     }
 }
 

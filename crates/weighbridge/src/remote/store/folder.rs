@@ -22,6 +22,8 @@ pub struct StoreFolder {
     bucket: Arc<Bucket>,
     root: Path,
     listed: Mutex<BTreeMap<Path, Listing>>,
+    /// The tags of files that were opened.
+    tags: Mutex<BTreeMap<Path, String>>,
     /// Files that were opened to learn whether they are there.
     opened: Mutex<BTreeMap<Path, Arc<StoreFile>>>,
 }
@@ -30,7 +32,8 @@ impl StoreFolder {
     /// All objects whose keys begin with `root` and a slash.
     #[must_use]
     pub fn new(bucket: Arc<Bucket>, root: Path) -> Self {
-        Self { bucket, root, listed: Mutex::default(), opened: Mutex::default() }
+        let (listed, tags, opened) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { bucket, root, listed, tags, opened }
     }
 
     /// What an address names: a folder and the path in it, which is empty for the folder itself.
@@ -128,6 +131,13 @@ impl StoreFolder {
 }
 
 impl Folder for StoreFolder {
+    fn version(&self, path: &FilePath) -> Option<String> {
+        let key = self.key(path).ok()?;
+        let first = self.opened().get(&key).and_then(|file| file.tag().cloned());
+        let tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
+        first.or_else(|| tags.get(&key).cloned())
+    }
+
     fn has_latency(&self) -> bool {
         true
     }
@@ -181,7 +191,13 @@ impl Folder for StoreFolder {
             None => None,
         };
         match StoreFile::open(&self.bucket, &key, size).map_err(fault::as_io) {
-            Ok(file) => Ok(Arc::new(file)),
+            Ok(file) => {
+                if let Some(tag) = file.tag() {
+                    let mut tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
+                    tags.insert(key, tag.clone());
+                }
+                Ok(Arc::new(file))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(match self.listing(&key) {
                     Ok(_) => io::ErrorKind::IsADirectory.into(),

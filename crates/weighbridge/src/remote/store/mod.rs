@@ -8,6 +8,7 @@ mod credentials;
 mod destination;
 mod fault;
 mod file;
+mod finishing;
 mod folder;
 mod guess;
 mod output_file;

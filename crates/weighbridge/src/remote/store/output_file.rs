@@ -8,7 +8,8 @@ use object_store::path::Path;
 use object_store::{PutMode, PutPayload};
 
 use crate::remote::runtime::block_on;
-use crate::remote::store::destination::{ABORT_TIME, HeldBack, StoreDestination, is_held_back};
+use crate::remote::store::destination::{ABORT_TIME, StoreDestination};
+use crate::remote::store::finishing::{HeldBack, is_held_back};
 use crate::remote::store::part::{Pieces, sum};
 use crate::remote::store::records::Record;
 use crate::remote::store::upload::{Upload, part_bytes};
@@ -39,6 +40,7 @@ impl<'a> StoreOutput<'a> {
             false => {
                 let upload = Arc::new(Upload::start(&of.bucket, &key, len, &of.room)?);
                 of.state().uploads.insert(key.clone(), upload.clone());
+                of.note_begun(name, &upload.id)?;
                 How::Parts(upload)
             }
         };
@@ -117,7 +119,9 @@ impl Drop for StoreOutput<'_> {
             && self.of.state().uploads.remove(&self.key).is_some()
         {
             let ended = block_on(async { tokio::time::timeout(ABORT_TIME, upload.abort()).await });
-            if !matches!(ended, Ok(Ok(Ok(())))) {
+            if matches!(ended, Ok(Ok(Ok(())))) {
+                self.of.forget_begun(std::iter::once(&self.key));
+            } else {
                 // It is tried once more when the whole work is ended.
                 self.of.state().uploads.insert(self.key.clone(), upload.clone());
             }

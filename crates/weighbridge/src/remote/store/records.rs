@@ -31,6 +31,15 @@ pub(crate) struct Record {
     pub(crate) etag: Option<String>,
 }
 
+/// A file that is being sent; its record takes the place of this when it is complete.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Begun {
+    pub(crate) name: String,
+    /// What the store calls the upload.
+    pub(crate) upload: String,
+}
+
 /// Put last: the output is complete.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -48,6 +57,11 @@ pub(crate) const SUMS: &str = "blake3_parts has the BLAKE3 hash of every part_by
 /// Where the record of a file is.
 pub(crate) fn record_key(root: &Path, name: &str) -> Option<Path> {
     under(root, &format!("{RECORDS}/{name}.json"))
+}
+
+/// Whether a key is that of a record.
+pub(crate) fn is_record(root: &Path, key: &Path) -> bool {
+    under(root, RECORDS).is_some_and(|records| key.prefix_matches(&records))
 }
 
 /// The key of a name under a prefix. Names do not lead out of it.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::{Error, Result};
+use crate::{Error, Result, stop};
 use object_store::multipart::PartId;
 use object_store::path::Path;
 use object_store::{PutPayload, PutResult};
 
-use crate::remote::runtime::runtime;
+use crate::remote::runtime::{runtime, wait_while};
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::part::{Pieces, sum};
 
@@ -49,10 +49,8 @@ impl Room {
 
     /// Waits until there is room for so many bytes, and takes it.
     pub(crate) fn take(&self, bytes: u64) {
-        let full =
-            |held: &mut Held| held.sending > 0 && held.bytes.saturating_add(bytes) > self.max;
-        let mut held =
-            self.changed.wait_while(self.held(), full).unwrap_or_else(PoisonError::into_inner);
+        let full = |held: &Held| held.sending > 0 && held.bytes.saturating_add(bytes) > self.max;
+        let mut held = wait_while(&self.changed, self.held(), full);
         held.bytes += bytes;
     }
 
@@ -64,9 +62,8 @@ impl Room {
 
     /// Notes that a part is under way; waits while too many are.
     fn begin_send(&self, parallel: usize) {
-        let busy = |held: &mut Held| held.sending >= parallel.max(1);
-        let mut held =
-            self.changed.wait_while(self.held(), busy).unwrap_or_else(PoisonError::into_inner);
+        let busy = |held: &Held| held.sending >= parallel.max(1);
+        let mut held = wait_while(&self.changed, self.held(), busy);
         held.sending += 1;
     }
 
@@ -225,9 +222,11 @@ impl Upload {
                 self.send(part, pieces)?;
             }
         }
-        let waiting = |state: &mut State| !state.under_way.is_empty() && state.failed.is_none();
-        let state =
-            self.state.1.wait_while(self.state(), waiting).unwrap_or_else(PoisonError::into_inner);
+        let waiting = |state: &State| !state.under_way.is_empty() && state.failed.is_none();
+        let state = wait_while(&self.state.1, self.state(), waiting);
+        if stop::is_stopped() {
+            return Err(Error::cancelled("the upload is not complete"));
+        }
         match &state.failed {
             Some(error) => Err(self.bucket.fault(&self.key, "cannot write", error)),
             None => Ok(state.sums.values().cloned().collect()),

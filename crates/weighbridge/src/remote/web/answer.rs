@@ -97,6 +97,12 @@ impl Pin {
         self.tag.clone().filter(|(tag, _)| tag.starts_with('"'))
     }
 
+    /// The version in one word.
+    pub(crate) fn version(&self) -> Option<&str> {
+        let tag = self.tag.as_ref().map(|(tag, _)| tag);
+        tag.or(self.linked.as_ref()).or(self.modified.as_ref()).map(String::as_str)
+    }
+
     /// Whether another answer comes from another version. What is missing says nothing.
     pub(crate) fn differs(&self, other: &Self) -> bool {
         let differ =

@@ -1,6 +1,7 @@
 //! One GET, and the redirects that are followed on its way.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Error, Result};
@@ -8,18 +9,17 @@ use reqwest::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderValue, IF_MATCH, LOCATION,
     RANGE,
 };
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{Certificate, Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::remote::ahead::Ahead;
+use crate::remote::ahead::{AHEAD_AT_ONCE, Ahead};
+use crate::remote::process::PerProcess;
 use crate::remote::settings::Remote;
 use crate::remote::web::fault::{Again, Fault, server};
 use crate::remote::web::places::{check_redirect, check_start, place_of};
+use crate::remote::web::refusal::what_to_check;
 
 const MOST_REDIRECTS: usize = 10;
-
-/// Blocks that are fetched ahead at the same time: a few long requests fill any line.
-const AHEAD_AT_ONCE: usize = 8;
 
 /// The text of a redirect that is read, so that its connection can be used again.
 const SMALL_TEXT: u64 = 16 << 10;
@@ -29,12 +29,18 @@ const SMALL_TEXT: u64 = 16 << 10;
 pub struct Client(Arc<Shared>);
 
 struct Shared {
-    http: reqwest::Client,
     settings: Remote,
+    /// What is trusted besides the system's.
+    certificates: Vec<Certificate>,
+    connections: PerProcess<Result<Connections, Fault>>,
+    /// What is fetched ahead, of all files.
+    ahead: PerProcess<Arc<Ahead>>,
+}
+
+struct Connections {
+    http: reqwest::Client,
     /// Requests that may be under way.
     slots: Arc<Semaphore>,
-    /// What is fetched ahead, of all files.
-    ahead: Arc<Ahead>,
 }
 
 /// A token, and the only server that may see it.
@@ -76,67 +82,42 @@ pub(crate) struct Answer {
     _slot: OwnedSemaphorePermit,
 }
 
-/// The clients of this process: connections of a parent process cannot be used.
-static CLIENTS: Mutex<Vec<(u32, String, Client)>> = Mutex::new(Vec::new());
+/// The clients, by their settings.
+static CLIENTS: PerProcess<Mutex<Vec<(String, Client)>>> = PerProcess::new();
 
 impl Client {
     /// The client for these settings.
     pub fn new(settings: &Remote) -> Result<Self> {
         let key = format!("{settings:?}");
-        let process = std::process::id();
-        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = clients.iter().find(|(of, by, _)| *of == process && *by == key);
-        if let Some((_, _, client)) = known {
+        let mut clients =
+            CLIENTS.get(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = clients.iter().find(|(by, _)| *by == key) {
             return Ok(client.clone());
         }
-        let client = Self::build(settings)?;
-        clients.push((process, key, client.clone()));
+        let client = Self(Arc::new(Shared {
+            settings: settings.clone(),
+            certificates: settings.ca_file.as_deref().map_or(Ok(Vec::new()), certificates)?,
+            connections: PerProcess::new(),
+            ahead: PerProcess::new(),
+        }));
+        client.connections().map_err(Fault::into_error)?;
+        clients.push((key, client.clone()));
         Ok(client)
     }
 
-    fn build(settings: &Remote) -> Result<Self> {
-        // Another part of the program may have chosen one; that is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("weighbridge/", env!("CARGO_PKG_VERSION")))
-            .default_headers(headers)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .connect_timeout(settings.timeout)
-            .read_timeout(settings.timeout)
-            .http2_adaptive_window(true);
-        if let Some(file) = &settings.ca_file {
-            let failed = |e| Error::io(e, "cannot read the certificates").in_file(file);
-            let text = std::fs::read(file).map_err(failed)?;
-            let found = reqwest::Certificate::from_pem_bundle(&text).unwrap_or_default();
-            if found.is_empty() {
-                return Err(
-                    Error::usage("there are no certificates in it (PEM is expected)").in_file(file)
-                );
-            }
-            builder = builder.tls_certs_merge(found);
-        }
-        let http = builder.build().map_err(|error| {
-            Fault::from(error)
-                .hint("check the system's certificates, SSL_CERT_FILE and the proxy variables")
-                .into_error()
-        })?;
-        Ok(Self(Arc::new(Shared {
-            http,
-            settings: settings.clone(),
-            slots: Arc::new(Semaphore::new(settings.parallel.clamp(1, 1 << 16))),
-            ahead: Ahead::new(settings.read_ahead, settings.parallel.min(AHEAD_AT_ONCE)),
-        })))
+    /// The connections of this process: those of a parent process have nobody who drives them.
+    fn connections(&self) -> Result<&Connections, Fault> {
+        self.0.connections.get(|| self.0.connect()).as_ref().map_err(Clone::clone)
     }
 
     pub(crate) fn settings(&self) -> &Remote {
         &self.0.settings
     }
 
-    pub(crate) fn ahead(&self) -> &Arc<Ahead> {
-        &self.0.ahead
+    pub(in crate::remote) fn ahead(&self) -> &Arc<Ahead> {
+        let settings = self.settings();
+        let make = || Ahead::new(settings.read_ahead, settings.parallel.min(AHEAD_AT_ONCE));
+        self.0.ahead.get(make)
     }
 
     /// Makes one request and follows redirects by our rules. Every status that is no redirect is
@@ -144,7 +125,8 @@ impl Client {
     pub(crate) async fn send(&self, ask: &Ask<'_>) -> Result<Answer, Fault> {
         check_start(ask.url, ask.trusted, self.settings())?;
         let closed = |_| Fault::unsupported("no more requests are made");
-        let slot = self.0.slots.clone().acquire_owned().await.map_err(closed)?;
+        let slots = self.connections()?.slots.clone();
+        let slot = slots.acquire_owned().await.map_err(closed)?;
         let mut url = ask.url.clone();
         let mut outermost = place_of(&url);
         let mut redirect = None;
@@ -165,7 +147,7 @@ impl Client {
     }
 
     async fn hop(&self, url: &Url, ask: &Ask<'_>) -> Result<Response, Fault> {
-        let mut request = self.0.http.get(url.clone());
+        let mut request = self.connections()?.http.get(url.clone());
         if let Some(range) = &ask.range {
             let last = range.end.saturating_sub(1);
             request = request.header(RANGE, format!("bytes={}-{last}", range.start));
@@ -186,21 +168,44 @@ impl Client {
     }
 }
 
-/// What may keep this machine from reaching a server.
-fn what_to_check(url: &Url) -> String {
-    let names: &[&str] = match url.scheme() {
-        "https" => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
-        _ => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
-    };
-    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let server = server(url);
-    match names.iter().find(is_set) {
-        Some(name) => {
-            format!(
-                "check the address, the connection to {server}, and the proxy that {name} names"
-            )
+impl Shared {
+    fn connect(&self) -> Result<Connections, Fault> {
+        let settings = &self.settings;
+        // Another part of the program may have chosen one; that is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("weighbridge/", env!("CARGO_PKG_VERSION")))
+            .default_headers(headers)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(settings.timeout)
+            .read_timeout(settings.timeout)
+            .http2_adaptive_window(true);
+        let builder = match self.certificates.is_empty() {
+            true => builder,
+            false => builder.tls_certs_merge(self.certificates.iter().cloned()),
+        };
+        let http = builder.build().map_err(|error| {
+            Fault::from(error)
+                .hint("check the system's certificates, SSL_CERT_FILE and the proxy variables")
+        })?;
+        let slots = Arc::new(Semaphore::new(settings.parallel.clamp(1, 1 << 16)));
+        Ok(Connections { http, slots })
+    }
+}
+
+/// The certificates of a file.
+fn certificates(file: &Path) -> Result<Vec<Certificate>> {
+    let failed = |e| Error::io(e, "cannot read the certificates").in_file(file);
+    let text = std::fs::read(file).map_err(failed)?;
+    let found = Certificate::from_pem_bundle(&text).unwrap_or_default();
+    match found.is_empty() {
+        true => {
+            Err(Error::usage("there are no certificates in it (PEM is expected)").in_file(file))
         }
-        None => format!("check the address, and the connection to {server}"),
+        false => Ok(found),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Error, Remedy};
+use crate::{Error, ErrorKind, Remedy, stop};
 use reqwest::Url;
 
 /// A failed request, in words that hold neither a token nor the query of an address.
@@ -26,7 +26,8 @@ enum Class {
     Network,
     Changed,
     Unsupported,
-    Usage,
+    Refused,
+    Cancelled,
 }
 
 /// Whether the same request may succeed later.
@@ -65,13 +66,22 @@ impl Fault {
     }
 
     /// What was asked for is not there, or not for this user.
-    pub(crate) fn usage(kind: io::ErrorKind, message: impl Into<String>) -> Self {
-        Self::new(Class::Usage, kind, message)
+    pub(crate) fn refused(kind: io::ErrorKind, message: impl Into<String>) -> Self {
+        Self::new(Class::Refused, kind, message)
+    }
+
+    /// Waiting for an answer ended without one: somebody wanted it to, or there are no threads.
+    pub(crate) fn of_wait(error: &io::Error) -> Self {
+        let own = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+        match own.is_some_and(|own| own.kind() == ErrorKind::Cancelled) {
+            true => Self::new(Class::Cancelled, error.kind(), error.to_string()),
+            false => Self::network(error.kind(), error.to_string()),
+        }
     }
 
     /// A proxy that does not know us.
     pub(crate) fn proxy_login() -> Self {
-        Self::usage(io::ErrorKind::PermissionDenied, "the proxy wants a login (407)")
+        Self::refused(io::ErrorKind::PermissionDenied, "the proxy wants a login (407)")
             .hint("put it into the proxy's address: http://user:password@host:port")
     }
 
@@ -128,7 +138,8 @@ impl Fault {
             Class::Network => Error::io(io::Error::new(self.kind, self.message), "cannot fetch it"),
             Class::Changed => Error::malformed(self.message),
             Class::Unsupported => Error::unsupported(self.message),
-            Class::Usage => Error::usage(self.message),
+            Class::Refused => Error::refused(self.kind, self.message),
+            Class::Cancelled => stop::stopped(),
         };
         let error = match self.place {
             Some(place) => error.in_file(Path::new(&place)),
@@ -171,11 +182,13 @@ impl From<reqwest::Error> for Fault {
             }
             () if says(&error, "certificate") => untrusted(&error),
             () if says(&error, "proxy authorization required") => Self::proxy_login(),
-            () if says(&error, "tunnel error") => Self::network(
-                io::ErrorKind::NotConnected,
-                "the proxy makes no connection to the server",
-            )
-            .again(Again::Soon),
+            () if says(&error, "tunnel error") => {
+                let message = match says(&error, "dns error") {
+                    true => "the name of the proxy was not found".to_owned(),
+                    false => format!("no connection through the proxy ({})", reason(&error)),
+                };
+                Self::network(io::ErrorKind::NotConnected, message).again(Again::Soon)
+            }
             () if says(&error, "dns error") => {
                 Self::network(io::ErrorKind::NotConnected, "the name of the server was not found")
                     .again(Again::Soon)

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use reqwest::{Response, StatusCode, Url};
 
+use crate::remote::process::PerProcess;
 use crate::remote::web::answer::{ContentRange, Pin, length_alone};
 use crate::remote::web::client::{Answer, Ask, Auth, Client};
 use crate::remote::web::fault::{Again, Fault};
@@ -33,7 +34,11 @@ pub(crate) struct Site {
 pub(crate) struct Fetcher {
     pub(crate) client: Client,
     site: Site,
-    known: Mutex<Known>,
+    known: PerProcess<Mutex<Known>>,
+    /// What was known of it before it was asked for, and what the first answer said: for children of
+    /// this process, too.
+    listed: (Option<u64>, Pin),
+    answered: OnceLock<(Option<u64>, Pin)>,
 }
 
 struct Known {
@@ -46,16 +51,25 @@ struct Known {
 
 impl Fetcher {
     pub(crate) fn new(client: Client, site: Site, len: Option<u64>, pin: Pin) -> Self {
-        let known = Known { len, pin, direct: None, changed: false };
-        Self { client, site, known: Mutex::new(known) }
+        let (known, answered) = (PerProcess::new(), OnceLock::new());
+        Self { client, site, known, listed: (len, pin), answered }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        let known = self.known.get(|| {
+            let (len, pin) = self.answered.get().unwrap_or(&self.listed).clone();
+            Mutex::new(Known { len, pin, direct: None, changed: false })
+        });
+        known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn len(&self) -> Option<u64> {
         self.known().len
+    }
+
+    /// What tells this version of the file from another, if the server says that.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.known().pin.version().map(str::to_owned)
     }
 
     pub(crate) fn was_changed(&self) -> bool {
@@ -202,6 +216,7 @@ impl Fetcher {
         }
         known.len = Some(total);
         known.pin.complete(seen);
+        self.answered.get_or_init(|| (Some(total), known.pin.clone()));
         if answer.url != self.site.url {
             known.direct = Some(answer.url.clone());
         }

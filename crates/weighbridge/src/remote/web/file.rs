@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::{ReadAt, ReadRange, Requests, read_ranges_merged};
 use tokio::sync::OnceCell;
 
-use crate::remote::ahead::{Ahead, Fetch, Fetching};
+use crate::remote::ahead::Ahead;
+use crate::remote::process::PerProcess;
 use crate::remote::runtime;
+use crate::remote::web::announced::Announced;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::fetch::Fetcher;
 use crate::remote::web::guess;
@@ -33,24 +35,17 @@ struct Opened {
     name: String,
     first: Range<u64>,
     /// Filled by the first request.
-    kept: OnceCell<Result<Mutex<Kept>, Fault>>,
+    kept: PerProcess<FirstBytes>,
+    /// What is fetched ahead, for each work that wants it.
+    announced: PerProcess<Announced>,
     /// Its number among the files of which something is fetched ahead.
     id: u64,
 }
 
+type FirstBytes = OnceCell<Result<Mutex<Kept>, Fault>>;
+
 /// Numbers of files.
 static NEXT: AtomicU64 = AtomicU64::new(0);
-
-impl Fetch for Fetcher {
-    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
-        Box::pin(async move {
-            let len = usize::try_from(range.end - range.start).unwrap_or(0);
-            let mut bytes = vec![0; len];
-            self.fill(range.start, &mut bytes).await?;
-            Ok(bytes)
-        })
-    }
-}
 
 impl WebFile {
     /// A file whose first bytes are fetched now: its length is not known otherwise.
@@ -74,9 +69,17 @@ impl WebFile {
             fetcher: Arc::new(fetcher),
             name: name.to_owned(),
             first,
-            kept: OnceCell::new(),
+            kept: PerProcess::new(),
+            announced: PerProcess::new(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         }))
+    }
+}
+
+impl WebFile {
+    /// What tells this version of the file from another, if the server says that.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.0.fetcher.version()
     }
 }
 
@@ -90,12 +93,12 @@ impl Opened {
             let first = self.fetcher.first(self.first.clone()).await;
             first.map(|stretch| Mutex::new(Kept::new(stretch)))
         };
-        self.kept.get_or_init(fetch).await.as_ref().map_err(Clone::clone)
+        self.kept.get(OnceCell::new).get_or_init(fetch).await.as_ref().map_err(Clone::clone)
     }
 
     /// What is kept, once the first request is answered.
     fn kept(&self) -> io::Result<MutexGuard<'_, Kept>> {
-        let kept = match self.kept.get() {
+        let kept = match self.kept.get(OnceCell::new).get() {
             Some(kept) => kept.as_ref().map_err(Clone::clone)?,
             None => runtime::block_on(self.first())??,
         };
@@ -204,12 +207,17 @@ impl ReadAt for WebFile {
         let Some(len) = self.0.fetcher.len() else { return };
         let end = range.end.min(len);
         // What is kept needs no fetching; the first request itself is under way.
-        let kept = self.0.kept.get().and_then(|kept| kept.as_ref().ok()?.lock().ok());
+        let kept = self.0.kept.get(OnceCell::new).get();
+        let kept = kept.and_then(|kept| kept.as_ref().ok()?.lock().ok());
         let start = kept.map_or(range.start, |kept| kept.end_from(range.start));
         if start < end {
-            let fetcher: Arc<dyn Fetch> = self.0.fetcher.clone();
+            let fetcher = self.0.announced.get(Announced::default).of(&self.0.fetcher);
             self.0.ahead().will_need(&fetcher, self.0.id, start..end);
         }
+    }
+
+    fn limit_ahead(&self, bytes: u64) -> u64 {
+        self.0.ahead().limit(bytes)
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {

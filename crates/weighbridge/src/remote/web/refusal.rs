@@ -2,10 +2,10 @@
 
 use std::io;
 
-use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
+use reqwest::{StatusCode, Url};
 
-use crate::remote::web::fault::Fault;
+use crate::remote::web::fault::{Fault, server};
 use crate::remote::web::retry::passing;
 
 /// What a server's refusal means.
@@ -13,7 +13,7 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
     let said = said(status);
     match status.as_u16() {
         404 | 410 => {
-            Fault::usage(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
+            Fault::refused(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
                 .hint("check the address, for instance in a browser")
         }
         401 => denied(format!("the server wants a login ({said})")).hint(
@@ -29,7 +29,7 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
 }
 
 fn denied(message: String) -> Fault {
-    Fault::usage(io::ErrorKind::PermissionDenied, message)
+    Fault::refused(io::ErrorKind::PermissionDenied, message)
 }
 
 /// Any other answer, and whether it may pass.
@@ -56,4 +56,22 @@ pub(crate) fn too_much() -> Fault {
 pub(crate) fn no_parts() -> Fault {
     Fault::unsupported("the server sends this file only as a whole, and parts of it are needed")
         .hint("download the file, then open it")
+}
+
+/// What may keep this machine from reaching a server.
+pub(crate) fn what_to_check(url: &Url) -> String {
+    let names: &[&str] = match url.scheme() {
+        "https" => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let server = server(url);
+    match names.iter().find(is_set) {
+        Some(name) => {
+            format!(
+                "check the address, the connection to {server}, and the proxy that {name} names"
+            )
+        }
+        None => format!("check the address, and the connection to {server}"),
+    }
 }

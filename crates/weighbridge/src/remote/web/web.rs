@@ -109,6 +109,10 @@ impl WebFolder {
 }
 
 impl Folder for WebFolder {
+    fn version(&self, path: &Path) -> Option<String> {
+        self.known(&plain(path)?)?.version()
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>> {
         match plain(path) {
             Some(path) if path.as_os_str().is_empty() => Ok(self.entries()),

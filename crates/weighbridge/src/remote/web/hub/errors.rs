@@ -18,23 +18,23 @@ impl Repository {
         let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let said = said(status);
         match (text("x-error-code"), status.as_u16()) {
-            _ if text("x-error-message").contains(TAKEN_DOWN) => Fault::usage(
+            _ if text("x-error-message").contains(TAKEN_DOWN) => Fault::refused(
                 ErrorKind::PermissionDenied,
                 "the Hub has disabled access to this repository",
             )
             .hint(format!("its page may say why: {}", self.page())),
             ("GatedRepo", _) => self.gated(),
-            ("RevisionNotFound", _) => Fault::usage(
+            ("RevisionNotFound", _) => Fault::refused(
                 ErrorKind::NotFound,
                 format!("the repository has no revision `{}`", self.address.revision()),
             )
             .hint("name a branch, a tag or a commit behind an @"),
             ("EntryNotFound", _) => {
-                Fault::usage(ErrorKind::NotFound, "the repository has no such file")
+                Fault::refused(ErrorKind::NotFound, "the repository has no such file")
                     .hint(format!("its files are listed at {}/tree/main", self.page()))
             }
             ("RepoNotFound", _) | (_, 401) => self.missing(),
-            (_, 403) => Fault::usage(
+            (_, 403) => Fault::refused(
                 ErrorKind::PermissionDenied,
                 format!("the Hub refuses access ({said})"),
             )
@@ -50,7 +50,7 @@ impl Repository {
     pub(crate) fn refused_elsewhere(&self, by: &Url, status: StatusCode) -> Fault {
         let message =
             format!("{}, where the Hub stores it, refuses access ({})", server(by), said(status));
-        Fault::usage(ErrorKind::PermissionDenied, message)
+        Fault::refused(ErrorKind::PermissionDenied, message)
             .hint("check the clock of this machine, and proxies on the way; then run it again")
     }
 
@@ -61,7 +61,7 @@ impl Repository {
             None => format!("accept its terms at {page}, then set HF_TOKEN"),
         };
         let message = "this repository is gated: its terms must be accepted first";
-        Fault::usage(ErrorKind::PermissionDenied, message).hint(hint)
+        Fault::refused(ErrorKind::PermissionDenied, message).hint(hint)
     }
 
     fn missing(&self) -> Fault {
@@ -75,6 +75,6 @@ impl Repository {
                 "check the name; for a private repository set HF_TOKEN",
             ),
         };
-        Fault::usage(ErrorKind::NotFound, message).hint(hint)
+        Fault::refused(ErrorKind::NotFound, message).hint(hint)
     }
 }

@@ -74,8 +74,7 @@ impl HubFolder {
 
     fn listed(&self) -> Result<Contents, Fault> {
         let fetch = Tree::fetch(&self.repository, &self.client);
-        let failed = |error: io::Error| Fault::network(error.kind(), error.to_string());
-        let tree = runtime::block_on(fetch).map_err(failed)??;
+        let tree = runtime::block_on(fetch).map_err(|error| Fault::of_wait(&error))??;
         let snapshot = self.cached.as_ref().and_then(|cached| cached.snapshot(&tree.commit));
         let local = snapshot.map(|folder| LocalFolder::new(folder, FileAccess::Map));
         Ok(Contents::Listed(tree, local))
@@ -94,7 +93,7 @@ impl HubFolder {
     fn is_offline(&self, what: &str, path: &Path) -> Fault {
         let message =
             format!("HF_HUB_OFFLINE forbids requests, and {what} is not in the local cache");
-        Fault::usage(io::ErrorKind::NotFound, message)
+        Fault::refused(io::ErrorKind::NotFound, message)
             .hint("unset HF_HUB_OFFLINE (and TRANSFORMERS_OFFLINE), or fetch it beforehand")
             .at(&self.repository.shown(path))
     }
@@ -138,6 +137,10 @@ impl HubFolder {
 }
 
 impl Folder for HubFolder {
+    fn version(&self, _path: &Path) -> Option<String> {
+        self.commit().ok().map(str::to_owned)
+    }
+
     fn has_latency(&self) -> bool {
         true
     }

@@ -1,0 +1,98 @@
+//! Outputs in object stores: what their addresses mean.
+
+use std::path::{Path, PathBuf};
+
+use super::target::{Place, Target, is_extension, unknown_extension};
+use crate::containers::writing::{Writer, writer};
+use crate::error::{Error, Remedy, Result};
+use crate::model::Model;
+
+/// How addresses of object stores begin.
+const STORES: [&str; 3] = ["s3://", "gs://", "az://"];
+
+/// How addresses begin where nothing can be written.
+const READ_ONLY: [&str; 3] = ["hf://", "https://", "http://"];
+
+/// An address in an object store.
+pub(super) struct StoreAddress {
+    /// Without a slash at its end.
+    path: PathBuf,
+    /// Whether it ended with a slash, or names a whole bucket.
+    is_folder: bool,
+}
+
+impl StoreAddress {
+    /// The address, if it is one. An error for one where nothing can be written.
+    pub(super) fn of(path: &Path) -> Result<Option<Self>> {
+        let text = path.to_string_lossy();
+        let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+        if begins(&READ_ONLY) {
+            let message = "models are read there, and not written";
+            let hint = "write to a file, a directory, or an address that begins with s3://, gs:// or az://";
+            return Err(Error::unsupported(message).in_file(path).hint(hint));
+        }
+        if !begins(&STORES) {
+            return Ok(None);
+        }
+        if !cfg!(feature = "remote") {
+            return Err(Error::unsupported("this build writes to this machine only")
+                .in_file(path)
+                .hint("the library writes to object stores with its feature `remote`"));
+        }
+        let plain = text.trim_end_matches('/');
+        let is_bucket = !plain.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        let is_folder = is_bucket || text.ends_with('/');
+        Ok(Some(Self { path: PathBuf::from(plain), is_folder }))
+    }
+
+    /// What is written there: one object, if the name ends as a file's does.
+    pub(super) fn target(
+        self,
+        asked: Option<&'static dyn Writer>,
+        usual: &'static dyn Writer,
+    ) -> Result<Target> {
+        let extension = self.path.extension().filter(|_| !self.is_folder);
+        let extension = extension.map(|text| text.to_string_lossy().to_lowercase());
+        let target = |place, writer| Ok(Target { place, writer, is_elsewhere: true });
+        match extension.filter(|extension| is_extension(extension)) {
+            None => target(Place::Folder(self.path), asked.unwrap_or(usual)),
+            Some(extension) => match asked.or_else(|| writer(&extension)) {
+                Some(writer) => target(Place::File(self.path), writer),
+                None => Err(unknown_extension(&extension).in_file(&self.path)),
+            },
+        }
+    }
+}
+
+/// An error if an output would be written over the model, or among its files.
+pub(super) fn refuse_own_address(output: &Path, model: &Model) -> Result<()> {
+    let mut inputs = model.sources().iter().map(|source| source.input().name());
+    match inputs.any(|input| input.starts_with(output)) || output.starts_with(model.path()) {
+        false => Ok(()),
+        true => Err(Error::usage("holds the model itself, and is never overwritten")
+            .in_file(output)
+            .remedy(Remedy::AnotherTarget)),
+    }
+}
+
+#[cfg(all(test, feature = "remote"))]
+mod tests {
+    use super::*;
+
+    fn place(text: &str) -> Place {
+        Target::of(Path::new(text), None, None).unwrap().place
+    }
+
+    #[test]
+    fn a_slash_is_a_prefix_and_an_extension_an_object() {
+        let folder = |text: &str| Place::Folder(text.into());
+        assert_eq!(place("s3://b/Qwen3-8B"), folder("s3://b/Qwen3-8B"));
+        assert_eq!(place("s3://b/v1.gguf/"), folder("s3://b/v1.gguf"));
+        assert_eq!(place("gs://b"), folder("gs://b"));
+        assert_eq!(place("gs://my.bucket"), folder("gs://my.bucket"));
+        assert_eq!(place("az://c/x/m.gguf"), Place::File("az://c/x/m.gguf".into()));
+        for refused in ["s3://b/x.onnx", "hf://a/b", "https://x/y.gguf"] {
+            assert!(Target::of(Path::new(refused), None, None).is_err(), "{refused}");
+        }
+    }
+}
