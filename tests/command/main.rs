@@ -9,6 +9,8 @@ mod network;
 #[cfg(unix)]
 mod open_files;
 #[cfg(unix)]
+mod proxies;
+#[cfg(unix)]
 mod pseudo_terminal;
 mod readme;
 #[cfg(unix)]
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
     trials.extend(interrupted::trials().into_iter().chain(streams::trials()));
     #[cfg(unix)]
     trials.extend(open_files::trials().into_iter().chain(remote::trials()));
+    #[cfg(unix)]
+    trials.extend(proxies::trials());
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

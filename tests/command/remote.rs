@@ -14,6 +14,7 @@ use crate::trials;
 pub fn trials() -> Vec<Trial> {
     trials![
         "remote":
+        a_slow_download_is_interrupted,
         opening_is_interrupted,
         waiting_as_the_server_asks_is_interrupted,
     ]
@@ -61,6 +62,29 @@ fn interrupted(mut child: Child, server: &Server, requests: usize) -> String {
 
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).unwrap().next().is_none()
+}
+
+fn a_slow_download_is_interrupted() {
+    for target in ["out.safetensors", "out.gguf", "out"] {
+        let place = tempfile::tempdir().unwrap();
+        let server = Server::of_files(&[("/model.safetensors", model())]);
+        // The header takes a second, the values twenty.
+        server.rate(100_000);
+        let url = server.url("/model.safetensors");
+        let child = weigh(
+            place.path(),
+            &["convert", &url, "--names", "keep", "--dtype", "f16", "-o", target],
+        );
+        let said = interrupted(child, &server, 2);
+        assert!(said.contains("stopped"), "{said}");
+        let left: Vec<_> = std::fs::read_dir(place.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        // A folder may be continued; it does not have its name.
+        let is_unfinished = left.is_empty() || left == ["out.weigh-partial"];
+        assert!(is_unfinished, "{target}: {left:?}");
+    }
 }
 
 fn opening_is_interrupted() {

@@ -1,11 +1,12 @@
-//! Models elsewhere: on a server of the tests that speaks the Hub's protocol with every fault, and in
-//! real object stores, where `WEIGHBRIDGE_SERVERS` names the folder that `install-servers.sh` filled.
+//! Models elsewhere: on a server of the tests that speaks the Hub's protocol with every fault, and against
+//! real servers, where `WEIGHBRIDGE_SERVERS` names the folder that `install-servers.sh` filled.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod https;
 mod hub;
+mod nginx;
 mod samples;
 mod server;
 mod servers;

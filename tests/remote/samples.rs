@@ -19,7 +19,7 @@ use weighbridge::{
     DType, Error, FileAccess, Folder, LocalFolder, MemoryFolder, Model, OpenOptions, Result, Stores,
 };
 
-fn options() -> OpenOptions {
+pub fn options() -> OpenOptions {
     let mut remote = Remote::default();
     remote.timeout = Duration::from_secs(15);
     remote.retries = 0;
@@ -42,7 +42,7 @@ fn below(place: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 /// All that can be learned of what was opened, a line for each thing: long ones as sums.
-fn described(opened: Result<Vec<Model>>) -> Vec<String> {
+pub fn described(opened: Result<Vec<Model>>) -> Vec<String> {
     match opened {
         Ok(models) => models.iter().flat_map(described_model).collect(),
         Err(error) => vec![told(&error)],
@@ -113,7 +113,7 @@ fn converted(model: &Model) -> String {
 }
 
 /// The first difference, if there is one.
-fn difference(name: &str, there: &[String], here: &[String]) -> Option<String> {
+pub fn difference(name: &str, there: &[String], here: &[String]) -> Option<String> {
     let at = (0..there.len().max(here.len())).find(|&at| there.get(at) != here.get(at))?;
     let line = |lines: &[String]| lines.get(at).cloned().unwrap_or_default();
     let (there, here) = (line(there), line(here));

@@ -314,7 +314,8 @@ fn read_request(stream: &mut dyn Stream) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
     let target = line.split(' ').nth(1)?.to_owned();
-    assert!(line.starts_with("GET "), "only GET is ever sent: {line}");
+    let is_tunnel = line.starts_with("CONNECT ");
+    assert!(is_tunnel || line.starts_with("GET "), "only GET is ever sent: {line}");
     let mut headers = Vec::new();
     loop {
         let mut line = String::new();
@@ -322,6 +323,17 @@ fn read_request(stream: &mut dyn Stream) -> Option<Request> {
         let Some((name, value)) = line.trim().split_once(':') else { break };
         headers.push((name.to_owned(), value.trim().to_owned()));
     }
+    if is_tunnel {
+        // It is no proxy for strangers.
+        let refused = b"HTTP/1.1 407 Who\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        reader.into_inner().write_all(refused).ok()?;
+        return None;
+    }
+    // A proxy is told the whole address, and this one passes it on.
+    let target = match target.strip_prefix("http://").and_then(|rest| rest.split_once('/')) {
+        Some((_, path)) => format!("/{path}"),
+        None => target,
+    };
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     Some(Request { path: path.to_owned(), query: query.to_owned(), headers })
 }

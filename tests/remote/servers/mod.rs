@@ -27,6 +27,15 @@ pub enum Kind {
     Azure,
 }
 
+impl Kind {
+    fn program(self) -> &'static str {
+        match self {
+            Self::S3 => "venv/bin/weed",
+            Self::Azure => "azurite/node_modules/.bin/azurite-blob",
+        }
+    }
+}
+
 /// A server that was started.
 pub struct Server {
     pub kind: Kind,
@@ -42,44 +51,55 @@ pub struct Server {
 pub fn server(kind: Kind) -> Option<&'static Server> {
     static SERVERS: [OnceLock<Option<Server>>; 2] = [const { OnceLock::new() }; 2];
     let found = SERVERS[kind as usize].get_or_init(|| {
-        let folder = PathBuf::from(std::env::var_os("WEIGHBRIDGE_SERVERS")?);
-        Some(Server::start(kind, &folder))
+        let program = program(kind.program())?;
+        Some(Server::start(kind, &program))
     });
-    if found.is_none() {
-        #[expect(clippy::print_stdout, reason = "a test that did not run says so")]
-        {
-            println!(
-                "skipped: WEIGHBRIDGE_SERVERS does not name a folder made by install-servers.sh"
-            );
-        }
-    }
     found.as_ref()
 }
 
-fn free_ports<const N: usize>() -> [u16; N] {
+/// A program that `install-servers.sh` has installed; `None`, and a line that says so, if it has not.
+pub fn program(path: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("WEIGHBRIDGE_SERVERS").map(PathBuf::from);
+    let found = folder.map(|folder| folder.join(path)).filter(|program| program.exists());
+    if found.is_none() {
+        #[expect(clippy::print_stderr, reason = "a test that did not run says so")]
+        {
+            eprintln!(
+                "not run: WEIGHBRIDGE_SERVERS names no folder where install-servers.sh has put {path}"
+            );
+        }
+    }
+    found
+}
+
+pub fn free_ports<const N: usize>() -> [u16; N] {
     // All are held until all are known, so that they differ.
     let held: [TcpListener; N] = std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").unwrap());
     held.map(|listener| listener.local_addr().unwrap().port())
 }
 
+/// A command for a server that ends when this process ends, however that happens, and its data with
+/// it. Its standard input must stay open as long as it is wanted.
+pub fn ended_with_us(data: &Path) -> Command {
+    let script =
+        "exec 3<&0; \"$@\" </dev/null & p=$!; cat <&3 >/dev/null; kill -9 $p; rm -rf \"$0\"";
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).arg(data).stdin(Stdio::piped());
+    command
+}
+
 impl Server {
-    fn start(kind: Kind, folder: &Path) -> Self {
+    fn start(kind: Kind, program: &Path) -> Self {
         let data = tempfile::tempdir().unwrap();
         let [port, ports @ ..] = free_ports::<8>();
-        let mut command = Command::new("sh");
-        // Ends the server when this process ends, however that happens.
-        command.arg("-c").arg("exec 3<&0; \"$@\" </dev/null & p=$!; cat <&3 >/dev/null; kill -9 $p; rm -rf \"$0\"").arg(data.path());
+        let mut command = ended_with_us(data.path());
+        command.arg(program);
         match kind {
-            Kind::S3 => seaweed(&mut command, folder, data.path(), port, ports),
-            Kind::Azure => azurite(&mut command, folder, data.path(), port),
+            Kind::S3 => seaweed(&mut command, data.path(), port, ports),
+            Kind::Azure => azurite(&mut command, data.path(), port),
         }
         let log = std::fs::File::create(data.path().join("log")).unwrap();
-        let process = command
-            .stdin(Stdio::piped())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let process = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
         let path = if kind == Kind::Azure { format!("/{ACCOUNT}") } else { String::new() };
         let endpoint = format!("http://127.0.0.1:{port}{path}");
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -216,7 +236,7 @@ fn elements(xml: &str, name: &str) -> Vec<String> {
     xml.split(&open).skip(1).filter_map(inside).collect()
 }
 
-fn seaweed(command: &mut Command, folder: &Path, data: &Path, port: u16, ports: [u16; 7]) {
+fn seaweed(command: &mut Command, data: &Path, port: u16, ports: [u16; 7]) {
     let config = serde_json::json!({"identities": [{
         "name": "tests",
         "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
@@ -225,12 +245,7 @@ fn seaweed(command: &mut Command, folder: &Path, data: &Path, port: u16, ports: 
     let file = data.join("s3.json");
     std::fs::write(&file, config.to_string()).unwrap();
     let [master, master_grpc, volume, volume_grpc, filer, filer_grpc, s3_grpc] = ports;
-    command.arg(folder.join("venv/bin/weed")).args([
-        "server",
-        "-ip=127.0.0.1",
-        "-ip.bind=127.0.0.1",
-        "-s3",
-    ]);
+    command.args(["server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3"]);
     command.arg(format!("-dir={}", data.display()));
     command.arg(format!("-s3.config={}", file.display()));
     command.args(["-master.volumeSizeLimitMB=64", "-volume.max=500", "-master.telemetry=false"]);
@@ -250,8 +265,7 @@ fn seaweed(command: &mut Command, folder: &Path, data: &Path, port: u16, ports: 
     }
 }
 
-fn azurite(command: &mut Command, folder: &Path, data: &Path, port: u16) {
-    command.arg(folder.join("azurite/node_modules/.bin/azurite-blob"));
+fn azurite(command: &mut Command, data: &Path, port: u16) {
     command.args([
         "--silent",
         "--skipApiVersionCheck",

@@ -17,6 +17,7 @@ use crate::remote::process::PerProcess;
 use crate::remote::settings::Remote;
 use crate::remote::web::fault::{Again, Fault, server};
 use crate::remote::web::places::{check_redirect, check_start, place_of};
+use crate::remote::web::refusal::what_to_check;
 
 const MOST_REDIRECTS: usize = 10;
 
@@ -161,9 +162,7 @@ impl Client {
             let fault = Fault::from(error);
             match fault.may_pass() {
                 Again::Never => fault,
-                _ => {
-                    fault.hint(format!("check the address, and the connection to {}", server(url)))
-                }
+                _ => fault.hint(what_to_check(url)),
             }
         })
     }

@@ -79,6 +79,12 @@ impl Fault {
         }
     }
 
+    /// A proxy that does not know us.
+    pub(crate) fn proxy_login() -> Self {
+        Self::refused(io::ErrorKind::PermissionDenied, "the proxy wants a login (407)")
+            .hint("put it into the proxy's address: http://user:password@host:port")
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint.get_or_insert_with(|| hint.into());
         self
@@ -175,12 +181,18 @@ impl From<reqwest::Error> for Fault {
                     .again(Again::Soon)
             }
             () if says(&error, "certificate") => untrusted(&error),
-            () if says(&error, "dns error") => Self::network(
-                io::ErrorKind::NotConnected,
-                "the name of the server was not found",
-            )
-            .hint("check the address, the connection to the network, and the proxy if there is one")
-            .again(Again::Soon),
+            () if says(&error, "proxy authorization required") => Self::proxy_login(),
+            () if says(&error, "tunnel error") => {
+                let message = match says(&error, "dns error") {
+                    true => "the name of the proxy was not found".to_owned(),
+                    false => format!("no connection through the proxy ({})", reason(&error)),
+                };
+                Self::network(io::ErrorKind::NotConnected, message).again(Again::Soon)
+            }
+            () if says(&error, "dns error") => {
+                Self::network(io::ErrorKind::NotConnected, "the name of the server was not found")
+                    .again(Again::Soon)
+            }
             () if error.is_connect() => {
                 let message = format!("no connection ({})", reason(&error));
                 Self::network(io::ErrorKind::NotConnected, message).again(Again::Soon)
@@ -233,9 +245,10 @@ fn without_number(text: &str) -> String {
     }
 }
 
-/// Whether an error, or one of its reasons, says this.
+/// Whether one of the reasons of an error says this. Its own text holds the address, which may say
+/// anything.
 fn says(error: &reqwest::Error, what: &str) -> bool {
-    let mut inner: Option<&dyn std::error::Error> = Some(error);
+    let mut inner = std::error::Error::source(error);
     while let Some(error) = inner {
         if error.to_string().contains(what) {
             return true;

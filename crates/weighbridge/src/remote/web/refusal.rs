@@ -2,10 +2,10 @@
 
 use std::io;
 
-use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
+use reqwest::{StatusCode, Url};
 
-use crate::remote::web::fault::Fault;
+use crate::remote::web::fault::{Fault, server};
 use crate::remote::web::retry::passing;
 
 /// What a server's refusal means.
@@ -21,8 +21,7 @@ pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
         ),
         403 => denied(format!("the server refuses access ({said})"))
             .hint("the file may not be public, or the address may have expired: get a new address"),
-        407 => denied(format!("the proxy wants a login ({said})"))
-            .hint("put the login into the proxy's address: http://user:password@host:port"),
+        407 => Fault::proxy_login(),
         429 => answered(status, headers).hint("run it again later"),
         500.. => answered(status, headers).hint("the server is in trouble: run it again later"),
         _ => answered(status, headers),
@@ -57,4 +56,22 @@ pub(crate) fn too_much() -> Fault {
 pub(crate) fn no_parts() -> Fault {
     Fault::unsupported("the server sends this file only as a whole, and parts of it are needed")
         .hint("download the file, then open it")
+}
+
+/// What may keep this machine from reaching a server.
+pub(crate) fn what_to_check(url: &Url) -> String {
+    let names: &[&str] = match url.scheme() {
+        "https" => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let server = server(url);
+    match names.iter().find(is_set) {
+        Some(name) => {
+            format!(
+                "check the address, the connection to {server}, and the proxy that {name} names"
+            )
+        }
+        None => format!("check the address, and the connection to {server}"),
+    }
 }
