@@ -120,7 +120,6 @@ struct Block {
 enum Arrival {
     UnderWay,
     Here(Arc<Vec<u8>>),
-    Failed,
 }
 
 impl Ahead {
@@ -228,11 +227,6 @@ impl Ahead {
             let range = start..block.end;
             match &block.bytes {
                 Arrival::Here(bytes) => return Some((bytes.clone(), range)),
-                Arrival::Failed => {
-                    // Whoever reads it fetches it again, and hears what is wrong.
-                    self.drop_block(&mut state, id, range.start);
-                    return None;
-                }
                 Arrival::UnderWay => {
                     let is_waiting = |state: &State| {
                         let block = state.block(id, at).map(|(_, block)| &block.bytes);
@@ -317,10 +311,11 @@ impl Ahead {
         let block = state.blocks.get_mut(&id).and_then(|blocks| blocks.get_mut(&start));
         if let Some(block) = block {
             let is_whole = |bytes: &Vec<u8>| bytes.len() as u64 == block.end - start;
-            block.bytes = match bytes.filter(is_whole) {
-                Some(bytes) => Arrival::Here(Arc::new(bytes)),
-                None => Arrival::Failed,
-            };
+            match bytes.filter(is_whole) {
+                Some(bytes) => block.bytes = Arrival::Here(Arc::new(bytes)),
+                // Whoever reads it fetches it again, and hears what is wrong.
+                None => self.drop_block(&mut state, id, start),
+            }
         }
         self.begin_some(&mut state);
         self.arrived.notify_all();
