@@ -374,6 +374,13 @@ def test_pickling_hands_no_secrets_on(web: Server) -> None:
             assert "topsecret" not in repr(model) + str(model.report(tensors=True)) + model.path
 
 
+def ended_after(seconds: float, process: subprocess.Popen[str]) -> threading.Timer:
+    """Ends a process that hangs, with the children that it has forked: they hold its pipes open."""
+    guard = threading.Timer(seconds, os.killpg, (process.pid, signal.SIGKILL))
+    guard.start()
+    return guard
+
+
 #: Reads before and after a fork, in the parent and in the child, by what is given.
 FORKED = """
 import os, sys, warnings
@@ -404,8 +411,14 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_forks(place: str, web: Server, hub: Hub, bucket: Bucket) -> None:
     address = {"web": served(web, SAMPLES[2]), "hf": "hf://o/n", "s3": "s3://b/models/tiny"}[place]
     words = [sys.executable, "-c", FORKED, address]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=60)
-    assert done.stdout == "0\n", done.stderr
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        start_new_session=True,
+    ) as process:
+        guard = ended_after(60, process)
+        out, err = process.communicate()
+        guard.cancel()
+    assert out == "0\n", err
 
 
 #: Forks while requests of other threads are under way, whose answers the child never gets.
@@ -441,10 +454,9 @@ def test_forks_while_others_read(web: Server, tmp_path: Path) -> None:
     words = [sys.executable, "-c", FORKED_WHILE_READING, url]
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment(),
+        env=environment(), start_new_session=True,
     ) as process:
-        guard = threading.Timer(60, process.kill)
-        guard.start()
+        guard = ended_after(60, process)
         assert process.stdin is not None and process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         web.holds = True
