@@ -184,7 +184,7 @@ impl ReadAt for StoreFile {
             match self.kept_from(*offset).get(..out.len()) {
                 Some(kept) => out.copy_from_slice(kept),
                 None if self.ahead().touches(self.id, &wanted) => self.read(*offset, out)?,
-                None => left.push(ReadRange { offset: *offset, out: &mut **out }),
+                None => left.push(ReadRange { offset: *offset, out }),
             }
         }
         self.fetch(&mut left)

@@ -7,15 +7,15 @@ mod document;
 mod fault;
 mod fetch;
 mod file;
+mod folder;
 mod guess;
 pub mod hub;
 mod kept;
 mod places;
 mod refusal;
 mod retry;
-mod web;
 
 pub use client::{Auth, Client};
 pub use fault::Fault;
 pub use file::WebFile;
-pub use web::WebFolder;
+pub use folder::WebFolder;

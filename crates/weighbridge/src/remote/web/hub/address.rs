@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use reqwest::Url;
 
 use crate::remote::web::fault::shown;
-use crate::remote::web::web::{decoded, is_plain};
+use crate::remote::web::folder::{decoded, is_plain};
 
 const SCHEME: &str = "hf://";
 const HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];

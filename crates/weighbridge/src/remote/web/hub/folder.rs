@@ -19,7 +19,7 @@ use crate::remote::web::client::Client;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::fetch::{Fetcher, Site, WHOLE};
 use crate::remote::web::file::WebFile;
-use crate::remote::web::web::plain;
+use crate::remote::web::folder::plain;
 
 /// What the Hub keeps in the repository itself is no longer than this, and may be sent whole.
 const WHOLE_TEXT: u64 = 16 << 20;

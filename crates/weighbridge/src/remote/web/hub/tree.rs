@@ -15,8 +15,8 @@ use super::repository::Repository;
 use crate::remote::web::client::Client;
 use crate::remote::web::document::Document;
 use crate::remote::web::fault::Fault;
+use crate::remote::web::folder::is_plain;
 use crate::remote::web::guess;
-use crate::remote::web::web::is_plain;
 
 /// A page of a listing, or what the Hub says about a revision.
 const MOST_BYTES: usize = 64 << 20;
