@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use libtest_mimic::{Failed, Trial};
 
+use crate::network::network;
 use crate::root;
 use crate::terminal::timeless;
 
@@ -117,7 +118,10 @@ fn replay(block: &str, folder: &Path) -> Result<String, Failed> {
 fn run(command: &str, folder: &Path) -> Result<String, Failed> {
     let bin = Path::new(env!("CARGO_BIN_EXE_weigh")).parent().ok_or("the program has a folder")?;
     let path = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new("sh")
+    let mut shell = Command::new("sh");
+    // `hf://` leads to the server of the tests.
+    network().reach(&mut shell);
+    let output = shell
         .args(["-c", &format!("{{ {command}; }} 2>&1")])
         .current_dir(folder)
         .stdin(Stdio::null())
