@@ -11,4 +11,5 @@ mod samples;
 mod server;
 mod servers;
 mod store_reading;
+mod store_replacing;
 mod store_writing;

@@ -13,9 +13,9 @@ use weighbridge::output::{Destination, FoundFile, OutputFile};
 use weighbridge::{Error, Model, OpenOptions, ReadAt as _, Remedy, Result};
 
 const MIB: usize = 1 << 20;
-const MEMORY: u64 = 64 << 20;
+pub const MEMORY: u64 = 64 << 20;
 
-fn on_both(test: impl Fn(&'static Server)) {
+pub fn on_both(test: impl Fn(&'static Server)) {
     for kind in [Kind::S3, Kind::Azure] {
         if let Some(server) = server(kind) {
             test(server);
@@ -23,7 +23,7 @@ fn on_both(test: impl Fn(&'static Server)) {
     }
 }
 
-fn stamp() -> String {
+pub fn stamp() -> String {
     "the same work".into()
 }
 
@@ -35,7 +35,7 @@ fn read(bucket: &Arc<Bucket>, key: &str) -> Vec<u8> {
 }
 
 /// A repository of two shards, of 20 MiB and 12 MiB when it is cut at 20 MiB.
-fn model(folder: &Path) -> Model {
+pub fn model(folder: &Path) -> Model {
     let folder = &folder.join("in");
     std::fs::create_dir(folder).unwrap();
     let (mut header, mut at) = (serde_json::Map::new(), 0);
@@ -60,7 +60,7 @@ fn options(target: &Path) -> ConvertOptions {
     ConvertOptions::new(target).to("safetensors").max_shard_size(20 * MIB as u64 + 100_000)
 }
 
-fn convert(model: &Model, destination: &dyn Destination) -> Result<()> {
+pub fn convert(model: &Model, destination: &dyn Destination) -> Result<()> {
     let options = options(Path::new("out"));
     Conversion::plan_for(model, &options, destination)?.run_into(destination).map(drop)
 }
@@ -288,69 +288,6 @@ fn a_killed_run_leaves_no_model() {
         if server.kind == Kind::S3 {
             assert!(server.uploads(&name).is_empty());
         }
-    });
-}
-
-#[test]
-fn only_what_is_ours_is_overwritten() {
-    on_both(|server| {
-        let (name, folder) = (fresh("forced"), tempfile::tempdir().unwrap());
-        let (bucket, model) = (server.bucket(&name), model(folder.path()));
-        let target = || StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY);
-        let write = |to: &StoreDestination, file: &str| {
-            to.begin(&stamp).unwrap();
-            let output = to.create(file, 1000).unwrap();
-            output.write_at(0, &numbers(1000)).unwrap();
-            output.finish().unwrap();
-        };
-        // Of an earlier output, nothing is left; what somebody put beside it stays.
-        let first = target();
-        write(&first, "old.safetensors");
-        first.finish().unwrap();
-        server.put(&name, "out/mine.txt", b"mine");
-        convert(&model, &target().force(true)).unwrap();
-        let keys = server.keys(&name);
-        assert!(keys.contains(&"out/mine.txt".to_owned()), "{keys:?}");
-        assert!(!keys.contains(&"out/old.safetensors".to_owned()), "{keys:?}");
-        // Without a manifest, all of it is somebody's.
-        server.put(&name, "other/mine.txt", b"mine");
-        let other = StoreDestination::folder(bucket.clone(), Key::from("other"), MEMORY);
-        let error = convert(&model, &other.force(true)).unwrap_err();
-        assert!(error.to_string().contains("never overwritten"), "{error}");
-    });
-}
-
-#[test]
-fn a_shard_that_was_replaced_is_not_taken() {
-    on_both(|server| {
-        let name = fresh("damaged");
-        let bucket = server.bucket(&name);
-        let target = || StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY);
-        let first = target();
-        first.begin(&stamp).unwrap();
-        for file in ["a.safetensors", "b.safetensors", "c.safetensors"] {
-            let output = first.create(file, 1000).unwrap();
-            output.write_at(0, &numbers(1000)).unwrap();
-            output.finish().unwrap();
-        }
-        first.abort();
-        server.put(&name, "out/b.safetensors", &[1; 1000]);
-        let second = target().resume(true);
-        second.begin(&stamp).unwrap();
-        assert_eq!(second.found("a.safetensors", 1000), FoundFile::Complete);
-        assert_eq!(second.found("a.safetensors", 1001), FoundFile::Damaged);
-        assert_eq!(second.found("b.safetensors", 1000), FoundFile::Damaged);
-        assert_eq!(second.found("d.safetensors", 1000), FoundFile::Nothing);
-        // What this run wrote is deleted, what the other one left is not.
-        second.create("d.safetensors", 5).unwrap().finish().unwrap();
-        second.discard();
-        let keys = server.keys(&name);
-        assert!(
-            keys.contains(&"out/a.safetensors".into())
-                && !keys.contains(&"out/d.safetensors".into()),
-            "{keys:?}"
-        );
-        assert_eq!(keys.len(), 7, "{keys:?}");
     });
 }
 

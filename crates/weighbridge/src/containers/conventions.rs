@@ -19,6 +19,8 @@ pub struct Conventions {
     pub magic: &'static [Magic],
     /// The extensions of its files.
     pub extensions: &'static [Extension],
+    /// Where the header of a file lies.
+    pub header: Header,
     /// Where the format stands among those that a directory holds; the lowest is taken.
     pub preference: u8,
     /// Whether an `*.index.json` may say which file holds which tensor.
@@ -39,6 +41,18 @@ pub struct Conventions {
     pub look_alikes: &'static [Signature],
 }
 
+/// Where the header of a file lies, for whoever fetches it over a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// It begins the file; so many bytes hold most headers.
+    First(u64),
+    /// It ends the file.
+    Last(u64),
+}
+
+/// More than most headers have, and not much more.
+pub const USUAL_HEADER: u64 = 128 << 10;
+
 impl Conventions {
     /// A format whose files are models of their own, whatever they are called.
     #[must_use]
@@ -52,6 +66,7 @@ impl Conventions {
             promise,
             magic: &[],
             extensions,
+            header: Header::First(USUAL_HEADER),
             preference: u8::MAX,
             indexed: false,
             independent: true,

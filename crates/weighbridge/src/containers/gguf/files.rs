@@ -1,10 +1,12 @@
 //! How GGUF files are named and found, and what is easily taken for one.
 
 use super::reader::MAGIC;
-use crate::containers::conventions::{Configs, Conventions, Extension, Magic, Signature};
+use crate::containers::conventions::{Configs, Conventions, Extension, Header, Magic, Signature};
 
 /// What the format says about its files.
 pub(super) static FILES: Conventions = Conventions {
+    // It holds the vocabulary.
+    header: Header::First(1 << 20),
     preference: 1,
     magic: &[Magic::start(MAGIC)],
     any_part_is_whole: true,

@@ -1,10 +1,11 @@
 //! How numpy's files are named and found.
 
 use super::header::MAGIC;
-use crate::containers::conventions::{Configs, Conventions, Extension, Magic};
+use crate::containers::conventions::{Configs, Conventions, Extension, Header, Magic};
 
 /// What NPZ says about its files.
 pub(super) static NPZ: Conventions = Conventions {
+    header: Header::Last(64 << 10),
     preference: 3,
     magic: &[Magic::start(b"PK\x03\x04")],
     ..Conventions::new(

@@ -1,9 +1,10 @@
 //! How PyTorch's files are named and found, and what is easily taken for one.
 
-use crate::containers::conventions::{Configs, Conventions, Extension, Magic, Signature};
+use crate::containers::conventions::{Configs, Conventions, Extension, Header, Magic, Signature};
 
 /// What the format says about its files.
 pub(super) static FILES: Conventions = Conventions {
+    header: Header::Last(64 << 10),
     preference: 2,
     magic: &[
         Magic::start(b"PK\x03\x04"),

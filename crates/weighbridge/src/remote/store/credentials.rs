@@ -104,9 +104,10 @@ pub(crate) fn is_set(env: Lookup<'_>, name: &str) -> bool {
 
 /// The file that `gcloud auth application-default login` writes, if it is there.
 fn application_default(env: Lookup<'_>) -> Option<String> {
-    let folder = match cfg!(windows) {
-        true => std::path::PathBuf::from(env("APPDATA")?),
-        false => std::path::PathBuf::from(env("HOME")?).join(".config"),
+    // The first is where Windows keeps such files.
+    let folder = match env("APPDATA") {
+        Some(folder) => std::path::PathBuf::from(folder),
+        None => std::path::PathBuf::from(env("HOME")?).join(".config"),
     };
     let file = folder.join("gcloud/application_default_credentials.json");
     file.is_file().then(|| file.display().to_string())

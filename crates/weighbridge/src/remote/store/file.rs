@@ -12,10 +12,10 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _};
 
 use crate::remote::ahead::{Ahead, Fetch, Fetching};
+use crate::remote::guess;
 use crate::remote::runtime::block_on;
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::fault;
-use crate::remote::store::guess::first_stretch;
 
 const MAX_GAP: u64 = 1 << 20;
 const MAX_REQUEST: usize = 8 << 20;
@@ -99,7 +99,7 @@ impl StoreFile {
     /// Opens an object with a single request for its first stretch; `size` is its length, where a
     /// listing said it.
     pub fn open(bucket: &Arc<Bucket>, key: &Path, size: Option<u64>) -> Result<Self> {
-        let stretch = first_stretch(key.filename().unwrap_or_default(), size);
+        let stretch = guess::first(key.filename().unwrap_or_default(), size);
         let first = bucket.ask(key, "cannot read", first_answer(bucket, key, stretch))?;
         let (meta, range, kept) = first;
         let expected = range.end - range.start;

@@ -10,7 +10,6 @@ mod fault;
 mod file;
 mod finishing;
 mod folder;
-mod guess;
 mod output_file;
 mod part;
 mod records;

@@ -16,8 +16,9 @@ use crate::remote::ahead::{AHEAD_AT_ONCE, Ahead};
 use crate::remote::process::PerProcess;
 use crate::remote::settings::Remote;
 use crate::remote::web::fault::{Again, Fault, server};
-use crate::remote::web::places::{check_redirect, check_start, place_of};
+use crate::remote::web::places::{check_redirect, check_start};
 use crate::remote::web::refusal::what_to_check;
+use crate::remote::web::resolved::Resolved;
 
 const MOST_REDIRECTS: usize = 10;
 
@@ -41,6 +42,7 @@ struct Connections {
     http: reqwest::Client,
     /// Requests that may be under way.
     slots: Arc<Semaphore>,
+    resolved: Resolved,
 }
 
 /// A token, and the only server that may see it.
@@ -128,7 +130,7 @@ impl Client {
         let slots = self.connections()?.slots.clone();
         let slot = slots.acquire_owned().await.map_err(closed)?;
         let mut url = ask.url.clone();
-        let mut outermost = place_of(&url);
+        let mut outermost = None;
         let mut redirect = None;
         for _ in 0..=MOST_REDIRECTS {
             let response = self.hop(&url, ask).await?;
@@ -136,8 +138,11 @@ impl Client {
                 return Ok(Answer { response, url, redirect, _slot: slot });
             }
             let next = target(&url, response.headers())?;
-            check_redirect(&url, &next, outermost, ask.trusted, self.settings())?;
-            outermost = outermost.max(place_of(&next));
+            let resolved = &self.connections()?.resolved;
+            let (from, to) = (resolved.place(&url).await, resolved.place(&next).await);
+            let so_far = outermost.unwrap_or(from).max(from);
+            check_redirect(&url, (&next, to), so_far, ask.trusted, self.settings())?;
+            outermost = Some(so_far.max(to));
             redirect.get_or_insert_with(|| response.headers().clone());
             drain(response).await;
             url = next;
@@ -192,7 +197,7 @@ impl Shared {
                 .hint("check the system's certificates, SSL_CERT_FILE and the proxy variables")
         })?;
         let slots = Arc::new(Semaphore::new(settings.parallel.clamp(1, 1 << 16)));
-        Ok(Connections { http, slots })
+        Ok(Connections { http, slots, resolved: Resolved::default() })
     }
 }
 

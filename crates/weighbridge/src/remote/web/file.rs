@@ -9,12 +9,12 @@ use crate::{ReadAt, ReadRange, Requests, read_ranges_merged};
 use tokio::sync::OnceCell;
 
 use crate::remote::ahead::Ahead;
+use crate::remote::guess;
 use crate::remote::process::PerProcess;
 use crate::remote::runtime;
 use crate::remote::web::announced::Announced;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::fetch::Fetcher;
-use crate::remote::web::guess;
 use crate::remote::web::kept::{Kept, Stretch};
 
 /// What a small read fetches at least: a request costs as much as this many bytes.

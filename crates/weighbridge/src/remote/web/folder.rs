@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{EntryKind, Error, Folder, FolderEntry, ReadAt, Result};
 use reqwest::Url;
 
+use crate::remote::guess;
 use crate::remote::settings::Remote;
 use crate::remote::web::answer::Pin;
 use crate::remote::web::client::Client;
 use crate::remote::web::fault::shown;
 use crate::remote::web::fetch::{Fetcher, Site, WHOLE};
 use crate::remote::web::file::WebFile;
-use crate::remote::web::guess;
 use crate::remote::web::places::check_start;
 
 /// The folder that a file on a web server lies in. Servers have no listings: the file is listed,

@@ -8,11 +8,11 @@ mod fault;
 mod fetch;
 mod file;
 mod folder;
-mod guess;
 pub mod hub;
 mod kept;
 mod places;
 mod refusal;
+mod resolved;
 mod retry;
 
 pub use client::{Auth, Client};

@@ -31,7 +31,7 @@ pub(crate) fn place_of(url: &Url) -> Place {
     }
 }
 
-fn place_of_address(address: IpAddr) -> Place {
+pub(crate) fn place_of_address(address: IpAddr) -> Place {
     match address {
         IpAddr::V4(address) => place_of_v4(address),
         IpAddr::V6(address) => place_of_v6(address),
@@ -94,7 +94,7 @@ pub(crate) fn check_start(
 /// Refuses a redirect. `outermost` is the most public place on the way so far.
 pub(crate) fn check_redirect(
     from: &Url,
-    to: &Url,
+    (to, to_place): (&Url, Place),
     outermost: Place,
     trusted: Option<&Url>,
     settings: &Remote,
@@ -109,7 +109,7 @@ pub(crate) fn check_redirect(
     if from.scheme() == "https" && to.scheme() == "http" {
         return refused(format!("from https to plain http on {}", server(to)));
     }
-    if place_of(to) < outermost {
+    if to_place < outermost {
         return refused(format!("to the private address {}", server(to)));
     }
     if check_start(to, trusted, settings).is_err() {
@@ -150,7 +150,8 @@ mod tests {
         let settings = Remote::default();
         let goes = |from: &str, to: &str| {
             let from = url(from);
-            check_redirect(&from, &url(to), place_of(&from), None, &settings).is_ok()
+            check_redirect(&from, (&url(to), place_of(&url(to))), place_of(&from), None, &settings)
+                .is_ok()
         };
         assert!(goes("https://a.com/", "https://b.com/"));
         assert!(goes("https://127.0.0.1/", "https://127.0.0.1:99/"));

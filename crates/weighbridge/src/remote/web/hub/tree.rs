@@ -12,11 +12,11 @@ use reqwest::header::{HeaderMap, LINK};
 use serde::Deserialize;
 
 use super::repository::Repository;
+use crate::remote::guess;
 use crate::remote::web::client::Client;
 use crate::remote::web::document::Document;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::folder::is_plain;
-use crate::remote::web::guess;
 
 /// A page of a listing, or what the Hub says about a revision.
 const MOST_BYTES: usize = 64 << 20;
@@ -117,7 +117,7 @@ impl Tree {
     pub(super) fn first_bytes(&self, path: &Path, len: u64) -> Range<u64> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let first = guess::first(&name, Some(len));
-        if !name.ends_with(".safetensors") || !guess::is_shard(&name) {
+        if !guess::is_indexed_shard(&name) {
             return first;
         }
         let folder = path.parent().unwrap_or(Path::new(""));
