@@ -211,7 +211,7 @@ impl Server {
 
     /// The bytes of all bodies so far.
     pub fn sent(&self) -> u64 {
-        self.shared.sent.load(Ordering::Relaxed)
+        self.shared.sent.load(Ordering::SeqCst)
     }
 
     /// The most requests that were answered at the same time.
@@ -292,8 +292,9 @@ fn answer(stream: &mut dyn Stream, shared: &Shared, request: &Request) -> Option
 fn send(stream: &mut dyn Stream, body: &[u8], shared: &Shared) -> Option<()> {
     let rate = shared.rate.load(Ordering::Relaxed);
     for chunk in body.chunks(64 << 10) {
+        // Counted first: who has the bytes finds them counted.
+        shared.sent.fetch_add(chunk.len() as u64, Ordering::SeqCst);
         stream.write_all(chunk).ok()?;
-        shared.sent.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         if rate < u64::MAX {
             std::thread::sleep(Duration::from_secs_f64(chunk.len() as f64 / rate as f64));
         }
