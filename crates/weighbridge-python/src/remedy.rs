@@ -18,6 +18,11 @@ fn words(remedy: Remedy) -> Option<String> {
         Remedy::OverwriteInPlace => {
             "force=True replaces it; there is no model until the new one is complete"
         }
+        Remedy::AllowHttp => "open it with allow_http=True to read it all the same",
+        Remedy::StateCertificates => "open it with ca_file=FILE to trust more certificates",
+        Remedy::AllowSilence => {
+            "open it with timeout=SECONDS to let the server be silent for longer"
+        }
         Remedy::Resume => "the same call with resume=True continues it",
         Remedy::DiscardUnfinished => "force=True alone deletes it at once and starts over",
         Remedy::AnotherTarget => "choose another name for the output",

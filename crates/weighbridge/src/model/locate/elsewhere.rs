@@ -3,6 +3,8 @@
 use super::Located;
 use super::resolvers::{Resolver, Typed};
 use super::search::Search;
+#[cfg(feature = "remote")]
+use crate::containers;
 use crate::error::Result;
 
 /// A place that is reached over a network.
@@ -29,7 +31,11 @@ impl Resolver for Elsewhere {
             part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(allowed)
         };
         let repository = name.split_once('@').map_or(name, |(name, _)| name);
-        (is_part(owner) && is_part(repository))
+        // What is called like a file is a mistyped path.
+        let is_file = repository.rsplit_once('.').is_some_and(|(_, extension)| {
+            extension == "json" || containers::by_extension(extension).is_some()
+        });
+        (is_part(owner) && is_part(repository) && !is_file)
             .then(|| format!("hf://{text} reads it from the Hub, without downloading all of it"))
     }
 
