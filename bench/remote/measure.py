@@ -59,12 +59,13 @@ def large(path: Path, megabytes: int) -> None:
 class Run:
     """A command that has ended: seconds, the most memory it took, what it printed."""
 
-    def __init__(self, command: list[str], **environment: str) -> None:
+    def __init__(self, command: list[str], thrown_away: bool = False, **environment: str) -> None:
         env = {**os.environ, **environment}
+        output = subprocess.DEVNULL if thrown_away else subprocess.PIPE
         begun = time.perf_counter()
         process = subprocess.Popen(
             ["/usr/bin/time", "-f", "%M", *command],
-            env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=env, stdout=output, stderr=subprocess.PIPE, text=True,
         )
         self.output, errors = process.communicate()
         self.seconds = time.perf_counter() - begun
@@ -98,7 +99,7 @@ def inspecting(weigh: str, folder: Path, model: Path) -> None:
     url, line = server.start({"/model.safetensors": data})
     run = Run([weigh, "inspect", f"{url}/model.safetensors"])
     (length,) = struct.unpack("<Q", data[:8])
-    say("one safetensors file over https's protocol", line.requests, line.bytes, length + 8,
+    say("one safetensors file", line.requests, line.bytes, length + 8,
         f"{run.seconds:.2f}")
     gguf = folder / "model.gguf"
     Run([weigh, "convert", str(model), "-o", str(gguf), "--names", "keep", "--force", "-q"])
@@ -150,10 +151,14 @@ def converting(weigh: str, folder: Path, model: Path, rounds: int) -> None:
         url, _ = server.start({"/model.safetensors": data}, rate=200 * MB, delay=delay)
         address, out = f"{url}/model.safetensors", str(folder / "out.safetensors")
         curl = middle(rounds, lambda: Run(["curl", "-s", "-o", "/dev/null", address]))
-        for name, more in (("to a file", []), ("to a file, --max-memory 64MiB",
-                                                ["--max-memory", "64MiB"])):
-            ours = middle(rounds, lambda: Run(
-                [weigh, "convert", address, "-o", out, "--dtype", "f32", "--force", "-q", *more]))
+        ways = [
+            ("thrown away", "-", []),
+            ("to a file", out, []),
+            ("to a file, --max-memory 64MiB", out, ["--max-memory", "64MiB"]),
+        ]
+        for name, target, more in ways:
+            command = [weigh, "convert", address, "-o", target, "--dtype", "f32", "--force", "-q"]
+            ours = middle(rounds, lambda: Run([*command, *more], thrown_away=target == "-"))
             say(f"{delay * 1000:.0f} ms, {name}",
                 f"{curl[0]:.2f} ({curl[1]:.2f} to {curl[2]:.2f})",
                 f"{ours[0]:.2f} ({ours[1]:.2f} to {ours[2]:.2f})",

@@ -36,8 +36,8 @@ pub(crate) type Fetching = Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Se
 
 /// A file of which stretches can be fetched.
 pub(crate) trait Fetch: Send + Sync {
-    /// Fetches exactly these bytes.
-    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching;
+    /// Fetches exactly these bytes, into memory that was used before where there is some.
+    fn fetch(self: Arc<Self>, range: Range<u64>, memory: Vec<u8>) -> Fetching;
 }
 
 /// What is fetched ahead, of all files of a place.
@@ -64,6 +64,9 @@ struct State {
     blocks: HashMap<u64, BTreeMap<u64, Block>>,
     held: u64,
     under_way: usize,
+    /// Memory of blocks that were read, for the next ones: given back to the system and taken anew,
+    /// it would lie about in pieces.
+    spare: Vec<Vec<u8>>,
 }
 
 impl State {
@@ -200,6 +203,8 @@ impl Ahead {
         let found = bytes.get(place(offset - range.start)..).unwrap_or_default();
         let count = found.len().min(out.len());
         out[..count].copy_from_slice(&found[..count]);
+        // Whoever drops the block takes its memory.
+        drop(bytes);
         self.was_read(id, range.start, count as u64);
         count
     }
@@ -275,8 +280,14 @@ impl Ahead {
     fn drop_block(self: &Arc<Self>, state: &mut State, id: u64, start: u64) {
         if let Some(block) = state.blocks.get_mut(&id).and_then(|blocks| blocks.remove(&start)) {
             state.held -= (block.end - start).min(state.held);
+            if let Arrival::Here(bytes) = block.bytes {
+                state.spare.extend(Arc::into_inner(bytes));
+            }
         }
         self.begin_some(state);
+        if state.waiting.is_empty() {
+            state.spare.clear();
+        }
     }
 
     /// Begins blocks in their order, as many as there is room for.
@@ -298,7 +309,8 @@ impl Ahead {
         state.blocks.entry(id).or_default().insert(start, block);
         state.held += end - start;
         state.under_way += 1;
-        let (ahead, fetching) = (self.clone(), file.fetch(range));
+        let memory = state.spare.pop().unwrap_or_default();
+        let (ahead, fetching) = (self.clone(), file.fetch(range, memory));
         runtime.spawn(async move {
             let fetched = fetching.await;
             ahead.has_arrived(id, start, fetched.ok());
@@ -348,7 +360,7 @@ mod tests {
     struct File(Arc<Slow>);
 
     impl Fetch for File {
-        fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
+        fn fetch(self: Arc<Self>, range: Range<u64>, _: Vec<u8>) -> Fetching {
             let slow = self.0.clone();
             Box::pin(async move {
                 let now = slow.under_way.fetch_add(1, Ordering::SeqCst) + 1;

@@ -86,9 +86,9 @@ impl Object {
 }
 
 impl Fetch for Object {
-    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
+    fn fetch(self: Arc<Self>, range: Range<u64>, mut bytes: Vec<u8>) -> Fetching {
         Box::pin(async move {
-            let mut bytes = vec![0; usize::try_from(range.end - range.start).unwrap_or(0)];
+            bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
             self.fill(range.start, &mut bytes).await?;
             Ok(bytes)
         })

@@ -38,10 +38,9 @@ impl Announced {
 }
 
 impl Fetch for Fetcher {
-    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
+    fn fetch(self: Arc<Self>, range: Range<u64>, mut bytes: Vec<u8>) -> Fetching {
         Box::pin(async move {
-            let len = usize::try_from(range.end - range.start).unwrap_or(0);
-            let mut bytes = vec![0; len];
+            bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
             self.fill(range.start, &mut bytes).await?;
             Ok(bytes)
         })
@@ -49,8 +48,8 @@ impl Fetch for Fetcher {
 }
 
 impl Fetch for ForWork {
-    fn fetch(self: Arc<Self>, range: Range<u64>) -> Fetching {
-        let fetching = self.fetcher.clone().fetch(range);
+    fn fetch(self: Arc<Self>, range: Range<u64>, memory: Vec<u8>) -> Fetching {
+        let fetching = self.fetcher.clone().fetch(range, memory);
         let is_over = move || self.flag.upgrade().is_none_or(|flag| stop::is_set(&flag));
         Box::pin(async move {
             let done = unless(fetching, is_over).await;
