@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 
+use crate::interrupted::is_ignored;
 use crate::network::{model, network};
 use crate::server::{Fault, Reply, Server};
 use crate::trials;
@@ -46,7 +47,9 @@ fn interrupted(mut child: Child, server: &Server, requests: usize) -> String {
     // The answer has begun.
     std::thread::sleep(Duration::from_millis(300));
     let process = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+    // What was started in the background may be deaf to Ctrl-C, and is asked to end in another way.
+    let (name, number) = if is_ignored(2) { ("-TERM", 15) } else { ("-INT", 2) };
+    assert!(Command::new("kill").args([name, &process]).status().unwrap().success());
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         assert!(begun.elapsed() < MOST, "it goes on");
@@ -55,7 +58,8 @@ fn interrupted(mut child: Child, server: &Server, requests: usize) -> String {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     // What writes nothing has nothing to clean up: the signal itself ends it.
-    let is_stopped = output.status.code() == Some(130) || output.status.signal() == Some(2);
+    let (code, signal) = (output.status.code(), output.status.signal());
+    let is_stopped = code == Some(128 + number) || signal == Some(number);
     assert!(is_stopped, "{}: {said}", output.status);
     said
 }
