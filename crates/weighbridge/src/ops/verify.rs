@@ -90,7 +90,7 @@ pub fn verify_quantized(
 }
 
 /// Compares a pipeline with the result of [`dequantize_pipeline`](super::dequantize_pipeline). Both
-/// are given as [`OpenOptions::open_pipeline`] gives them.
+/// are given as [`OpenOptions::open_pipeline`](crate::OpenOptions::open_pipeline) gives them.
 pub fn verify_pipeline(
     outputs: &[Model],
     models: &[Model],
