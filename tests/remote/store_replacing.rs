@@ -1,7 +1,7 @@
 //! Outputs where something is already: what may be replaced, and what is not taken for ours.
 
 use crate::servers::{fresh, numbers};
-use crate::store_writing::{MEMORY, convert, model, on_both, stamp};
+use crate::store_writing::{MEMORY, convert, model, on_both, read, stamp};
 use object_store::path::Path as Key;
 use weighbridge::internals::remote::StoreDestination;
 use weighbridge::output::{Destination as _, FoundFile};
@@ -61,10 +61,39 @@ fn only_what_is_ours_is_overwritten() {
         let keys = server.keys(&name);
         assert!(keys.contains(&"out/mine.txt".to_owned()), "{keys:?}");
         assert!(!keys.contains(&"out/old.safetensors".to_owned()), "{keys:?}");
+        // What somebody has put in the place of a file of ours is not overwritten either.
+        let shard = keys.iter().find(|key| key.ends_with(".safetensors")).unwrap();
+        server.put(&name, shard, b"mine");
+        let error = convert(&model, &target().force(true)).unwrap_err();
+        assert!(error.to_string().contains("was not written by this program"), "{error}");
+        assert_eq!(read(&bucket, shard), b"mine");
+        // What makes the others a model was not taken away before.
+        assert!(server.keys(&name).contains(&"out/weigh-manifest.json".to_owned()));
         // Without a manifest, all of it is somebody's.
         server.put(&name, "other/mine.txt", b"mine");
         let other = StoreDestination::folder(bucket.clone(), Key::from("other"), MEMORY);
         let error = convert(&model, &other.force(true)).unwrap_err();
         assert!(error.to_string().contains("never overwritten"), "{error}");
+    });
+}
+
+/// After a resumed run, what turns out to be wrong goes, whoever of both runs wrote it.
+#[test]
+fn a_complete_output_that_is_wrong_goes_entirely() {
+    on_both(|server| {
+        let name = fresh("wrong");
+        let bucket = server.bucket(&name);
+        let target = || StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY);
+        let first = target();
+        first.begin(&stamp).unwrap();
+        first.create("a.safetensors", 1000).unwrap().finish().unwrap();
+        first.abort();
+        let second = target().resume(true);
+        second.begin(&stamp).unwrap();
+        assert_eq!(second.found("a.safetensors", 1000), FoundFile::Complete);
+        second.finish().unwrap();
+        assert!(second.kept().is_none());
+        second.discard();
+        assert!(server.keys(&name).is_empty(), "{:?}", server.keys(&name));
     });
 }

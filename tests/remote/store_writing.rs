@@ -27,7 +27,7 @@ pub fn stamp() -> String {
     "the same work".into()
 }
 
-fn read(bucket: &Arc<Bucket>, key: &str) -> Vec<u8> {
+pub fn read(bucket: &Arc<Bucket>, key: &str) -> Vec<u8> {
     let file = StoreFile::open(bucket, &Key::from(key), None).unwrap();
     let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
     file.read_at(0, &mut bytes).unwrap();

@@ -58,6 +58,10 @@ pub(crate) struct State {
     pub(crate) put: BTreeSet<Path>,
     /// What an earlier output consists of that is being replaced.
     pub(crate) replaced: Vec<Record>,
+    /// Files of which an upload was begun and never completed.
+    begun: BTreeSet<String>,
+    /// The manifest is there.
+    is_finished: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -232,7 +236,16 @@ impl StoreDestination {
         let records = there.keys().filter(|key| is_record(&self.root, key));
         for key in records {
             files.extend(self.read_json::<Record>(key));
-            self.end_stale_upload(key);
+            let begun = self.end_stale_upload(key);
+            self.state().begun.extend(begun);
+        }
+        // Before anything is taken away: what was changed since is somebody's.
+        for file in &files {
+            let key = self.key(&file.name)?;
+            let is_changed = |is: &ObjectMeta| !same_tag(is.e_tag.as_deref(), file.etag.as_deref());
+            if there.get(&key).is_some_and(is_changed) {
+                return Err(self.foreign(&key));
+            }
         }
         self.state().replaced = files;
         for key in
@@ -241,6 +254,26 @@ impl StoreDestination {
             self.bucket.ask(&key, "cannot delete", self.bucket.store.delete(&key))?;
         }
         Ok(())
+    }
+
+    /// An error if an object is in the place of a file that no run of ours has noted: it is somebody's.
+    fn refuse_foreign(&self, name: &str, key: &Path) -> Result<()> {
+        let there = self.there.get().and_then(|there| there.get(key));
+        let Some(object) = there.filter(|_| self.force && !self.is_single) else { return Ok(()) };
+        let state = self.state();
+        let is_noted = |old: &Record| {
+            old.name == name && same_tag(object.e_tag.as_deref(), old.etag.as_deref())
+        };
+        match state.begun.contains(name) || state.replaced.iter().any(is_noted) {
+            true => Ok(()),
+            false => Err(self.foreign(key)),
+        }
+    }
+
+    fn foreign(&self, key: &Path) -> Error {
+        Error::usage("was not written by this program, and is never overwritten")
+            .in_file(&self.bucket.place(key))
+            .remedy(Remedy::AnotherTarget)
     }
 
     /// Notes a file as complete, there and here.
@@ -333,12 +366,15 @@ impl Destination for StoreDestination {
                 Error::usage("the output was not started").in_file(&self.bucket.place(&key))
             );
         }
+        self.refuse_foreign(name, &key)?;
         Ok(Box::new(StoreOutput::start(self, name, key, len)?))
     }
 
     fn finish(&self) -> Result<()> {
         if self.is_single {
-            return self.put_held_back();
+            self.put_held_back()?;
+            self.state().is_finished = true;
+            return Ok(());
         }
         let manifest = self.key(MANIFEST)?;
         if !self.force && self.read_json::<Manifest>(&manifest).is_some() {
@@ -346,6 +382,7 @@ impl Destination for StoreDestination {
         }
         self.put_held_back()?;
         self.put_manifest()?;
+        self.state().is_finished = true;
         self.remove_records();
         self.remove_replaced();
         Ok(())
@@ -356,19 +393,26 @@ impl Destination for StoreDestination {
     }
 
     fn left_behind(&self) -> Vec<String> {
-        self.notes()
+        let finished = "the output is complete, but it could not be verified".to_owned();
+        let finished = Some(finished).filter(|_| self.state().is_finished);
+        finished.into_iter().chain(self.notes()).collect()
     }
 
     fn discard(&self) {
         self.abort_uploads();
-        let keys = std::mem::take(&mut self.state().put);
+        let mut keys = std::mem::take(&mut self.state().put);
+        // Of a complete output, what an earlier run had written is as wrong as the rest.
+        if std::mem::take(&mut self.state().is_finished) {
+            let names: Vec<String> = self.state().files.keys().cloned().collect();
+            keys.extend(names.iter().filter_map(|name| self.key(name).ok()));
+        }
         self.delete(keys.into_iter().collect(), None);
         self.state().files.clear();
     }
 
     fn kept(&self) -> Option<Kept> {
         let names: Vec<String> = self.state().files.keys().cloned().collect();
-        (!self.is_single && !names.is_empty())
+        (!self.is_single && !names.is_empty() && !self.state().is_finished)
             .then(|| Kept { path: self.bucket.place(&self.root), names })
     }
 

@@ -153,12 +153,14 @@ impl StoreDestination {
     }
 
     /// Ends the upload that a killed run has noted; stores charge for its parts.
-    pub(super) fn end_stale_upload(&self, record: &Path) {
-        let Some(begun) = self.read_json::<Begun>(record) else { return };
-        let Ok(key) = self.key(&begun.name) else { return };
+    /// The name of its file.
+    pub(super) fn end_stale_upload(&self, record: &Path) -> Option<String> {
+        let begun = self.read_json::<Begun>(record)?;
+        let key = self.key(&begun.name).ok()?;
         let end = self.bucket.store.abort_multipart(&key, &begun.upload);
         // It may have been ended by somebody else, and is no harm to this run.
         let _ = block_on(async { tokio::time::timeout(ABORT_TIME, end).await });
+        Some(begun.name)
     }
 
     /// Ends all uploads that are not complete, in bounded time.
