@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod each_byte_once;
 mod https;
 mod hub;
 mod nginx;

@@ -1,7 +1,7 @@
 //! Reading a header front to back: numbers, strings and skips over any [`Input`].
 
 use crate::error::{Error, Result};
-use crate::input::Input;
+use crate::input::{Input, Need, Reading};
 
 const BUFFER: usize = 64 << 10;
 
@@ -137,7 +137,8 @@ impl<'a> Cursor<'a> {
         let ready = match self.lent {
             // A cold map would be faulted in page by page, each waiting for the disk.
             Some(_) if count >= LONG_WALK => {
-                self.input.will_need(self.position, PREFETCH);
+                let range = self.position..self.position.saturating_add(PREFETCH as u64);
+                self.input.will_need(&Need { range, reading: Reading::Once, group: 0 });
                 &ready[..ready.len().min(PREFETCH)]
             }
             _ => ready,

@@ -55,8 +55,8 @@ pub use dtype::{DType, StoredType};
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use half::{bf16, f16};
 pub use input::{
-    EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, ReadAt, ReadPattern,
-    ReadRange, ReadSeek, Requests, read_ranges_merged,
+    EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, Need, ReadAt,
+    ReadPattern, ReadRange, ReadSeek, Reading, Requests, read_ranges_merged,
 };
 pub use limits::Limits;
 pub use model::{

@@ -3,13 +3,12 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
 use super::memory::copy_range;
-use super::{FileState, ReadAt, ReadPattern};
+use super::{FileState, Need, ReadAt, ReadPattern};
 use crate::sys;
 
 /// A mapped file. The file itself is closed: a model may have thousands of shards.
@@ -41,7 +40,8 @@ impl ReadAt for MappedFile {
     }
 
     /// A map faults single pages in, each waiting for the disk.
-    fn will_need(&self, range: Range<u64>) {
+    fn will_need(&self, need: &Need) {
+        let range = &need.range;
         if let Ok(start) = usize::try_from(range.start)
             && start < self.map.len()
         {

@@ -25,7 +25,7 @@ pub use folder::{EntryKind, Folder, FolderEntry};
 pub use local_folder::LocalFolder;
 pub use memory_folder::MemoryFolder;
 pub use ranges::{Requests, read_ranges_merged};
-pub use read_at::{ReadAt, ReadPattern, ReadRange};
+pub use read_at::{Need, ReadAt, ReadPattern, ReadRange, Reading};
 pub use reader::ReadSeek;
 
 use std::borrow::Cow;
@@ -251,15 +251,14 @@ impl Input {
         self.0.source.has_latency()
     }
 
-    /// Limits the bytes that are fetched before they are asked for; how many those are at most.
-    pub(crate) fn limit_ahead(&self, bytes: u64) -> u64 {
-        self.0.source.limit_ahead(bytes)
+    /// Limits the bytes that are fetched before they are asked for.
+    pub(crate) fn limit_ahead(&self, bytes: u64) {
+        self.0.source.limit_ahead(bytes);
     }
 
     /// Says that a stretch is about to be read.
-    pub fn will_need(&self, offset: u64, len: usize) {
-        let range = offset..offset.saturating_add(len as u64);
-        self.waiting(|| self.0.source.will_need(range));
+    pub fn will_need(&self, need: &Need) {
+        self.waiting(|| self.0.source.will_need(need));
     }
 
     /// Fills `out` with the `len` bytes at `offset` and what follows them up to `most`, as far as

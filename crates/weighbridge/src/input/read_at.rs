@@ -34,15 +34,13 @@ pub trait ReadAt: Send + Sync {
     }
 
     /// A hint that these bytes will be read soon.
-    fn will_need(&self, range: Range<u64>) {
-        let _ = range;
+    fn will_need(&self, need: &Need) {
+        let _ = need;
     }
 
-    /// Limits the bytes that are held because of such hints, of all files of the same place together;
-    /// how many those are at most.
-    fn limit_ahead(&self, bytes: u64) -> u64 {
+    /// Limits the bytes that are held because of such hints, of all files of the same place together.
+    fn limit_ahead(&self, bytes: u64) {
         let _ = bytes;
-        0
     }
 
     /// A hint how the bytes will be read from now on.
@@ -79,4 +77,28 @@ pub struct ReadRange<'a> {
     pub offset: u64,
     /// Where they go.
     pub out: &'a mut [u8],
+}
+
+/// Bytes that will be read soon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Where they are.
+    pub range: Range<u64>,
+    /// How they will be read.
+    pub reading: Reading,
+    /// What is read together has the same number, and what is read later a higher one; what has none (0)
+    /// is read before all of them. Bytes that are announced again are read once more if the number
+    /// differs.
+    pub group: u64,
+}
+
+/// How bytes that were announced will be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// About in their order, and about once.
+    Once,
+    /// Some of them more than once, while others of the group are read.
+    Often,
+    /// In short pieces from all over the range, time and again, until all of it was read.
+    Scattered,
 }

@@ -222,10 +222,10 @@ impl Model {
         self.0.sources.iter().for_each(|source| source.input().will_need_all());
     }
 
-    /// Limits the bytes that its sources fetch before they are asked for; how many those are at most.
-    pub(crate) fn limit_ahead(&self, bytes: u64) -> u64 {
-        // Sources of one place fetch ahead together.
-        self.0.sources.iter().map(|source| source.input().limit_ahead(bytes)).max().unwrap_or(0)
+    /// Limits the bytes that its sources fetch before they are asked for: those of one place fetch
+    /// ahead together.
+    pub(crate) fn limit_ahead(&self, bytes: u64) {
+        self.0.sources.iter().for_each(|source| source.input().limit_ahead(bytes));
     }
 
     /// An error if one of its files was changed since it was opened.

@@ -259,6 +259,20 @@ impl Weight {
         })
     }
 
+    /// How far apart the stored bytes of one row lie in each part; nothing where it cannot be decoded.
+    pub(crate) fn spans_of_a_row(&self) -> Vec<(usize, u64)> {
+        let spans = self.with_recipe(|recipe| {
+            let mut slabs = Vec::new();
+            recipe.needs(0..1, &mut slabs);
+            let span = |slab: &Slab| {
+                let steps = slab.count.saturating_sub(1).saturating_mul(slab.stride);
+                (slab.part, steps.saturating_add(slab.row_bytes))
+            };
+            Ok(slabs.iter().map(span).collect())
+        });
+        spans.unwrap_or_default()
+    }
+
     /// Stored bytes that some rows need in all.
     pub(crate) fn staged_for_rows(&self, rows: Range<u64>) -> Result<u64> {
         self.with_recipe(|recipe| {

@@ -435,6 +435,8 @@ fn planned(
     }
     let plan = pipeline::plan(jobs, metadata.entries, &plan_options);
     let plan = plan.map_err(|e| e.in_file(&options.target))?;
+    let taken = plan.memory.bytes.saturating_add(elsewhere::held_bytes(target, options));
+    options.work.grant_ahead(&[model], taken, plan.held()).map_err(|e| e.in_file(model.path()))?;
     Ok(Planned { plan, left_out: metadata.left_out, skipped })
 }
 

@@ -8,7 +8,7 @@ use super::refuse_unreadable;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::pipeline::{Tiled, announce_weight};
+use crate::pipeline::{Tiled, announce_weight, held_at_once};
 use crate::source::{Access, Source};
 
 /// Bytes of output that a worker makes at once: below what a single weight is worth a thread of its
@@ -85,6 +85,12 @@ struct Tiles<'a> {
     outs: Vec<Mutex<&'a mut [u8]>>,
 }
 
+impl Tiles<'_> {
+    fn is_whole(&self) -> bool {
+        self.rows == (0..self.weight.rows_and_columns().0)
+    }
+}
+
 impl Tiled for Tiles<'_> {
     type Buffers = ();
 
@@ -99,7 +105,7 @@ impl Tiled for Tiles<'_> {
 
     fn announce(&self) {
         // Of a few rows, only those are fetched, when they are read.
-        if self.rows == (0..self.weight.rows_and_columns().0) {
+        if self.is_whole() {
             announce_weight(&self.weight);
         }
     }
@@ -141,14 +147,26 @@ pub fn read(requests: Vec<ReadInto<'_>>, work: &Work) -> Result<()> {
     let sums_are_cheap = requests.iter().all(is_whole);
     let tiled: Vec<Tiles<'_>> =
         requests.into_iter().map(|request| request.tiled(workers)).collect::<Result<_>>()?;
+    let models: Vec<&Model> =
+        by_model(tiled.iter().map(|one| &one.weight)).into_iter().map(|(model, _)| model).collect();
+    let held = tiled.iter().filter(|one| one.is_whole());
+    let held = held.map(|one| (held_at_once(&one.weight), one.weight.name()));
+    work.grant_ahead(&models, 0, held)?;
     work.pool(workers, &work.reporter(total)).run(&tiled)?;
     check(&tiled, sums_are_cheap, work)
 }
 
 /// An error if a problem of their models affects the weights.
 fn refuse_problems(requests: &[ReadInto<'_>]) -> Result<()> {
+    by_model(requests.iter().map(|request| &request.weight))
+        .into_iter()
+        .try_for_each(|(model, names)| refuse_unreadable(model, &names))
+}
+
+/// The models of weights, each with the names of its own.
+fn by_model<'w>(weights: impl Iterator<Item = &'w Weight>) -> Vec<(&'w Model, Vec<&'w str>)> {
     let mut models: Vec<(&Model, Vec<&str>)> = Vec::new();
-    for weight in requests.iter().map(|request| &request.weight) {
+    for weight in weights {
         let is_its_own = |(model, _): &&mut (&Model, _)| {
             std::ptr::eq(model.sources().as_ptr(), weight.model().sources().as_ptr())
         };
@@ -157,7 +175,7 @@ fn refuse_problems(requests: &[ReadInto<'_>]) -> Result<()> {
             None => models.push((weight.model(), vec![weight.name()])),
         }
     }
-    models.into_iter().try_for_each(|(model, names)| refuse_unreadable(model, &names))
+    models
 }
 
 /// An error if what was read is not what it was when the model was opened, or has other checksums

@@ -131,7 +131,9 @@ fn verify_parts(
     for part in &conversion.parts {
         let output = outputs.iter().find(|output| part.folder.is_empty() || is_part(output, part));
         match output {
-            Some(output) => compare(output, &part.plan, options, &mut report)?,
+            Some(output) => {
+                compare(output, (&part.model, &part.plan), options, &mut report)?;
+            }
             None => report.miss(&part.plan),
         }
     }
@@ -170,7 +172,7 @@ pub(super) fn verify_planned(
         let opener = options.network.opener().access(FileAccess::Read);
         let output = opener.limits(part.model.limits().clone()).open(path)?;
         output.will_need_all();
-        compare(&output, &part.plan, &options, &mut report)?;
+        compare(&output, (&part.model, &part.plan), &options, &mut report)?;
         output.check_sums(&|| options.work.refuse_cancelled())?;
         output.refuse_changed()?;
         folder = output.folder().clone();
@@ -184,7 +186,7 @@ type Stored<'m> = (&'m Source, &'m TensorInfo);
 
 fn compare(
     output: &Model,
-    plan: &Plan,
+    (model, plan): (&Model, &Plan),
     options: &ConvertOptions,
     report: &mut VerifyReport,
 ) -> Result<()> {
@@ -201,6 +203,7 @@ fn compare(
     }
     // A file with a single unnamed array: the array is called like the file.
     let is_unnamed = output.sources().iter().any(|source| !source.names_tensors());
+    options.work.grant_ahead(&[model, output], plan.memory.bytes, plan.held())?;
     let (mut before, total) = (0, plan.data_bytes());
     let report_progress = options.work.reporter(total);
     for file in &plan.files {

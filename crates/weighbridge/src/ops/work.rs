@@ -21,6 +21,15 @@ pub struct Progress {
 /// Called with the progress of the work, from any thread.
 pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
+/// Bytes that are held of files on a network, at most, if nobody limits memory.
+const USUALLY_AHEAD: u64 = 176 << 20;
+
+/// At least one in so many bytes of memory is for what is fetched ahead.
+const LEAST: u64 = 8;
+
+/// What a program with connections takes besides: code, threads, their buffers.
+const PROGRAM: u64 = 32 << 20;
+
 /// How work is done. None of it changes the result.
 ///
 /// ```no_run
@@ -50,7 +59,8 @@ impl Work {
         self
     }
 
-    /// The most bytes of memory for tiles, over all threads; the headers come on top.
+    /// The most bytes of memory for tiles, over all threads, and for what is fetched ahead of them or
+    /// waits to be sent; the headers come on top.
     #[must_use]
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.max_memory = Some(bytes);
@@ -77,17 +87,15 @@ impl Work {
         self.threads.map_or_else(default, NonZeroUsize::get)
     }
 
-    /// What is left of the memory for tiles when what is fetched ahead of models and `held` bytes of
-    /// an output have theirs. An error if that is nothing.
-    pub(super) fn memory_for_tiles(&self, models: &[&Model], held: u64) -> Result<Option<u64>> {
-        let most = self.max_memory.unwrap_or(u64::MAX);
-        let each = most / 4 / models.len().max(1) as u64;
-        let ahead = models.iter().map(|model| model.limit_ahead(each)).fold(0, u64::saturating_add);
+    /// What is left of the memory for tiles when `sending` bytes of an output and the least that is
+    /// fetched ahead of models have theirs. An error if that is nothing.
+    pub(super) fn memory_for_tiles(&self, models: &[&Model], sending: u64) -> Result<Option<u64>> {
         let Some(max) = self.max_memory else { return Ok(None) };
-        let left = max.checked_sub(ahead.saturating_add(held)).filter(|left| *left > 0);
+        let ahead = if models.iter().any(|model| model.has_latency()) { max / LEAST } else { 0 };
+        let left = max.checked_sub(ahead.saturating_add(sending)).filter(|left| *left > 0);
         left.map(Some).ok_or_else(|| {
             Error::limit(format!(
-                "{held} bytes that wait to be sent do not fit into {max} bytes of memory"
+                "{sending} bytes that wait to be sent do not fit into {max} bytes of memory"
             ))
             .remedy(Remedy::RaiseLimit("max_memory"))
         })
@@ -96,6 +104,35 @@ impl Work {
     /// The memory that all workers may take together.
     pub(super) fn budget(&self, models: &[&Model]) -> Result<MemoryBudget> {
         Ok(MemoryBudget::new(self.workers(), self.memory_for_tiles(models, 0)?))
+    }
+
+    /// Gives what `taken` bytes of tiles and of an output leave to what is fetched ahead of models. An
+    /// error if what has to be held of a weight at once does not fit.
+    pub(super) fn grant_ahead<'w>(
+        &self,
+        models: &[&Model],
+        taken: u64,
+        held: impl Iterator<Item = (u64, &'w str)>,
+    ) -> Result<()> {
+        let far: Vec<_> = models.iter().filter(|model| model.has_latency()).collect();
+        let left = match self.max_memory {
+            None => USUALLY_AHEAD,
+            Some(max) => max.saturating_sub(taken.saturating_add(PROGRAM)).max(max / LEAST),
+        };
+        let each = left / far.len().max(1) as u64;
+        far.iter().for_each(|model| model.limit_ahead(each));
+        match held.max_by_key(|(bytes, _)| *bytes).filter(|(bytes, _)| *bytes > each) {
+            None => Ok(()),
+            Some((bytes, name)) => {
+                let needed = (bytes * far.len().max(1) as u64 + taken + PROGRAM).div_ceil(1 << 20);
+                Err(Error::limit(format!(
+                    "each of its rows lies all over its {bytes} stored bytes, which are held while it is read over a network; {each} are left for that"
+                ))
+                .in_tensor(name)
+                .hint(format!("{needed} MiB of memory are enough, or download the file"))
+                .remedy(Remedy::RaiseLimit("max_memory")))
+            }
+        }
     }
 
     /// Reports how much of `total` bytes is done. Where `total` is an estimate, no more than that.

@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Remedy, Result};
@@ -43,9 +44,14 @@ pub fn discard_unfinished() {
     }
 }
 
+/// So many bytes at a time go on their way to the disk while others are made; left to itself, the
+/// system begins late, and all of them are waited for at the end.
+const ON_THE_WAY: u64 = 32 << 20;
+
 /// A file under construction.
 pub(crate) struct PartialFile {
     file: File,
+    written: AtomicU64,
     partial: PathBuf,
     target: PathBuf,
 }
@@ -63,7 +69,8 @@ impl PartialFile {
         note: &dyn Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let (file, partial) = create_partial(target, note)?;
-        let file = Self { file, partial, target: target.to_owned() };
+        let written = AtomicU64::new(0);
+        let file = Self { file, written, partial, target: target.to_owned() };
         file.file.set_len(len).map_err(|e| file.failed(e))?;
         Ok(file)
     }
@@ -75,7 +82,13 @@ impl PartialFile {
 
     /// Writes bytes at their place. Any thread may, at any time.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        sys::write_file_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))
+        sys::write_file_at(&self.file, bytes, offset).map_err(|e| self.failed(e).at(offset))?;
+        let len = bytes.len() as u64;
+        let before = self.written.fetch_add(len, Ordering::Relaxed);
+        if before / ON_THE_WAY != (before + len) / ON_THE_WAY {
+            sys::start_writing(&self.file);
+        }
+        Ok(())
     }
 
     /// Makes the file durable and gives it its name. What has this name already is replaced, if

@@ -1,14 +1,32 @@
 //! Tells sources with latency what will be read, in the order of the work: they fetch ahead.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::job::{Job, Origin};
-use crate::catalog::{Run, TensorInfo};
+use crate::catalog::{Order, Run, TensorInfo};
+use crate::input::{Need, Reading};
 use crate::model::Weight;
 use crate::source::Source;
 
 /// Parts up to this length are read for many tiles of a weight; they come before its long ones.
 const SHORT: u64 = 4 << 20;
+
+/// Parts up to this length are few requests: whether their bytes are read in order matters little.
+const FEW_REQUESTS: u64 = 16 << 20;
+
+/// What is read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group(u64);
+
+impl Group {
+    /// What is read after all that was announced before.
+    #[must_use]
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// Announces every stored byte that a job will read.
 pub(super) fn announce(job: &Job) {
@@ -23,24 +41,116 @@ pub(super) fn announce(job: &Job) {
 
 /// Announces every stored byte of a weight.
 pub fn announce_weight(weight: &Weight) {
-    let parts = || weight.parts().map(|(_, source, tensor)| (source, tensor));
-    let is_short = |part: &(&Source, &TensorInfo)| part.1.bytes <= SHORT;
-    parts().filter(is_short).for_each(|(source, tensor)| announce_part(source, tensor));
-    let long = parts().filter(|part| !is_short(part));
-    long.for_each(|(source, tensor)| announce_part(source, tensor));
+    announce_parts(weight, Group::next());
+}
+
+/// Announces every stored byte of a weight that is read at once, whatever was announced before.
+pub fn announce_weight_now(weight: &Weight) {
+    announce_parts(weight, Group(0));
+}
+
+fn announce_parts(weight: &Weight, group: Group) {
+    let parts = parts_of(weight);
+    let (short, long) = parts.iter().partition::<Vec<_>, _>(|part| part.tensor.bytes <= SHORT);
+    for part in short.into_iter().chain(long) {
+        announce_as(part.source, part.tensor, 0..part.tensor.held_bytes(), part.reading, group);
+    }
 }
 
 /// Announces every byte of a stored tensor.
 pub fn announce_part(source: &Source, tensor: &TensorInfo) {
-    announce_range(source, tensor, 0..tensor.held_bytes());
+    let reading = match is_scattered(tensor) {
+        true => Reading::Scattered,
+        false => Reading::Once,
+    };
+    announce_as(source, tensor, 0..tensor.held_bytes(), reading, Group::next());
 }
 
 /// Announces some bytes of a stored tensor.
-pub fn announce_range(source: &Source, tensor: &TensorInfo, range: Range<u64>) {
+pub fn announce_range(source: &Source, tensor: &TensorInfo, range: Range<u64>, group: Group) {
+    announce_as(source, tensor, range, Reading::Once, group);
+}
+
+/// Bytes of a weight that have to be held all at once while it is read over a network, because every
+/// row of it needs some of all of them.
+#[must_use]
+pub fn held_at_once(weight: &Weight) -> u64 {
+    let parts = parts_of(weight);
+    let scattered = parts.iter().filter(|part| part.reading == Reading::Scattered);
+    scattered.map(|part| part.tensor.held_bytes()).fold(0, u64::saturating_add)
+}
+
+/// The same of a stored tensor that is not decoded.
+#[must_use]
+pub fn held_as_stored(source: &Source, tensor: &TensorInfo) -> u64 {
+    match source.input().has_latency() && is_scattered(tensor) {
+        true => tensor.held_bytes(),
+        false => 0,
+    }
+}
+
+/// The same of what a job reads.
+#[must_use]
+pub fn held_by_job(job: &Job) -> u64 {
+    match &job.origin {
+        Origin::Weight(weight) => held_at_once(weight),
+        Origin::Stored(model, id) => {
+            let (source, tensor) = model.stored(*id);
+            held_as_stored(source, tensor)
+        }
+    }
+}
+
+/// A part of a weight that is read over a network.
+struct AnnouncedPart<'a> {
+    source: &'a Source,
+    tensor: &'a TensorInfo,
+    reading: Reading,
+}
+
+fn parts_of(weight: &Weight) -> Vec<AnnouncedPart<'_>> {
+    if !weight.parts().any(|(_, source, _)| source.input().has_latency()) {
+        return Vec::new();
+    }
+    let (spans, is_alone) = (weight.spans_of_a_row(), weight.parts().nth(1).is_none());
+    let mut announced = Vec::new();
+    for (index, (_, source, tensor)) in weight.parts().enumerate() {
+        let of_part = spans.iter().filter(|(part, _)| *part == index).map(|(_, span)| *span);
+        let span = of_part.max().unwrap_or(0);
+        // Of many rows, one whose bytes are half of the part lies all over it.
+        let is_across =
+            span > FEW_REQUESTS && span > tensor.bytes / 2 && weight.rows_and_columns().0 > 2;
+        let reading = match tensor.bytes {
+            _ if is_scattered(tensor) => Reading::Scattered,
+            ..=SHORT if !is_alone => Reading::Often,
+            _ if is_across => Reading::Scattered,
+            _ => Reading::Once,
+        };
+        if source.input().has_latency() {
+            announced.push(AnnouncedPart { source, tensor, reading });
+        }
+    }
+    announced
+}
+
+/// Whether its elements do not lie in their order, and reading some of them reads all over it.
+fn is_scattered(tensor: &TensorInfo) -> bool {
+    tensor.place.order != Order::RowMajor && tensor.bytes > SHORT
+}
+
+fn announce_as(
+    source: &Source,
+    tensor: &TensorInfo,
+    range: Range<u64>,
+    reading: Reading,
+    group: Group,
+) {
     let input = source.input();
     if let (true, Run::At(offset)) = (input.has_latency(), tensor.place.run) {
         let end = range.end.min(tensor.held_bytes());
-        let len = usize::try_from(end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        input.will_need(offset.saturating_add(range.start), len);
+        let range = offset.saturating_add(range.start)..offset.saturating_add(end);
+        if !range.is_empty() {
+            input.will_need(&Need { range, reading, group: group.0 });
+        }
     }
 }

@@ -30,7 +30,10 @@ mod ties;
 mod tiling;
 mod worker;
 
-pub use announce::{announce_part, announce_range, announce_weight};
+pub use announce::{
+    Group, announce_part, announce_range, announce_weight, announce_weight_now, held_as_stored,
+    held_at_once, held_by_job,
+};
 pub use checksums::{Checksummed, Checksums};
 pub use cost::{Cost, CostSum};
 pub use cut::{Cut, check_memory};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::smallvec;
 
+use super::announce::held_by_job;
 use super::cut::{Cut, check_memory};
 use super::encoding::{Encoding, additions};
 use super::job::{Action, Job, Origin, OutputTensor};
@@ -92,6 +93,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Bytes of each weight that have to be held at once while it is read over a network.
+    pub fn held(&self) -> impl Iterator<Item = (u64, &str)> {
+        let jobs = self.files.iter().flat_map(|file| &file.jobs);
+        jobs.map(|job| (held_by_job(job), job.source_name()))
+    }
+
     /// Every tensor, in the order of the source.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.files.iter().flat_map(|file| &file.jobs)

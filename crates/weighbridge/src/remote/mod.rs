@@ -5,6 +5,7 @@
 //! a plan announces is fetched before it is asked for (`ahead`).
 
 mod ahead;
+mod announced;
 mod guess;
 mod process;
 mod rooted;

@@ -18,6 +18,11 @@ pub(super) fn advise_file(file: &File, advice: ReadPattern) {
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
 }
 
+pub(super) fn start_writing(file: &File) {
+    // SAFETY: the descriptor is open for the duration of the call, which touches no memory of ours.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
 pub(super) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

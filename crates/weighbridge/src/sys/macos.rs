@@ -11,6 +11,9 @@ pub(super) use super::unix::*;
 /// The system detects read patterns by itself.
 pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
 
+/// The system decides.
+pub(super) fn start_writing(_file: &File) {}
+
 pub(super) fn peak_memory() -> Option<u64> {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: `usage` has room for what the call writes.

@@ -53,6 +53,11 @@ pub(crate) fn write_file_at(file: &File, bytes: &[u8], offset: u64) -> io::Resul
     system::write_file_at(file, bytes, offset)
 }
 
+/// Lets the system begin to write to the disk what was written to a file so far, without waiting for it.
+pub(crate) fn start_writing(file: &File) {
+    system::start_writing(file);
+}
+
 /// Says how a file will be read.
 pub(crate) fn advise_file(file: &File, advice: ReadPattern) {
     system::advise_file(file, advice);

@@ -7,7 +7,7 @@ use crate::compare::{self, NonFinite};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::pipeline::{Tiled, announce_range};
+use crate::pipeline::{Group, Tiled, announce_range};
 use crate::schemes;
 use crate::source::{Access, Slab, Source};
 
@@ -30,6 +30,8 @@ pub(super) struct Bytes<'m> {
     element: Option<DType>,
     nan: AtomicU64,
     infinite: AtomicU64,
+    /// What is announced of it belongs together.
+    group: Group,
 }
 
 impl<'m> Bytes<'m> {
@@ -60,6 +62,7 @@ impl<'m> Bytes<'m> {
             element: a.native().filter(|_| a.is_plain()),
             nan: AtomicU64::new(0),
             infinite: AtomicU64::new(0),
+            group: Group::next(),
         })
     }
 
@@ -140,8 +143,9 @@ impl Tiled for Bytes<'_> {
             let start = tile * step;
             if tile.is_multiple_of(SOON / TILE) {
                 // Not all at once: most pairs that differ do so in their first bytes.
-                announce_range(source_a, info_a, start..start.saturating_add(2 * SOON));
-                announce_range(source_b, info_b, start..start.saturating_add(2 * SOON));
+                let soon = start..start.saturating_add(2 * SOON);
+                announce_range(source_a, info_a, soon.clone(), self.group);
+                announce_range(source_b, info_b, soon, self.group);
             }
             let slab = Slab::whole(0, start, step.min(info_a.bytes - start));
             let a = source_a.fetch(info_a, &slab, buffer_a);

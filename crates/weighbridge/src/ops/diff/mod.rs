@@ -12,7 +12,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::names::{self, Named, Pair, Pairing, Side, View, Which};
-use crate::pipeline::Pool;
+use crate::pipeline::{Memory, Pool};
 
 mod bytes;
 mod change;
@@ -232,7 +232,9 @@ impl<'m> Comparison<'m> {
             }
         }
         let report_progress = work.reporter(self.total());
-        let workers = budget.memory().workers;
+        let Memory { workers, bytes } = budget.memory();
+        let held = jobs.iter().map(values::Values::held);
+        work.grant_ahead(&self.models, bytes, held)?;
         Pool { done_before: done, ..work.pool(workers, &report_progress) }.run(&jobs)?;
         let outcomes = indices.into_iter().zip(jobs).map(|(index, job)| (index, job.outcome()));
         let failures = failed.into_iter().map(|(index, error)| (index, Err(error)));

@@ -17,7 +17,9 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::names::Pair;
-use crate::pipeline::{Area, OrderedSum, Tiled, announce_weight, least_common_multiple};
+use crate::pipeline::{
+    Area, OrderedSum, Tiled, announce_weight, held_at_once, least_common_multiple,
+};
 use crate::schemes::{self, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::source::{Access, Slab, Source};
 
@@ -46,7 +48,13 @@ impl Comparison<'_> {
             }
         }
         let total = jobs.iter().map(|job| job.bytes_of(&(0..job.elements))).sum();
-        work.pool(budget.memory().workers, &work.reporter(total)).run(&jobs)?;
+        let memory = budget.memory();
+        let held = jobs.iter().map(|job| {
+            let sides = [job.original.weight, job.stored.weight];
+            (sides.into_iter().map(held_at_once).sum(), job.stored.weight.name())
+        });
+        work.grant_ahead(&self.models, memory.bytes, held)?;
+        work.pool(memory.workers, &work.reporter(total)).run(&jobs)?;
         for (index, job) in indices.into_iter().zip(jobs) {
             self.tensors[index].reencoded = Some(job.outcome());
         }

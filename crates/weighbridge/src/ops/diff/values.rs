@@ -16,7 +16,7 @@ use crate::compare::{
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::pipeline::{Area, OrderedSum, Tiled, Tiling, announce_weight};
+use crate::pipeline::{Area, OrderedSum, Tiled, Tiling, announce_weight, held_at_once};
 use crate::simd;
 use crate::source::Access;
 
@@ -137,6 +137,12 @@ impl<'m> Values<'m> {
             error: Mutex::default(),
             failed: AtomicBool::new(false),
         }
+    }
+
+    /// Bytes that have to be held at once while it is read over a network, and its name.
+    pub(super) fn held(&self) -> (u64, &str) {
+        let sides = || self.sides.iter().flatten().map(|side| side.weight);
+        (sides().map(held_at_once).sum(), sides().next().map_or("", |weight| weight.name()))
     }
 
     /// Bytes that a worker needs for a tile.

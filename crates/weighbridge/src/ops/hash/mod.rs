@@ -10,7 +10,7 @@ use blake3::Hash;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::model::{Model, Weight};
-use crate::pipeline::{MemoryBudget, Tiled};
+use crate::pipeline::{MemoryBudget, Tiled, held_as_stored, held_at_once};
 
 mod encoding;
 mod report;
@@ -73,13 +73,15 @@ type Hashed = (Hash, Vec<HashedPart>);
 fn hash_stored(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Hashed>)> {
     let parts = weights.iter().flat_map(|weight| iter::repeat(weight).zip(weight.parts()));
     let mut budget = budget(weights, options)?;
-    let (mut items, mut total) = (Vec::new(), 0u64);
+    let (mut items, mut held, mut total) = (Vec::new(), Vec::new(), 0u64);
     for (weight, (_, source, info)) in parts {
         let item = StoredPart::new(source, info);
         budget.make_room(weight.name(), item.needed_bytes())?;
         total = total.saturating_add(info.bytes);
+        held.push((held_as_stored(source, info), weight.name()));
         items.push(item);
     }
+    options.work.grant_ahead(&models(weights), budget.memory().bytes, held.into_iter())?;
     run(&items, &budget, total, options)?;
     let mut hashes = items.into_iter().map(|item| item.tree.finish());
     let of_weight = |weight: &Weight| {
@@ -115,6 +117,8 @@ fn hash_values(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Ha
         total = total.saturating_add(weight.elements().saturating_mul(4));
         items.push(item);
     }
+    let held = weights.iter().map(|weight| (held_at_once(weight), weight.name()));
+    options.work.grant_ahead(&models(weights), budget.memory().bytes, held)?;
     run(&items, &budget, total, options)?;
     let hashed = weights
         .iter()
@@ -124,8 +128,11 @@ fn hash_values(weights: &[Weight], options: &HashOptions) -> Result<(u64, Vec<Ha
 }
 
 fn budget(weights: &[Weight], options: &HashOptions) -> Result<MemoryBudget> {
-    let models: Vec<&Model> = weights.first().map(Weight::model).into_iter().collect();
-    options.work.budget(&models)
+    options.work.budget(&models(weights))
+}
+
+fn models(weights: &[Weight]) -> Vec<&Model> {
+    weights.first().map(Weight::model).into_iter().collect()
 }
 
 fn run<T: Tiled>(

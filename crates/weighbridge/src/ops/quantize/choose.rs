@@ -13,7 +13,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::convert_options::ConvertOptions;
 use crate::ops::repacked::Packers;
-use crate::pipeline::{Cast, set_last};
+use crate::pipeline::{Cast, announce_weight_now, set_last};
 use crate::schemes::{
     Additions, Candidate, Chosen, Configs, Encoder, Fate, Largest, Quantizer, Request,
 };
@@ -255,6 +255,7 @@ fn largest(weights: impl Iterator<Item = Weight>) -> Largest {
 }
 
 fn largest_of(weight: &Weight) -> Result<f32> {
+    announce_weight_now(weight);
     let (rows, columns) = weight.rows_and_columns();
     let (step, mut most, mut values) = ((STEP / columns.max(1)).max(1), 0f32, Vec::new());
     let mut start = 0;

@@ -11,6 +11,7 @@ use super::work::work_options;
 use super::{Dropped, Work};
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Select, Weight};
+use crate::pipeline::held_at_once;
 
 mod figures;
 mod findings;
@@ -160,7 +161,8 @@ fn refuse_undecodable(
 /// The figures of some weights, in their order.
 pub(super) fn measured(weights: Vec<Weight>, work: &Work) -> Result<Vec<(Weight, Figures)>> {
     let total = weights.iter().map(Weight::stored_bytes).fold(0, u64::saturating_add);
-    let models: Vec<&Model> = weights.first().map(Weight::model).into_iter().collect();
+    let models: Vec<Model> = weights.first().map(|one| one.model().clone()).into_iter().collect();
+    let models: Vec<&Model> = models.iter().collect();
     let mut budget = work.budget(&models)?;
     let mut jobs = Vec::with_capacity(weights.len());
     for weight in weights {
@@ -168,8 +170,10 @@ pub(super) fn measured(weights: Vec<Weight>, work: &Work) -> Result<Vec<(Weight,
         budget.make_room(job.weight.name(), job.needed_bytes()?)?;
         jobs.push(job);
     }
-    let report_progress = work.reporter(total);
-    work.pool(budget.memory().workers, &report_progress).run(&jobs)?;
+    let (report_progress, memory) = (work.reporter(total), budget.memory());
+    let held = jobs.iter().map(|job| (held_at_once(&job.weight), job.weight.name()));
+    work.grant_ahead(&models, memory.bytes, held)?;
+    work.pool(memory.workers, &report_progress).run(&jobs)?;
     Ok(jobs
         .into_iter()
         .map(|job| {

@@ -377,7 +377,7 @@ impl Destination for StoreDestination {
             return Ok(());
         }
         let manifest = self.key(MANIFEST)?;
-        if !self.force && self.read_json::<Manifest>(&manifest).is_some() {
+        if self.read_json::<Manifest>(&manifest).is_some() {
             return Err(self.finished_by_other());
         }
         self.put_held_back()?;

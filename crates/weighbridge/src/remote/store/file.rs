@@ -5,24 +5,27 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, ReadAt, ReadRange, Requests, Result, read_ranges_merged};
+use crate::{Error, Need, ReadAt, ReadRange, Requests, Result, read_ranges_merged};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _};
 
-use crate::remote::ahead::{Ahead, Fetch, Fetching};
+use crate::remote::ahead::{AHEAD_AT_ONCE, Ahead, Fetch, Fetching};
+use crate::remote::announced::Announced;
 use crate::remote::guess;
+use crate::remote::process::PerProcess;
 use crate::remote::runtime::block_on;
 use crate::remote::store::bucket::Bucket;
 use crate::remote::store::fault;
 
 const MAX_GAP: u64 = 1 << 20;
-const MAX_REQUEST: usize = 8 << 20;
 
 /// An object. The stretch that was fetched when it was opened is kept.
 pub struct StoreFile {
     object: Arc<Object>,
+    /// What is fetched ahead, for each work that wants it.
+    announced: PerProcess<Announced>,
     /// Its number among the files of which something is fetched ahead.
     id: u64,
     kept_from: u64,
@@ -108,7 +111,7 @@ impl StoreFile {
         }
         let object = Arc::new(Object { bucket: bucket.clone(), key: key.clone(), meta });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { object, id, kept_from: range.start, kept })
+        Ok(Self { object, announced: PerProcess::new(), id, kept_from: range.start, kept })
     }
 
     /// The length that the store states.
@@ -159,8 +162,9 @@ impl StoreFile {
     }
 
     fn fetch(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
-        let parallel = self.object.bucket.settings.parallel;
-        let how = Requests { max_gap: MAX_GAP, max_len: MAX_REQUEST, parallel };
+        let parallel = self.object.bucket.settings.parallel.clamp(1, AHEAD_AT_ONCE);
+        let max_len = usize::try_from(self.ahead().request_bytes()).unwrap_or(usize::MAX);
+        let how = Requests { max_gap: MAX_GAP, max_len, parallel };
         read_ranges_merged(ranges, how, |offset, out| block_on(self.object.fill(offset, out))?)
     }
 }
@@ -194,17 +198,19 @@ impl ReadAt for StoreFile {
         true
     }
 
-    fn will_need(&self, range: Range<u64>) {
+    fn will_need(&self, need: &Need) {
+        let range = &need.range;
         let kept = self.kept_from(range.start).len() as u64;
         let (start, end) = (range.start.saturating_add(kept), range.end.min(self.size()));
         if start < end {
-            let object: Arc<dyn Fetch> = self.object.clone();
-            self.ahead().will_need(&object, self.id, start..end);
+            let object = self.announced.get(Announced::default).of(self.object.clone());
+            let need = Need { range: start..end, ..need.clone() };
+            self.ahead().will_need(&object, self.id, &need);
         }
     }
 
-    fn limit_ahead(&self, bytes: u64) -> u64 {
-        self.ahead().limit(bytes)
+    fn limit_ahead(&self, bytes: u64) {
+        self.ahead().limit(bytes);
     }
 
     /// Asks for one byte of the same object.

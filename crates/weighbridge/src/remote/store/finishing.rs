@@ -71,8 +71,7 @@ impl StoreDestination {
         let stamp = self.stamp.get().cloned().unwrap_or_default();
         let manifest =
             Manifest { version: VERSION, stamp, run: self.run.clone(), sums: SUMS.into(), files };
-        let mode = if self.force { PutMode::Overwrite } else { PutMode::Create };
-        let Err(error) = self.put_json(&key, &manifest, mode) else { return Ok(()) };
+        let Err(error) = self.put_json(&key, &manifest, PutMode::Create) else { return Ok(()) };
         // An answer that was lost on the way makes the second attempt find the first one's.
         match self.read_json::<Manifest>(&key) {
             Some(there) if there.run == self.run => drop(self.state().put.insert(key)),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use reqwest::{Response, StatusCode, Url};
 
+use crate::remote::ahead::{Fetch, Fetching};
 use crate::remote::process::PerProcess;
 use crate::remote::web::answer::{ContentRange, Pin, length_alone};
 use crate::remote::web::client::{Answer, Ask, Auth, Client};
@@ -250,6 +251,16 @@ impl Fetcher {
 
     fn named(&self, fault: Fault) -> Fault {
         fault.at(&self.site.name)
+    }
+}
+
+impl Fetch for Fetcher {
+    fn fetch(self: Arc<Self>, range: Range<u64>, mut bytes: Vec<u8>) -> Fetching {
+        Box::pin(async move {
+            bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
+            self.fill(range.start, &mut bytes).await?;
+            Ok(bytes)
+        })
     }
 }
 

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{ReadAt, ReadRange, Requests, read_ranges_merged};
+use crate::{Need, ReadAt, ReadRange, Requests, read_ranges_merged};
 use tokio::sync::OnceCell;
 
-use crate::remote::ahead::Ahead;
+use crate::remote::ahead::{AHEAD_AT_ONCE, Ahead};
+use crate::remote::announced::Announced;
 use crate::remote::guess;
 use crate::remote::process::PerProcess;
 use crate::remote::runtime;
-use crate::remote::web::announced::Announced;
 use crate::remote::web::fault::Fault;
 use crate::remote::web::fetch::Fetcher;
 use crate::remote::web::kept::{Kept, Stretch};
@@ -22,9 +22,6 @@ const SMALL: usize = 64 << 10;
 
 /// Unwanted bytes between two ranges that are fetched together.
 const MAX_GAP: u64 = 1 << 20;
-
-/// Bytes of a request.
-const MAX_LEN: usize = 8 << 20;
 
 /// A file on a server. Its first bytes are fetched with its length; the others when they are read.
 pub struct WebFile(Arc<Opened>);
@@ -140,7 +137,9 @@ impl Opened {
     fn fetch(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         match out.len() {
             0..=SMALL => self.fetch_more(offset, out),
-            len if len > MAX_LEN => self.fetch_merged(&mut [ReadRange { offset, out }]),
+            len if len > self.request_bytes() => {
+                self.fetch_merged(&mut [ReadRange { offset, out }])
+            }
             _ => self.request(offset, out),
         }
     }
@@ -158,9 +157,16 @@ impl Opened {
         Ok(())
     }
 
+    /// Bytes of a request.
+    fn request_bytes(&self) -> usize {
+        usize::try_from(self.ahead().request_bytes()).unwrap_or(usize::MAX)
+    }
+
+    /// As few requests as there can be, and no more at once than are fetched ahead: what lies between
+    /// ranges takes memory on the way.
     fn fetch_merged(&self, ranges: &mut [ReadRange<'_>]) -> io::Result<()> {
-        let parallel = self.fetcher.client.settings().parallel.max(1);
-        let how = Requests { max_gap: MAX_GAP, max_len: MAX_LEN, parallel };
+        let parallel = self.fetcher.client.settings().parallel.clamp(1, AHEAD_AT_ONCE);
+        let how = Requests { max_gap: MAX_GAP, max_len: self.request_bytes(), parallel };
         read_ranges_merged(ranges, how, |offset, out| self.request(offset, out))
     }
 
@@ -203,21 +209,23 @@ impl ReadAt for WebFile {
         true
     }
 
-    fn will_need(&self, range: Range<u64>) {
+    fn will_need(&self, need: &Need) {
         let Some(len) = self.0.fetcher.len() else { return };
-        let end = range.end.min(len);
+        let end = need.range.end.min(len);
         // What is kept needs no fetching; the first request itself is under way.
         let kept = self.0.kept.get(OnceCell::new).get();
         let kept = kept.and_then(|kept| kept.as_ref().ok()?.lock().ok());
-        let start = kept.map_or(range.start, |kept| kept.end_from(range.start));
+        let start = need.range.start;
+        let start = kept.map_or(start, |kept| kept.end_from(start));
         if start < end {
-            let fetcher = self.0.announced.get(Announced::default).of(&self.0.fetcher);
-            self.0.ahead().will_need(&fetcher, self.0.id, start..end);
+            let fetcher = self.0.announced.get(Announced::default).of(self.0.fetcher.clone());
+            let need = Need { range: start..end, ..need.clone() };
+            self.0.ahead().will_need(&fetcher, self.0.id, &need);
         }
     }
 
-    fn limit_ahead(&self, bytes: u64) -> u64 {
-        self.0.ahead().limit(bytes)
+    fn limit_ahead(&self, bytes: u64) {
+        self.0.ahead().limit(bytes);
     }
 
     fn is_unchanged(&self) -> io::Result<bool> {

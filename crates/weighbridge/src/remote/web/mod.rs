@@ -1,6 +1,5 @@
 //! Files on web servers, and on the Hugging Face Hub.
 
-mod announced;
 mod answer;
 mod client;
 mod document;

@@ -24,6 +24,10 @@ impl<'a> Tries<'a> {
 
     /// Waits until the request may be made again; the fault itself if it may not.
     pub(crate) async fn pause(&mut self, fault: Fault) -> Result<(), Fault> {
+        // Another address is no second try of the same request; it is followed once in a row.
+        if fault.may_pass() == Again::Now {
+            return Ok(());
+        }
         if fault.may_pass() == Again::Never || self.failed >= self.settings.retries {
             return Err(fault.after(self.failed));
         }
@@ -32,8 +36,7 @@ impl<'a> Tries<'a> {
                 return Err(fault.asks_to_wait(asked, self.settings.max_wait));
             }
             Again::After(asked) => asked,
-            Again::Now => Duration::ZERO,
-            Again::Soon | Again::Never => backoff(self.failed),
+            Again::Soon | Again::Now | Again::Never => backoff(self.failed),
         };
         self.failed += 1;
         tokio::time::sleep(wait).await;
