@@ -77,6 +77,32 @@ fn only_what_is_ours_is_overwritten() {
     });
 }
 
+/// Permission to overwrite is none to finish into what another run has just finished, or to delete it.
+#[test]
+fn of_two_runs_that_may_overwrite_one_finishes() {
+    on_both(|server| {
+        let name = fresh("both");
+        let bucket = server.bucket(&name);
+        let target =
+            || StoreDestination::folder(bucket.clone(), Key::from("out"), MEMORY).force(true);
+        let (one, two) = (target(), target());
+        for run in [&one, &two] {
+            run.begin(&stamp).unwrap();
+            let output = run.create("a.safetensors", 1000).unwrap();
+            output.write_at(0, &numbers(1000)).unwrap();
+            output.finish().unwrap();
+        }
+        one.finish().unwrap();
+        let error = two.finish().unwrap_err();
+        let told = "another run has finished an output here meanwhile";
+        assert!(error.to_string().contains(told), "{error}");
+        two.discard();
+        let keys = server.keys(&name);
+        assert_eq!(keys, ["out/a.safetensors", "out/weigh-manifest.json"]);
+        assert_eq!(read(&bucket, "out/a.safetensors"), numbers(1000));
+    });
+}
+
 /// After a resumed run, what turns out to be wrong goes, whoever of both runs wrote it.
 #[test]
 fn a_complete_output_that_is_wrong_goes_entirely() {

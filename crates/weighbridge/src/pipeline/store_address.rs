@@ -24,7 +24,7 @@ pub(super) struct StoreAddress {
 impl StoreAddress {
     /// The address, if it is one. An error for one where nothing can be written.
     pub(super) fn of(path: &Path) -> Result<Option<Self>> {
-        let text = path.to_string_lossy();
+        let text = with_small_scheme(&path.to_string_lossy());
         let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         if begins(&READ_ONLY) {
             let message = "models are read there, and not written";
@@ -32,7 +32,15 @@ impl StoreAddress {
             return Err(Error::unsupported(message).in_file(path).hint(hint));
         }
         if !begins(&STORES) {
-            return Ok(None);
+            // Nobody has folders with such names; if somebody does, that is meant.
+            let is_address = text.split_once("://").is_some_and(|(scheme, _)| is_word(scheme));
+            let is_here = path.parent().is_some_and(Path::is_dir);
+            return match is_address && !is_here {
+                true => Err(Error::usage("nothing can be written to addresses of this kind")
+                    .in_file(path)
+                    .hint("s3://, gs:// and az:// are known; a file or a directory has no `://`")),
+                false => Ok(None),
+            };
         }
         if !cfg!(feature = "remote") {
             return Err(Error::unsupported("this build writes to this machine only")
@@ -64,6 +72,21 @@ impl StoreAddress {
     }
 }
 
+/// The same address with its scheme in small letters.
+fn with_small_scheme(text: &str) -> String {
+    match text.split_once("://") {
+        Some((scheme, rest)) if is_word(scheme) => {
+            format!("{}://{rest}", scheme.to_ascii_lowercase())
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// One letter is a drive.
+fn is_word(scheme: &str) -> bool {
+    scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// An error if an output would be written over the model, or among its files.
 pub(super) fn refuse_own_address(output: &Path, model: &Model) -> Result<()> {
     let mut inputs = model.sources().iter().map(|source| source.input().name());
@@ -91,7 +114,8 @@ mod tests {
         assert_eq!(place("gs://b"), folder("gs://b"));
         assert_eq!(place("gs://my.bucket"), folder("gs://my.bucket"));
         assert_eq!(place("az://c/x/m.gguf"), Place::File("az://c/x/m.gguf".into()));
-        for refused in ["s3://b/x.onnx", "hf://a/b", "https://x/y.gguf"] {
+        assert_eq!(place("S3://b/X/"), folder("s3://b/X"));
+        for refused in ["s3://b/x.onnx", "hf://a/b", "https://x/y.gguf", "HF://a/b", "ftp://x/y"] {
             assert!(Target::of(Path::new(refused), None, None).is_err(), "{refused}");
         }
     }

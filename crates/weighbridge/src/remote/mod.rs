@@ -51,6 +51,10 @@ impl Place {
 /// Where what was typed leads; `None` if it is no address.
 pub(crate) fn place_of(typed: &Path, how: &Remote) -> Result<Option<Place>> {
     let Some(text) = typed.to_str() else { return Ok(None) };
+    let text = match text.split_once("://").filter(|_| is_address(text)) {
+        Some((scheme, rest)) => &format!("{}://{rest}", scheme.to_ascii_lowercase()),
+        None => text,
+    };
     if store::Address::is_one(text) {
         return in_store(text, how).map(Some);
     }

@@ -81,7 +81,9 @@ impl StoreDestination {
         Ok(())
     }
 
+    /// What this run has put belongs to the other one now, and is not deleted any more.
     pub(super) fn finished_by_other(&self) -> Error {
+        self.state().put.clear();
         Error::usage(
             "another run has finished an output here meanwhile; files of both may be mixed",
         )
