@@ -14,6 +14,7 @@ import mmap
 import os
 import re
 import resource
+import shutil
 import socket
 import statistics
 import struct
@@ -166,6 +167,68 @@ def converting(weigh: str, folder: Path, model: Path, rounds: int) -> None:
         os.remove(out)
 
 
+def quantized(weigh: str, folder: Path, model: Path, rounds: int) -> None:
+    """Conversions out of and into schemes, behind 60 ms, beside curl of the same bytes."""
+    print()
+    say("200 MB/s, 60 ms", "curl, s", "weigh, s", "times", "fetched", "peak")
+    say("---", "---", "---", "---", "---", "---")
+    original = folder / "original"
+    original.mkdir()
+    (original / "model.safetensors").symlink_to(model)
+    (original / "config.json").write_text('{"model_type": "llama", "torch_dtype": "bfloat16"}')
+    across(folder / "awq")
+    for scheme in ("fp8-block", "w4a16", "mlx-4bit", "bnb-nf4-nested", "awq"):
+        if scheme != "awq":
+            Run([weigh, "quantize", str(original), "-o", str(folder / scheme), "--type", scheme, "-q"])
+        compare(weigh, folder, folder / scheme, f"{scheme} to plain", ["dequantize"], rounds)
+    for scheme in ("fp8-block", "fp8-tensor", "nvfp4"):
+        compare(weigh, folder, original, f"BF16 to {scheme}", ["quantize", "--type", scheme], rounds)
+
+
+def across(folder: Path) -> None:
+    """Four weights of AWQ, 122 MB each, whose rows lie all over their stored bytes."""
+    rows, words, groups = 28672, 1024, 224
+    tensors = []
+    for layer in range(4):
+        name = f"model.layers.{layer}.mlp.down_proj."
+        tensors += [(name + "qweight", "I32", [rows, words], rows * words * 4),
+                    (name + "qzeros", "I32", [groups, words], groups * words * 4),
+                    (name + "scales", "F16", [groups, words * 8], groups * words * 16)]
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({
+        "model_type": "llama", "torch_dtype": "float16", "quantization_config": {
+            "quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True,
+            "version": "gemm"}}))
+    block = bytes(b & 0x3F if i & 1 else b for i, b in enumerate(os.urandom(MIB)))
+    with (folder / "model.safetensors").open("wb") as file:
+        file.write(safetensors(tensors))
+        for _, _, _, size in tensors:
+            for at in range(0, size, MIB):
+                file.write(block[: min(MIB, size - at)])
+
+
+def compare(weigh: str, folder: Path, model: Path, name: str, verb: list[str], rounds: int) -> None:
+    """One conversion of a repository, beside curl of its largest file."""
+    files = {f"/store/{file.name}": mapped(file) for file in model.iterdir() if file.suffix != ".md"
+             and not file.name.startswith(".")}
+    names = {place.rpartition("/")[2]: place for place in files}
+    url, line = server.start(files, {"o/n": names}, rate=200 * MB, delay=0.06)
+    total = sum(len(data) for data in files.values())
+    address, out = f"{url}/store/model.safetensors", folder / "out"
+    curl = middle(rounds, lambda: Run(["curl", "-s", "-o", "/dev/null", address]))
+
+    def job() -> Run:
+        shutil.rmtree(out, ignore_errors=True)
+        line.bytes = 0
+        return Run([weigh, verb[0], "hf://o/n", "-o", str(out), *verb[1:], "-q"],
+                   HF_ENDPOINT=url, HF_HUB_CACHE=str(folder / "none"))
+
+    ours = middle(rounds, job)
+    say(name, f"{curl[0]:.2f}", f"{ours[0]:.2f} ({ours[1]:.2f} to {ours[2]:.2f})",
+        f"{ours[0] / curl[0]:.2f}", f"{line.bytes / total:.2f} times", f"{ours[3] / MIB:.0f} MiB")
+    shutil.rmtree(out, ignore_errors=True)
+
+
 def storing(weigh: str, weed: str, folder: Path, model: Path, rounds: int) -> None:
     """An output into SeaweedFS, beside boto3 that sends the same bytes from memory."""
     import boto3
@@ -239,7 +302,7 @@ def main() -> None:
     arguments.add_argument("weigh")
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--weed")
-    arguments.add_argument("--only", choices=["inspect", "convert", "store"])
+    arguments.add_argument("--only", choices=["inspect", "convert", "quantized", "store"])
     given = arguments.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as place:
@@ -252,6 +315,8 @@ def main() -> None:
             thousand(weigh, folder, given.rounds)
         if given.only in (None, "convert"):
             converting(weigh, folder, model, given.rounds)
+        if given.only in (None, "quantized"):
+            quantized(weigh, folder, model, given.rounds)
         if given.weed and given.only in (None, "store"):
             storing(weigh, given.weed, folder, model, given.rounds)
 
