@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    weighbridge::internals::give_memory_back();
     ExitCode::from(weigh::run(std::env::args_os()))
 }

@@ -17,5 +17,7 @@ rooms!(
     simd source stop text
 );
 
+pub use crate::sys::give_memory_back;
+
 #[cfg(feature = "remote")]
 rooms!(remote);

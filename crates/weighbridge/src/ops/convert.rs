@@ -435,7 +435,9 @@ fn planned(
     }
     let plan = pipeline::plan(jobs, metadata.entries, &plan_options);
     let plan = plan.map_err(|e| e.in_file(&options.target))?;
-    let taken = plan.memory.bytes.saturating_add(elsewhere::held_bytes(target, options));
+    // What is sent takes half as much again on its way.
+    let sending = elsewhere::held_bytes(target, options) / 2 * 3;
+    let taken = plan.memory.bytes.saturating_add(sending);
     options.work.grant_ahead(&[model], taken, plan.held()).map_err(|e| e.in_file(model.path()))?;
     Ok(Planned { plan, left_out: metadata.left_out, skipped })
 }

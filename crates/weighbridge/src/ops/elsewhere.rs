@@ -35,7 +35,7 @@ impl Network {
 #[cfg(feature = "remote")]
 pub(super) fn held_bytes(target: &Target, options: &ConvertOptions) -> u64 {
     match target.is_elsewhere {
-        true => options.work.max_memory.map_or(USUAL, |most| USUAL.min(most / 2).max(LEAST)),
+        true => options.work.max_memory.map_or(USUAL, |most| USUAL.min(most / 3).max(LEAST)),
         false => 0,
     }
 }

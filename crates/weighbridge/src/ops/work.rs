@@ -92,10 +92,13 @@ impl Work {
     pub(super) fn memory_for_tiles(&self, models: &[&Model], sending: u64) -> Result<Option<u64>> {
         let Some(max) = self.max_memory else { return Ok(None) };
         let ahead = if models.iter().any(|model| model.has_latency()) { max / LEAST } else { 0 };
-        let left = max.checked_sub(ahead.saturating_add(sending)).filter(|left| *left > 0);
+        // What is sent would be the first to grow beyond it.
+        let program = if sending > 0 { PROGRAM } else { 0 };
+        let taken = ahead.saturating_add(sending).saturating_add(program);
+        let left = max.checked_sub(taken).filter(|left| *left > 0);
         left.map(Some).ok_or_else(|| {
             Error::limit(format!(
-                "{sending} bytes that wait to be sent do not fit into {max} bytes of memory"
+                "{sending} bytes that wait to be sent, and {program} of the program itself, do not fit into {max} bytes of memory"
             ))
             .remedy(Remedy::RaiseLimit("max_memory"))
         })

@@ -23,6 +23,15 @@ pub(super) fn start_writing(file: &File) {
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
+#[cfg(target_env = "gnu")]
+pub(super) fn give_memory_back() {
+    // SAFETY: sets a number of the allocator, which it looks at when memory is asked for.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10) };
+}
+
+#[cfg(not(target_env = "gnu"))]
+pub(super) fn give_memory_back() {}
+
 pub(super) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

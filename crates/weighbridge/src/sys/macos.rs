@@ -11,6 +11,9 @@ pub(super) use super::unix::*;
 /// The system detects read patterns by itself.
 pub(super) fn advise_file(_file: &File, _advice: ReadPattern) {}
 
+/// It is given back anyway.
+pub(super) fn give_memory_back() {}
+
 /// The system decides.
 pub(super) fn start_writing(_file: &File) {}
 

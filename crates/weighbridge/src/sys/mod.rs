@@ -151,6 +151,12 @@ pub(crate) fn special_file(about: &Metadata) -> Option<SpecialFile> {
     system::special_file(about)
 }
 
+/// Lets the allocator give long stretches back as soon as they are free. Otherwise it learns to keep them,
+/// for each thread. For programs: a library does not set what belongs to the whole process.
+pub fn give_memory_back() {
+    system::give_memory_back();
+}
+
 /// The most memory this process ever had, in bytes.
 pub(crate) fn peak_memory() -> Option<u64> {
     system::peak_memory()
