@@ -26,7 +26,8 @@ fn file(tensors: &[(&str, &str, &[usize], usize)]) -> Vec<u8> {
     let mut file = (text.len() as u64).to_le_bytes().to_vec();
     file.extend(text);
     // The higher byte of a 16-bit number is small, so that it is no NaN.
-    file.extend((0..at).map(|i| ((i * 31 + i / 4099) % if i % 2 == 1 { 60 } else { 251 }) as u8));
+    let number = |i: usize| (i * 31 + i / 4099) % if i % 2 == 1 { 60 } else { 251 };
+    file.extend((0..at).map(|i| u8::try_from(number(i)).unwrap()));
     file
 }
 

@@ -118,16 +118,18 @@ impl Work {
         held: impl Iterator<Item = (u64, &'w str)>,
     ) -> Result<()> {
         let far: Vec<_> = models.iter().filter(|model| model.has_latency()).collect();
+        let places = far.len().max(1) as u64;
+        let taken = taken.saturating_add(PROGRAM * places);
         let left = match self.max_memory {
             None => USUALLY_AHEAD,
-            Some(max) => max.saturating_sub(taken.saturating_add(PROGRAM)).max(max / LEAST),
+            Some(max) => max.saturating_sub(taken).max(max / LEAST),
         };
-        let each = left / far.len().max(1) as u64;
+        let each = left / places;
         far.iter().for_each(|model| model.limit_ahead(each));
         match held.max_by_key(|(bytes, _)| *bytes).filter(|(bytes, _)| *bytes > each) {
             None => Ok(()),
             Some((bytes, name)) => {
-                let needed = (bytes * far.len().max(1) as u64 + taken + PROGRAM).div_ceil(1 << 20);
+                let needed = (bytes * places + taken).div_ceil(1 << 20);
                 Err(Error::limit(format!(
                     "each of its rows lies all over its {bytes} stored bytes, which are held while it is read over a network; {each} are left for that"
                 ))
