@@ -16,39 +16,22 @@
 //!
 //! How the library is built is described in ARCHITECTURE.md.
 
-mod blocks;
-mod bounds;
-pub mod catalog;
-mod change;
-mod compare;
-mod config;
-mod containers;
-mod crc;
-mod cursor;
-mod dtype;
-mod error;
-mod inflate;
-mod input;
 #[doc(hidden)]
 pub mod internals;
-mod limits;
 mod model;
-mod names;
-mod number;
 pub mod ops;
-pub mod output;
 mod pipeline;
+
+use weighbridge_containers as containers;
+use weighbridge_core::{
+    blocks, bounds, change, compare, config, crc, cursor, dtype, error, inflate, input, limits,
+    number, simd, source, stop, sys, text,
+};
+pub use weighbridge_core::{catalog, output};
+use weighbridge_families::{names, tokenizer};
 #[cfg(feature = "remote")]
-mod remote;
-mod schemes;
-mod shape;
-mod simd;
-mod source;
-mod stop;
-mod sys;
-mod text;
-mod tokenizer;
-mod unpack;
+use weighbridge_remote as remote;
+use weighbridge_schemes as schemes;
 
 pub use config::Config;
 pub use dtype::{DType, StoredType};

@@ -165,7 +165,7 @@ impl Repository {
                 Some((reason, None))
             }
             EntryKind::BrokenLink => Some(("is a link to something that is not there", None)),
-            EntryKind::Other => Some(("is not a regular file", None)),
+            _ => Some(("is not a regular file", None)),
         }
     }
 

@@ -1,0 +1,103 @@
+//! What holds across tensors: names, order, overlap, and where the file ends.
+
+use crate::catalog::{Catalog, Finding, Run};
+use crate::input::Input;
+use crate::note_truncation;
+use crate::text::escaped;
+
+use super::metadata::Read;
+
+/// Puts the metadata into the catalog, with notes about it.
+pub(super) fn take_metadata(read: Read, catalog: &mut Catalog) {
+    catalog.metadata = read.metadata;
+    catalog.findings.extend(read.finding);
+    if let Some(first) = read.repeated.first() {
+        catalog.notes.push(format!(
+            "{} metadata key{} more than once (`{}`); the last value is shown, as the format's own reader takes it",
+            read.repeated.len(),
+            if read.repeated.len() == 1 { " occurs" } else { "s occur" },
+            escaped(first)
+        ));
+    }
+}
+
+/// Findings about names that occur twice and data that two tensors share.
+pub(super) fn tensors(catalog: &mut Catalog) {
+    let mut findings = Vec::new();
+    let mut names = std::collections::HashSet::with_capacity_and_hasher(
+        catalog.tensors.len(),
+        foldhash::fast::RandomState::default(),
+    );
+    for tensor in &catalog.tensors {
+        if !names.insert(&*tensor.name) {
+            let message =
+                "the index lists this name twice; there is no telling which of the two is meant";
+            findings.push(Finding::of(&tensor.name, "duplicate-name", message));
+        }
+    }
+    let mut ranges: Vec<(u64, u64, &str)> = catalog
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.bytes > 0)
+        .filter_map(|tensor| match tensor.place.run {
+            Run::At(start) => Some((start, start.saturating_add(tensor.bytes), &*tensor.name)),
+            _ => None,
+        })
+        .collect();
+    ranges.sort_unstable();
+    let mut last: Option<(u64, &str)> = None;
+    for (start, end, name) in ranges {
+        if let Some((before, other)) = last.filter(|(before, _)| *before > start) {
+            let message = format!(
+                "its data starts at byte {start}, inside `{}`, which ends at byte {before}",
+                escaped(other)
+            );
+            findings.push(Finding::of(name, "overlap", message));
+        }
+        if last.is_none_or(|(before, _)| end > before) {
+            last = Some((end, name));
+        }
+    }
+    catalog.findings.extend(findings);
+}
+
+/// Compares the end of the data with the end of the file. Data starts at `data`, each tensor is
+/// padded to a multiple of `align`, and a checksum of four bytes follows.
+pub(super) fn end_of_file(input: &Input, data: u64, align: u64, catalog: &mut Catalog) {
+    let ends = || {
+        catalog.tensors.iter().filter_map(|tensor| match tensor.place.run {
+            Run::At(start) => Some((start, tensor.bytes)),
+            _ => None,
+        })
+    };
+    let bare = ends().map(|(start, bytes)| start.saturating_add(bytes)).fold(data, u64::max);
+    let padded = ends()
+        .map(|(start, bytes)| {
+            let padded = bytes.checked_next_multiple_of(align).unwrap_or(bytes);
+            start.saturating_add(padded)
+        })
+        .fold(data, u64::max);
+    let full = padded.saturating_add(4);
+    let Some(len) = input.len() else {
+        catalog.declared_len = Some(full);
+        return;
+    };
+    catalog.declared_len = Some(full.min(len.max(bare)));
+    if len > full {
+        let extra = len.saturating_sub(full);
+        let message =
+            format!("{extra} bytes follow the checksum that ends the file at byte {full}");
+        catalog.findings.push(Finding::general("trailing-bytes", message));
+    } else if len < full && len >= bare {
+        let message = match len == padded || len == bare {
+            true => "the file has no checksum at its end, which some writers leave out",
+            false => "the file ends inside the padding or checksum after its last tensor",
+        };
+        catalog.notes.push(message.to_owned());
+    }
+    if len < bare && catalog.tensors.is_empty() {
+        let message = format!("the data starts at byte {data}, the file ends at byte {len}");
+        catalog.findings.push(Finding::general("truncated", message));
+    }
+    note_truncation(catalog, len);
+}

@@ -1,0 +1,150 @@
+//! From files to stored tensors, one folder a format.
+//!
+//! A container recognises its files by their content and turns a header into a
+//! [`Catalog`]. It never interprets values and knows nothing of schemes. To add a format: its
+//! folder, one `mod` line and one line in [`CONTAINERS`].
+#![warn(clippy::unwrap_used, clippy::indexing_slicing)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+// The ground, under its own names.
+use weighbridge_core::{
+    blocks, catalog, cursor, dtype, error, inflate, input, limits, source, text,
+};
+
+use crate::catalog::Catalog;
+use crate::error::Result;
+use crate::input::Input;
+use crate::limits::Budget;
+use crate::source::{Format, FormatRules};
+
+pub mod apr;
+pub mod conventions;
+pub mod gguf;
+pub mod npz;
+pub mod pth;
+pub mod safetensors;
+mod table;
+pub mod writing;
+pub mod zip;
+
+pub use conventions::Conventions;
+pub use table::look_alikes;
+pub use table::{
+    by_extension, by_preference, is_index, is_not_weights, is_weights_or_index, labels,
+    weight_extensions,
+};
+
+/// Every format that can be read, in the order they are asked. Detection is by content, so the
+/// order only matters between formats that both answer [`Recognition::Likely`].
+pub static CONTAINERS: &[&dyn Container] =
+    &[&apr::Apr, &gguf::Gguf, &npz::Npz, &npz::Npy, &pth::Pth, &safetensors::Safetensors];
+
+/// How sure a container is that a file is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recognition {
+    /// It is something else.
+    No,
+    /// It might be; the extension decides.
+    Likely,
+    /// It is, whatever the file is called.
+    Certain,
+}
+
+/// What a container may look at to recognise a file.
+pub struct Probe<'a> {
+    /// The first bytes, up to [`PROBE_BYTES`].
+    pub head: &'a [u8],
+    /// The whole input, for formats that must look further (an archive's directory).
+    pub input: &'a Input,
+}
+
+impl Probe<'_> {
+    /// Whether the file has an extension of these, in any letter case.
+    #[must_use]
+    pub fn is_named_as(&self, conventions: &Conventions) -> bool {
+        let extension = self.input.name().extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| conventions.extension(extension).is_some())
+    }
+}
+
+/// How many bytes of a file's start a [`Probe`] holds.
+pub const PROBE_BYTES: usize = 4096;
+
+/// The options of an open.
+pub struct Opening<'a> {
+    /// What the open may cost.
+    pub budget: &'a Budget,
+    /// The name for a tensor that has none: the file's stem.
+    pub stem: &'a str,
+    /// One branch of a nested checkpoint.
+    pub root: Option<&'a str>,
+    /// Refuse pickles that name anything outside the known set.
+    pub strict_pickle: bool,
+}
+
+/// A file format.
+pub trait Container: FormatRules {
+    /// Its name in reports.
+    fn name(&self) -> &'static str;
+
+    /// How its files are named, found and told apart.
+    fn conventions(&self) -> &'static Conventions;
+
+    /// Whether this is such a file. Must be cheap and must not fail on anything.
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition;
+
+    /// Reads the header.
+    fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog>;
+}
+
+/// What a source needs to know of a container.
+#[must_use]
+pub fn format_of(container: &'static dyn Container) -> Format {
+    Format { name: container.name(), rules: container }
+}
+
+/// The container a file belongs to, by content, and how sure it is; the extension breaks a tie.
+pub fn recognize(input: &Input) -> Result<Option<(&'static dyn Container, Recognition)>> {
+    let head = input.head(PROBE_BYTES)?;
+    let probe = Probe { head: &head, input };
+    let best = CONTAINERS
+        .iter()
+        .map(|&container| (container.recognize(&probe), container))
+        .filter(|(recognition, _)| *recognition > Recognition::No)
+        .map(|(recognition, c)| (recognition, probe.is_named_as(c.conventions()), c))
+        .reduce(|best, next| if (next.0, next.1) > (best.0, best.1) { next } else { best });
+    Ok(best.map(|(recognition, _, container)| (container, recognition)))
+}
+
+/// Lists the tensors whose bytes lie beyond the end of a file that was cut short, after one line
+/// about all of them if there are several.
+pub fn note_truncation(catalog: &mut Catalog, len: u64) {
+    use crate::catalog::{Finding, Run};
+    let first = catalog.findings.len();
+    let (mut whole, mut last) = (0u64, len);
+    for tensor in &catalog.tensors {
+        let Run::At(start) = tensor.place.run else {
+            continue;
+        };
+        let end = start.saturating_add(tensor.bytes);
+        if end > len && tensor.bytes > 0 {
+            let missing = end.saturating_sub(len).min(tensor.bytes);
+            whole = whole.saturating_add(u64::from(missing == tensor.bytes));
+            last = last.max(end);
+            let message = format!(
+                "{missing} of its {} bytes are missing: it should end at byte {end}, but the file ends at byte {len}",
+                tensor.bytes
+            );
+            catalog.findings.push(Finding::of(&tensor.name, "truncated", message));
+        }
+    }
+    let short = catalog.findings.len().saturating_sub(first);
+    if short > 1 {
+        let message = format!(
+            "the file ends at byte {len}, but its tensors should end at byte {last}: {short} of {} \
+             tensors are incomplete, {whole} of them entirely missing. Fetch the file again",
+            catalog.tensors.len()
+        );
+        catalog.findings.insert(first, Finding::general("truncated", message));
+    }
+}

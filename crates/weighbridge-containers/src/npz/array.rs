@@ -1,0 +1,96 @@
+//! From a header to a tensor: how long, in which order, and whether it fits where it is.
+
+use crate::catalog::{
+    Catalog, Finding, LISTED, Order, Place, Run, Shape, SummedMember, Swap, TensorInfo,
+    element_count,
+};
+use crate::error::{Error, Result};
+use crate::limits::Budget;
+
+use super::header::Header;
+
+/// Where the bytes behind a header are.
+pub(super) struct Storage {
+    /// Where the header itself starts.
+    pub(super) run: Run,
+    /// Bytes behind the header, where that is known.
+    pub(super) bytes: Option<u64>,
+}
+
+/// What one listed array costs beside its name.
+const RECORD: u64 = LISTED.saturating_add(size_of::<SummedMember>() as u64);
+
+/// The tensor a header describes.
+pub(super) fn tensor(name: &str, header: &Header, storage: &Storage) -> Result<TensorInfo> {
+    let too_large = || Error::malformed(format!("its shape {:?} is too large", &header.shape[..]));
+    let elements = element_count(&header.shape).ok_or_else(too_large)?;
+    let bytes = match header.kind.bytes {
+        Some(width) => elements.checked_mul(width).ok_or_else(too_large)?,
+        // A pickle or records: whatever is there.
+        None => storage.bytes.unwrap_or(0),
+    };
+    let width = header.kind.stored.element().map_or(1, crate::dtype::DType::swap_width);
+    let place = Place {
+        run: shift(storage.run, header.len).ok_or_else(too_large)?,
+        order: order(header, elements).ok_or_else(too_large)?,
+        swap: if header.kind.big_endian && width > 1 { Swap::Elements(width) } else { Swap::None },
+    };
+    Ok(TensorInfo {
+        name: name.into(),
+        shape: header.shape.clone(),
+        stored: header.kind.stored.clone(),
+        bytes,
+        place,
+        refused: header.kind.refused.clone(),
+    })
+}
+
+fn shift(run: Run, by: u64) -> Option<Run> {
+    Some(match run {
+        Run::At(offset) => Run::At(offset.checked_add(by)?),
+        Run::Inside { member, offset } => Run::Inside { member, offset: offset.checked_add(by)? },
+        other @ (Run::Inline { .. } | Run::Nowhere) => other,
+    })
+}
+
+/// Fortran order is the first dimension running fastest. With at most one dimension longer than
+/// one, both orders are the same.
+fn order(header: &Header, elements: u64) -> Option<Order> {
+    let long = header.shape.iter().filter(|&&dim| dim > 1).count();
+    if !header.fortran || long < 2 || elements == 0 {
+        return Some(Order::RowMajor);
+    }
+    let mut strides = Shape::with_capacity(header.shape.len());
+    let mut stride = 1u64;
+    for &dim in &header.shape {
+        strides.push(stride);
+        stride = stride.checked_mul(dim)?;
+    }
+    Some(Order::Strided(strides))
+}
+
+/// Compares the length of an array with the bytes that are there for it.
+pub(super) fn check_length(
+    tensor: &TensorInfo,
+    header: &Header,
+    storage: &Storage,
+    catalog: &mut Catalog,
+) {
+    let (Some(_), Some(have)) = (header.kind.bytes, storage.bytes) else {
+        return;
+    };
+    let want = tensor.bytes;
+    if have > want {
+        let message = format!("{} bytes follow its {want} bytes", have.saturating_sub(want));
+        catalog.findings.push(Finding::of(&tensor.name, "trailing-bytes", message));
+    }
+}
+
+/// Adds a tensor to the catalog and charges for it.
+pub(super) fn push(catalog: &mut Catalog, tensor: TensorInfo, budget: &Budget) -> Result<()> {
+    let what = "the list of arrays";
+    budget.items(1, what)?;
+    budget.charge(RECORD.saturating_add(tensor.name.len() as u64), what)?;
+    catalog.tensors.push(tensor);
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The ground of weighbridge: bytes, types, errors, catalogs, sources and kernels.
+//!
+//! Nothing here names a format, a scheme or a family. Users see this crate through `weighbridge`;
+//! what that does not export promises nothing.
+
+pub mod blocks;
+pub mod bounds;
+pub mod catalog;
+pub mod change;
+pub mod compare;
+pub mod config;
+pub mod crc;
+pub mod cursor;
+pub mod dtype;
+pub mod error;
+pub mod inflate;
+pub mod input;
+pub mod limits;
+pub mod number;
+pub mod output;
+pub mod shape;
+pub mod simd;
+pub mod source;
+pub mod stop;
+pub mod sys;
+pub mod text;
+pub mod unpack;
+
+pub use config::Config;
+pub use dtype::{DType, StoredType};
+pub use error::{Error, ErrorKind, Remedy, Result};
+pub use input::{
+    EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, Need, ReadAt,
+    ReadPattern, ReadRange, ReadSeek, Reading, Requests, read_ranges_merged,
+};

@@ -1,0 +1,104 @@
+//! Anything that is written front to back: a pipe, a socket, a `Vec<u8>`.
+
+use std::fs::File;
+use std::io::{ErrorKind, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Destination, OutputFile, WriteOrder};
+use crate::error::{Error, Result};
+use crate::sys;
+
+/// A writer that takes one file from front to back.
+pub struct Stream<W> {
+    /// What messages call it.
+    name: Option<PathBuf>,
+    end: Mutex<End<W>>,
+}
+
+struct End<W> {
+    writer: W,
+    /// Bytes that were written.
+    len: u64,
+}
+
+impl<W: Write + Send> Stream<W> {
+    /// Writes to this.
+    pub fn new(writer: W) -> Self {
+        Self { name: None, end: Mutex::new(End { writer, len: 0 }) }
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        let is_closed = error.kind() == ErrorKind::BrokenPipe;
+        let error = Error::io(error, "cannot write to the stream");
+        let error = match is_closed {
+            true => error.hint("whoever reads it ended before all of it was written"),
+            false => error,
+        };
+        self.name.iter().fold(error, |error, name| error.in_file(name))
+    }
+
+    /// Messages call it by this name.
+    pub fn named(self, name: impl Into<PathBuf>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+}
+
+impl Stream<File> {
+    /// Writes to a pipe or a device that is there already. On a pipe, this waits until somebody
+    /// reads from it.
+    pub fn to_special_file(path: &Path) -> Result<Self> {
+        let failed = |e| Error::io(e, "cannot open").in_file(path);
+        let file = File::options().write(true).open(path).map_err(failed)?;
+        let refused = |problem| Err(Error::usage(problem).in_file(path));
+        // What was a pipe when the work was planned may be something else now.
+        if sys::special_file(&file.metadata().map_err(failed)?).is_none() {
+            return refused("is no longer a pipe or a device");
+        }
+        match file.is_terminal() {
+            true => refused("is a terminal, and a model is not written to one"),
+            false => Ok(Self::new(file).named(path)),
+        }
+    }
+}
+
+impl<W: Write + Send> Destination for Stream<W> {
+    fn order(&self) -> WriteOrder {
+        WriteOrder::FrontToBack
+    }
+
+    fn create(&self, name: &str, _len: u64) -> Result<Box<dyn OutputFile + '_>> {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        match end.len {
+            0 => Ok(Box::new(StreamFile { of: self })),
+            _ => Err(Error::usage(format!("a stream takes one file; {name} is a second"))),
+        }
+    }
+
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn abort(&self) {}
+}
+
+struct StreamFile<'a, W> {
+    of: &'a Stream<W>,
+}
+
+impl<W: Write + Send> OutputFile for StreamFile<'_, W> {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
+        if offset != end.len {
+            return Err(Error::usage("a stream is written front to back").at(offset));
+        }
+        end.writer.write_all(bytes).map_err(|e| self.of.failed(e))?;
+        end.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let mut end = self.of.end.lock().unwrap_or_else(PoisonError::into_inner);
+        end.writer.flush().map_err(|e| self.of.failed(e))
+    }
+}

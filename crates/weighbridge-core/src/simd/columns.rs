@@ -1,0 +1,87 @@
+//! Codes that are stored by columns, eight columns side by side.
+
+use super::{Isa, Level, Number, Task, run};
+
+/// Columns that are decoded together.
+pub const EIGHT: usize = 8;
+
+/// Some rows of eight columns: 32-bit words that hold consecutive rows of their column, low bits
+/// first.
+#[derive(Clone, Copy)]
+pub struct EightColumns<'a, R, const STRIDE: usize> {
+    /// Bits of a code; a divisor of 32.
+    pub bits: u32,
+    /// The words of all eight columns (fewer at the edge), one row of words at a time, starting
+    /// with the first.
+    pub words: R,
+    /// The group of each row of codes.
+    pub groups: &'a [[u8; 4]],
+    /// Scales and zero points, `STRIDE` from group to group.
+    pub factors: [&'a [f32]; 2],
+}
+
+impl<'a, R: Fn(usize) -> &'a [u8], const STRIDE: usize> EightColumns<'a, R, STRIDE> {
+    /// One row of words at a time: its words, the groups of its rows of codes, and their output.
+    #[inline(always)]
+    pub(super) fn rows<'o, T>(
+        &self,
+        out: &'o mut [T],
+    ) -> impl Iterator<Item = (&'a [u8], &'a [[u8; 4]], &'o mut [T])> {
+        let per_word = 32 / self.bits as usize;
+        let pieces = self.groups.chunks(per_word).zip(out.chunks_mut(EIGHT * per_word));
+        pieces.enumerate().map(|(row, (groups, out))| ((self.words)(row), groups, out))
+    }
+
+    /// The eight scales and zero points of a group.
+    #[inline(always)]
+    pub(super) fn factors_of(&self, group: [u8; 4]) -> [&'a [f32]; 2] {
+        let at = u32::from_le_bytes(group) as usize * STRIDE;
+        self.factors.map(|factors| &factors[at..at + EIGHT])
+    }
+
+    /// The definition: eight numbers of `out` for each row of codes.
+    pub(super) fn define<T: Number>(&self, out: &mut [T]) {
+        for (words, groups, out) in self.rows(out) {
+            let shifts = (0..).step_by(self.bits as usize);
+            let rows = groups.iter().zip(out.as_chunks_mut::<EIGHT>().0);
+            for ((group, out), shift) in rows.zip(shifts) {
+                let [scales, zeros] = self.factors_of(*group);
+                let factors = scales.iter().zip(zeros);
+                for ((out, word), (scale, zero)) in
+                    out.iter_mut().zip(words.as_chunks().0).zip(factors)
+                {
+                    let code = u32::from_le_bytes(*word) >> shift;
+                    let code = code & (u32::MAX >> (32 - self.bits));
+                    *out = T::narrow((code as f32 - zero) * scale);
+                }
+            }
+        }
+    }
+}
+
+/// Decodes eight columns side by side: eight numbers of `out` for each row of codes.
+pub fn decode_eight_columns<'a, T: Number, const STRIDE: usize>(
+    level: Level,
+    codes: EightColumns<'a, impl Fn(usize) -> &'a [u8], STRIDE>,
+    out: &mut [T],
+) {
+    run(level, Decode { codes, out });
+}
+
+/// The task of [`decode_eight_columns`].
+struct Decode<'t, 'a, R, T, const STRIDE: usize> {
+    // By value: the output cannot alias it, so it stays in registers.
+    codes: EightColumns<'a, R, STRIDE>,
+    out: &'t mut [T],
+}
+
+impl<'a, R: Fn(usize) -> &'a [u8], T: Number, const STRIDE: usize> Task
+    for Decode<'_, 'a, R, T, STRIDE>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        isa.eight_columns(self.codes, self.out);
+    }
+}

@@ -1,0 +1,433 @@
+//! One opened container: its bytes and its catalog, and the way from the one to the other.
+//!
+//! Every tensor is handed out in one form, whatever the file does: its *row-major bytes*, little-
+//! endian, outermost dimension first. Where the file's bytes have that form and can be lent, they
+//! are lent; otherwise they are gathered into the caller's scratch buffer.
+
+use std::collections::HashSet;
+
+use crate::catalog::{Catalog, Run, SummedMember, TensorInfo};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::limits::Limits;
+
+mod fetch;
+mod format;
+mod gather;
+mod members;
+mod row_major;
+mod strides;
+mod sums;
+
+pub use fetch::{Wanted, fetch_all};
+pub use format::{Format, FormatRules};
+use members::Members;
+use sums::Sums;
+
+/// Equally long, equally spaced pieces of one tensor's row-major bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slab {
+    /// Which part of the weight.
+    pub part: usize,
+    /// Where the first piece starts.
+    pub offset: u64,
+    /// Length of a piece.
+    pub row_bytes: u64,
+    /// How many pieces.
+    pub count: u64,
+    /// From the start of one piece to the start of the next.
+    pub stride: u64,
+}
+
+impl Slab {
+    /// One piece.
+    #[must_use]
+    pub fn whole(part: usize, offset: u64, bytes: u64) -> Self {
+        Self { part, offset, row_bytes: bytes, count: 1, stride: bytes }
+    }
+}
+
+/// The bytes of a slab, ready to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Staged<'a> {
+    bytes: &'a [u8],
+    row_bytes: usize,
+    stride: usize,
+}
+
+impl<'a> Staged<'a> {
+    /// Bytes that need no staging, for tests of recipes.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn over(bytes: &'a [u8]) -> Self {
+        Self { bytes, row_bytes: bytes.len(), stride: bytes.len() }
+    }
+
+    /// Pieces that lie one behind the other, for tests of recipes.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn of_rows(bytes: &'a [u8], row_bytes: usize) -> Self {
+        Self { bytes, row_bytes, stride: row_bytes }
+    }
+
+    /// Pieces that lie apart, for tests of recipes.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn with_stride(bytes: &'a [u8], row_bytes: usize, stride: usize) -> Self {
+        Self { bytes, row_bytes, stride }
+    }
+
+    /// Piece `index`; empty if there is no such piece.
+    #[must_use]
+    pub fn row(&self, index: usize) -> &'a [u8] {
+        let start = index.saturating_mul(self.stride);
+        self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
+    }
+
+    /// Piece `index` alone.
+    #[must_use]
+    pub fn piece(&self, index: usize) -> Self {
+        Self { bytes: self.row(index), row_bytes: self.row_bytes, stride: self.row_bytes }
+    }
+
+    /// `row_bytes` bytes of each piece, from the given one and the given byte of it on; the pieces
+    /// lie as far apart as these do unless `stride` says otherwise.
+    #[must_use]
+    pub fn cut(
+        &self,
+        [piece, offset]: [u64; 2],
+        row_bytes: u64,
+        stride: Option<u64>,
+    ) -> Option<Self> {
+        let start = to_usize(piece).ok()?.checked_mul(self.stride)?;
+        let bytes = self.bytes.get(start.checked_add(to_usize(offset).ok()?)?..)?;
+        let stride = stride.map_or(Some(self.stride), |stride| to_usize(stride).ok())?;
+        Some(Self { bytes, row_bytes: to_usize(row_bytes).ok()?, stride })
+    }
+
+    /// All bytes of a slab of one piece.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+/// Whether tensors can be read in any order at the same cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Any part, any time.
+    Random,
+    /// Front to back; going back costs as much as all of it, once.
+    Sequential,
+}
+
+/// A member of an archive whose checksum is stated: one that is stored, or one that is compressed, by
+/// its index.
+enum Summed {
+    Stored(SummedMember),
+    Packed(u32),
+}
+
+/// One opened container.
+pub struct Source {
+    input: Input,
+    catalog: Catalog,
+    format: Format,
+    limits: Limits,
+    members: Members,
+    sums: Sums,
+}
+
+impl Source {
+    /// Binds a catalog to the input it was read from.
+    #[must_use]
+    pub fn new(input: Input, catalog: Catalog, format: Format, limits: Limits) -> Self {
+        Self { input, catalog, format, limits, members: Members::default(), sums: Sums::default() }
+    }
+
+    /// Where the bytes come from.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// What the header says.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Takes tensors out of what the header says; their positions are in order.
+    pub fn forget(&mut self, tensors: &[usize]) -> Vec<TensorInfo> {
+        let (mut at, mut wanted) = (0, tensors.iter().copied().peekable());
+        let is_wanted = |_: &mut TensorInfo| {
+            at += 1;
+            wanted.next_if_eq(&(at - 1)).is_some()
+        };
+        self.catalog.tensors.extract_if(.., is_wanted).collect()
+    }
+
+    /// The name of the format.
+    #[must_use]
+    pub fn format(&self) -> &'static str {
+        self.format.name
+    }
+
+    /// What reading may cost.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The file's length; for a stream that was not read to its end, what its header says.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.input.len().or(self.catalog.declared_len).unwrap_or(0)
+    }
+
+    /// How a tensor can be read.
+    #[must_use]
+    pub fn access(&self, tensor: &TensorInfo) -> Access {
+        match tensor.place.run {
+            Run::Inside { .. } => Access::Sequential,
+            _ => Access::Random,
+        }
+    }
+
+    /// The row-major bytes of a tensor, where the file has them in that form and can lend them.
+    #[must_use]
+    pub fn lent_bytes(&self, tensor: &TensorInfo) -> Option<&[u8]> {
+        self.check_readable(tensor).ok()?;
+        if tensor.bytes == 0 {
+            return Some(&[]);
+        }
+        let start = usize::try_from(tensor.file_offset()?).ok()?;
+        let len = usize::try_from(tensor.bytes).ok()?;
+        self.input.will_need_stretch(tensor.bytes);
+        self.input.lent()?.get(start..start.checked_add(len)?)
+    }
+
+    /// The bytes of a slab of a tensor: lent where possible, otherwise in `scratch`.
+    pub fn fetch<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<Staged<'a>> {
+        self.fetch_inner(tensor, slab, scratch)
+            .map_err(|e| e.in_tensor(&tensor.name).in_file(self.input.name()))
+    }
+
+    fn fetch_inner<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<Staged<'a>> {
+        let span = self.check_slab(tensor, slab)?;
+        let row_bytes = to_usize(slab.row_bytes)?;
+        if span == 0 {
+            // Nothing is wanted, so it does not matter where it would be.
+            return Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? });
+        }
+        self.input.will_need_stretch(span);
+        if let Some(lent) = self.lent(tensor, slab, span) {
+            let lent = lent?;
+            self.saw_slab(tensor, slab, lent.bytes, lent.stride)?;
+            return Ok(lent);
+        }
+        resize(scratch, slab)?;
+        self.read_slab(tensor, slab, scratch)?;
+        Ok(Staged { bytes: scratch, row_bytes, stride: row_bytes })
+    }
+
+    /// Reads a slab of a tensor into `out`.
+    pub fn copy(&self, tensor: &TensorInfo, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let mut read = || {
+            let span = self.check_slab(tensor, slab)?;
+            if span == 0 {
+                return Ok(());
+            }
+            self.input.will_need_stretch(span);
+            self.read_slab(tensor, slab, out)
+        };
+        read().map_err(|e: Error| e.in_tensor(&tensor.name).in_file(self.input.name()))
+    }
+
+    /// How far a slab reaches; an error unless it is one of the tensor's, which can be read.
+    fn check_slab(&self, tensor: &TensorInfo, slab: &Slab) -> Result<u64> {
+        self.check_readable(tensor)?;
+        let span = span_of(slab)
+            .filter(|span| slab.offset.checked_add(*span).is_some_and(|end| end <= tensor.bytes))
+            .ok_or_else(|| {
+                Error::usage(format!("{slab:?} lies outside its {} bytes", tensor.bytes))
+            })?;
+        match tensor.place.run {
+            Run::At(offset) if span > 0 => self.sums.touch(&self.catalog, &self.input, offset)?,
+            _ => {}
+        }
+        Ok(span)
+    }
+
+    /// Takes account of the pieces of a slab, as the file has them: `stride` bytes from one to the
+    /// next.
+    fn saw_slab(
+        &self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        bytes: &[u8],
+        stride: usize,
+    ) -> Result<()> {
+        let (Run::At(base), false) = (tensor.place.run, self.catalog.summed.is_empty()) else {
+            return Ok(());
+        };
+        let (first, row_bytes) = (base.saturating_add(slab.offset), to_usize(slab.row_bytes)?);
+        if slab.stride == slab.row_bytes || slab.count == 1 {
+            return self.sums.saw(&self.catalog, &self.input, first, bytes);
+        }
+        (0..slab.count).zip(bytes.chunks(stride.max(1))).try_for_each(|(row, bytes)| {
+            let at = first.saturating_add(row.saturating_mul(slab.stride));
+            self.sums.saw(&self.catalog, &self.input, at, &bytes[..row_bytes.min(bytes.len())])
+        })
+    }
+
+    /// An error if what was read so far came from an archive member that is damaged: one that does
+    /// not have the checksum that the archive states. What was not read of such members is looked at
+    /// now; `go_on` is asked from time to time.
+    pub fn check_sums(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+        self.check_sums_where(&|_| true, go_on)
+    }
+
+    /// The same of the members that some tensors lie in.
+    pub fn check_sums_of<'a>(
+        &self,
+        tensors: impl Iterator<Item = &'a TensorInfo>,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let mut starts = Vec::new();
+        let mut inside = HashSet::with_hasher(foldhash::fast::RandomState::default());
+        for tensor in tensors {
+            match tensor.place.run {
+                Run::At(at) => starts.push(at),
+                Run::Inside { member, .. } => drop(inside.insert(member)),
+                _ => {}
+            }
+        }
+        starts.sort_unstable();
+        let is_wanted = |of: Summed| match of {
+            Summed::Stored(member) => {
+                let next = starts.partition_point(|&at| at < member.offset);
+                starts.get(next).is_some_and(|at| at - member.offset < member.len)
+            }
+            Summed::Packed(index) => inside.contains(&index),
+        };
+        self.check_sums_where(&is_wanted, go_on)
+    }
+
+    fn check_sums_where(
+        &self,
+        is_wanted: &dyn Fn(Summed) -> bool,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let in_tensor = |error: Error, is_inside: &dyn Fn(Run) -> bool| {
+            let mut tensors = self.catalog.tensors.iter();
+            let first = tensors.find(|tensor| is_inside(tensor.place.run));
+            first.into_iter().fold(error, |error, tensor| error.in_tensor(&tensor.name))
+        };
+        let wants_stored = |member: SummedMember| is_wanted(Summed::Stored(member));
+        let stored =
+            self.sums.finish(&self.input, &wants_stored, go_on).map_err(|(member, error)| {
+                let inside = |at: u64| at >= member.offset && at - member.offset < member.len;
+                in_tensor(error, &|run| matches!(run, Run::At(at) if inside(at)))
+            });
+        let packed = || {
+            let wants = |index| is_wanted(Summed::Packed(u32::try_from(index).unwrap_or(u32::MAX)));
+            let checked = self.members.finish(&self.input, &self.catalog.members, &wants, go_on);
+            checked.map_err(|(index, error)| {
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                in_tensor(
+                    error,
+                    &|run| matches!(run, Run::Inside { member, .. } if member == index),
+                )
+            })
+        };
+        stored.and_then(|()| packed()).map_err(|error| error.in_file(self.input.name()))
+    }
+
+    /// The slab as it lies in memory, where the whole file does.
+    fn lent<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        span: u64,
+    ) -> Option<Result<Staged<'a>>> {
+        let (base, all) = tensor.file_offset().zip(self.input.lent())?;
+        let bytes = || {
+            let start = to_usize(base.saturating_add(slab.offset))?;
+            let end = start.saturating_add(to_usize(span)?);
+            let bytes = all.get(start..end).ok_or_else(|| self.missing(tensor))?;
+            let (row_bytes, stride) = (to_usize(slab.row_bytes)?, to_usize(slab.stride)?);
+            Ok(Staged { bytes, row_bytes, stride })
+        };
+        Some(bytes())
+    }
+
+    /// A slab that was [fetched](Self::fetch) into `scratch` before.
+    pub fn fetched<'a>(
+        &'a self,
+        tensor: &TensorInfo,
+        slab: &Slab,
+        scratch: &'a [u8],
+    ) -> Result<Staged<'a>> {
+        let row_bytes = to_usize(slab.row_bytes)?;
+        match span_of(slab) {
+            None | Some(0) => Ok(Staged { bytes: &[], row_bytes, stride: to_usize(slab.stride)? }),
+            Some(span) => self.lent(tensor, slab, span).unwrap_or(Ok(Staged {
+                bytes: scratch,
+                row_bytes,
+                stride: row_bytes,
+            })),
+        }
+    }
+
+    /// An error for a tensor that is not to be read.
+    pub fn check_readable(&self, tensor: &TensorInfo) -> Result<()> {
+        if let Some(reason) = &self.catalog.unsafe_to_read {
+            return Err(Error::unsupported(reason.clone()).in_file(self.input.name()));
+        }
+        match &tensor.refused {
+            Some(reason) => Err(Error::unsupported(reason.to_string()).in_tensor(&tensor.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn missing(&self, tensor: &TensorInfo) -> Error {
+        Error::malformed(format!(
+            "its {} bytes are not all in the file, which has {}",
+            tensor.bytes,
+            self.file_bytes()
+        ))
+        .hint("the file was cut short; fetch it again")
+    }
+}
+
+/// Makes a buffer as long as a slab.
+fn resize(buffer: &mut Vec<u8>, slab: &Slab) -> Result<()> {
+    let total = to_usize(slab.row_bytes.saturating_mul(slab.count))?;
+    if buffer.try_reserve_exact(total.saturating_sub(buffer.len())).is_err() {
+        return Err(Error::limit(format!("there is no memory for {total} bytes of it")));
+    }
+    buffer.resize(total, 0);
+    Ok(())
+}
+
+fn to_usize(value: u64) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::limit("more bytes than this machine can address"))
+}
+
+fn span_of(slab: &Slab) -> Option<u64> {
+    match slab.count {
+        0 => Some(0),
+        count => (count - 1).checked_mul(slab.stride)?.checked_add(slab.row_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! Model families: which tensor of one naming is which of another, what the metadata of their files
+//! says, and their tokenizers.
+
+pub mod names;
+pub mod tokenizer;
+
+// The ground, under its own names.
+use weighbridge_core::{catalog, change, config, error, text};

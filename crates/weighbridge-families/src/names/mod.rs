@@ -1,0 +1,137 @@
+//! Finds which weight of one model is which of another, and what has to be done to compare them.
+//!
+//! Names are data: `rows` lists modules and what GGUF calls them, `table` which of them each family
+//! has. `facts`
+//! finds out which naming a model uses and of which family it is, `pieces` translates a name, and
+//! `search` pairs weights step by step, the surest step first. Values are not read here: a [`View`]
+//! states which rows are compared, in which order, and what is added to them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::catalog::Value;
+use crate::config::Config;
+
+mod facts;
+pub mod keys;
+mod layers;
+mod linear;
+mod pieces;
+mod prefix;
+mod rows;
+mod search;
+mod stacks;
+mod table;
+#[cfg(test)]
+mod tests;
+mod ties;
+mod to_gguf;
+mod to_hf;
+mod translate;
+mod view;
+
+use search::Search;
+pub use to_gguf::{Tensor, to_gguf, wants_single};
+pub use to_hf::{is_tied, keeps_single, to_hf};
+pub use view::{Matrix, Rows, View};
+
+/// One of the two models: its weights in order, and what tells its family.
+pub struct Side<'a> {
+    /// All of its weights, also those that are not compared: neighbours tell what a weight is.
+    pub weights: Vec<Named<'a>>,
+    /// The JSON documents beside them.
+    pub configs: &'a [Config],
+    /// The metadata of the files.
+    pub metadata: Vec<(&'a str, &'a Value)>,
+}
+
+/// A weight's name and shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its dimensions, outermost first.
+    pub shape: &'a [u64],
+}
+
+/// Maps a name to another.
+pub type Rename = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Whether a name matches.
+pub type Matches = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// The user's rules about names.
+#[derive(Clone, Default)]
+pub struct Rules {
+    /// Applied to the names of A, in this order.
+    pub renames: Vec<Rename>,
+    /// Pairs of names: one of A, one of B.
+    pub map: Vec<(String, String)>,
+    /// Which matrices of B, by their name in A or in B, are compared transposed.
+    pub transpose: Option<Matches>,
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules")
+            .field("renames", &self.renames.len())
+            .field("map", &self.map)
+            .field("transpose", &self.transpose.is_some())
+            .finish()
+    }
+}
+
+/// Two weights, or parts of them, that should hold the same numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Which weight of A.
+    pub a: usize,
+    /// Which weight of B.
+    pub b: usize,
+    /// Which numbers of A's weight are compared.
+    pub view_a: View,
+    /// Which numbers of B's weight are compared.
+    pub view_b: View,
+    /// How the two differ, in words: `permute heads=32`, `norm + 1`, `expert 3 of 8`.
+    pub transform: Option<String>,
+}
+
+/// One of two models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// Which weights belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairing {
+    /// The pairs, in A's order.
+    pub pairs: Vec<Pair>,
+    /// Weights of A, in order, that are missing in B, wholly or in part.
+    pub only_a: Vec<usize>,
+    /// Weights of B, in order, that are missing in A, wholly or in part.
+    pub only_b: Vec<usize>,
+    /// Weights that have no counterpart and need none: whose, which, and why.
+    pub explained: Vec<(Which, usize, String)>,
+    /// Remarks about the names, for people.
+    pub notes: Vec<String>,
+}
+
+/// Finds which weights belong together.
+///
+/// The user's rules come first, then equal names, names that differ by a prefix, names translated
+/// between Hugging Face's and GGUF's, and tied weights. A weight may be in several pairs, each
+/// with a part of it.
+#[must_use]
+pub fn pair(a: &Side<'_>, b: &Side<'_>, rules: &Rules) -> Pairing {
+    let mut search = Search::new(a, b, rules);
+    search.same_names(rules);
+    search.prefixes();
+    search.translate();
+    search.ties();
+    search.explain();
+    search.finish(rules)
+}

@@ -1,0 +1,277 @@
+//! Which tensors the GGUF file of a model has that is named as Hugging Face names it, and from which
+//! weights each of them is made.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::facts::{Dialect, Facts};
+use super::pieces::{Cut, Piece, Translator};
+use super::table::{COMPUTED, DropsHead, Family};
+use super::ties::is_vision;
+use super::view::{Rows, View};
+use super::{Named, Side, keys};
+use crate::catalog::Shape;
+use crate::config;
+use crate::error::{Error, Remedy, Result};
+
+/// What becomes of the weights of a model.
+pub struct Translation {
+    /// The tensors of the file, in the order in which llama.cpp's converter writes them.
+    pub tensors: Vec<Tensor>,
+    /// Weights that the file does not have, and why.
+    pub left_out: Vec<(usize, String)>,
+}
+
+/// A tensor of the file.
+pub struct Tensor {
+    /// Its name.
+    pub name: String,
+    /// Its shape, outermost dimension first.
+    pub shape: Shape,
+    /// Which numbers of which weights it has, one after the other.
+    pub pieces: Vec<(usize, View)>,
+    /// Into how many equal parts the pieces are cut, if the numbers of these take turns; else one.
+    pub turns: u64,
+}
+
+/// A tensor that is being put together.
+#[derive(Default)]
+struct Gathered {
+    /// When its last piece came.
+    last: usize,
+    /// Its pieces, by the number of the expert.
+    pieces: BTreeMap<u64, Piece>,
+    /// Whether its pieces are experts.
+    is_stack: bool,
+}
+
+/// Translates a model. `order` has all of its weights, in the order in which the converter meets them.
+/// Of embeddings only so many rows are taken where the family leaves out those that no token has.
+pub fn to_gguf(side: &Side<'_>, order: &[usize], tokens: Option<u64>) -> Result<Translation> {
+    let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
+    let facts = Facts::of(side, &names);
+    let family = known_family(&facts)?;
+    let gguf = Facts { dialect: Dialect::Gguf, prefix: String::new(), ..facts.clone() };
+    let translator = Translator::new(&facts, &gguf, family);
+    if translator.lacks_heads() {
+        let message = "no config states the number of attention heads";
+        return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
+    }
+    let config = config::find(side.configs, config::HUGGING_FACE);
+    let first_position = config.map_or(0, keys::first_position);
+    let (mut gathered, mut left_out) = (HashMap::<String, Gathered>::new(), Vec::new());
+    for (at, &index) in order.iter().enumerate() {
+        let Named { name, shape } = side.weights[index];
+        let mut pieces = translator.parts(index, name, shape);
+        if let Some(fused) = still_fused(&pieces, shape) {
+            pieces = vec![fused];
+        }
+        if pieces.is_empty() {
+            pieces.extend(translator.whole(index, name, shape));
+        }
+        if let Some(reason) = reason_to_leave_out(name, &pieces, family, &facts) {
+            left_out.push((index, reason));
+            continue;
+        }
+        // Several tensors under one name were to be taken apart.
+        if pieces.is_empty() || pieces.iter().any(|piece| piece.key.0.contains(' ')) {
+            let error = match translator.knows(name) {
+                true => {
+                    Error::malformed(format!("{shape:?} is not the shape that the config makes it"))
+                }
+                false => unknown_name(family),
+            };
+            return Err(error.in_tensor(name));
+        }
+        for mut piece in pieces {
+            if family.cuts_embedding && piece.cut == Cut::ByToken {
+                cut_to(&mut piece.view, tokens);
+            }
+            if piece.cut == Cut::ByPosition {
+                start_at(&mut piece.view, first_position).map_err(|e| e.in_tensor(name))?;
+            }
+            gather(&mut gathered, piece, at, name)?;
+        }
+    }
+    let tensors = in_order(gathered).into_iter().map(|(name, found)| tensor(name, &found, side));
+    Ok(Translation { tensors: tensors.collect::<Result<_>>()?, left_out })
+}
+
+fn known_family(facts: &Facts) -> Result<&'static Family> {
+    let keep = |message: String| Error::unsupported(message).remedy(Remedy::KeepNames);
+    if facts.dialect != Dialect::HuggingFace {
+        let dialect = facts.dialect.name();
+        return Err(keep(format!(
+            "its names are {dialect}, and only Hugging Face's are translated"
+        )));
+    }
+    facts.family.ok_or_else(|| match &facts.family_name {
+        Some(name) => keep(format!("models of the family `{name}` are not translated")),
+        None => keep("no config beside the weights says of which family the model is".to_owned()),
+    })
+}
+
+/// Why a weight is not in the file, if that is known.
+fn reason_to_leave_out(
+    name: &str,
+    pieces: &[Piece],
+    family: &Family,
+    facts: &Facts,
+) -> Option<String> {
+    if let Some(what) = family.leaves_out(name, &facts.prefix) {
+        return Some(what.to_owned());
+    }
+    let computed = COMPUTED.iter().find(|(end, _)| name.ends_with(end));
+    if let Some((_, what)) = computed {
+        return Some((*what).to_owned());
+    }
+    if is_vision(name) {
+        return Some("a part of the vision model, which has a file of its own".to_owned());
+    }
+    if family.drops_next && facts.is_beyond_the_last_layer(name) {
+        return Some(
+            "a layer that predicts further tokens, which llama.cpp does not use".to_owned(),
+        );
+    }
+    let is_head = pieces.iter().any(|piece| piece.key.0 == "output.weight");
+    // Of other families the converter writes a head that is stored, though it is tied.
+    let is_dropped = match family.drops_head {
+        DropsHead::Never => false,
+        DropsHead::Tied => facts.tied == Some(true),
+        DropsHead::Always => true,
+    };
+    (is_dropped && is_head).then(|| "the same numbers as the embedding".to_owned())
+}
+
+/// Queries, keys and values that are one weight stay one, unless their rows change.
+fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
+    let [query, key, value] = pieces else { return None };
+    let ends = [".attn_q.", ".attn_k.", ".attn_v."];
+    let is_fused = [query, key, value].iter().zip(ends).all(|(piece, end)| {
+        piece.key.0.contains(end) && piece.view.is_plain() && piece.key.1.is_none()
+    });
+    is_fused.then(|| Piece {
+        key: (query.key.0.replace(ends[0], ".attn_qkv."), None),
+        view: View::whole(shape),
+        ..query.clone()
+    })
+}
+
+fn unknown_name(family: &Family) -> Error {
+    let message = format!("models of the family `{}` have no weight of that name", family.names[0]);
+    Error::unsupported(message).remedy(Remedy::KeepNames)
+}
+
+fn cut_to(view: &mut View, tokens: Option<u64>) {
+    if let (Some(tokens), Some(rows)) = (tokens, view.shape.first_mut()) {
+        *rows = (*rows).min(tokens);
+    }
+}
+
+/// Leaves out rows at the start.
+fn start_at(view: &mut View, first: u64) -> Result<()> {
+    let rows = view.shape.first().copied().unwrap_or(0);
+    let rest = rows.checked_sub(first).filter(|rest| *rest > 0);
+    match (rest, view.shape.get(1)) {
+        _ if first == 0 => Ok(()),
+        (Some(rest), Some(&columns)) => {
+            *view = View::part(&[rest, columns], first);
+            Ok(())
+        }
+        _ => Err(Error::malformed(format!("positions begin at row {first}, and it has {rows}"))),
+    }
+}
+
+fn gather(
+    gathered: &mut HashMap<String, Gathered>,
+    piece: Piece,
+    at: usize,
+    source: &str,
+) -> Result<()> {
+    let (name, expert) = piece.key.clone();
+    let found = gathered.entry(name.clone()).or_default();
+    found.last = at;
+    found.is_stack |= expert.is_some();
+    match found.pieces.insert(expert.unwrap_or(0), piece) {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("another weight is `{name}` in a GGUF file already");
+            Err(Error::malformed(message).in_tensor(source))
+        }
+    }
+}
+
+impl Gathered {
+    /// Whether it is a stack of several weights.
+    fn is_collected(&self) -> bool {
+        let mut weights = self.pieces.values().map(|piece| piece.weight);
+        let first = weights.next();
+        self.is_stack && weights.any(|weight| Some(weight) != first)
+    }
+}
+
+/// By the last of their weights. The stacks of a layer come together, when all are complete.
+fn in_order(gathered: HashMap<String, Gathered>) -> Vec<(String, Gathered)> {
+    let layer = |name: &str| name.split('.').nth(1).unwrap_or_default().to_owned();
+    let mut complete: HashMap<String, usize> = HashMap::new();
+    for (name, found) in gathered.iter().filter(|(_, found)| found.is_collected()) {
+        let last = complete.entry(layer(name)).or_default();
+        *last = (*last).max(found.last);
+    }
+    let mut all: Vec<_> = gathered.into_iter().collect();
+    all.sort_by_cached_key(|(name, found)| {
+        let together = if found.is_collected() { complete[&layer(name)] } else { found.last };
+        (together, found.last, name.clone())
+    });
+    all
+}
+
+fn tensor(name: String, found: &Gathered, side: &Side<'_>) -> Result<Tensor> {
+    let Gathered { pieces, is_stack, .. } = found;
+    let Some(first) = pieces.values().next() else {
+        return Err(Error::malformed("nothing is left of it").in_tensor(&name));
+    };
+    // Vectors in another order are seen as columns, a matrix with columns in another order as one of
+    // more rows.
+    let whole = side.weights[first.weight].shape;
+    let is_tiled = matches!(first.view.rows, Rows::Tiled { .. });
+    let seen = &first.view.shape;
+    let mut shape = match &seen[..] {
+        _ if whole.len() == 1 => {
+            [first.view.row_count() * first.view.row_len()].into_iter().collect()
+        }
+        _ if is_tiled && whole.len() == 2 => whole.into(),
+        [outer @ .., 1] if seen.len() == whole.len() + 1 => outer.into(),
+        _ => seen.clone(),
+    };
+    if *is_stack {
+        let missing = (0..).zip(pieces.keys()).find(|(wanted, found)| wanted != *found);
+        if let Some((expert, _)) = missing {
+            let message = format!("expert {expert} is missing");
+            return Err(Error::malformed(message).in_tensor(&name));
+        }
+        if let Some(odd) = pieces.values().find(|piece| piece.view.shape != first.view.shape) {
+            let message = "its shape differs from that of other experts of the layer";
+            return Err(Error::malformed(message).in_tensor(side.weights[odd.weight].name));
+        }
+        shape.insert(0, pieces.len() as u64);
+    }
+    let pieces = pieces.values().map(|piece| (piece.weight, piece.view.clone())).collect();
+    Ok(Tensor { name, shape, pieces, turns: 1 })
+}
+
+/// Whether llama.cpp wants a tensor in F32, whatever the others are: what is small, and what decides
+/// between experts.
+pub fn wants_single(name: &str, shape: &[u64]) -> bool {
+    const SINGLE: [&str; 5] = [
+        ".ffn_gate_inp.weight",
+        ".ffn_gate_inp_shexp.weight",
+        "position_embd.weight",
+        "token_types.weight",
+        ".ssm_conv1d.weight",
+    ];
+    const MATRIX: [&str; 3] = [".weight", ".lora_a", ".lora_b"];
+    shape.len() <= 1
+        || name.ends_with("_norm.weight")
+        || !MATRIX.iter().any(|end| name.ends_with(end))
+        || SINGLE.iter().any(|end| name.ends_with(end))
+}

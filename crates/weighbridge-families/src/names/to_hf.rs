@@ -1,0 +1,326 @@
+//! Which weights the repository of a GGUF model has, under Hugging Face's names, and from which
+//! tensors each of them is made: the rows of `to_gguf`, read backwards.
+//!
+//! Of several rows that name the same tensor the first one counts: it is the form in which
+//! transformers saves a model.
+
+use std::collections::BTreeSet;
+
+use super::facts::{Dialect, Facts};
+use super::pieces::pattern;
+use super::table::{COMPUTED, FAMILIES, Family, How, Row};
+use super::to_gguf::{Tensor, Translation};
+use super::view::{Matrix, Rows, View};
+use super::{Named, Side};
+use crate::catalog::Shape;
+use crate::change::Change;
+use crate::error::{Error, Remedy, Result};
+
+/// Modules whose names are those of their numbers: nothing stands behind them.
+const BARE: &[&str] = &[
+    ".sinks",
+    ".e_score_correction_bias",
+    ".experts.gate_up_proj",
+    ".experts.gate_up_proj_bias",
+    ".experts.down_proj",
+    ".experts.down_proj_bias",
+];
+
+/// Endings of weights that repositories keep in F32, whatever the others are.
+const SINGLE: &[&str] = &[".e_score_correction_bias"];
+
+/// Whether a repository has a weight in F32, whatever the others are.
+pub fn keeps_single(name: &str) -> bool {
+    SINGLE.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether models of an architecture have no output head of their own, unless their config says so.
+pub fn is_tied(architecture: &str) -> bool {
+    FAMILIES.iter().any(|family| family.tied && family.names.contains(&architecture))
+}
+
+/// Translates the names of a GGUF file. Every layer has to be there, with all of its tensors.
+pub fn to_hf(side: &Side<'_>) -> Result<Translation> {
+    let names: Vec<String> = side.weights.iter().map(|weight| weight.name.to_owned()).collect();
+    let facts = Facts::of(side, &names);
+    let back = Back { facts: &facts, family: known_family(&facts)?, side };
+    if back.family.pairs && facts.heads.is_none() {
+        let message = "it does not state the number of attention heads";
+        return Err(Error::malformed(message).remedy(Remedy::KeepNames));
+    }
+    let mut translation = Translation { tensors: Vec::new(), left_out: Vec::new() };
+    for (index, &Named { name, .. }) in side.weights.iter().enumerate() {
+        match COMPUTED.iter().find(|(end, _)| name.ends_with(end)) {
+            Some((_, what)) => translation.left_out.push((index, (*what).to_owned())),
+            None => translation.tensors.extend(back.tensors(index)?),
+        }
+    }
+    super::layers::check(side, &facts, back.family)?;
+    refuse_equal_names(&translation.tensors)?;
+    Ok(translation)
+}
+
+fn known_family(facts: &Facts) -> Result<&'static Family> {
+    let keep = |message: String| Error::unsupported(message).remedy(Remedy::KeepNames);
+    if facts.dialect != Dialect::Gguf {
+        let dialect = facts.dialect.name();
+        return Err(keep(format!("its names are {dialect}, and only GGUF's are translated")));
+    }
+    facts.family.ok_or_else(|| match &facts.family_name {
+        Some(name) => {
+            let name = crate::text::escaped(name);
+            keep(format!("models of the architecture `{name}` are not translated"))
+        }
+        None => keep("it does not state its architecture".to_owned()),
+    })
+}
+
+fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
+    let mut known = BTreeSet::new();
+    match tensors.iter().find(|tensor| !known.insert(&tensor.name)) {
+        None => Ok(()),
+        Some(twice) => {
+            Err(Error::malformed("two tensors would have that name").in_tensor(&twice.name))
+        }
+    }
+}
+
+/// A tensor's name, taken apart.
+pub(super) struct Parsed {
+    /// Its module, with `#` for numbers.
+    pub module: String,
+    /// `.weight` or `.bias`.
+    pub ending: &'static str,
+    /// Its numbers.
+    pub numbers: Vec<u64>,
+}
+
+/// Takes a GGUF name apart.
+pub(super) fn parsed(name: &str) -> Parsed {
+    let ending = [".weight", ".bias"].into_iter().find(|ending| name.ends_with(ending));
+    let module = &name[..name.len() - ending.map_or(0, str::len)];
+    let (module, numbers) = pattern(module);
+    Parsed { module, ending: ending.unwrap_or(""), numbers }
+}
+
+struct Back<'a> {
+    facts: &'a Facts,
+    family: &'static Family,
+    side: &'a Side<'a>,
+}
+
+impl Back<'_> {
+    /// What a tensor becomes: one weight, or those of all experts; nothing if it is the second half
+    /// of a weight.
+    fn tensors(&self, index: usize) -> Result<Vec<Tensor>> {
+        let Named { name, shape } = self.side.weights[index];
+        let found = parsed(name);
+        let refused = |error: Error| error.in_tensor(name).remedy(Remedy::KeepNames);
+        let Some(row) = self.row(&found) else {
+            let family = self.family.names[0];
+            let message = format!("models of the family `{family}` have no tensor of that name");
+            return Err(refused(Error::unsupported(message)));
+        };
+        let heads = match row.2 {
+            How::Query if self.family.pairs => self.facts.heads,
+            How::Key if self.family.pairs => self.facts.kv_heads.or(self.facts.heads),
+            _ => None,
+        };
+        let one = |view: View, shape: Shape| {
+            let name = weight_name(row, &found, None);
+            vec![Tensor { name, shape, pieces: vec![(index, view)], turns: 1 }]
+        };
+        let odd =
+            |what: &str| Err(refused(Error::malformed(format!("its shape {shape:?} {what}"))));
+        match (row.2, heads) {
+            (How::Expert, _) => match self.experts(index, row, &found) {
+                Some(tensors) => Ok(tensors),
+                None => odd("is not that of experts"),
+            },
+            (How::KeyValue, _) if found.module.ends_with(".attn_kv_b") => {
+                Ok(one(View::whole(shape), shape.into()))
+            }
+            (How::KeyValue, _) => self.key_value(index, row, &found),
+            (How::Across | How::InTurn, _) if row.1.len() <= 2 => self.across(index, row, &found),
+            (How::Experts | How::Stacked | How::Across | How::InTurn | How::Heads, _) => {
+                let message = "its experts cannot be put together again";
+                Err(refused(Error::unsupported(message)))
+            }
+            (How::Linear(_) | How::Decay, _) => {
+                let message = "its value heads cannot be put back into their order yet";
+                Err(refused(Error::unsupported(message)))
+            }
+            (_, Some(heads)) => match in_halves(shape, heads) {
+                Some(view) => Ok(one(view, shape.into())),
+                None => odd(&format!("does not hold {heads} heads")),
+            },
+            (How::Norm, _) => {
+                Ok(one(View { change: self.norm_change(), ..View::whole(shape) }, shape.into()))
+            }
+            (How::Plain | How::Query | How::Key | How::Qkv, _)
+            | (How::Embedding | How::Positions, _) => Ok(one(View::whole(shape), shape.into())),
+        }
+    }
+
+    /// What undoes the change of norms.
+    fn norm_change(&self) -> Change {
+        match self.family.norm_add {
+            0.0 => Change::None,
+            added => Change::Add(-added),
+        }
+    }
+
+    /// The row that names a tensor.
+    fn row(&self, found: &Parsed) -> Option<&'static Row> {
+        let rows = self.family.rows.iter().copied().flatten();
+        let whole = name_of(found);
+        if found.module.ends_with(".attn_qkv") {
+            return rows.into_iter().find(|row| row.2 == How::Qkv);
+        }
+        if found.module.ends_with(".attn_kv_b") {
+            return rows.into_iter().find(|row| row.2 == How::KeyValue);
+        }
+        // A bias that has a row of its own is no bias of what has its module's name.
+        if let Some(own) = rows.clone().find(|row| row.1.contains(&&*whole)) {
+            return Some(own);
+        }
+        // What is several tensors at once is not what a single one is called.
+        let names = |row: &&Row| row.1.contains(&&*found.module);
+        let is_one = |row: &&Row| row.1.len() == 1 || row.2 == How::KeyValue;
+        rows.clone().find(|row| names(row) && is_one(row)).or_else(|| rows.into_iter().find(names))
+    }
+
+    /// The weights of all experts, from the stack that they are.
+    fn experts(&self, index: usize, row: &Row, found: &Parsed) -> Option<Vec<Tensor>> {
+        let &[count, rows, columns] = self.side.weights[index].shape else { return None };
+        let expert = |number: u64| {
+            let view = View::part(&[rows, columns], number.checked_mul(rows)?);
+            let name = weight_name(row, found, Some(number));
+            let shape = [rows, columns].into_iter().collect();
+            Some(Tensor { name, shape, pieces: vec![(index, view)], turns: 1 })
+        };
+        (count <= super::stacks::MOST).then(|| (0..count).map(expert).collect())?
+    }
+
+    /// Matrices of all experts in one weight, each transposed; of two stacks, or of the vectors of
+    /// two, the numbers take turns.
+    fn across(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+        let name = self.side.weights[index].name;
+        let is_first = |which: &&str| found.module == **which || name_of(found) == **which;
+        if !row.1.first().is_some_and(is_first) {
+            return Ok(Vec::new());
+        }
+        let mut stacks = Vec::new();
+        for which in row.1 {
+            let ending = if which.ends_with(".bias") { "" } else { found.ending };
+            let other = numbered(which, &found.numbers) + ending;
+            let at = self.side.weights.iter().position(|weight| weight.name == other);
+            let at = at.filter(|at| self.side.weights[*at].shape == self.side.weights[index].shape);
+            let Some(at) = at else {
+                let message = format!("{other} of the same shape is not there");
+                return Err(Error::malformed(message).in_tensor(name));
+            };
+            stacks.push(at);
+        }
+        let turns = stacks.len() as u64;
+        let (shape, pieces): (Vec<u64>, Vec<_>) = match *self.side.weights[index].shape {
+            [count, rows, columns] if count <= super::stacks::MOST => {
+                let transposed = |at: usize| {
+                    (0..count).map(move |number| {
+                        let matrix = Matrix { first: number * rows, columns };
+                        (at, View::across(matrix, [columns, rows], Rows::From(0)))
+                    })
+                };
+                let pieces = stacks.into_iter().flat_map(transposed).collect();
+                (vec![count, columns, rows.saturating_mul(turns)], pieces)
+            }
+            ref shape @ [count, length] => {
+                let pieces = stacks.into_iter().map(|at| (at, View::whole(shape))).collect();
+                (vec![count, length.saturating_mul(turns)], pieces)
+            }
+            ref shape => {
+                let message = format!("its shape {shape:?} is not that of experts");
+                return Err(Error::malformed(message).in_tensor(name));
+            }
+        };
+        let is_alike = row.2 == How::InTurn || turns == 1;
+        if !is_alike {
+            let message = "its experts cannot be put together again";
+            return Err(Error::unsupported(message).in_tensor(name).remedy(Remedy::KeepNames));
+        }
+        let name = weight_name(row, found, None);
+        Ok(vec![Tensor { name, shape: shape.into_iter().collect(), pieces, turns }])
+    }
+
+    /// DeepSeek's keys and values in one matrix, head by head. The keys of a head are transposed.
+    fn key_value(&self, index: usize, row: &Row, found: &Parsed) -> Result<Vec<Tensor>> {
+        let name = self.side.weights[index].name;
+        if !found.module.ends_with(".attn_k_b") {
+            return Ok(Vec::new());
+        }
+        let other = name.replace(".attn_k_b.", ".attn_v_b.");
+        let values = self.side.weights.iter().position(|weight| weight.name == other);
+        let shape = |index: usize| <[u64; 3]>::try_from(self.side.weights[index].shape).ok();
+        let shapes = values.and_then(|values| Some((values, shape(index)?, shape(values)?)));
+        let fitting = shapes.filter(|(_, [heads, rank, _], [others, _, columns])| {
+            heads == others && rank == columns && *heads <= super::stacks::MOST
+        });
+        let Some((values, [heads, rank, key_rows], [_, value_rows, _])) = fitting else {
+            let message = format!("{other} with the values of the same heads is not there");
+            return Err(Error::malformed(message).in_tensor(name));
+        };
+        let pieces = (0..heads).flat_map(|head| {
+            let matrix = Matrix { first: head * rank, columns: key_rows };
+            let keys = View::across(matrix, [key_rows, rank], Rows::From(0));
+            [(index, keys), (values, View::part(&[value_rows, rank], head * value_rows))]
+        });
+        let shape = [heads * (key_rows + value_rows), rank].into_iter().collect();
+        Ok(vec![Tensor {
+            name: weight_name(row, found, None),
+            shape,
+            pieces: pieces.collect(),
+            turns: 1,
+        }])
+    }
+}
+
+/// A module's name with its ending.
+fn name_of(found: &Parsed) -> String {
+    format!("{}{}", found.module, found.ending)
+}
+
+/// A name with numbers in the places of `#`.
+fn numbered(pattern: &str, numbers: &[u64]) -> String {
+    let mut numbers = numbers.iter();
+    let mut name = String::new();
+    for (at, part) in pattern.split('#').enumerate() {
+        if at > 0 {
+            name.push_str(&numbers.next().unwrap_or(&0).to_string());
+        }
+        name.push_str(part);
+    }
+    name
+}
+
+/// Hugging Face's name of a weight.
+fn weight_name(row: &Row, found: &Parsed, expert: Option<u64>) -> String {
+    let numbers: Vec<u64> = found.numbers.iter().copied().chain(expert).collect();
+    let name = numbered(row.0, &numbers);
+    let prefix = if row.0 == "lm_head" { "" } else { "model." };
+    let is_bare = BARE.iter().any(|end| name.ends_with(end));
+    format!("{prefix}{name}{}", if is_bare { "" } else { found.ending })
+}
+
+/// Rows, or the numbers of a vector, with the pairs of each head taken apart into halves.
+fn in_halves(shape: &[u64], heads: u64) -> Option<View> {
+    let shape = match *shape {
+        // A vector whose order changes is a column.
+        [length] => [length, 1],
+        [rows, columns] => [rows, columns],
+        _ => return None,
+    };
+    let head_rows = shape[0].checked_div(heads)?;
+    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
+    let rows = Rows::Heads { start: 0, heads, head_rows, to_halves: true };
+    fits.then(|| View { rows, ..View::whole(&shape) })
+}

@@ -1,0 +1,81 @@
+//! The tokenizer files of a Hugging Face repository, out of the metadata of a GGUF file.
+//!
+//! `tokenizer.json` says everything that a program needs, whatever else is installed, and
+//! `tokenizer_config.json` asks for it to be taken as it is: a class of a family's own would put
+//! together what it believes the family to have. SentencePiece's own file and `vocab.txt` are written
+//! beside it, for programs that know nothing else.
+//!
+//! What the file leaves open is what its readers assume. What has no place in these files is listed.
+
+mod added;
+mod around;
+mod byte_pairs;
+mod config;
+mod document;
+mod merges;
+mod metadata;
+mod piece_file;
+mod pieces;
+mod special;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod unigram;
+mod word_pieces;
+
+use crate::catalog::Value;
+use crate::error::{Error, Result};
+use crate::text::shortened;
+use document::Document;
+use metadata::Metadata;
+use special::Special;
+use tokens::Tokens;
+
+/// Files of a repository.
+pub struct Written {
+    /// Their names and contents.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// What the metadata says and these files do not, and what was decided without being told.
+    pub not_carried: Vec<String>,
+}
+
+/// What one kind of tokenizers gives: the parts of `tokenizer.json`, and other files.
+struct Made {
+    tokens: Tokens,
+    special: Special,
+    document: Document,
+    /// The class that `tokenizer_config.json` asks for.
+    class: &'static str,
+    files: Vec<(String, Vec<u8>)>,
+    not_carried: Vec<String>,
+}
+
+/// The files of the tokenizer that these metadata describe.
+pub fn files(metadata: &dyn Fn(&str) -> Option<Value>) -> Result<Written> {
+    let metadata = Metadata(metadata);
+    const KEY: &str = "tokenizer.ggml.model";
+    let Some(model) = metadata.text(KEY)? else {
+        return Err(Error::unsupported(format!("the file has no `{KEY}`")));
+    };
+    let made = match &*model {
+        "gpt2" => byte_pairs::make(&metadata)?,
+        "gemma4" => byte_pairs::make_gemma4(&metadata)?,
+        "llama" => pieces::make(&metadata)?,
+        "bert" => word_pieces::make(&metadata)?,
+        "t5" => unigram::make(&metadata)?,
+        other => {
+            let other = shortened(other, 40);
+            return Err(Error::unsupported(format!("`{KEY}` is `{other}`, which is not known")));
+        }
+    };
+    written(&metadata, made)
+}
+
+fn written(metadata: &Metadata<'_>, made: Made) -> Result<Written> {
+    let config = config::of(metadata, &made)?;
+    let Made { tokens, document, mut files, mut not_carried, .. } = made;
+    not_carried.push("to which side texts are padded, and spaces beside added tokens".to_owned());
+    files.insert(0, (super::files::TOKENIZER.to_owned(), document.written(&tokens)?));
+    files.insert(1, (super::files::CONFIG.to_owned(), format!("{config:#}\n").into_bytes()));
+    Ok(Written { files, not_carried })
+}

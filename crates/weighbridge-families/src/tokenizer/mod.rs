@@ -1,0 +1,235 @@
+//! The tokenizer of a Hugging Face repository as the metadata that a GGUF file has of it.
+//!
+//! Keys, types, values and their order are those of llama.cpp's converter, with one difference: the
+//! name of a pre-tokenizer is found by what `tokenizer.json` says about it, so that a vocabulary which
+//! was extended keeps the name of its pre-tokenizer. A hash of what it makes of a text, by which the
+//! converter finds the name, only has to agree.
+//!
+//! Files are not trusted: an id past the end of the vocabulary, two tokens with one id, and whatever
+//! else has no meaning are refused by name.
+
+mod around;
+pub mod back;
+mod base64;
+mod byte_pairs;
+mod decode;
+mod encode;
+mod entries;
+mod files;
+mod llama;
+mod pre;
+mod protobuf;
+mod sentencepiece;
+mod special;
+mod tekken;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod token_type;
+mod unigram;
+mod vocabulary;
+mod word_piece;
+
+use serde_json::{Value as Json, json};
+
+use crate::catalog::Value;
+use crate::error::Result;
+use entries::Entries;
+use files::Files;
+use special::{Beyond, Special};
+use token_type::TokenType;
+
+/// The key of the list of tokens.
+pub const TOKENS: &str = "tokenizer.ggml.tokens";
+
+/// The keys of tokens that end something: a text, a turn, a message.
+pub const ENDS: [&str; 3] =
+    ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"];
+
+/// What a repository's tokenizer is read from.
+pub struct Repository<'a> {
+    /// Gives a file of the repository, if it is there: `tokenizer.json`, `tokenizer.model`, ..
+    pub files: &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
+    /// Names of the files in a folder of the repository; none if it is not there.
+    pub names: &'a dyn Fn(&str) -> Vec<String>,
+    /// The model's config (`config.json`), as it is.
+    pub config: &'a Json,
+    /// Rows of the embedding's vocabulary: `vocab_size` of the (text) config.
+    pub vocabulary: u64,
+}
+
+/// How a family's tokenizer is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// SentencePiece; without its file, byte pairs with or without a fallback to bytes.
+    LlamaLike,
+    /// SentencePiece if its file is there, else byte pairs.
+    QwenLike,
+    /// Byte pairs.
+    BytePairs,
+    /// Byte pairs, with the special tokens that GLM-4 has beside those that files name.
+    Glm,
+    /// The same; GLM-4.5 has others.
+    GlmMoe,
+    /// SentencePiece, with the token that ends a turn.
+    Gemma,
+    /// SentencePiece.
+    Gemma2,
+    /// SentencePiece if its file is there, else byte pairs.
+    Gemma3,
+    /// SentencePiece, with the added tokens of all files; Phi-4 has byte pairs.
+    Phi3,
+    /// Words and parts of words.
+    Bert,
+    /// Pieces with scores, of which the likeliest are taken.
+    XlmRoberta,
+    /// Byte pairs, for an encoder.
+    Roberta,
+    /// Either of the first two, as `tokenizer.json` says.
+    NomicBert,
+}
+
+/// The metadata entries, in the converter's order. `pre` is the pre-tokenizer's name if the user
+/// states it.
+pub fn entries(
+    repository: &Repository<'_>,
+    kind: Kind,
+    pre: Option<&str>,
+) -> Result<Vec<(String, Value)>> {
+    let files = Files::open(repository)?;
+    let mut entries = Entries::default();
+    match kind {
+        Kind::LlamaLike => llama_like(&files, &mut entries, pre)?,
+        Kind::QwenLike => piece_or_pairs(&files, &mut entries, pre)?,
+        Kind::BytePairs => byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?,
+        Kind::Glm => glm(&files, &mut entries, pre, &GLM)?,
+        Kind::GlmMoe => glm(&files, &mut entries, pre, &GLM_MOE)?,
+        Kind::Gemma => gemma(&files, &mut entries)?,
+        Kind::Gemma2 => {
+            sentencepiece::write(&files, &mut entries)?;
+            entries.flag(SPACE_PREFIX, false);
+        }
+        Kind::Gemma3 => {
+            piece_or_pairs(&files, &mut entries, pre)?;
+            if sentencepiece::is_there(&files)? {
+                entries.flag(SPACE_PREFIX, false);
+            }
+        }
+        Kind::Phi3 if files.config.get("tokenizer_class") == Some(&json!("GPT2Tokenizer")) => {
+            byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
+        }
+        Kind::Phi3 => sentencepiece::write_phi3(&files, &mut entries)?,
+        Kind::Bert => word_piece::write(&files, &mut entries, pre)?,
+        Kind::NomicBert if files.need_tokenizer()?["model"]["type"] == "WordPiece" => {
+            word_piece::write(&files, &mut entries, pre)?;
+        }
+        Kind::XlmRoberta | Kind::NomicBert => unigram::write(&files, &mut entries)?,
+        Kind::Roberta => {
+            byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?;
+            entries.id("tokenizer.ggml.token_type_count", files.token_types());
+        }
+    }
+    Ok(entries.finished())
+}
+
+/// Gives every row of an embedding a token: llama.cpp loads no model with fewer. The converter does so
+/// for most kinds of tokenizers, and what it writes for the others is not loaded then.
+pub fn fill_up(entries: &mut [(String, Value)], rows: u64) {
+    // A list that is read from a file is not longer than the embedding, and nobody has more rows.
+    let rows = usize::try_from(rows.min(files::MOST_TOKENS)).unwrap_or(0);
+    for (key, value) in entries {
+        let Value::List(list) = value else { continue };
+        let first = list.len();
+        let missing = first..rows.max(first);
+        match key.as_str() {
+            TOKENS => list.extend(missing.map(|id| Value::text(format!("[PAD{id}]")))),
+            "tokenizer.ggml.token_type" => {
+                list.extend(missing.map(|_| Value::Signed(32, TokenType::Unused as i64)));
+            }
+            "tokenizer.ggml.scores" => {
+                // Of byte pairs they are zeros without a point, if there are any.
+                let score = match list.first() {
+                    Some(Value::Signed(bits, _)) => Value::Signed(*bits, 0),
+                    _ => Value::F32(sentencepiece::NOBODY),
+                };
+                list.extend(missing.map(|_| score.clone()));
+            }
+            _ => {}
+        }
+    }
+}
+
+const SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
+
+fn piece_or_pairs(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    match sentencepiece::is_there(files)? {
+        true => sentencepiece::write(files, entries),
+        false => byte_pairs::write(files, entries, pre)?.write(entries),
+    }
+}
+
+fn llama_like(files: &Files<'_>, entries: &mut Entries, pre: Option<&str>) -> Result<()> {
+    if files.tokenizer.is_none() && (files.repository.files)(tekken::FILE)?.is_some() {
+        return tekken::write(files, entries);
+    }
+    if let Some(Json::Bool(prefix)) = files.config.get("add_prefix_space") {
+        entries.flag(SPACE_PREFIX, *prefix);
+    }
+    if sentencepiece::is_there(files)? {
+        sentencepiece::write(files, entries)?;
+    } else if llama::is_for(files.need_tokenizer()?) {
+        llama::write(files, entries)?;
+    } else {
+        byte_pairs::write(files, entries, pre)?.write(entries)?;
+    }
+    // Code Llama's vocabulary, and that of the small Granite models, are known by their sizes.
+    if files.repository.vocabulary == 32016 {
+        let kinds = ["prefix", "suffix", "middle", "eot"];
+        let mut special = Special::read(files, &kinds, Beyond::Refuse(32016))?;
+        special.set("eot", &json!(32010))?;
+        special.write(entries)?;
+    }
+    if files.repository.vocabulary == 49152 {
+        entries.flag("tokenizer.ggml.add_bos_token", false);
+    }
+    Ok(())
+}
+
+fn gemma(files: &Files<'_>, entries: &mut Entries) -> Result<()> {
+    sentencepiece::write(files, entries)?;
+    let kinds = ["prefix", "suffix", "middle", "fsep", "eot"];
+    let mut special = Special::read(files, &kinds, Beyond::Refuse(files.vocabulary()))?;
+    special.set("eot", &json!(107))?;
+    special.templates = None;
+    special.write(entries)?;
+    entries.flag(SPACE_PREFIX, false);
+    Ok(())
+}
+
+/// Tokens of GLM-4 that no file calls special, with the kinds they are.
+const GLM: [(&str, &str); 4] = [
+    ("eos", "<|endoftext|>"),
+    ("eot", "<|user|>"),
+    ("unk", "<|endoftext|>"),
+    ("bos", "<|endoftext|>"),
+];
+
+/// Tokens of GLM-4.5 that no file calls special.
+const GLM_MOE: [(&str, &str); 4] =
+    [("bos", "[gMASK]"), ("eot", "<|user|>"), ("unk", "<|endoftext|>"), ("eom", "<|observation|>")];
+
+fn glm(
+    files: &Files<'_>,
+    entries: &mut Entries,
+    pre: Option<&str>,
+    tokens: &[(&'static str, &str)],
+) -> Result<()> {
+    let mut special = byte_pairs::write(files, entries, pre)?;
+    let added = files.need_tokenizer()?["added_tokens"].as_array();
+    for &(kind, content) in tokens {
+        let found = added.into_iter().flatten().find(|token| token["content"] == content);
+        let missing = || files::wrong(files::TOKENIZER, format!("no added token is `{content}`"));
+        special.set(kind, &found.ok_or_else(missing)?["id"])?;
+    }
+    special.write(entries)
+}

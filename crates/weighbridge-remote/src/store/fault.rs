@@ -1,0 +1,111 @@
+//! What stores say when they refuse, in our words. Addresses are left out: they may be signed.
+
+use std::error::Error as _;
+use std::io;
+
+use crate::{Error, Remedy};
+use object_store::Error as StoreError;
+
+use crate::store::address::Scheme;
+
+/// Characters of a server's own words, at most.
+const MAX_QUOTE: usize = 200;
+
+/// An error with the place of the object still to be filled in.
+pub(crate) fn worded(
+    error: &StoreError,
+    doing: &str,
+    scheme: Scheme,
+    bucket: &str,
+    tried: &str,
+) -> Error {
+    let why = reason(error);
+    let word = scheme.bucket_word();
+    let of_kind = |kind, text: String| Error::io(io::Error::new(kind, text), doing);
+    match error {
+        StoreError::NotFound { .. } if is_missing_bucket(&why) => {
+            of_kind(io::ErrorKind::NotFound, format!("there is no {word} `{bucket}`"))
+                .hint(format!("make the {word} first, or look at its name and at the server that the environment names"))
+        }
+        StoreError::NotFound { .. } => {
+            of_kind(io::ErrorKind::NotFound, "there is no such object".into())
+                .hint(format!("look at the key, and at what the {word} holds"))
+        }
+        StoreError::Precondition { .. } | StoreError::NotModified { .. } => {
+            Error::malformed("was changed while it was read").hint("start again when nobody writes to it")
+        }
+        StoreError::AlreadyExists { .. } => {
+            of_kind(io::ErrorKind::AlreadyExists, "it exists already".into())
+                .remedy(Remedy::OverwriteInPlace)
+                .remedy(Remedy::AnotherTarget)
+        }
+        StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
+            of_kind(io::ErrorKind::PermissionDenied, format!("access was refused ({why})")).hint(tried)
+        }
+        _ if is_cut_short(&why) => of_kind(io::ErrorKind::UnexpectedEof, why),
+        _ => of_kind(io::ErrorKind::Other, why)
+            .hint("try again; if it stays so, look at the connection and at the server"),
+    }
+}
+
+/// As an error of the kind that callers of [`crate::Folder`] look at.
+pub(crate) fn as_io(error: Error) -> io::Error {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    let kind = source.map_or(io::ErrorKind::Other, io::Error::kind);
+    io::Error::new(kind, error)
+}
+
+/// The innermost reason, in one line. What wraps it repeats addresses and times.
+pub(crate) fn reason(error: &StoreError) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    let text = inner.to_string();
+    let said = match (element(&text, "Code"), element(&text, "Message")) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        (Some(code), None) => code.to_owned(),
+        _ => text.split('<').next().unwrap_or_default().to_owned(),
+    };
+    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
+    without_query(line.trim().trim_end_matches([':', '.', ' ']))
+}
+
+/// The text of an XML element; servers send nothing that needs more of a parser.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let start = text.find(&format!("<{name}>"))? + name.len() + 2;
+    let rest = &text[start..];
+    Some(&rest[..rest.find("</")?])
+}
+
+/// Cuts what follows `?` in each word, where signatures are, and what is too long.
+fn without_query(line: &str) -> String {
+    let words = line.split(' ').map(|word| match word.split_once('?') {
+        Some((before, _)) if before.contains("://") => before,
+        _ => word,
+    });
+    words.collect::<Vec<_>>().join(" ").chars().take(MAX_QUOTE).collect()
+}
+
+fn is_missing_bucket(why: &str) -> bool {
+    ["NoSuchBucket", "ContainerNotFound"].iter().any(|code| why.starts_with(code))
+}
+
+fn is_cut_short(why: &str) -> bool {
+    why.contains("end of file") || why.contains("incomplete message")
+}
+
+/// Whether a range was refused because the object has no bytes at all.
+pub(crate) fn is_outside(error: &StoreError) -> bool {
+    let mut inner: &dyn std::error::Error = error;
+    loop {
+        let text = inner.to_string();
+        if text.contains("416 Range Not Satisfiable") || text.contains("<Code>InvalidRange<") {
+            return true;
+        }
+        match inner.source() {
+            Some(source) => inner = source,
+            None => return false,
+        }
+    }
+}

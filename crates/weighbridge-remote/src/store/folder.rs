@@ -1,0 +1,225 @@
+//! The objects under a prefix, as a tree of files.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path as FilePath};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{EntryKind, Folder, FolderEntry, ReadAt, Result};
+use object_store::ObjectStore as _;
+use object_store::path::Path;
+
+use crate::store::address::Address;
+use crate::store::bucket::Bucket;
+use crate::store::fault;
+use crate::store::file::StoreFile;
+
+/// What lies directly under a prefix, by name.
+type Listing = Arc<BTreeMap<String, EntryKind>>;
+
+/// The objects under a prefix. A prefix is listed once: what is there later is not seen.
+pub struct StoreFolder {
+    bucket: Arc<Bucket>,
+    root: Path,
+    listed: Mutex<BTreeMap<Path, Listing>>,
+    /// The tags of files that were opened.
+    tags: Mutex<BTreeMap<Path, String>>,
+    /// Files that were opened to learn whether they are there.
+    opened: Mutex<BTreeMap<Path, Arc<StoreFile>>>,
+}
+
+impl StoreFolder {
+    /// All objects whose keys begin with `root` and a slash.
+    #[must_use]
+    pub fn new(bucket: Arc<Bucket>, root: Path) -> Self {
+        let (listed, tags, opened) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { bucket, root, listed, tags, opened }
+    }
+
+    /// What an address names: a folder and the path in it, which is empty for the folder itself.
+    /// Where the address does not say what it is, the store is asked.
+    pub fn at(bucket: Arc<Bucket>, address: &Address) -> Result<(Self, String)> {
+        let name = address.key.filename().filter(|_| !address.is_folder);
+        let Some(name) = name else {
+            return Ok((Self::new(bucket, address.key.clone()), String::new()));
+        };
+        let file = StoreFile::open(&bucket, &address.key, None);
+        match file {
+            Ok(file) => {
+                let folder = Self::new(bucket, address.key.parent().unwrap_or_default());
+                folder.opened().insert(address.key.clone(), Arc::new(file));
+                Ok((folder, name.to_owned()))
+            }
+            Err(error) => {
+                let folder = Self::new(bucket, address.key.clone());
+                // There is no object of this name. If there are none under it either, the first
+                // answer says more.
+                match fault::as_io(error) {
+                    missing if missing.kind() == io::ErrorKind::NotFound => {
+                        match folder.listing(&address.key) {
+                            Ok(_) => Ok((folder, String::new())),
+                            Err(_) => Err(own(missing)),
+                        }
+                    }
+                    other => Err(own(other)),
+                }
+            }
+        }
+    }
+
+    fn opened(&self) -> std::sync::MutexGuard<'_, BTreeMap<Path, Arc<StoreFile>>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The key of a path. Paths do not lead out of the folder.
+    fn key(&self, path: &FilePath) -> io::Result<Path> {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => {
+                    parts.push(name.to_str().ok_or(io::ErrorKind::NotFound)?);
+                }
+                Component::ParentDir => drop(parts.pop()),
+                _ => {}
+            }
+        }
+        let below = parts.join("/");
+        let key = match (self.root.is_root(), below.is_empty()) {
+            (_, true) => return Ok(self.root.clone()),
+            (true, false) => below,
+            (false, false) => format!("{}/{below}", self.root),
+        };
+        Path::parse(key).map_err(|_| io::ErrorKind::NotFound.into())
+    }
+
+    /// What lies under a prefix; there are no empty folders, but the root of a bucket may be.
+    fn listing(&self, key: &Path) -> io::Result<Listing> {
+        let known = self.known(key);
+        if let Some(listing) = known {
+            return found(listing, key);
+        }
+        let prefix = (!key.is_root()).then_some(key);
+        let asked = self.bucket.store.list_with_delimiter(prefix);
+        let answer = self.bucket.ask(key, "cannot list", asked).map_err(fault::as_io)?;
+        let mut entries = BTreeMap::new();
+        for object in answer.objects {
+            // Some programs mark a folder by an object of its own name.
+            if let Some(name) = object.location.filename().filter(|_| object.location != *key) {
+                entries.insert(name.to_owned(), EntryKind::File(object.size));
+            }
+        }
+        for folder in answer.common_prefixes {
+            if let Some(name) = folder.filename() {
+                entries.entry(name.to_owned()).or_insert(EntryKind::Folder);
+            }
+        }
+        let listing = Arc::new(entries);
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.insert(key.clone(), listing.clone());
+        found(listing, key)
+    }
+
+    fn known(&self, key: &Path) -> Option<Listing> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// What a listing of the folder above says, where there was one.
+    fn known_kind(&self, key: &Path) -> Option<Option<EntryKind>> {
+        let listing = self.known(&key.parent()?)?;
+        Some(key.filename().and_then(|name| listing.get(name).copied()))
+    }
+}
+
+impl Folder for StoreFolder {
+    fn version(&self, path: &FilePath) -> Option<String> {
+        let key = self.key(path).ok()?;
+        let first = self.opened().get(&key).and_then(|file| file.tag().cloned());
+        let tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
+        first.or_else(|| tags.get(&key).cloned())
+    }
+
+    fn has_latency(&self) -> bool {
+        true
+    }
+
+    fn list(&self, path: &FilePath) -> io::Result<Vec<FolderEntry>> {
+        let key = self.key(path)?;
+        if key != self.root && matches!(self.known_kind(&key), Some(Some(EntryKind::File(_)))) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let listing = match self.listing(&key) {
+            // Whether it is a file instead is worth a request only now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && key != self.root => {
+                return Err(match self.kind(path) {
+                    Ok(EntryKind::File(_)) => io::ErrorKind::NotADirectory.into(),
+                    _ => error,
+                });
+            }
+            other => other?,
+        };
+        let entry =
+            |(name, kind): (&String, &EntryKind)| FolderEntry { name: name.into(), kind: *kind };
+        Ok(listing.iter().map(entry).collect())
+    }
+
+    fn kind(&self, path: &FilePath) -> io::Result<EntryKind> {
+        let key = self.key(path)?;
+        if key == self.root {
+            return self.listing(&key).map(|_| EntryKind::Folder);
+        }
+        if let Some(file) = self.opened().get(&key) {
+            return Ok(EntryKind::File(file.size()));
+        }
+        // One listing answers for all files beside this one, too.
+        let listing = self.listing(&key.parent().unwrap_or_default())?;
+        let kind = key.filename().and_then(|name| listing.get(name).copied());
+        kind.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn open(&self, path: &FilePath) -> io::Result<Arc<dyn ReadAt>> {
+        let key = self.key(path)?;
+        if key == self.root {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if let Some(file) = self.opened().get(&key) {
+            return Ok(file.clone());
+        }
+        let size = match self.known_kind(&key) {
+            Some(Some(EntryKind::File(size))) => Some(size),
+            Some(Some(_)) => return Err(io::ErrorKind::IsADirectory.into()),
+            Some(None) => return Err(io::ErrorKind::NotFound.into()),
+            None => None,
+        };
+        match StoreFile::open(&self.bucket, &key, size).map_err(fault::as_io) {
+            Ok(file) => {
+                if let Some(tag) = file.tag() {
+                    let mut tags = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
+                    tags.insert(key, tag.clone());
+                }
+                Ok(Arc::new(file))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(match self.listing(&key) {
+                    Ok(_) => io::ErrorKind::IsADirectory.into(),
+                    Err(_) => error,
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn found(listing: Listing, key: &Path) -> io::Result<Listing> {
+    match listing.is_empty() && !key.is_root() {
+        true => Err(io::ErrorKind::NotFound.into()),
+        false => Ok(listing),
+    }
+}
+
+/// The error of ours that was made into one for callers of [`Folder`].
+fn own(error: io::Error) -> crate::Error {
+    match error.downcast::<crate::Error>() {
+        Ok(own) => own,
+        Err(other) => crate::Error::io(other, "cannot read"),
+    }
+}

@@ -1,0 +1,130 @@
+//! A file of an output in a store, while it is being written.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::output::OutputFile;
+use crate::{Error, Result};
+use object_store::path::Path;
+use object_store::{PutMode, PutPayload};
+
+use crate::runtime::block_on;
+use crate::store::destination::{ABORT_TIME, StoreDestination};
+use crate::store::finishing::{HeldBack, is_held_back};
+use crate::store::part::{Pieces, sum};
+use crate::store::records::Record;
+use crate::store::upload::{Upload, part_bytes};
+
+/// Shorter files are put at once.
+const MIN_UPLOAD: u64 = 16 << 20;
+
+/// A file that is being written.
+pub(crate) struct StoreOutput<'a> {
+    of: &'a StoreDestination,
+    name: String,
+    key: Path,
+    len: u64,
+    how: How,
+    finished: bool,
+}
+
+enum How {
+    Small(Mutex<Pieces>),
+    Parts(Arc<Upload>),
+}
+
+impl<'a> StoreOutput<'a> {
+    /// Starts a file; a long one is an upload from now on.
+    pub(crate) fn start(of: &'a StoreDestination, name: &str, key: Path, len: u64) -> Result<Self> {
+        let how = match len < MIN_UPLOAD {
+            true => How::Small(Mutex::default()),
+            false => {
+                let upload = Arc::new(Upload::start(&of.bucket, &key, len, &of.room)?);
+                of.state().uploads.insert(key.clone(), upload.clone());
+                of.note_begun(name, &upload.id)?;
+                How::Parts(upload)
+            }
+        };
+        Ok(Self { of, name: name.to_owned(), key, len, how, finished: false })
+    }
+}
+
+impl StoreOutput<'_> {
+    fn write_small(&self, pieces: &Mutex<Pieces>, offset: u64, bytes: &[u8]) -> Result<()> {
+        let wrong =
+            |why: &str| Err(Error::usage(why).at(offset).in_file(&self.of.bucket.place(&self.key)));
+        if offset.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
+            return wrong("a write lies outside the file");
+        }
+        let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        match bytes.is_empty() || pieces.add(offset, bytes) {
+            true => Ok(()),
+            false => wrong("some bytes were written twice"),
+        }
+    }
+
+    fn record(&self, blake3_parts: Vec<String>) -> Record {
+        let part_bytes = part_bytes(self.len);
+        Record { name: self.name.clone(), bytes: self.len, part_bytes, blake3_parts, etag: None }
+    }
+
+    fn finish_small(&self, pieces: &Mutex<Pieces>) -> Result<()> {
+        let pieces = std::mem::take(&mut *pieces.lock().unwrap_or_else(PoisonError::into_inner));
+        let bytes = pieces.filled(self.len);
+        let record = self.record(vec![sum(&bytes)]);
+        let bytes = PutPayload::from_iter(bytes);
+        if self.of.is_single || is_held_back(&self.name) {
+            self.of.state().held_back.insert(self.name.clone(), HeldBack::Small(bytes, record));
+            return Ok(());
+        }
+        let etag = self.of.put(&self.key, bytes, PutMode::Overwrite)?;
+        self.of.note(Record { etag, ..record })
+    }
+
+    fn finish_parts(&self, upload: &Arc<Upload>) -> Result<()> {
+        let record = self.record(upload.sent()?);
+        if self.of.is_single || is_held_back(&self.name) {
+            self.of
+                .state()
+                .held_back
+                .insert(self.name.clone(), HeldBack::Sent(upload.clone(), record));
+            return Ok(());
+        }
+        let etag = self.of.complete(&self.key, upload)?;
+        self.of.note(Record { etag, ..record })
+    }
+}
+
+impl OutputFile for StoreOutput<'_> {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        match &self.how {
+            How::Small(pieces) => self.write_small(pieces, offset, bytes),
+            How::Parts(upload) => upload.write_at(offset, bytes),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        match &self.how {
+            How::Small(pieces) => self.finish_small(pieces),
+            How::Parts(upload) => self.finish_parts(upload),
+        }?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for StoreOutput<'_> {
+    fn drop(&mut self) {
+        if let How::Parts(upload) = &self.how
+            && !self.finished
+            && self.of.state().uploads.remove(&self.key).is_some()
+        {
+            let ended = block_on(async { tokio::time::timeout(ABORT_TIME, upload.abort()).await });
+            if matches!(ended, Ok(Ok(Ok(())))) {
+                self.of.forget_begun(std::iter::once(&self.key));
+            } else {
+                // It is tried once more when the whole work is ended.
+                self.of.state().uploads.insert(self.key.clone(), upload.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Bytes of one file: asked for, checked, and asked for again where the connection broke.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use reqwest::{Response, StatusCode, Url};
+
+use crate::ahead::{Fetch, Fetching};
+use crate::process::PerProcess;
+use crate::web::answer::{ContentRange, Pin, length_alone};
+use crate::web::client::{Answer, Ask, Auth, Client};
+use crate::web::fault::{Again, Fault};
+use crate::web::hub::Repository;
+use crate::web::kept::Stretch;
+use crate::web::refusal::{no_parts, refusal, too_much};
+use crate::web::retry::Tries;
+
+/// A file that is sent whole though a part was asked for is taken up to this length.
+pub(crate) const WHOLE: u64 = 1 << 20;
+
+/// Where a file is, and who may read it.
+pub(crate) struct Site {
+    pub(crate) url: Url,
+    /// What it is called in messages.
+    pub(crate) name: String,
+    pub(crate) auth: Option<Auth>,
+    /// The repository it is from, whose server explains its refusals.
+    pub(crate) hub: Option<Arc<Repository>>,
+    /// Up to which length it may be sent whole.
+    pub(crate) whole: u64,
+}
+
+/// A file on a server, and what is known of it.
+pub(crate) struct Fetcher {
+    pub(crate) client: Client,
+    site: Site,
+    known: PerProcess<Mutex<Known>>,
+    /// What was known of it before it was asked for, and what the first answer said: for children of
+    /// this process, too.
+    listed: (Option<u64>, Pin),
+    answered: OnceLock<(Option<u64>, Pin)>,
+}
+
+struct Known {
+    len: Option<u64>,
+    pin: Pin,
+    /// Where the last redirects led. Asking there saves them, until the address expires.
+    direct: Option<Url>,
+    changed: bool,
+}
+
+impl Fetcher {
+    pub(crate) fn new(client: Client, site: Site, len: Option<u64>, pin: Pin) -> Self {
+        let (known, answered) = (PerProcess::new(), OnceLock::new());
+        Self { client, site, known, listed: (len, pin), answered }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        let known = self.known.get(|| {
+            let (len, pin) = self.answered.get().unwrap_or(&self.listed).clone();
+            Mutex::new(Known { len, pin, direct: None, changed: false })
+        });
+        known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.known().len
+    }
+
+    /// What tells this version of the file from another, if the server says that.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.known().pin.version().map(str::to_owned)
+    }
+
+    pub(crate) fn was_changed(&self) -> bool {
+        self.known().changed
+    }
+
+    /// The first bytes that are asked for, which tell the length too. It may be all of a short
+    /// file.
+    pub(crate) async fn first(&self, range: Range<u64>) -> Result<Stretch, Fault> {
+        if range.is_empty() {
+            return Ok(Stretch::default());
+        }
+        let mut tries = Tries::new(self.client.settings());
+        loop {
+            match self.try_first(&range).await {
+                Ok(stretch) => return Ok(stretch),
+                Err(fault) => {
+                    tries.pause(fault).await.map_err(|fault| self.named(fault))?;
+                }
+            }
+        }
+    }
+
+    async fn try_first(&self, range: &Range<u64>) -> Result<Stretch, Fault> {
+        let answer = self.ask(range).await?;
+        let status = answer.response.status();
+        if status == StatusCode::RANGE_NOT_SATISFIABLE {
+            return match length_alone(answer.response.headers()) {
+                Some(0) => self.settle(0, &answer).map(|()| Stretch::default()),
+                _ => Err(Fault::changed()),
+            };
+        }
+        if status == StatusCode::OK {
+            return self.whole(answer).await;
+        }
+        let found = self.checked(&answer, range)?;
+        self.settle(found.total, &answer)?;
+        let len = usize::try_from(found.range.end - found.range.start);
+        let mut bytes = vec![0; len.map_err(|_| too_much())?];
+        let mut got = 0;
+        match receive(answer.response, &mut bytes, &mut got).await {
+            Ok(()) => {}
+            // The rest is asked for as any other bytes.
+            Err(fault) if fault.may_pass() != Again::Never && got > 0 => {
+                let rest = bytes.get_mut(got..).unwrap_or_default();
+                self.fill(found.range.start + got as u64, rest).await?;
+            }
+            Err(fault) => return Err(fault),
+        }
+        Ok(Stretch { start: found.range.start, bytes })
+    }
+
+    /// All of a short file, from a server that does not send parts.
+    async fn whole(&self, mut answer: Answer) -> Result<Stretch, Fault> {
+        let stated = answer.response.content_length();
+        if stated.is_some_and(|len| len > self.site.whole) {
+            return Err(no_parts());
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.response.chunk().await? {
+            if (bytes.len() + chunk.len()) as u64 > self.site.whole {
+                return Err(no_parts());
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        self.settle(bytes.len() as u64, &answer)?;
+        Ok(Stretch { start: 0, bytes })
+    }
+
+    /// Fills `out` with the bytes from an offset on.
+    pub(crate) async fn fill(&self, offset: u64, out: &mut [u8]) -> Result<(), Fault> {
+        let mut tries = Tries::new(self.client.settings());
+        let mut done = 0;
+        while let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let mut got = 0;
+            let tried = self.try_fill(offset + done as u64, rest, &mut got).await;
+            done += got;
+            if let Err(fault) = tried {
+                tries.pause(fault).await.map_err(|fault| self.named(fault))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn try_fill(&self, offset: u64, out: &mut [u8], got: &mut usize) -> Result<(), Fault> {
+        let range = offset..offset.saturating_add(out.len() as u64);
+        let answer = self.ask(&range).await?;
+        match answer.response.status() {
+            StatusCode::OK => return Err(no_parts()),
+            StatusCode::RANGE_NOT_SATISFIABLE => return Err(self.note_change()),
+            _ => {}
+        }
+        let found = self.checked(&answer, &range)?;
+        self.settle(found.total, &answer)?;
+        receive(answer.response, out, got).await
+    }
+
+    /// Asks where the file was found last, else from the beginning.
+    async fn ask(&self, range: &Range<u64>) -> Result<Answer, Fault> {
+        let (direct, tag) = {
+            let known = self.known();
+            (known.direct.clone(), known.pin.condition())
+        };
+        let answer = self
+            .client
+            .send(&Ask {
+                url: direct.as_ref().unwrap_or(&self.site.url),
+                range: Some(range.clone()),
+                tag,
+                auth: self.site.auth.as_ref(),
+                trusted: self.site.hub.as_ref().map(|hub| hub.endpoint()),
+            })
+            .await?;
+        let status = answer.response.status();
+        match status.as_u16() {
+            200 | 206 | 416 => Ok(answer),
+            412 => Err(self.note_change()),
+            // What was signed has expired: the first address leads to a new one.
+            400 | 401 | 403 | 404 | 410 if direct.is_some() => {
+                self.forget(direct.as_ref());
+                Err(self.refusal(status, &answer).again(Again::Now))
+            }
+            _ => Err(self.refusal(status, &answer)),
+        }
+    }
+
+    fn checked(&self, answer: &Answer, asked: &Range<u64>) -> Result<ContentRange, Fault> {
+        let found = ContentRange::of(answer.response.headers()).ok_or_else(|| {
+            Fault::unsupported("the server does not say which part of the file it sends")
+                .hint("the server, or a proxy on the way, is broken; download the file instead")
+        })?;
+        let checked = found.check(asked, self.len());
+        checked.map_err(|fault| if fault.is_change() { self.note_change() } else { fault })?;
+        Ok(found)
+    }
+
+    /// Compares an answer with what is known, and learns from it.
+    fn settle(&self, total: u64, answer: &Answer) -> Result<(), Fault> {
+        let seen = Pin::of(answer, self.site.hub.is_some());
+        let mut known = self.known();
+        if known.len.is_some_and(|len| len != total) || known.pin.differs(&seen) {
+            known.changed = true;
+            return Err(Fault::changed());
+        }
+        known.len = Some(total);
+        known.pin.complete(seen);
+        self.answered.get_or_init(|| (Some(total), known.pin.clone()));
+        if answer.url != self.site.url {
+            known.direct = Some(answer.url.clone());
+        }
+        Ok(())
+    }
+
+    /// Drops an address that has expired, unless another reader has found a new one meanwhile.
+    fn forget(&self, expired: Option<&Url>) {
+        let mut known = self.known();
+        if known.direct.as_ref() == expired {
+            known.direct = None;
+        }
+    }
+
+    fn note_change(&self) -> Fault {
+        self.known().changed = true;
+        Fault::changed()
+    }
+
+    fn refusal(&self, status: StatusCode, answer: &Answer) -> Fault {
+        let headers = answer.response.headers();
+        let is_elsewhere = answer.url.origin() != self.site.url.origin();
+        match &self.site.hub {
+            Some(hub) if is_elsewhere && matches!(status.as_u16(), 400 | 401 | 403) => {
+                hub.refused_elsewhere(&answer.url, status)
+            }
+            Some(hub) if !is_elsewhere => hub.refusal(status, headers),
+            _ => refusal(status, headers),
+        }
+    }
+
+    fn named(&self, fault: Fault) -> Fault {
+        fault.at(&self.site.name)
+    }
+}
+
+impl Fetch for Fetcher {
+    fn fetch(self: Arc<Self>, range: Range<u64>, mut bytes: Vec<u8>) -> Fetching {
+        Box::pin(async move {
+            bytes.resize(usize::try_from(range.end - range.start).unwrap_or(0), 0);
+            self.fill(range.start, &mut bytes).await?;
+            Ok(bytes)
+        })
+    }
+}
+
+/// Takes a body: as many bytes as there is room for, no more and no less.
+async fn receive(mut response: Response, out: &mut [u8], got: &mut usize) -> Result<(), Fault> {
+    while let Some(chunk) = response.chunk().await? {
+        let Some(room) = out.get_mut(*got..*got + chunk.len()) else { return Err(too_much()) };
+        room.copy_from_slice(&chunk);
+        *got += chunk.len();
+    }
+    match *got == out.len() {
+        true => Ok(()),
+        false => {
+            let message = format!("{} of {} bytes came", *got, out.len());
+            Err(Fault::network(io::ErrorKind::UnexpectedEof, message).again(Again::Soon))
+        }
+    }
+}

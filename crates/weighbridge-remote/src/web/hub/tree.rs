@@ -1,0 +1,188 @@
+//! The files of a repository, as the Hub lists them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::{EntryKind, FolderEntry};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, LINK};
+use serde::Deserialize;
+
+use super::repository::Repository;
+use crate::guess;
+use crate::web::client::Client;
+use crate::web::document::Document;
+use crate::web::fault::Fault;
+use crate::web::folder::is_plain;
+
+/// A page of a listing, or what the Hub says about a revision.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Pages of a listing; a page has a thousand entries.
+const MOST_PAGES: usize = 1000;
+
+/// All files of one commit.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) commit: String,
+    entries: BTreeMap<PathBuf, Entry>,
+    /// How long the headers of a folder's shards are, by its index.
+    headers: Mutex<HashMap<PathBuf, Option<u64>>>,
+}
+
+/// One file or folder.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) kind: EntryKind,
+    /// The SHA-256 of a file that the Hub stores elsewhere.
+    pub(super) sum: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Revision {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    r#type: String,
+    path: String,
+    #[serde(default)]
+    size: u64,
+    lfs: Option<Large>,
+}
+
+#[derive(Deserialize)]
+struct Large {
+    oid: String,
+    size: u64,
+}
+
+impl Tree {
+    /// Asks which commit the revision is, then for that commit's files: a revision may move
+    /// between two requests.
+    pub(super) async fn fetch(of: &Repository, client: &Client) -> Result<Self, Fault> {
+        let fetched = Self::fetch_pages(of, client).await;
+        fetched.map_err(|fault| fault.at(&of.shown(Path::new(""))))
+    }
+
+    async fn fetch_pages(of: &Repository, client: &Client) -> Result<Self, Fault> {
+        let revision = of.address.revision();
+        let commit = match is_commit(revision) {
+            true => revision.to_owned(),
+            false => {
+                let (_, found): (_, Revision) = get(of, client, &of.revision_url()).await?;
+                Some(found.sha).filter(|sha| is_commit(sha)).ok_or_else(odd_answer)?
+            }
+        };
+        let mut tree = Self { commit, entries: BTreeMap::new(), headers: Mutex::default() };
+        let mut next = Some(of.tree_url(&tree.commit));
+        for _ in 0..MOST_PAGES {
+            let Some(url) = next else { return Ok(tree) };
+            let (headers, listed): (_, Vec<Listed>) = get(of, client, &url).await?;
+            listed.into_iter().for_each(|entry| tree.add(entry));
+            next = next_page(&headers, &url)?;
+        }
+        Err(Fault::unsupported(format!("its listing has more than {MOST_PAGES} pages")))
+    }
+
+    /// Adds an entry. Names that are no paths inside the repository cannot be asked for either.
+    fn add(&mut self, listed: Listed) {
+        if !listed.path.split('/').all(is_plain) {
+            return;
+        }
+        let size = listed.lfs.as_ref().map_or(listed.size, |large| large.size);
+        let kind = match &*listed.r#type {
+            "file" => EntryKind::File(size),
+            "directory" => EntryKind::Folder,
+            _ => EntryKind::Other,
+        };
+        let path = PathBuf::from(listed.path);
+        for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+            let entry = || Entry { kind: EntryKind::Folder, sum: None };
+            self.entries.entry(folder.to_owned()).or_insert_with(entry);
+        }
+        self.entries.insert(path, Entry { kind, sum: listed.lfs.map(|large| large.oid) });
+    }
+
+    /// What lies at a path that is not the root.
+    pub(super) fn get(&self, path: &Path) -> io::Result<&Entry> {
+        self.entries.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Which bytes of a file to ask for first.
+    pub(super) fn first_bytes(&self, path: &Path, len: u64) -> Range<u64> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let first = guess::first(&name, Some(len));
+        if !guess::is_indexed_shard(&name) {
+            return first;
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = headers.entry(folder.to_owned()).or_insert_with(|| self.headers_in(folder));
+        known.map_or(first, |header| 0..header.min(len))
+    }
+
+    /// How long the headers of the shards in a folder are, if there is an index.
+    fn headers_in(&self, folder: &Path) -> Option<u64> {
+        let (mut index, mut shards) = (None, 0);
+        for entry in self.list(folder) {
+            let name = entry.name.to_string_lossy();
+            match entry.kind {
+                EntryKind::File(len) if guess::is_index(&name) => {
+                    index = index.max(Some(len));
+                }
+                EntryKind::File(_) if guess::is_shard(&name) => shards += 1,
+                _ => {}
+            }
+        }
+        index.map(|index| guess::first_of_shard(index, shards))
+    }
+
+    /// What lies directly in a folder.
+    pub(super) fn list(&self, folder: &Path) -> Vec<FolderEntry> {
+        let inside = |(path, entry): (&PathBuf, &Entry)| {
+            let name = path.file_name().filter(|_| path.parent() == Some(folder))?;
+            Some(FolderEntry { name: name.to_owned(), kind: entry.kind })
+        };
+        self.entries.iter().filter_map(inside).collect()
+    }
+}
+
+/// Whether a revision is a whole commit, which never moves.
+pub(super) fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+async fn get<T: serde::de::DeserializeOwned>(
+    of: &Repository,
+    client: &Client,
+    url: &Url,
+) -> Result<(HeaderMap, T), Fault> {
+    let trusted = of.endpoint();
+    let document = Document { url, auth: of.auth(), trusted, most: MOST_BYTES };
+    let refusal = |status, headers: &HeaderMap| of.refusal(status, headers);
+    let (headers, text) = document.fetch(client, refusal).await?;
+    let read = serde_json::from_slice(&text).map_err(|_| odd_answer())?;
+    Ok((headers, read))
+}
+
+/// `Link: <https://..>; rel="next"`. A listing stays on its server.
+fn next_page(headers: &HeaderMap, from: &Url) -> Result<Option<Url>, Fault> {
+    let links = headers.get(LINK).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let next = links.split(',').find_map(|link| {
+        let (address, rest) = link.trim().strip_prefix('<')?.split_once('>')?;
+        rest.contains("rel=\"next\"").then_some(address)
+    });
+    let Some(next) = next else { return Ok(None) };
+    let url = from.join(next).ok().filter(|url| url.origin() == from.origin());
+    url.map(Some).ok_or_else(odd_answer)
+}
+
+fn odd_answer() -> Fault {
+    Fault::unsupported("the server does not answer as the Hub does")
+        .hint("check HF_ENDPOINT, and proxies on the way")
+}

@@ -1,0 +1,77 @@
+//! What a server's refusals mean, where it says no more than a number.
+
+use std::io;
+
+use reqwest::header::HeaderMap;
+use reqwest::{StatusCode, Url};
+
+use crate::web::fault::{Fault, server};
+use crate::web::retry::passing;
+
+/// What a server's refusal means.
+pub(crate) fn refusal(status: StatusCode, headers: &HeaderMap) -> Fault {
+    let said = said(status);
+    match status.as_u16() {
+        404 | 410 => {
+            Fault::refused(io::ErrorKind::NotFound, format!("the server has no such file ({said})"))
+                .hint("check the address, for instance in a browser")
+        }
+        401 => denied(format!("the server wants a login ({said})")).hint(
+            "only what needs no login can be read: get a signed address, or download the file",
+        ),
+        403 => denied(format!("the server refuses access ({said})"))
+            .hint("the file may not be public, or the address may have expired: get a new address"),
+        407 => Fault::proxy_login(),
+        429 => answered(status, headers).hint("run it again later"),
+        500.. => answered(status, headers).hint("the server is in trouble: run it again later"),
+        _ => answered(status, headers),
+    }
+}
+
+fn denied(message: String) -> Fault {
+    Fault::refused(io::ErrorKind::PermissionDenied, message)
+}
+
+/// Any other answer, and whether it may pass.
+pub(crate) fn answered(status: StatusCode, headers: &HeaderMap) -> Fault {
+    let message = format!("the server answered {}", said(status));
+    Fault::network(io::ErrorKind::Other, message).again(passing(status, headers))
+}
+
+/// "404 Not Found".
+pub(crate) fn said(status: StatusCode) -> String {
+    match status.canonical_reason() {
+        Some(reason) => format!("{} {reason}", status.as_u16()),
+        None => status.as_u16().to_string(),
+    }
+}
+
+/// A body that is too long.
+pub(crate) fn too_much() -> Fault {
+    Fault::unsupported("the server sent more bytes than were asked for")
+        .hint("the server, or a proxy on the way, is broken; download the file instead")
+}
+
+/// All of a long file, where a part was asked for.
+pub(crate) fn no_parts() -> Fault {
+    Fault::unsupported("the server sends this file only as a whole, and parts of it are needed")
+        .hint("download the file, then open it")
+}
+
+/// What may keep this machine from reaching a server.
+pub(crate) fn what_to_check(url: &Url) -> String {
+    let names: &[&str] = match url.scheme() {
+        "https" => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        _ => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let server = server(url);
+    match names.iter().find(is_set) {
+        Some(name) => {
+            format!(
+                "check the address, the connection to {server}, and the proxy that {name} names"
+            )
+        }
+        None => format!("check the address, and the connection to {server}"),
+    }
+}

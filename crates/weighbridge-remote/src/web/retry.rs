@@ -1,0 +1,98 @@
+//! How often, and after what time, a request is made again.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+use crate::settings::Remote;
+use crate::web::fault::{Again, Fault};
+
+const SHORTEST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(8);
+
+/// The tries of one request.
+pub(crate) struct Tries<'a> {
+    settings: &'a Remote,
+    failed: u32,
+}
+
+impl<'a> Tries<'a> {
+    pub(crate) fn new(settings: &'a Remote) -> Self {
+        Self { settings, failed: 0 }
+    }
+
+    /// Waits until the request may be made again; the fault itself if it may not.
+    pub(crate) async fn pause(&mut self, fault: Fault) -> Result<(), Fault> {
+        // Another address is no second try of the same request; it is followed once in a row.
+        if fault.may_pass() == Again::Now {
+            return Ok(());
+        }
+        if fault.may_pass() == Again::Never || self.failed >= self.settings.retries {
+            return Err(fault.after(self.failed));
+        }
+        let wait = match fault.may_pass() {
+            Again::After(asked) if asked > self.settings.max_wait => {
+                return Err(fault.asks_to_wait(asked, self.settings.max_wait));
+            }
+            Again::After(asked) => asked,
+            Again::Soon | Again::Now | Again::Never => backoff(self.failed),
+        };
+        self.failed += 1;
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+}
+
+fn backoff(failed: u32) -> Duration {
+    SHORTEST.saturating_mul(1 << failed.min(8)).min(LONGEST)
+}
+
+/// Whether a status is one that may pass, and when.
+pub(crate) fn passing(status: StatusCode, headers: &HeaderMap) -> Again {
+    match status.as_u16() {
+        429 | 503 => asked_wait(headers).map_or(Again::Soon, Again::After),
+        408 | 500 | 502 | 504 => Again::Soon,
+        _ => Again::Never,
+    }
+}
+
+/// How long a server asks to wait: `Retry-After: 12`, or `RateLimit: "api";r=0;t=12`.
+fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let plain = text(RETRY_AFTER.as_str()).and_then(seconds);
+    let limits = || {
+        let items = text("ratelimit")?.split([',', ';']);
+        items.filter_map(|item| seconds(item.trim().strip_prefix("t=")?)).max()
+    };
+    plain.or_else(limits).filter(|wait| !wait.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(name: &'static str, value: &'static str) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        asked_wait(&headers)
+    }
+
+    #[test]
+    fn the_server_says_how_long() {
+        assert_eq!(wait("retry-after", "7"), Some(Duration::from_secs(7)));
+        let limits = "\"api\";r=5;t=3, \"resolvers\";r=0;t=211";
+        assert_eq!(wait("ratelimit", limits), Some(Duration::from_secs(211)));
+        for (name, value) in [("ratelimit", "t=x"), ("retry-after", "-1"), ("retry-after", "0")] {
+            assert_eq!(wait(name, value), None);
+        }
+    }
+
+    #[test]
+    fn waiting_grows_to_a_bound() {
+        let waits: Vec<u128> = (0..6).map(|failed| backoff(failed).as_millis()).collect();
+        assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 8000]);
+        assert_eq!(backoff(u32::MAX), LONGEST);
+    }
+}

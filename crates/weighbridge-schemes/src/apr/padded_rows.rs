@@ -1,0 +1,117 @@
+//! Rows that are each filled up to whole blocks.
+
+use std::ops::Range;
+
+use crate::bounds::Bounds;
+use crate::error::Result;
+use crate::ggml::BlockRows;
+use crate::simd::{self, Level};
+use crate::source::{Slab, Staged};
+use crate::{ByElements, Element, Elements, Origins, Out, Rule};
+
+/// A matrix whose every row begins a new block.
+pub(super) struct PaddedRows {
+    /// One row.
+    pub(super) row: BlockRows,
+}
+
+impl PaddedRows {
+    /// Bytes of a row.
+    fn row_bytes(&self) -> u64 {
+        let block = self.row.block;
+        self.row.columns.div_ceil(block.elements.into()).saturating_mul(block.bytes.into())
+    }
+
+    /// Row and column of an element.
+    fn place(&self, element: u64) -> (u64, u64) {
+        let columns = self.row.columns.max(1);
+        (element / columns, element % columns)
+    }
+
+    /// Where the block of an element begins.
+    fn block_start(&self, element: u64) -> u64 {
+        let (row, column) = self.place(element);
+        row.saturating_mul(self.row_bytes()).saturating_add(self.row.slab(column..column).offset)
+    }
+
+    /// The stretches of rows that make up some elements from `first` on: the column that each
+    /// begins with, where its first block begins in the bytes for all, and its length.
+    fn stretches(&self, first: u64, count: usize) -> impl Iterator<Item = (u64, usize, usize)> {
+        let (base, mut first, mut left) = (self.block_start(first), first, count);
+        std::iter::from_fn(move || {
+            let column = self.place(first).1;
+            let in_row = usize::try_from(self.row.columns - column).unwrap_or(usize::MAX);
+            let count = in_row.min(left);
+            // It lies after the first and in memory, so it fits.
+            let at = usize::try_from(self.block_start(first) - base).unwrap_or(usize::MAX);
+            (first, left) = (first + count as u64, left - count);
+            (count > 0).then_some((column, at, count))
+        })
+    }
+
+    /// Elements from `first` on; `bytes` start with the block that holds it.
+    fn decode_as<T: Element>(&self, level: Level, bytes: &[u8], first: u64, mut out: &mut [T]) {
+        for (column, at, count) in self.stretches(first, out.len()) {
+            let (row, rest) = out.split_at_mut(count);
+            self.row.decode_elements(level, &bytes[at..], column, T::out(row));
+            out = rest;
+        }
+    }
+}
+
+impl ByElements for PaddedRows {
+    fn row_elements(&self) -> u64 {
+        self.row.columns
+    }
+}
+
+impl Elements for PaddedRows {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        let start = self.block_start(elements.start);
+        let end = match elements.is_empty() {
+            true => start,
+            false => self.block_start(elements.end - 1) + u64::from(self.row.block.bytes),
+        };
+        slabs.push(Slab::whole(0, start, end - start));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
+        let first = elements.start;
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        let level = simd::level();
+        match out {
+            Out::F32(out) => self.decode_as(level, bytes, first, out),
+            Out::Bf16(out) => self.decode_as(level, bytes, first, out),
+            Out::F16(out) => self.decode_as(level, bytes, first, out),
+        }
+        Ok(())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        self.row.origins().map(|_| self as &dyn Origins)
+    }
+}
+
+impl Origins for PaddedRows {
+    fn rule(&self) -> Rule {
+        self.row.rule()
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        let (mut values, mut out) = (values, out);
+        for (column, at, count) in self.stretches(elements.start, values.len()) {
+            let (row, rest) = values.split_at(count);
+            let (bounds, others) = out.split_at_mut(count);
+            self.row.fill_bounds(&bytes[at..], column, None, row, bounds);
+            (values, out) = (rest, others);
+        }
+        Ok(())
+    }
+}

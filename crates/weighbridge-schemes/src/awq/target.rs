@@ -1,0 +1,48 @@
+//! Codes of other schemes in the layout of AWQ for matrix multiplication.
+//!
+//! Readers leave out every module whose name holds one of those that are not converted, so such a
+//! name must not be a part of a quantized module's.
+
+use serde_json::json;
+
+use crate::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::text::shortened;
+use crate::{LaidOut, TargetLayout, ToLayOut, Unfit};
+
+/// The layout.
+pub(super) struct AwqLayout;
+
+impl TargetLayout for AwqLayout {
+    fn name(&self) -> &'static str {
+        "awq"
+    }
+
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+        let alike = Alike::of(model.weights)?;
+        let plain: Vec<&str> = model.plain_modules().collect();
+        let weights = model.each(|weight| {
+            let form = weight.form;
+            if form.bits() != 4 {
+                return Err(format!("its codes have {} bits, AWQ has 4", form.bits()));
+            }
+            if let Some(part) = plain.iter().find(|module| weight.name.contains(**module)) {
+                return Err(format!(
+                    "readers of AWQ would take it for `{}`, which is not quantized and whose name \
+                     is a part of its own",
+                    shortened(part, 60)
+                ));
+            }
+            let (word_layout, zeros) = (WordLayout::Outputs, Zeros::Interleaved);
+            ColumnPacker { form, word_layout, zeros, indexed: false }.packed(weight)
+        })?;
+        let settings = json!({
+            "bits": alike.bits,
+            "group_size": alike.group_size(),
+            "modules_to_not_convert": if plain.is_empty() { None } else { Some(plain) },
+            "quant_method": "awq",
+            "version": "gemm",
+            "zero_point": true,
+        });
+        Ok(LaidOut::described(weights, settings))
+    }
+}

@@ -1,0 +1,93 @@
+//! Where the scale of a block comes from: stored as it is, or itself in codes.
+
+use std::ops::Range;
+
+use super::state::Nested;
+use crate::dtype::DType;
+use crate::matrix::{BlockFactors, Factor, GROUPS};
+use crate::plain;
+use crate::source::{Slab, Staged};
+
+/// Parts of a weight, in the order of its bid.
+const ABSMAX: usize = 1;
+const NESTED_ABSMAX: usize = 2;
+const NESTED_MAP: usize = 3;
+
+/// Entries of the map for nested codes.
+pub(super) const MAP: u64 = 256;
+
+/// A float for each block.
+pub(super) struct Stored {
+    pub(super) dtype: DType,
+}
+
+impl BlockFactors for Stored {
+    fn needs(&self, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.push(numbers(ABSMAX, self.dtype, blocks));
+    }
+
+    fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
+        let mut scales = [0.0; GROUPS];
+        let scales = &mut scales[..out.len()];
+        let width = self.dtype.bits() as usize / 8;
+        let start = offset_in(first, blocks.start) * width;
+        let bytes = &staged[0].bytes()[start..start + scales.len() * width];
+        plain::numbers(self.dtype, bytes, scales);
+        out.iter_mut().zip(scales).for_each(|(out, scale)| *out = factor(*scale));
+    }
+
+    fn unsure(&self, _: &[Staged<'_>], _: u64, _: Range<u64>, out: &mut [f32]) {
+        out.fill(0.0);
+    }
+}
+
+/// A code for each block, in blocks with a float each.
+pub(super) struct Coded {
+    pub(super) nested: Nested,
+}
+
+impl BlockFactors for Coded {
+    fn needs(&self, blocks: Range<u64>, slabs: &mut Vec<Slab>) {
+        let outer = blocks.start / self.nested.block..blocks.end.div_ceil(self.nested.block);
+        slabs.push(numbers(ABSMAX, DType::U8, blocks));
+        slabs.push(numbers(NESTED_ABSMAX, DType::F32, outer));
+        slabs.push(numbers(NESTED_MAP, DType::F32, 0..MAP));
+    }
+
+    fn fill(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [Factor]) {
+        let [codes, scales, map] = [0, 1, 2].map(|index| staged[index].bytes());
+        let single = |bytes: &[u8], index: usize| f32::from_le_bytes(bytes.as_chunks().0[index]);
+        let codes = &codes[offset_in(first, blocks.start)..];
+        for ((block, &code), out) in blocks.zip(codes).zip(out) {
+            let outer = offset_in(first / self.nested.block, block / self.nested.block);
+            // Two roundings: fused, one in five would be another number.
+            let product = single(map, code.into()) * single(scales, outer);
+            *out = factor(product + self.nested.offset);
+        }
+    }
+
+    fn unsure(&self, staged: &[Staged<'_>], first: u64, blocks: Range<u64>, out: &mut [f32]) {
+        let scales = staged[1].bytes().as_chunks().0;
+        for (block, out) in blocks.zip(out) {
+            let outer = offset_in(first / self.nested.block, block / self.nested.block);
+            *out = HALF_GAP * f32::from_le_bytes(scales[outer]).abs();
+        }
+    }
+}
+
+/// Half of the widest gap of the map for nested codes, and a little more.
+const HALF_GAP: f32 = 0.0075;
+
+fn factor(scale: f32) -> Factor {
+    Factor { scale, offset: 0.0 }
+}
+
+/// Some numbers of a part.
+fn numbers(part: usize, dtype: DType, range: Range<u64>) -> Slab {
+    let width = u64::from(dtype.bits() / 8);
+    Slab::whole(part, range.start * width, (range.end - range.start) * width)
+}
+
+fn offset_in(first: u64, index: u64) -> usize {
+    usize::try_from(index - first).unwrap_or(usize::MAX)
+}

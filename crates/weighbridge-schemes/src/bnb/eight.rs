@@ -1,0 +1,113 @@
+//! INT8: from names, shapes and the format to a recipe, or to a finding.
+
+use std::sync::Arc;
+
+use super::{orphan, other_method};
+use crate::catalog::TensorInfo;
+use crate::dtype::DType;
+use crate::matrix::{Arithmetic, Choice, Codes, Grid, Loss, Matrix, Packing, Scales};
+use crate::{Bid, Bids, Evidence, Part, Recipe, StoredTensor};
+
+/// What the library multiplies by; dividing by 127 would give other numbers.
+#[allow(clippy::excessive_precision)] // As the library spells it.
+pub(super) const OVER_127: f32 = 7.874015718698502e-3;
+
+/// Weights are rounded to half precision first; the scale is not quite that of the codes.
+const LOSS: Loss =
+    Loss { original: [1e-4 + 1.0 / (1 << 10) as f32, 1.0 / (1 << 25) as f32], ..Loss::NONE };
+
+/// Layouts of `weight_format`.
+const FORMATS: [&str; 4] = ["row", "col32", "col_turing", "col_ampere"];
+
+/// Bids for `prefix.weight` with its scales.
+pub(super) fn bid_for(
+    prefix: &str,
+    scales: Option<StoredTensor<'_>>,
+    evidence: &Evidence<'_>,
+    bids: &mut Bids,
+) {
+    let name = format!("{prefix}.weight");
+    let format = evidence.find(&format!("{prefix}.weight_format"));
+    let weight = evidence.find(&name);
+    // Without scales, only a weight that looks like one of bitsandbytes' is taken.
+    let is_bytes = |(_, info): &StoredTensor<'_>| info.stored == DType::I8.into();
+    let Some((id, weight)) = weight.filter(|found| scales.is_some() || is_bytes(found)) else {
+        scales.into_iter().for_each(|(_, info)| orphan(info, &name, bids));
+        return;
+    };
+    let reason = "describes how the rows of a weight are laid out";
+    bids.dropped.extend(format.map(|(id, _)| (id, reason.to_owned())));
+    let mut parts = vec![Part { role: "weight", tensor: id }];
+    parts.extend(scales.map(|(tensor, _)| Part { role: "SCB", tensor }));
+    match columns_of(weight, scales, format, evidence) {
+        Ok(columns) => bids.weights.push(Bid {
+            name,
+            shape: weight.shape.clone(),
+            variant: "int8".into(),
+            native: Some(DType::F32),
+            parts,
+            recipe: Ok(recipe(columns)),
+        }),
+        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
+    }
+}
+
+pub(super) fn recipe(columns: u64) -> Arc<dyn Recipe> {
+    Arc::new(Matrix {
+        codes: Codes::new(Packing::Bytes, |code| f32::from(code.cast_signed())),
+        columns,
+        outer: columns,
+        row_bytes: columns,
+        group: columns.max(1),
+        factors: Box::new(Scales::plain(Grid::rows(1, DType::F32, 1))),
+        arithmetic: Arithmetic::TimesTimes(OVER_127),
+        native: DType::F32,
+        choice: Choice::Nearest(LOSS),
+    })
+}
+
+/// The columns of a weight that all evidence agrees on.
+fn columns_of(
+    weight: &TensorInfo,
+    scales: Option<StoredTensor<'_>>,
+    format: Option<StoredTensor<'_>>,
+    evidence: &Evidence<'_>,
+) -> Result<u64, String> {
+    other_method(evidence)?;
+    let (_, scales) = scales.ok_or("its scales `SCB` are missing")?;
+    let &[rows, columns] = &weight.shape[..] else {
+        return Err(format!("it has shape {:?}, two dimensions are expected", weight.shape));
+    };
+    if weight.stored != DType::I8.into() {
+        return Err(format!("it has scales `SCB`, but is {}, expected I8", weight.stored.name()));
+    }
+    if scales.stored != DType::F32.into() || scales.shape[..] != [rows] {
+        return Err(format!(
+            "its SCB is {} {:?}, expected F32 [{rows}]",
+            scales.stored.name(),
+            scales.shape
+        ));
+    }
+    format.map_or(Ok(()), |format| check_format(format, evidence))?;
+    Ok(columns)
+}
+
+/// Rows are the only layout that any current version of the library takes.
+fn check_format((id, info): StoredTensor<'_>, evidence: &Evidence<'_>) -> Result<(), String> {
+    if info.stored != DType::U8.into() || info.bytes != 1 {
+        return Err(format!(
+            "its weight_format is {} {:?}, expected one U8",
+            info.stored.name(),
+            info.shape
+        ));
+    }
+    let format = evidence.bytes(id)?.first().copied().unwrap_or(u8::MAX);
+    match FORMATS.get(usize::from(format)) {
+        Some(&"row") => Ok(()),
+        Some(name) => Err(format!(
+            "its weight_format is {format} ({name}), a tiled layout of old versions that is not \
+             decoded; load and save it with the bitsandbytes that wrote it, before any use"
+        )),
+        None => Err(format!("its weight_format is {format}, which is unknown; 0 means rows")),
+    }
+}

@@ -1,0 +1,138 @@
+//! Numbers into signed bytes with a scale a row: an [`Encoder`].
+//!
+//! As bitsandbytes 0.50.2 does: numbers are rounded to half precision first; `SCB` is the largest
+//! magnitude of a row, and a code is the number times `(1 / SCB) * 127` in single precision, rounded
+//! to the nearest, the even one of two. A row of zeros has codes of zero.
+
+use std::ops::Range;
+
+use half::f16;
+use smallvec::smallvec;
+
+use super::eight::OVER_127;
+use super::four_encoder::write;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::magnitude::largest_magnitude;
+use crate::simd::{self, Isa, Task, half_to_f32};
+use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+
+/// Stores a weight in signed bytes.
+#[derive(Clone, Copy)]
+pub(super) struct EightBits;
+
+/// What users call it.
+pub(super) const NAME: &str = "bnb-int8";
+
+impl Encoder for EightBits {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::I8.into(), DType::F32.into(), DType::U8.into()]
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let &[rows, columns] = shape else { return Err(format!("its shape is {shape:?}")) };
+        let module = name.strip_suffix(".weight").ok_or("it is not called `weight`")?;
+        let bytes = rows.checked_mul(columns).filter(|bytes| *bytes > 0);
+        let bytes = bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
+        let tensor = |name: String, dtype: DType, shape, bytes, groups| EncodedTensor {
+            name,
+            stored: dtype.into(),
+            shape,
+            bytes,
+            groups,
+        };
+        let row = |bytes| Groups::Of { elements: columns, bytes };
+        let scales = format!("{module}.SCB");
+        let format = format!("{module}.weight_format");
+        Ok(vec![
+            tensor(name.to_owned(), DType::I8, shape.into(), bytes, row(columns)),
+            tensor(scales, DType::F32, smallvec![rows], rows * 4, row(4)),
+            tensor(format, DType::U8, smallvec![], 1, Groups::Once),
+        ])
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        Box::new(EightBitsOfWeight { columns: shape.last().copied().unwrap_or(1).max(1) })
+    }
+}
+
+/// Stores one weight.
+struct EightBitsOfWeight {
+    columns: u64,
+}
+
+impl WeightEncoder for EightBitsOfWeight {
+    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        // The only number of the last tensor is zero: rows.
+        let [codes, scales, ..] = out else { return Err(Error::usage("it has no tensors")) };
+        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let columns = usize::try_from(self.columns).map_err(too_large)?;
+        let mut halves = vec![f16::ZERO; columns];
+        let rows = values.chunks_exact(columns).zip(codes.chunks_exact_mut(columns));
+        for (row, ((values, codes), scale)) in (0..).zip(rows.zip(scales.chunks_exact_mut(4))) {
+            let row_task = Row { values, halves: &mut halves, codes };
+            let largest = simd::run(simd::level(), row_task);
+            if !largest.is_finite() {
+                let row = elements.start / self.columns + row;
+                return Err(Error::unsupported(format!(
+                    "row {row} has a number that is not finite in half precision, and would be \
+                     spoilt by it"
+                )));
+            }
+            write(scale, &[largest]);
+        }
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, scales, ..] = encoded else { return Ok(false) };
+        let columns = usize::try_from(self.columns).unwrap_or(usize::MAX);
+        let rows = out.chunks_mut(columns).zip(codes.chunks(columns));
+        for ((out, codes), scale) in rows.zip(scales.as_chunks().0) {
+            let scale = f32::from_le_bytes(*scale);
+            for (out, code) in out.iter_mut().zip(codes) {
+                *out = f32::from(code.cast_signed()) * scale * OVER_127;
+            }
+            let (elements, step) = (out.len(), scale / 127.0);
+            levels.push(SameLevels { elements, step, lowest: -scale, highest: scale });
+        }
+        Ok(true)
+    }
+}
+
+/// A row that is to be encoded; gives its largest magnitude.
+struct Row<'a> {
+    values: &'a [f32],
+    /// Room for the numbers in half precision.
+    halves: &'a mut [f16],
+    codes: &'a mut [u8],
+}
+
+impl Task for Row<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> f32 {
+        isa.narrow(self.values, self.halves);
+        // Rounding keeps the order of magnitudes.
+        let largest = f16::from_f32(largest_magnitude(self.values)).to_f32();
+        let factor = if largest == 0.0 { 0.0 } else { 1.0 / largest * 127.0 };
+        for (half, code) in self.halves.iter().zip(self.codes) {
+            let value = half_to_f32(half.to_bits());
+            #[allow(clippy::cast_possible_truncation)] // Between -127 and 127.
+            let rounded = (value * factor).round_ties_even() as i32 as i8;
+            *code = rounded.cast_unsigned();
+        }
+        largest
+    }
+}

@@ -1,0 +1,266 @@
+//! NF4 and FP4: from names, shapes and the state to a recipe, or to a finding.
+
+use std::sync::Arc;
+
+use super::absmax::{Coded, MAP, Stored};
+use super::state::State;
+use super::{Group, orphan, other_method};
+use crate::catalog::{TensorInfo, element_count};
+use crate::dtype::{DType, StoredType};
+use crate::matrix::{Arithmetic, BlockFactors, Codes, Flat, Loss, Packing, scale_of};
+use crate::{Bid, Bids, Evidence, Part, Recipe, StoredTensor, plain};
+
+/// What the codes of NF4 stand for: quantiles of a normal distribution, as published.
+#[rustfmt::skip]
+pub(super) const NF4: [f32; 16] = [
+    -1.0, -0.696_192_8, -0.525_073_05, -0.394_917_5,
+    -0.284_441_38, -0.184_773_43, -0.091_050_036, 0.0,
+    0.079_580_3, 0.160_930_2, 0.246_112_3, 0.337_915_24,
+    0.440_709_83, 0.562_617, 0.722_956_84, 1.0,
+];
+
+/// What the codes of FP4 stand for; the second half are their negatives, -0 among them.
+pub(super) const FP4: [f32; 8] =
+    [0.0, 0.0625 / 12.0, 8.0 / 12.0, 1.0, 4.0 / 12.0, 0.5, 2.0 / 12.0, 0.25];
+
+pub(super) fn table_of(kind: &str) -> Option<[f32; 16]> {
+    match kind {
+        "nf4" => Some(NF4),
+        "fp4" => Some(std::array::from_fn(|code| match FP4.get(code) {
+            Some(&number) => number,
+            None => -FP4[code - 8],
+        })),
+        _ => None,
+    }
+}
+
+/// The tensors beside a weight.
+struct Companions<'a> {
+    absmax: Option<StoredTensor<'a>>,
+    nested_absmax: Option<StoredTensor<'a>>,
+    nested_map: Option<StoredTensor<'a>>,
+    map: Option<StoredTensor<'a>>,
+}
+
+/// Bids for a weight and what lies beside it.
+pub(super) fn bid_for(group: &Group<'_>, evidence: &Evidence<'_>, bids: &mut Bids) {
+    let find = |suffix: &str| evidence.find(&format!("{}.{suffix}", group.weight));
+    let beside = Companions {
+        absmax: find("absmax"),
+        nested_absmax: find("nested_absmax"),
+        nested_map: find("nested_quant_map"),
+        map: find("quant_map"),
+    };
+    let scales = [
+        ("absmax", beside.absmax),
+        ("nested_absmax", beside.nested_absmax),
+        ("nested_quant_map", beside.nested_map),
+    ];
+    let states = group.states.iter().map(|(_, found)| *found);
+    let Some((id, weight)) = evidence.find(group.weight) else {
+        let all = scales.iter().filter_map(|(_, found)| *found).chain(beside.map).chain(states);
+        all.for_each(|(_, info)| orphan(info, group.weight, bids));
+        return;
+    };
+    let mut parts = vec![Part { role: "weight", tensor: id }];
+    let found = scales.iter().filter_map(|&(role, found)| Some((role, found?)));
+    parts.extend(found.map(|(role, (tensor, _))| Part { role, tensor }));
+    let reason = |reason: &str| reason.to_owned();
+    let states = states.map(|(id, _)| (id, reason("describes how a weight is stored")));
+    bids.dropped.extend(states);
+    let unused = "a table that bitsandbytes has built in; it is only compared with that one";
+    bids.dropped.extend(beside.map.map(|(id, _)| (id, reason(unused))));
+    match layout_of(group, weight, &beside, evidence) {
+        Ok(layout) => bids.weights.push(layout.bid(group.weight, parts)),
+        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
+    }
+}
+
+/// A weight that all evidence agrees on.
+struct Layout {
+    state: State,
+    table: [f32; 16],
+    absmax: DType,
+}
+
+impl Layout {
+    fn bid(self, name: &str, parts: Vec<Part>) -> Bid {
+        let Self { state, table, absmax } = self;
+        let nested = if state.nested.is_some() { "-nested" } else { "" };
+        let factors: Box<dyn BlockFactors> = match state.nested {
+            Some(nested) => Box::new(Coded { nested }),
+            None => Box::new(Stored { dtype: absmax }),
+        };
+        let recipe: Arc<dyn Recipe> = Arc::new(Flat {
+            codes: Codes::new(Packing::HighNibbles, |code| table[usize::from(code)]),
+            outer: plain::columns(&state.shape),
+            block: state.block,
+            factors,
+            arithmetic: Arithmetic::Times,
+            native: state.native,
+            // Codes are chosen under scales in single precision.
+            loss: Loss::rounded_to(absmax),
+        });
+        Bid {
+            name: name.to_owned(),
+            variant: format!("{}-g{}{nested}", state.kind, state.block).into(),
+            native: Some(state.native),
+            shape: state.shape,
+            parts,
+            recipe: Ok(recipe),
+        }
+    }
+}
+
+fn layout_of(
+    group: &Group<'_>,
+    weight: &TensorInfo,
+    beside: &Companions<'_>,
+    evidence: &Evidence<'_>,
+) -> Result<Layout, String> {
+    other_method(evidence)?;
+    let (state, table) = state_of(group, evidence)?;
+    check_config(&state.kind, evidence)?;
+    let elements = element_count(&state.shape).ok_or_else(|| {
+        format!("its quant_state has shape {:?}, which is too large", state.shape)
+    })?;
+    check_codes(weight, &state, elements)?;
+    let absmax = check_absmax(beside, &state, elements.div_ceil(state.block))?;
+    if let Some(map) = beside.map {
+        check_map(map, &table, &state.kind, evidence)?;
+    }
+    Ok(Layout { state, table, absmax })
+}
+
+/// The one state and the table of its kind.
+fn state_of(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<(State, [f32; 16]), String> {
+    let (kind, (id, info)) = match group.states[..] {
+        [one] => one,
+        [] => {
+            return Err("its quant_state is missing, so its shape and type are unknown; \
+                        add the file that has `.quant_state.bitsandbytes__nf4` or `__fp4`"
+                .to_owned());
+        }
+        _ => {
+            let kinds: Vec<_> = group.states.iter().map(|(kind, _)| *kind).collect();
+            return Err(format!("it has several states ({}), one is expected", kinds.join(", ")));
+        }
+    };
+    let Some(table) = table_of(kind) else {
+        return Err(format!("its kind `{kind}` is unknown; bitsandbytes has nf4 and fp4"));
+    };
+    if info.stored != DType::U8.into() {
+        return Err(format!("its quant_state is {}, expected U8", info.stored.name()));
+    }
+    let state = State::parse(&evidence.bytes(id)?)?;
+    if state.kind != kind {
+        return Err(format!(
+            "its quant_state is named {kind}, but says quant_type {}",
+            crate::text::shortened(&state.kind, 40)
+        ));
+    }
+    Ok((state, table))
+}
+
+/// A config of four-bit weights names their kind too.
+fn check_config(kind: &str, evidence: &Evidence<'_>) -> Result<(), String> {
+    let Some((file, json)) = evidence.quantization() else {
+        return Ok(());
+    };
+    let is_four = json.get("load_in_4bit").and_then(serde_json::Value::as_bool);
+    let named = json.get("bnb_4bit_quant_type").and_then(serde_json::Value::as_str);
+    match named {
+        Some(named) if is_four == Some(true) && named != kind => Err(format!(
+            "its quant_state says {kind}, but {file} says bnb_4bit_quant_type {}; \
+             put the config that belongs to this model beside it",
+            crate::text::shortened(named, 40)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Two codes a byte, whatever type the bytes go by.
+fn check_codes(weight: &TensorInfo, state: &State, elements: u64) -> Result<(), String> {
+    use DType::{BF16, F16, F32, F64, I8, U8};
+    let storages = [U8, I8, F16, BF16, F32, F64];
+    if !weight.stored.element().is_some_and(|dtype| storages.contains(&dtype)) {
+        return Err(format!(
+            "it is {}, expected codes stored as U8, I8, F16, BF16, F32 or F64",
+            weight.stored.name()
+        ));
+    }
+    if weight.bytes != elements.div_ceil(2) {
+        return Err(format!(
+            "its quant_state has shape {:?}, which takes {} bytes of codes; it has {}",
+            state.shape,
+            elements.div_ceil(2),
+            weight.bytes
+        ));
+    }
+    Ok(())
+}
+
+/// A scale for each block: floats, or codes with what they need. Returns their type too.
+fn check_absmax(beside: &Companions<'_>, state: &State, blocks: u64) -> Result<DType, String> {
+    let (_, absmax) = beside.absmax.ok_or("its `absmax` is missing")?;
+    let has_tensors = beside.nested_absmax.is_some() || beside.nested_map.is_some();
+    let (kinds, expected): (&[DType], _) = match &state.nested {
+        Some(_) => (&[DType::U8], "U8"),
+        None => (&[DType::F32, DType::BF16, DType::F16], "F32"),
+    };
+    let dtype = check(absmax, "absmax", kinds, expected, blocks)?;
+    let Some(nested) = &state.nested else {
+        return match has_tensors {
+            true => Err("it has tensors for nested scales, but its quant_state has no \
+                         `nested_offset`"
+                .to_owned()),
+            false => Ok(dtype),
+        };
+    };
+    let (_, outer) = beside.nested_absmax.ok_or("its `nested_absmax` is missing")?;
+    let (_, map) = beside.nested_map.ok_or("its `nested_quant_map` is missing")?;
+    let float = &[DType::F32];
+    check(outer, "nested_absmax", float, "F32", blocks.div_ceil(nested.block))?;
+    check(map, "nested_quant_map", float, "F32", MAP)?;
+    Ok(dtype)
+}
+
+fn check(
+    info: &TensorInfo,
+    role: &str,
+    kinds: &[DType],
+    expected: &str,
+    count: u64,
+) -> Result<DType, String> {
+    match info.stored {
+        StoredType::Element(dtype) if kinds.contains(&dtype) && info.shape[..] == [count] => {
+            Ok(dtype)
+        }
+        _ => Err(format!(
+            "its {role} is {} {:?}, expected {expected} [{count}]",
+            info.stored.name(),
+            info.shape
+        )),
+    }
+}
+
+/// The library ignores the stored table, so one that differs from its own would silently be lost.
+fn check_map(
+    (id, info): StoredTensor<'_>,
+    table: &[f32; 16],
+    kind: &str,
+    evidence: &Evidence<'_>,
+) -> Result<(), String> {
+    check(info, "quant_map", &[DType::F32], "F32", 16)?;
+    let bytes = evidence.bytes(id)?;
+    let stored = |code: usize| scale_of(DType::F32, &bytes, code);
+    match (0..16).find(|&code| stored(code) != table[code]) {
+        None => Ok(()),
+        Some(code) => Err(format!(
+            "its quant_map has {} for code {code}, but {kind} has {}: bitsandbytes would ignore the \
+             map, so it is unknown which of them is right",
+            stored(code),
+            table[code]
+        )),
+    }
+}

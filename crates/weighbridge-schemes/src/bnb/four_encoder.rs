@@ -1,0 +1,228 @@
+//! Numbers into NF4 and FP4: an [`Encoder`] for a weight.
+
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use smallvec::smallvec;
+
+use super::mean::mean;
+use super::nearest::{self, BLOCK, Fp4, Levels, Nf4};
+use super::{STATE, scales, state_text};
+use crate::catalog::{Shape, element_count};
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::simd::{self, Level};
+use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+
+/// A kind of codes, with its levels forgotten.
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    map: [f32; 16],
+    step: f32,
+    encode: fn(Level, &[f32], &mut [u8], &mut [f32]),
+}
+
+impl Kind {
+    const fn of<L: Levels>() -> Self {
+        Self { name: L::NAME, map: L::MAP, step: L::STEP, encode: nearest::encode::<L> }
+    }
+}
+
+pub(super) static NF4: Kind = Kind::of::<Nf4>();
+pub(super) static FP4: Kind = Kind::of::<Fp4>();
+
+/// Stores a weight in codes of four bits.
+#[derive(Clone)]
+pub(super) struct FourBits {
+    pub(super) name: &'static str,
+    pub(super) kind: &'static Kind,
+    /// Whether scales are codes themselves.
+    pub(super) is_nested: bool,
+    /// The type that loaders decode to.
+    pub(super) dtype: DType,
+}
+
+impl FourBits {
+    fn state(&self, shape: &[u64]) -> String {
+        state_text::state(self.kind.name, self.dtype, shape, self.is_nested)
+    }
+}
+
+impl Encoder for FourBits {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::U8.into(), DType::F32.into()]
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let elements = element_count(shape).filter(|elements| *elements > 0);
+        let elements = elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
+        let (bytes, blocks) = (elements.div_ceil(2), elements.div_ceil(BLOCK as u64));
+        let state = state_text::length(&self.state(shape), self.is_nested) as u64;
+        let each =
+            |blocks: usize, bytes: u64| Groups::Of { elements: (blocks * BLOCK) as u64, bytes };
+        let u8 =
+            |end: &str, shape, bytes, groups| tensor(name, end, DType::U8, shape, bytes, groups);
+        let f32 = |end: &str, count: u64, groups| {
+            tensor(name, end, DType::F32, smallvec![count], count * 4, groups)
+        };
+        let mut tensors = vec![u8("", smallvec![bytes, 1], bytes, each(1, BLOCK as u64 / 2))];
+        match self.is_nested {
+            false => tensors.push(f32(".absmax", blocks, each(1, 4))),
+            true => tensors.push(u8(".absmax", smallvec![blocks], blocks, each(1, 1))),
+        }
+        tensors.push(f32(".quant_map", 16, Groups::Once));
+        if self.is_nested {
+            let outer = blocks.div_ceil(scales::BLOCK as u64);
+            tensors.push(f32(".nested_absmax", outer, each(scales::BLOCK, 4)));
+            tensors.push(f32(".nested_quant_map", 256, Groups::Once));
+        }
+        let end = format!("{STATE}{}", self.kind.name);
+        tensors.push(u8(&end, smallvec![state], state, Groups::Once));
+        Ok(tensors)
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        let elements = element_count(shape).unwrap_or(0);
+        Box::new(FourBitsOfWeight {
+            of: self.clone(),
+            state: self.state(shape),
+            blocks: usize::try_from(elements.div_ceil(BLOCK as u64)).unwrap_or(usize::MAX),
+            scales: Mutex::default(),
+            offset: OnceLock::new(),
+        })
+    }
+}
+
+fn tensor(
+    name: &str,
+    end: &str,
+    dtype: DType,
+    shape: Shape,
+    bytes: u64,
+    groups: Groups,
+) -> EncodedTensor {
+    EncodedTensor { name: format!("{name}{end}"), stored: dtype.into(), shape, bytes, groups }
+}
+
+/// Stores one weight.
+struct FourBitsOfWeight {
+    of: FourBits,
+    state: String,
+    /// How many blocks there are.
+    blocks: usize,
+    /// The scales of all blocks, from the first pass until their mean is known.
+    scales: Mutex<Vec<f32>>,
+    /// The mean of all scales.
+    offset: OnceLock<f32>,
+}
+
+impl FourBitsOfWeight {
+    /// The mean of all scales. Then they are no longer needed: a tile has its own.
+    fn offset(&self) -> f32 {
+        *self.offset.get_or_init(|| {
+            let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
+            mean(&std::mem::take(&mut *scales))
+        })
+    }
+}
+
+impl WeightEncoder for FourBitsOfWeight {
+    fn needs_first_pass(&self) -> bool {
+        self.of.is_nested
+    }
+
+    fn see(&self, elements: Range<u64>, values: &[f32]) {
+        let mut own = Vec::with_capacity(values.len().div_ceil(BLOCK));
+        nearest::absmax(simd::level(), values, &mut own);
+        let first = usize::try_from(elements.start).unwrap_or(usize::MAX) / BLOCK;
+        let mut scales = self.scales.lock().unwrap_or_else(PoisonError::into_inner);
+        scales.resize(self.blocks, 0.0);
+        let places = scales.iter_mut().skip(first);
+        places.zip(own).for_each(|(place, scale)| *place = scale);
+    }
+
+    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let mut absmax = vec![0.0; values.len().div_ceil(BLOCK)];
+        let [codes, beside @ ..] = out else { return Err(Error::usage("it has no tensors")) };
+        (self.of.kind.encode)(simd::level(), values, codes, &mut absmax);
+        check_finite(&absmax, &elements)?;
+        // What is written once has no room in later tiles.
+        match beside {
+            [scales, map, state] => {
+                write(scales, &absmax);
+                write(map, &self.of.kind.map);
+                write_text(state, &self.state);
+            }
+            [codes, map, outer, outer_map, state] => {
+                let offset = self.offset();
+                write(outer, &scales::encode(&absmax, offset, codes));
+                write(map, &self.of.kind.map);
+                write(outer_map, &*scales::MAP);
+                write_text(state, &state_text::with_offset(&self.state, offset));
+            }
+            _ => return Err(Error::usage("it has other tensors")),
+        }
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let (codes, absmax) = match encoded {
+            [codes, scales, _, _] => (codes, numbers(scales)),
+            [codes, scales, _, outer, _, _] => {
+                (codes, scales::decode(scales, &numbers(outer), self.offset()))
+            }
+            _ => return Ok(false),
+        };
+        let blocks = out.chunks_mut(BLOCK).zip(codes.chunks(BLOCK / 2)).zip(absmax);
+        for ((out, codes), scale) in blocks {
+            let table = self.of.kind.map.map(|level| level * scale);
+            for (pair, byte) in out.chunks_mut(2).zip(codes) {
+                let both = [byte >> 4, byte & 15].map(|code| table[usize::from(code)]);
+                pair.iter_mut().zip(both).for_each(|(out, number)| *out = number);
+            }
+            let (elements, highest) = (out.len(), scale.abs());
+            let step = self.of.kind.step * highest;
+            levels.push(SameLevels { elements, step, lowest: -highest, highest });
+        }
+        Ok(true)
+    }
+}
+
+/// Writes numbers in little-endian order.
+pub(super) fn write(out: &mut [u8], numbers: &[f32]) {
+    let places = out.as_chunks_mut().0.iter_mut();
+    places.zip(numbers).for_each(|(place, number)| *place = number.to_le_bytes());
+}
+
+/// Numbers in little-endian order.
+fn numbers(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+fn write_text(out: &mut [u8], text: &str) {
+    out.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
+}
+
+/// An error if a block has something that is no number.
+fn check_finite(absmax: &[f32], elements: &Range<u64>) -> Result<()> {
+    match absmax.iter().position(|scale| !scale.is_finite()) {
+        None => Ok(()),
+        Some(block) => {
+            let first = elements.start + (block * BLOCK) as u64;
+            Err(Error::unsupported(format!(
+                "a number among the {BLOCK} from element {first} on is not finite, and would spoil \
+                 all of them"
+            )))
+        }
+    }
+}

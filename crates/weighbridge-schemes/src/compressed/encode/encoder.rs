@@ -1,0 +1,278 @@
+//! Weights as codes and scales: which tensors they become, and how tiles are encoded.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::smallvec;
+
+use super::Codes;
+use super::coding::{
+    Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
+};
+use crate::catalog::Shape;
+use crate::decode_again::{Coded, CodesOf};
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::precision::{Precision, width};
+use crate::simd;
+use crate::simd::small_floats::{e4m3, e8m0};
+use crate::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
+
+impl Codes {
+    /// Bits of a code.
+    pub(super) fn bits(self) -> u64 {
+        match self {
+            Self::Floats | Self::Bytes | Self::Words8 | Self::Mxfp8 => 8,
+            Self::Words4 | Self::Words4Zero | Self::Mxfp4 | Self::Nvfp4 => 4,
+        }
+    }
+
+    /// What they are when they are read again.
+    fn stand_for(self) -> CodesOf {
+        match self {
+            Self::Floats | Self::Mxfp8 => CodesOf::Floats8,
+            Self::Bytes => CodesOf::Bytes(0),
+            Self::Words8 => CodesOf::Bytes(128),
+            Self::Words4 | Self::Words4Zero => CodesOf::Nibbles,
+            Self::Mxfp4 | Self::Nvfp4 => CodesOf::Floats4,
+        }
+    }
+
+    /// What configs call the kind of number.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Bytes | Self::Words8 | Self::Words4 | Self::Words4Zero => "int",
+            Self::Floats | Self::Mxfp4 | Self::Mxfp8 | Self::Nvfp4 => "float",
+        }
+    }
+
+    /// What the tensor of codes is called behind its module, and its type.
+    fn stored(self) -> (&'static str, DType) {
+        match self {
+            Self::Floats | Self::Mxfp8 => ("weight", DType::F8_E4M3),
+            Self::Bytes => ("weight", DType::I8),
+            Self::Words8 | Self::Words4 | Self::Words4Zero => ("weight_packed", DType::I32),
+            Self::Mxfp4 | Self::Nvfp4 => ("weight_packed", DType::U8),
+        }
+    }
+
+    /// The type of the scales, if it is not that of the weight.
+    fn scales(self) -> Option<DType> {
+        match self {
+            Self::Mxfp4 | Self::Mxfp8 => Some(DType::U8),
+            Self::Nvfp4 => Some(DType::F8_E4M3),
+            _ => None,
+        }
+    }
+
+    /// Tensors that come last: their names and types.
+    fn last(self) -> &'static [(&'static str, DType)] {
+        match self {
+            Self::Words8 | Self::Words4 => &[("weight_shape", DType::I64)],
+            Self::Words4Zero => &[("weight_shape", DType::I64), ("weight_zero_point", DType::I32)],
+            Self::Nvfp4 => &[("weight_global_scale", DType::F32)],
+            _ => &[],
+        }
+    }
+
+    /// All types, besides that of the weight.
+    pub(super) fn types(self) -> Vec<DType> {
+        let last = self.last().iter().map(|(_, dtype)| *dtype);
+        std::iter::once(self.stored().1).chain(self.scales()).chain(last).collect()
+    }
+}
+
+/// Encodes weights of one type.
+#[derive(Clone)]
+pub(super) struct GroupEncoder<P> {
+    name: &'static str,
+    codes: Codes,
+    group: Option<u64>,
+    /// The largest magnitude of all weights that share a global scale.
+    largest: Option<Largest>,
+    precision: PhantomData<P>,
+}
+
+impl<P: Precision> GroupEncoder<P> {
+    pub(super) fn shared(
+        name: &'static str,
+        codes: Codes,
+        group: Option<u64>,
+        largest: Option<Largest>,
+    ) -> Arc<dyn Encoder> {
+        Arc::new(Self { name, codes, group, largest, precision: PhantomData })
+    }
+
+    /// Columns of a group.
+    fn group_of(&self, columns: u64) -> u64 {
+        self.group.unwrap_or(columns).max(1)
+    }
+
+    /// Bytes of a scale.
+    fn scale_width(&self) -> u64 {
+        width(self.codes.scales().unwrap_or(P::DTYPE))
+    }
+}
+
+impl<P: Precision> Encoder for GroupEncoder<P> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        let own = self.codes.scales().is_none().then_some(P::DTYPE);
+        self.codes.types().into_iter().chain(own).map(Into::into).collect()
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let group = self.group_of(columns);
+        if columns == 0 || columns % group != 0 {
+            return Err(format!("its rows of {columns} are no whole groups of {group}"));
+        }
+        let module = name.strip_suffix("weight").ok_or("it is not called `weight`")?;
+        let (groups, bits) = (columns / group, self.codes.bits());
+        let tensor = |(last, dtype): (&str, DType), shape: Shape, groups| EncodedTensor {
+            name: format!("{module}{last}"),
+            stored: dtype.into(),
+            bytes: shape.iter().product::<u64>() * width(dtype),
+            shape,
+            groups,
+        };
+        let (of_group, codes) = (self.scale_width(), self.codes.stored());
+        let row = columns * bits / 8 / width(codes.1);
+        let each = |bytes| Groups::Of { elements: group, bytes };
+        let scales = ("weight_scale", self.codes.scales().unwrap_or(P::DTYPE));
+        let mut all = vec![
+            tensor(codes, smallvec![rows, row], each(group * bits / 8)),
+            tensor(scales, smallvec![rows, groups], each(of_group)),
+        ];
+        all.extend(self.codes.last().iter().map(|&(last, dtype)| match dtype {
+            DType::I64 => tensor((last, dtype), smallvec![2], Groups::Once),
+            DType::F32 => tensor((last, dtype), smallvec![1], Groups::Once),
+            _ => {
+                let words = Groups::Of { elements: 8 * columns, bytes: groups * 4 };
+                tensor((last, dtype), smallvec![rows.div_ceil(8), groups], words)
+            }
+        }));
+        Ok(all)
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        let sides = [shape.first(), shape.last()].map(|side| side.copied().unwrap_or(0));
+        Box::new(GroupsOfWeight { of: self.clone(), sides })
+    }
+}
+
+/// Encodes one weight.
+struct GroupsOfWeight<P> {
+    of: GroupEncoder<P>,
+    /// Rows and columns.
+    sides: [u64; 2],
+}
+
+impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, scales, last @ ..] = out else {
+            return Err(Error::usage("codes and scales are two tensors"));
+        };
+        let mut tile = Tile { values, codes, scales, zeros: None };
+        match last {
+            [shape] if self.of.codes.stored().1 == DType::I32 => self.write_shape(shape),
+            [shape, zeros] => {
+                self.write_shape(shape);
+                tile.zeros = Some(zeros);
+            }
+            [global] => return self.encode_nvfp4(tile, global),
+            _ => {}
+        }
+        match self.of.codes {
+            Codes::Floats => self.run(Floats::<P>::default(), tile),
+            Codes::Bytes => self.run(Bytes::<P, 0>::default(), tile),
+            Codes::Words8 => self.run(Bytes::<P, 128>::default(), tile),
+            Codes::Words4 => self.run(Nibbles::<P>::default(), tile),
+            Codes::Words4Zero => self.run(Shifted::<P>::default(), tile),
+            Codes::Mxfp4 => self.run(Mxfp4::<P>::default(), tile),
+            Codes::Mxfp8 => self.run(Mxfp8::<P>::default(), tile),
+            Codes::Nvfp4 => Err(Error::usage("its global scale is a tensor")),
+        }
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, scales, last @ ..] = encoded else { return Ok(false) };
+        let scales = self.scales_of(scales, last)?;
+        let group = self.of.group_of(self.sides[1]);
+        let group = usize::try_from(group).unwrap_or(usize::MAX);
+        let coded = Coded { of: self.of.codes.stand_for(), group, codes, scales: &scales };
+        coded.decode(out, levels);
+        Ok(true)
+    }
+}
+
+/// Numbers, and where their codes go.
+struct Tile<'a> {
+    values: &'a [f32],
+    codes: &'a mut [u8],
+    scales: &'a mut [u8],
+    zeros: Option<&'a mut [u8]>,
+}
+
+impl<P: Precision> GroupsOfWeight<P> {
+    /// The scale and the zero point of each group of a tile.
+    fn scales_of(&self, scales: &[u8], last: &[&[u8]]) -> Result<Vec<(f32, f32)>> {
+        let global = match (&self.of.largest, self.of.codes) {
+            (Some(largest), Codes::Nvfp4) => global_scale::<P>(largest()?),
+            _ => 1.0,
+        };
+        let width = usize::try_from(self.of.scale_width()).unwrap_or(1);
+        let groups = self.sides[1] / self.of.group_of(self.sides[1]).max(1);
+        let groups = usize::try_from(groups).unwrap_or(usize::MAX).max(1);
+        let zeros = last.get(1).filter(|_| self.of.codes == Codes::Words4Zero);
+        let scale = |bytes: &[u8]| match self.of.codes {
+            Codes::Mxfp4 | Codes::Mxfp8 => e8m0(bytes[0]),
+            Codes::Nvfp4 => e4m3(bytes[0]) / global,
+            _ => P::read(bytes),
+        };
+        let of = |(at, bytes): (usize, &[u8])| {
+            let zero = zeros.map_or(0.0, |zeros| zero_at(zeros, groups, at));
+            (scale(bytes), zero)
+        };
+        Ok(scales.chunks_exact(width.max(1)).enumerate().map(of).collect())
+    }
+
+    fn run<C: Coding>(&self, coding: C, tile: Tile<'_>) -> Result<()> {
+        let columns = self.sides[1];
+        let group = self.of.group_of(columns);
+        let sizes = [group, group * self.of.codes.bits() / 8, self.of.scale_width()];
+        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let [group_len, codes_len, scale_len] = sizes.map(usize::try_from);
+        let group_sizes = [group_len, codes_len, scale_len];
+        let [a, b, c] = group_sizes.map(|size| size.map_err(too_large));
+        let groups = usize::try_from(columns / group).map_err(too_large)?;
+        let Tile { values, codes, scales, zeros } = tile;
+        let zeros = zeros.map(|zeros| (zeros, groups));
+        let task = Encode { coding, values, group: [a?, b?, c?], codes, scales, zeros };
+        simd::run(simd::level(), task);
+        Ok(())
+    }
+
+    fn encode_nvfp4(&self, tile: Tile<'_>, out: &mut [u8]) -> Result<()> {
+        let largest = self.of.largest.as_ref().ok_or_else(|| Error::usage("no largest number"))?;
+        let global = global_scale::<P>(largest()?);
+        out.iter_mut().zip(global.to_le_bytes()).for_each(|(to, byte)| *to = byte);
+        self.run(Nvfp4::<P> { global, precision: PhantomData }, tile)
+    }
+
+    /// The true sides, with the first tile.
+    fn write_shape(&self, out: &mut [u8]) {
+        let bytes = self.sides.iter().flat_map(|side| side.to_le_bytes());
+        out.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+    }
+}

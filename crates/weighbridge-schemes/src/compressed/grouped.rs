@@ -1,0 +1,196 @@
+//! Packed integers in groups of columns, as they are.
+
+use super::factors::PackedZeros;
+use super::layout::{Cells, Columns, Kind as Codes, Layout, ZeroKind};
+use super::stated;
+use crate::catalog::Shape;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::repack::first;
+use crate::source::{Slab, Staged};
+use crate::{Extract, GroupedCodes, GroupedForm, Kind, Part};
+
+/// Codes in words, with a scale for every group of a row.
+pub(super) struct PackedGroups {
+    form: Result<GroupedForm, String>,
+    /// Stored bytes of a row of codes.
+    row_bytes: u64,
+    scales: usize,
+    zeros: Points,
+    /// The list of groups, which must be in order.
+    order: Option<usize>,
+    /// Where the weight's sides are said, in which type, and what they must be.
+    stated: Option<(usize, DType, Shape)>,
+}
+
+/// Zero points.
+enum Points {
+    None,
+    /// A signed byte each, in this part.
+    Bytes(usize),
+    Packed(PackedZeros),
+}
+
+impl PackedGroups {
+    /// Those of a layout whose tensors are `parts`. `keeps_activations` says that they are not
+    /// quantized, which another layout could not say.
+    pub(super) fn of(layout: &Layout, parts: &[Part], keeps_activations: bool) -> Self {
+        let part = |role: &str| parts.iter().position(|part| part.role == role).unwrap_or(0);
+        let (columns, rows) = (layout.columns(), layout.rows());
+        let zeros = match layout.zero {
+            ZeroKind::Bytes => Points::Bytes(part("zero point")),
+            ZeroKind::Packed { bits, stream } => {
+                let (words, part) =
+                    (PackedZeros::words_for(rows, bits, stream), part("zero point"));
+                let cells = layout.cells.across();
+                Points::Packed(PackedZeros { part, bits, stream, rows, words, cells })
+            }
+            ZeroKind::None | ZeroKind::Floats(_) => Points::None,
+        };
+        let form = match (layout.codes, layout.cells) {
+            _ if !keeps_activations => Err(ACTIVATIONS.to_owned()),
+            _ if layout.shape.len() != 2 => Err("it is a stack of matrices".to_owned()),
+            (Codes::Packed(bits, _), Cells::Rows { group, .. }) => {
+                let codes = (bits, layout.zero != ZeroKind::None);
+                GroupedForm::of_integers(codes, [rows, columns, group], layout.scale)
+            }
+            (Codes::Packed(..), _) => Err("it has one scale for all of its rows".to_owned()),
+            _ => Err("its codes are no whole numbers that lie in words".to_owned()),
+        };
+        Self {
+            form,
+            row_bytes: layout.row_bytes,
+            scales: part("scale"),
+            zeros,
+            order: (layout.order == Columns::Listed).then(|| part("group index")),
+            stated: layout.stated.map(|dtype| (part("shape"), dtype, layout.shape.clone())),
+        }
+    }
+
+    fn sides(&self) -> Result<GroupedForm, crate::Error> {
+        self.form.clone().map_err(crate::Error::unsupported)
+    }
+}
+
+/// Why weights stay in this scheme whose activations are quantized, too.
+pub(super) const ACTIVATIONS: &str = "the config says that activations are quantized too, which other layouts \
+                           do not say";
+
+impl GroupedCodes for PackedGroups {
+    fn form(&self) -> Result<GroupedForm, String> {
+        self.form.clone()
+    }
+
+    fn needs_for_check(&self, slabs: &mut Vec<Slab>) {
+        let Ok(form) = &self.form else { return };
+        if let Some(part) = self.order {
+            slabs.push(Slab::whole(part, 0, form.columns * 4));
+        }
+        if let Some((part, dtype, shape)) = &self.stated {
+            let bytes = shape.len() as u64 * u64::from(dtype.bits() / 8);
+            slabs.push(Slab::whole(*part, 0, bytes));
+        }
+    }
+
+    fn check(&self, staged: &[Staged<'_>]) -> Result<(), String> {
+        let mut staged = staged.iter();
+        if let (Some(_), Some(listed), Ok(form)) =
+            (self.order, self.order.and(staged.next()), &self.form)
+        {
+            let listed =
+                listed.bytes().as_chunks::<4>().0.iter().map(|one| i32::from_le_bytes(*one));
+            // One that was never set says nothing.
+            let is_unset = listed.clone().any(|group| group == -1);
+            let in_order = (0..).zip(listed).all(|(column, group)| {
+                u64::try_from(group).is_ok_and(|group| group == column / form.group.max(1))
+            });
+            if !is_unset && !in_order {
+                return Err("its columns belong to groups in an order of their own (act order), \
+                            which another layout cannot tell"
+                    .to_owned());
+            }
+        }
+        match (&self.stated, staged.next()) {
+            (Some((_, dtype, shape)), Some(bytes)) => match stated::sides(*dtype, bytes.bytes())? {
+                sides if sides == *shape => Ok(()),
+                sides => Err(format!("weight_shape says {sides:?}, its tensors hold {shape:?}")),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn needs(&self, kind: Kind, of: &Extract, slabs: &mut Vec<Slab>) {
+        let Ok(form) = &self.form else { return };
+        let Extract { rows, across } = of;
+        let strip = |part: usize, row_bytes: u64, [from, to]: [u64; 2]| Slab {
+            part,
+            offset: rows.start * row_bytes + from,
+            row_bytes: to - from,
+            count: rows.end - rows.start,
+            stride: row_bytes,
+        };
+        let ends = [across.start, across.end];
+        slabs.push(match (kind, &self.zeros) {
+            (Kind::Codes, _) => {
+                strip(0, self.row_bytes, ends.map(|end| end * u64::from(form.bits()) / 8))
+            }
+            (Kind::Scales, _) => {
+                let width = form.scale_bytes();
+                strip(self.scales, form.groups() * width, ends.map(|end| end * width))
+            }
+            (Kind::Zeros, Points::Bytes(part)) => strip(*part, form.groups(), ends),
+            (Kind::Zeros, Points::Packed(zeros)) => zeros.slab(rows),
+            (Kind::Zeros, Points::None) => return,
+        });
+    }
+
+    fn read(&self, kind: Kind, of: &Extract, staged: &[Staged<'_>], out: &mut [u8]) -> Result<()> {
+        let (form, [_, across]) = (self.sides()?, of.sides());
+        if across == 0 {
+            return Ok(());
+        }
+        let width = usize::try_from(form.scale_bytes()).unwrap_or(1);
+        match (kind, &self.zeros) {
+            (Kind::Codes, _) => {
+                let staged = first(staged)?;
+                for (row, out) in out.chunks_exact_mut(across).enumerate() {
+                    unpack(form.bits(), staged.row(row), out);
+                }
+            }
+            (Kind::Scales, _) => copy_rows(&first(staged)?, across * width, out),
+            (Kind::Zeros, Points::None) => out.fill(form.middle()),
+            (Kind::Zeros, Points::Bytes(_)) => {
+                copy_rows(&first(staged)?, across, out);
+                // They are signed, and codes are not.
+                out.iter_mut().for_each(|zero| *zero = zero.wrapping_add(form.middle()));
+            }
+            (Kind::Zeros, Points::Packed(zeros)) => {
+                let staged = first(staged)?;
+                for (row, out) in of.rows.clone().zip(out.chunks_exact_mut(across)) {
+                    for (group, out) in of.across.clone().zip(out) {
+                        *out = zeros.code(staged.bytes(), of.rows.start, row, group);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Codes of a row, a byte each.
+fn unpack(bits: u32, packed: &[u8], out: &mut [u8]) {
+    match bits {
+        8 => out.iter_mut().zip(packed).for_each(|(out, code)| *out = *code),
+        _ => {
+            for (out, pair) in out.chunks_mut(2).zip(packed) {
+                out.iter_mut().zip([pair & 15, pair >> 4]).for_each(|(out, code)| *out = code);
+            }
+        }
+    }
+}
+
+fn copy_rows(staged: &Staged<'_>, bytes: usize, out: &mut [u8]) {
+    for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
+        out.iter_mut().zip(staged.row(row)).for_each(|(out, byte)| *out = *byte);
+    }
+}

@@ -1,0 +1,94 @@
+//! A weight whose shape follows from widths and scales, and is compared with what
+//! `weight_shape` says when it is decoded.
+
+use std::ops::Range;
+
+use crate::bounds::{Bounds, Candidates};
+use crate::catalog::Shape;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::source::{Slab, Staged};
+use crate::{ByElements, Elements, Origins, Out, Rule};
+
+/// The sides in a `weight_shape`.
+pub(super) fn sides(dtype: DType, bytes: &[u8]) -> Result<Shape, String> {
+    let numbers: Vec<i64> = match dtype {
+        DType::I64 => bytes.as_chunks().0.iter().map(|eight| i64::from_le_bytes(*eight)).collect(),
+        _ => bytes.as_chunks().0.iter().map(|four| i32::from_le_bytes(*four).into()).collect(),
+    };
+    let shape: Option<Shape> =
+        numbers.iter().map(|&side| u64::try_from(side).ok().filter(|&side| side > 0)).collect();
+    shape.ok_or_else(|| format!("weight_shape says {numbers:?}, sizes above 0 are expected"))
+}
+
+/// The weight and its `weight_shape`, which has yet to be read.
+pub(super) struct Stated {
+    pub(super) matrix: Matrix,
+    pub(super) part: usize,
+    /// The type of `weight_shape`.
+    pub(super) dtype: DType,
+    /// What it must say.
+    pub(super) shape: Shape,
+}
+
+impl ByElements for Stated {
+    fn row_elements(&self) -> u64 {
+        self.matrix.outer
+    }
+}
+
+impl Elements for Stated {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        Elements::needs(&self.matrix, elements, slabs);
+        let bytes = self.shape.len() as u64 * u64::from(self.dtype.bits() / 8);
+        slabs.push(Slab::whole(self.part, 0, bytes));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
+        let Some((stated, staged)) = staged.split_last() else {
+            return Err(Error::usage("a matrix needs its codes"));
+        };
+        let stated = sides(self.dtype, stated.bytes()).map_err(Error::malformed)?;
+        if stated != self.shape {
+            return Err(Error::malformed(format!(
+                "weight_shape says {stated:?}, but weight_packed and weight_scale hold {:?}",
+                self.shape
+            ))
+            .hint("one of the three belongs to another weight, or the config to another model"));
+        }
+        Elements::decode(&self.matrix, staged, elements, out)
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+}
+
+impl Origins for Stated {
+    fn rule(&self) -> Rule {
+        self.matrix.rule()
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        // The last of what is staged is the shape.
+        let staged = &staged[..staged.len().saturating_sub(1)];
+        self.matrix.bounds(staged, elements, values, out)
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        let staged = &staged[..staged.len().saturating_sub(1)];
+        self.matrix.count_outside(staged, elements, candidates)
+    }
+}

@@ -1,0 +1,185 @@
+//! Tiles of a weight in 8-bit floats: rows of blocks, or numbers that share one scale.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::BLOCK;
+use crate::decode_again::{Coded, CodesOf};
+use crate::error::{Error, Result};
+use crate::group_codes::{bytes, largest};
+use crate::simd::{self, Isa, Task, finite_to_e4m3, to_e4m3};
+use crate::{SameLevels, WeightEncoder};
+
+/// What numbers are multiplied with, and what is stored.
+#[inline(always)]
+fn scales(largest: f32) -> [f32; 2] {
+    // torch divides a number by a tensor so.
+    let scale = if largest > 0.0 { 1.0 / largest * 448.0 } else { 1.0 };
+    [scale, 1.0 / scale]
+}
+
+/// A code for each number times the scale.
+#[inline(always)]
+fn products(values: &[f32], scale: f32, largest: f32, codes: &mut [u8]) {
+    match largest.is_finite() {
+        true => bytes(values, codes, |value| finite_to_e4m3(value * scale)),
+        false => bytes(values, codes, |value| to_e4m3(value * scale)),
+    }
+}
+
+/// Blocks of one weight.
+pub(super) struct Blocks {
+    pub(super) columns: u64,
+}
+
+impl WeightEncoder for Blocks {
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, inverses] = out else {
+            return Err(Error::usage("codes and scales are two tensors"));
+        };
+        let too_large = |_| Error::limit("a row is larger than this machine can address");
+        let columns = usize::try_from(self.columns).map_err(too_large)?.max(1);
+        simd::run(simd::level(), Stripes { columns, values, codes, inverses });
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, inverses] = encoded else { return Ok(false) };
+        let columns = usize::try_from(self.columns).unwrap_or(usize::MAX).max(1);
+        let (stripe, blocks) = (BLOCK.saturating_mul(columns), columns.div_ceil(BLOCK));
+        let stripes = out.chunks_mut(stripe).zip(codes.chunks(stripe));
+        for ((out, codes), inverses) in stripes.zip(inverses.chunks(4 * blocks)) {
+            let scales: Vec<(f32, f32)> = inverses
+                .as_chunks()
+                .0
+                .iter()
+                .map(|bytes| (f32::from_le_bytes(*bytes), 0.0))
+                .collect();
+            for (out, codes) in out.chunks_mut(columns).zip(codes.chunks(columns)) {
+                let coded = Coded { of: CodesOf::Floats8, group: BLOCK, codes, scales: &scales };
+                coded.decode(out, levels);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Rows of blocks, one after the other.
+struct Stripes<'a> {
+    columns: usize,
+    values: &'a [f32],
+    codes: &'a mut [u8],
+    inverses: &'a mut [u8],
+}
+
+impl Task for Stripes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        let blocks = self.columns.div_ceil(BLOCK);
+        let stripe = BLOCK.saturating_mul(self.columns);
+        let mut largests = vec![0f32; blocks];
+        let mut factors = vec![0f32; blocks];
+        let outs = self.codes.chunks_mut(stripe).zip(self.inverses.chunks_mut(4 * blocks));
+        for (values, (codes, inverses)) in self.values.chunks(stripe).zip(outs) {
+            largests.fill(0.0);
+            for row in values.chunks(self.columns) {
+                for (most, block) in largests.iter_mut().zip(row.chunks(BLOCK)) {
+                    // Bits without a sign are in the order of magnitudes, so no number is lost.
+                    *most = f32::from_bits(most.to_bits().max(largest(block).to_bits()));
+                }
+            }
+            let both = factors.iter_mut().zip(inverses.as_chunks_mut().0);
+            for (&largest, (factor, inverse)) in largests.iter().zip(both) {
+                let [scale, stored] = scales(largest);
+                *factor = scale;
+                *inverse = stored.to_le_bytes();
+            }
+            let scaled = || largests.iter().zip(&factors);
+            for (row, codes) in values.chunks(self.columns).zip(codes.chunks_mut(self.columns)) {
+                let pairs = row.chunks(BLOCK).zip(codes.chunks_mut(BLOCK));
+                for ((&largest, &factor), (block, codes)) in scaled().zip(pairs) {
+                    products(block, factor, largest, codes);
+                }
+            }
+        }
+    }
+}
+
+/// One weight with one scale, whose largest number is looked for first.
+#[derive(Default)]
+pub(super) struct Whole {
+    /// Its bits.
+    largest: AtomicU32,
+}
+
+impl WeightEncoder for Whole {
+    fn needs_first_pass(&self) -> bool {
+        true
+    }
+
+    fn see(&self, _: Range<u64>, values: &[f32]) {
+        self.largest.fetch_max(simd::run(simd::level(), Look(values)).to_bits(), Ordering::Relaxed);
+    }
+
+    fn encode(&self, _: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [codes, stored] = out else {
+            return Err(Error::usage("codes and a scale are two tensors"));
+        };
+        let largest = f32::from_bits(self.largest.load(Ordering::Relaxed));
+        let [scale, inverse] = scales(largest);
+        stored.iter_mut().zip(inverse.to_le_bytes()).for_each(|(to, byte)| *to = byte);
+        simd::run(simd::level(), Scaled { scale, largest, values, codes });
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let [codes, _] = encoded else { return Ok(false) };
+        let [_, inverse] = scales(f32::from_bits(self.largest.load(Ordering::Relaxed)));
+        let (of, group) = (CodesOf::Floats8, codes.len());
+        Coded { of, group, codes, scales: &[(inverse, 0.0)] }.decode(out, levels);
+        Ok(true)
+    }
+}
+
+/// Looks for the largest number.
+struct Look<'a>(&'a [f32]);
+
+impl Task for Look<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> f32 {
+        largest(self.0)
+    }
+}
+
+/// Numbers with one scale.
+struct Scaled<'a> {
+    scale: f32,
+    largest: f32,
+    values: &'a [f32],
+    codes: &'a mut [u8],
+}
+
+impl Task for Scaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        products(self.values, self.scale, self.largest, self.codes);
+    }
+}

@@ -1,0 +1,203 @@
+//! Models in 8-bit floats, with a scale for each block or each weight.
+//!
+//! ```text
+//! fp8-block    P.weight F8_E4M3, P.weight_scale_inv F32 [rows / 128, columns / 128], rounded up
+//! fp8-tensor   P.weight F8_E4M3, P.weight_scale F32 []
+//! ```
+//!
+//! Arithmetic of transformers 5.22.2 (`Fp8Quantize`), all in f32: `scale = (1 / amax) * 448`, or 1 where
+//! all numbers are zero; the code is the nearest E4M3 of `clamp(x * scale)`; `1 / scale` is stored.
+//!
+//! transformers leaves weights alone whose sides are no whole blocks. They are encoded here as if
+//! zeros stood behind them, as DeepSeek's own files have them. transformers calls the scale of a
+//! whole weight `weight_scale_inv` too; here it has the name that vLLM loads, and the config the
+//! keys that AutoFP8 wrote.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use smallvec::smallvec;
+
+use super::settings::METHODS;
+use crate::catalog::Shape;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::linear_choice::choose_linear;
+use crate::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
+};
+
+mod coding;
+
+use coding::{Blocks, Whole};
+
+/// The ways to store a model.
+pub(super) static QUANTIZERS: &[&dyn Quantizer] = &[&Way::Blocks, &Way::Whole];
+
+/// Rows and columns of a block.
+const SIDE: u64 = 128;
+const BLOCK: usize = 128;
+
+/// What shares a scale.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A block.
+    Blocks,
+    /// A weight.
+    Whole,
+}
+
+impl Quantizer for Way {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Blocks => "fp8-block",
+            Self::Whole => "fp8-tensor",
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        match self {
+            Self::Blocks => {
+                "8-bit floats, a scale for each block of 128 x 128 (as DeepSeek has them)"
+            }
+            Self::Whole => "8-bit floats, a scale for each weight (as vLLM loads them)",
+        }
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::F8_E4M3.into(), DType::F32.into()]
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
+        if request.wishes.group_size.is_some() {
+            return Err(Error::usage(format!(
+                "{} has no groups of columns",
+                Quantizer::name(self)
+            )));
+        }
+        let mut choice = choose_linear(request, |_, weight| match weight.dtype {
+            DType::F32 | DType::BF16 | DType::F16 => Ok(Arc::new(*self) as Arc<dyn Encoder>),
+            dtype => Err(format!("there is no rule for numbers of {dtype}")),
+        })?;
+        let is_partial = |weight: &&Candidate<'_>| {
+            weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
+        };
+        let encoded = request.weights.iter().zip(&choice.fates);
+        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::Fate::Encode(_)));
+        let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
+        if *self == Self::Blocks && partial > 0 {
+            choice.notes.push(format!(
+                "{partial} weights have sides that are no whole blocks of {SIDE}: their last blocks \
+                 are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize these"
+            ));
+        }
+        let config_keys = vec![("quantization_config".to_owned(), self.section(&choice.plain))];
+        Ok(Chosen {
+            fates: choice.fates,
+            additions: Additions { config_keys, ..Additions::default() },
+            notes: choice.notes,
+            ..Chosen::default()
+        })
+    }
+}
+
+impl Way {
+    /// The section of the config. `plain` are the linear layers that are not quantized.
+    fn section(self, plain: &[String]) -> Json {
+        let method = METHODS[0].name;
+        match self {
+            Self::Blocks => json!({
+                "activation_scheme": "dynamic",
+                "dequantize": false,
+                "expert_dtype": "fp8",
+                "modules_to_convert": null,
+                "modules_to_not_convert": plain,
+                "quant_method": method,
+                "scale_fmt": "float",
+                "weight_block_size": [SIDE, SIDE],
+            }),
+            Self::Whole => json!({
+                "activation_scheme": "dynamic",
+                "ignored_layers": plain,
+                "quant_method": method,
+            }),
+        }
+    }
+}
+
+impl Encoder for Way {
+    fn name(&self) -> &'static str {
+        Quantizer::name(self)
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        Quantizer::types(self)
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
+        let tensor = |name: String, dtype: DType, shape: Shape, groups| EncodedTensor {
+            name,
+            stored: dtype.into(),
+            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
+            shape,
+            groups,
+        };
+        let each = Groups::Of { elements: 1, bytes: 1 };
+        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape.into(), each);
+        let blocks = columns.div_ceil(SIDE);
+        let stripe = Groups::Of { elements: SIDE * columns, bytes: 4 * blocks };
+        let sides = smallvec![rows.div_ceil(SIDE), blocks];
+        Ok(match self {
+            Self::Blocks => {
+                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, sides, stripe)]
+            }
+            Self::Whole => {
+                let once = Groups::Once;
+                vec![codes, tensor(format!("{name}_scale"), DType::F32, smallvec![], once)]
+            }
+        })
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        match self {
+            Self::Blocks => Box::new(Blocks { columns: shape.last().copied().unwrap_or(0) }),
+            Self::Whole => Box::new(Whole::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use crate::testing::{chosen, holds_against, samples};
+    use crate::{QuantizeWishes, quantizer_of};
+
+    fn holds(layout: &str) {
+        let folder = samples("encoded-fp8");
+        for dtype in ["bf16", "f16", "f32"] {
+            let golden = folder.join(format!("{layout}-{dtype}"));
+            let source = folder.join(format!("source-{dtype}"));
+            let quantizer = quantizer_of("fp8", Some(layout)).unwrap();
+            holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
+        }
+    }
+
+    #[test]
+    fn blocks_are_those_of_transformers() {
+        holds("block");
+    }
+
+    #[test]
+    fn weights_with_one_scale_are_those_of_transformers() {
+        holds("tensor");
+    }
+
+    #[test]
+    fn partial_blocks_are_said() {
+        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
+        let chosen = chosen(&model, &Way::Blocks, &QuantizeWishes::default(), "").unwrap();
+        assert!(chosen.notes[0].starts_with("7 weights have sides"), "{:?}", chosen.notes);
+    }
+}

@@ -1,0 +1,446 @@
+//! The second scale of an NVFP4 weight, which llama.cpp's converter puts beside it.
+//!
+//! | tensor | type and shape | use |
+//! |---|---|---|
+//! | `P.weight` | NVFP4 | blocks |
+//! | `P.scale` | F32, 1 number, or 1 for each expert of a weight of three dimensions | factor of the weight; absent where it would be 1 |
+//! | `P.input_scale` | F32 | for quantizing activations; no part of any weight |
+//!
+//! llama.cpp multiplies the product of the weight with it, so the weight is block value times
+//! scale. Recipe: both are f32, and their product is rounded in f32; bf16 and f16 are that f32,
+//! rounded once. Beside other block types a tensor called `.scale` is the model's own (a factor
+//! of a router, say), and stays a weight of its own.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::fp4::nvfp4_times;
+use super::{BlockRows, Maker, kernel_of};
+use crate::bounds::{Bounds, Candidates};
+use crate::catalog::{TensorInfo, element_count};
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::simd::{self, Number};
+use crate::source::{Slab, Staged};
+use crate::text::escaped;
+use crate::{Bids, ByElements, Elements, Evidence, Origins, Out, Part, Recipe, Rule, plain};
+
+/// Elements of an NVFP4 block.
+const BLOCK: usize = 64;
+
+/// Claims the scale beside an NVFP4 weight and drops the scale of its input.
+///
+/// Gives the recipe that applies the scale, or says why the scale does not fit.
+pub(super) fn with_scale(
+    evidence: &Evidence<'_>,
+    weight: &TensorInfo,
+    recipe: Result<Arc<dyn Recipe>, String>,
+    parts: &mut Vec<Part>,
+    bids: &mut Bids,
+) -> Result<Arc<dyn Recipe>, String> {
+    let StoredType::Block(block) = weight.stored else { return recipe };
+    let Some(prefix) = weight.name.strip_suffix(".weight").filter(|_| block.name == "NVFP4") else {
+        return recipe;
+    };
+    if let Some((id, _)) = evidence.find(&format!("{prefix}.input_scale")) {
+        let name = escaped(&weight.name);
+        bids.dropped
+            .push((id, format!("a scale for the activations that {name} is multiplied with")));
+    }
+    let Some((id, scale)) = evidence.find(&format!("{prefix}.scale")) else { return recipe };
+    parts.push(Part { role: "scale", tensor: id });
+    let one_per_row = one_per_row(weight, scale)?;
+    let Some(kernel) = kernel_of(block) else { return recipe };
+    let blocks = BlockRows {
+        block,
+        kernel,
+        columns: plain::columns(&weight.shape),
+        // The type's quantizer looks at no importance matrix.
+        maker: Maker::Ggml { by_importance: false },
+    };
+    recipe.map(|_| Arc::new(Scaled { blocks, one_per_row }) as Arc<dyn Recipe>)
+}
+
+/// Whether every outermost row has a scale of its own; an explanation where neither that nor one
+/// scale for all is stored.
+fn one_per_row(weight: &TensorInfo, scale: &TensorInfo) -> Result<bool, String> {
+    let count = element_count(&scale.shape);
+    // One number for each: what other dimensions there are have the length 1.
+    let flat = count == Some(scale.shape.last().copied().unwrap_or(1));
+    let experts = weight.shape.first().copied().filter(|_| weight.shape.len() > 2);
+    if scale.stored.element() == Some(DType::F32) && flat {
+        match count {
+            Some(1) => return Ok(false),
+            _ if count == experts => return Ok(true),
+            _ => {}
+        }
+    }
+    let wanted = match experts {
+        Some(experts) => format!("one number, or one for each of {experts} experts"),
+        None => "one number".to_owned(),
+    };
+    Err(format!(
+        "its scale {} is {} {:?}, but must be F32 with {wanted}; without it every value would be \
+         wrong",
+        escaped(&scale.name),
+        escaped(scale.stored.name()),
+        &scale.shape[..],
+    ))
+}
+
+/// Blocks, and the scale as the second part.
+struct Scaled {
+    blocks: BlockRows,
+    /// Whether each outermost row has its own scale.
+    one_per_row: bool,
+}
+
+impl Scaled {
+    /// The scales that some elements need.
+    fn scales(&self, elements: &Range<u64>) -> Range<u64> {
+        let columns = self.blocks.columns.max(1);
+        match self.one_per_row {
+            true => elements.start / columns..elements.end.div_ceil(columns),
+            false => 0..1,
+        }
+    }
+}
+
+impl ByElements for Scaled {
+    fn row_elements(&self) -> u64 {
+        self.blocks.columns
+    }
+}
+
+impl Elements for Scaled {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        let scales = self.scales(&elements);
+        slabs.push(self.blocks.slab(elements));
+        slabs.push(Slab::whole(1, scales.start * 4, (scales.end - scales.start) * 4));
+    }
+
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let first = elements.start;
+        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
+        match out {
+            Out::F32(out) => piece.decode(out),
+            Out::Bf16(out) => piece.decode(out),
+            Out::F16(out) => piece.decode(out),
+        }
+        Ok(())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        Some(self)
+    }
+}
+
+impl Origins for Scaled {
+    fn rule(&self) -> Rule {
+        self.blocks.rule()
+    }
+
+    fn bounds(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let first = elements.start;
+        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
+        piece.fill_bounds(values, out);
+        Ok(())
+    }
+
+    fn count_outside(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<u64>> {
+        let [blocks, scales] = staged else {
+            return Err(Error::usage("a weight with a scale needs its blocks and that scale"));
+        };
+        let first = elements.start;
+        let piece = Piece { of: self, bytes: blocks.bytes(), first, scales: scales.bytes() };
+        Ok(Some(piece.count_outside_bounds(candidates)))
+    }
+}
+
+/// Some elements with the bytes they need.
+struct Piece<'a> {
+    of: &'a Scaled,
+    bytes: &'a [u8],
+    /// The first element.
+    first: u64,
+    scales: &'a [u8],
+}
+
+impl Piece<'_> {
+    /// Row after row, each with its scale, the first from where the piece begins; or all with
+    /// the one.
+    fn decode<T: Number>(&self, mut out: &mut [T]) {
+        for (first, count, scale) in self.rows(out.len()) {
+            let (row, rest) = out.split_at_mut(count);
+            self.decode_row(first, scale, row);
+            out = rest;
+        }
+    }
+
+    /// The bounds of all elements, of which `values` are the numbers.
+    fn fill_bounds(&self, mut values: &[f32], mut out: &mut [Bounds]) {
+        for (first, count, scale) in self.rows(out.len()) {
+            let (row, rest) = values.split_at(count);
+            let (bounds, others) = out.split_at_mut(count);
+            let bytes = &self.bytes[self.place_of(first)..];
+            self.of.blocks.fill_bounds(bytes, first, Some(scale), row, bounds);
+            (values, out) = (rest, others);
+        }
+    }
+
+    /// How many candidates lie outside these bounds.
+    fn count_outside_bounds(&self, candidates: Candidates<'_>) -> u64 {
+        let (mut count, mut done) = (0, 0);
+        for (first, here, scale) in self.rows(candidates.stored.len()) {
+            let part = candidates.part(done..done + here);
+            let bytes = &self.bytes[self.place_of(first)..];
+            count += self.of.blocks.count_outside_bounds(bytes, first, Some(scale), part);
+            done += here;
+        }
+        count
+    }
+
+    /// The first element of every scale, how many of the next `elements` it has, and the scale.
+    fn rows(&self, elements: usize) -> impl Iterator<Item = (u64, usize, f32)> {
+        let columns = self.of.blocks.columns.max(1);
+        let (mut first, mut left) = (self.first, elements);
+        self.scales.as_chunks().0.iter().map(move |scale| {
+            let count = match self.of.one_per_row {
+                true => usize::try_from(columns - first % columns).unwrap_or(usize::MAX),
+                false => usize::MAX,
+            };
+            let row = (first, count.min(left), f32::from_le_bytes(*scale));
+            (first, left) = (first + row.1 as u64, left - row.1);
+            row
+        })
+    }
+
+    /// Elements of one scale. The first and the last block may lie in it in part: a vector's rows
+    /// are its elements.
+    fn decode_row<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
+        let into = usize::try_from(first % BLOCK as u64).unwrap_or_default();
+        let head = ((BLOCK - into) % BLOCK).min(out.len());
+        let (head, out) = out.split_at_mut(head);
+        let (whole, tail) = out.as_chunks_mut::<BLOCK>();
+        self.decode_in_part(first, scale, head);
+        let first = first + head.len() as u64;
+        let bytes = self.bytes_from(first, whole.len());
+        nvfp4_times(simd::level(), bytes, scale, whole.as_flattened_mut());
+        self.decode_in_part(first + (whole.len() * BLOCK) as u64, scale, tail);
+    }
+
+    /// Less than a block.
+    fn decode_in_part<T: Number>(&self, first: u64, scale: f32, out: &mut [T]) {
+        if out.is_empty() {
+            return;
+        }
+        let mut values = [0f32; BLOCK];
+        let values = &mut values[..out.len()];
+        let bytes = self.bytes_from(first, 1);
+        self.of.blocks.decode_elements(simd::level(), bytes, first, Out::F32(values));
+        values.iter_mut().for_each(|value| *value *= scale);
+        simd::narrow(simd::level(), values, out);
+    }
+
+    /// The bytes of some blocks, from that of an element on.
+    fn bytes_from(&self, element: u64, blocks: usize) -> &[u8] {
+        &self.bytes[self.place_of(element)..][..blocks * self.of.blocks.block.bytes as usize]
+    }
+
+    /// Where the block of an element begins.
+    fn place_of(&self, element: u64) -> usize {
+        let offset = |element| self.of.blocks.slab(element..element).offset;
+        // It lies after the start of the piece and in memory, so it fits.
+        usize::try_from(offset(element) - offset(self.first)).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::Block;
+    use crate::catalog::{Metadata, Place};
+    use crate::{Bid, Scheme};
+
+    fn tensor(name: &str, stored: impl Into<StoredType>, shape: &[u64]) -> TensorInfo {
+        TensorInfo {
+            name: name.into(),
+            shape: shape.iter().copied().collect(),
+            stored: stored.into(),
+            bytes: 0,
+            place: Place::at(0),
+            refused: None,
+        }
+    }
+
+    fn weight(block: &str, shape: &[u64]) -> TensorInfo {
+        let block = Block::from_name(block).unwrap();
+        let mut weight = tensor("a.weight", StoredType::Block(block), shape);
+        let columns = *shape.last().unwrap();
+        let rows = shape.iter().product::<u64>() / columns;
+        weight.bytes = block.bytes_for(rows, columns).unwrap();
+        weight
+    }
+
+    /// What the scheme says of a weight and one tensor beside it.
+    fn bids(weight: TensorInfo, beside: TensorInfo) -> (Bid, Bids) {
+        let (tensors, metadata) = ([weight, beside], Metadata::default());
+        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let mut bids = Bids::default();
+        crate::ggml::Ggml.bid(&evidence, &mut bids);
+        assert_eq!(bids.weights.len(), 1);
+        (bids.weights.remove(0), bids)
+    }
+
+    fn slabs(bid: &Bid, rows: Range<u64>) -> Vec<Slab> {
+        let mut slabs = Vec::new();
+        bid.recipe.as_ref().ok().unwrap().needs(rows, &mut slabs);
+        slabs
+    }
+
+    #[test]
+    fn a_scale_that_fits_is_a_part() {
+        let cases: [(&[u64], &[u64], Slab); 6] = [
+            (&[4, 64], &[1], Slab::whole(1, 0, 4)),
+            (&[4, 64], &[], Slab::whole(1, 0, 4)),
+            (&[4, 64], &[1, 1], Slab::whole(1, 0, 4)),
+            (&[64], &[1], Slab::whole(1, 0, 4)),
+            (&[4, 2, 64], &[1], Slab::whole(1, 0, 4)),
+            (&[4, 2, 64], &[4], Slab::whole(1, 4, 8)),
+        ];
+        for (shape, scale, expected) in cases {
+            let scale = tensor("a.scale", DType::F32, scale);
+            let (bid, bids) = bids(weight("NVFP4", shape), scale);
+            assert_eq!(
+                bid.parts.iter().map(|part| part.role).collect::<Vec<_>>(),
+                ["weight", "scale"]
+            );
+            assert!(bids.findings.is_empty());
+            assert_eq!(slabs(&bid, 1..3)[1], expected);
+        }
+    }
+
+    #[test]
+    fn a_scale_that_does_not_fit_refuses_the_weight() {
+        let cases: [(&[u64], DType, &[u64]); 7] = [
+            (&[4, 64], DType::F16, &[1]),
+            (&[4, 64], DType::F32, &[4]),
+            (&[4, 64], DType::F32, &[2]),
+            (&[4, 64], DType::F32, &[0]),
+            (&[64], DType::F32, &[64]),
+            (&[4, 2, 64], DType::F32, &[2]),
+            (&[4, 2, 64], DType::F32, &[2, 2]),
+        ];
+        for (shape, dtype, scale) in cases {
+            let (bid, bids) = bids(weight("NVFP4", shape), tensor("a.scale", dtype, scale));
+            let reason = bid.recipe.err().expect("refused");
+            assert!(reason.contains("a.scale"), "{reason}");
+            assert_eq!(bid.parts.len(), 2);
+            assert_eq!(bids.findings.len(), 1);
+            assert_eq!(bids.findings[0].kind, "undecodable");
+        }
+    }
+
+    #[test]
+    fn without_a_scale_blocks_are_all() {
+        let other = || tensor("b.scale", DType::F32, &[1]);
+        let (bid, bids) = bids(weight("NVFP4", &[4, 64]), other());
+        assert_eq!((bid.parts.len(), slabs(&bid, 0..1).len()), (1, 1));
+        assert!(bids.findings.is_empty() && bids.dropped.is_empty());
+    }
+
+    #[test]
+    fn other_types_have_no_scale_beside_them() {
+        let (bid, bids) = bids(weight("Q8_0", &[4, 64]), tensor("a.scale", DType::F32, &[1]));
+        assert_eq!((bid.parts.len(), slabs(&bid, 0..1).len()), (1, 1));
+        assert!(bids.findings.is_empty());
+    }
+
+    #[test]
+    fn the_scale_of_the_input_is_dropped() {
+        let (bid, bids) =
+            bids(weight("NVFP4", &[4, 64]), tensor("a.input_scale", DType::F32, &[1]));
+        assert_eq!((bid.parts.len(), bids.dropped.len()), (1, 1));
+        assert!(bids.dropped[0].1.contains("activations"));
+    }
+
+    /// Experts have a scale each; a stretch may begin and end in the middle of any.
+    #[test]
+    #[allow(clippy::cast_possible_truncation)]
+    fn stretches_over_experts_take_the_scale_of_each() {
+        let (experts, columns) = (3, 2 * BLOCK as u64);
+        let (bid, _) =
+            bids(weight("NVFP4", &[3, 2, 64]), tensor("a.scale", DType::F32, &[experts]));
+        let recipe = bid.recipe.ok().unwrap();
+        let elements = recipe.elements().unwrap();
+        let bytes: Vec<u8> = (0..36 * 6).map(|at: u8| at.wrapping_mul(73)).collect();
+        let mut wanted = [0f32; 6 * BLOCK];
+        let kernel = kernel_of(Block::from_name("NVFP4").unwrap()).unwrap();
+        kernel.decode(simd::level(), &bytes, Out::F32(&mut wanted));
+        let factors = [0.3f32, -2.0, 7.0];
+        for (row, factor) in wanted.chunks_mut(2 * BLOCK).zip(factors) {
+            row.iter_mut().for_each(|value| *value *= factor);
+        }
+        let scales: Vec<u8> = factors.iter().flat_map(|factor| factor.to_le_bytes()).collect();
+        for start in (0..experts * columns).step_by(7) {
+            for end in [start + 1, start + 40, start + 130, start + 300, experts * columns] {
+                let range = start..end.min(experts * columns);
+                let mut slabs = Vec::new();
+                elements.needs(range.clone(), &mut slabs);
+                let cut = |slab: &Slab| {
+                    let from = if slab.part == 0 { &bytes } else { &scales };
+                    let [at, len] = [slab.offset, slab.row_bytes].map(|n| n as usize);
+                    Staged::over(&from[at..][..len])
+                };
+                let staged: Vec<_> = slabs.iter().map(cut).collect();
+                let mut out = vec![0f32; (range.end - range.start) as usize];
+                elements.decode(&staged, range.clone(), Out::F32(&mut out)).unwrap();
+                assert_eq!(out, wanted[range.start as usize..range.end as usize], "{range:?}");
+            }
+        }
+    }
+
+    /// Any stretch of a vector is that stretch of the whole, which is block values times scale.
+    #[test]
+    fn stretches_of_a_vector_are_cut_from_the_whole() {
+        let block = Block::from_name("NVFP4").unwrap();
+        let kernel = kernel_of(block).unwrap();
+        let blocks = BlockRows { block, kernel, columns: 1, maker: Maker::Apr };
+        let of = &Scaled { blocks, one_per_row: false };
+        let bytes: Vec<u8> = (0..36 * 3).map(|at: u8| at.wrapping_mul(73)).collect();
+        let mut whole = [0f32; 3 * BLOCK];
+        kernel.decode(simd::level(), &bytes, Out::F32(&mut whole));
+        let scales = &0.3f32.to_le_bytes();
+        for first in 0..3 * BLOCK {
+            for end in [first, first + 1, first + 63, first + 64, first + 100, 3 * BLOCK] {
+                let expected: Vec<f32> =
+                    whole[first..end.clamp(first, 3 * BLOCK)].iter().map(|v| v * 0.3).collect();
+                let piece =
+                    Piece { of, bytes: &bytes[first / BLOCK * 36..], first: first as u64, scales };
+                let mut out = vec![f32::NAN; expected.len()];
+                piece.decode(&mut out);
+                assert_eq!(out, expected, "{first}..{end}");
+                let mut out = vec![half::f16::NAN; expected.len()];
+                piece.decode(&mut out);
+                assert!(out.iter().zip(expected).all(|(o, e)| *o == half::f16::from_f32(e)));
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What every block type provides, and the loops that drive it.
+//!
+//! A block type is a [`Blocks`]: its scalar [`define`](Blocks::define) is the definition, and all
+//! that an architecture without kernels of its own runs; [`decode`](Blocks::decode) names the form
+//! of it that a set of instructions may have (`simd/blocks.rs`). To add a type: its row in
+//! `blocks.rs`, its `Blocks` in a file of this folder, and its line in that file's `KERNELS`.
+//!
+//! A type that numbers can be stored in is also an [`Encodes`], in the same file.
+
+use std::marker::PhantomData;
+
+use half::{bf16, f16};
+
+use crate::Out;
+use crate::simd::{self, Isa, Level, Number, Task};
+
+/// The most elements a block has.
+pub(crate) const MOST_ELEMENTS: usize = 256;
+
+/// One block type: `BYTES` bytes hold `ELEMENTS` numbers.
+pub(super) trait Blocks<const BYTES: usize, const ELEMENTS: usize> {
+    /// Its name in `blocks.rs`.
+    const NAME: &'static str;
+
+    /// The definition.
+    fn define(block: &[u8; BYTES], out: &mut [f32; ELEMENTS]);
+
+    /// Decodes a block to any output type with a set of instructions, by its form of this type.
+    ///
+    /// Must be `#[inline(always)]`, so that it is compiled with those instructions.
+    fn decode<I: Isa, T: Number>(isa: I, block: &[u8; BYTES], out: &mut [T; ELEMENTS]);
+}
+
+/// Rows of numbers that become blocks. Blocks do not cross the ends of rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    /// Whole rows, one after the other.
+    pub(crate) values: &'a [f32],
+    /// Numbers of a row, which are whole blocks.
+    pub(crate) columns: usize,
+    /// How much each column matters, if that is known.
+    pub(crate) importance: Option<&'a [f32]>,
+}
+
+impl<'a> Rows<'a> {
+    /// Each row.
+    #[inline(always)]
+    pub(super) fn each(self) -> impl Iterator<Item = &'a [f32]> {
+        self.values.chunks_exact(self.columns)
+    }
+}
+
+/// A block type that numbers can be stored in, as ggml's `quantize_*` does.
+///
+/// Every operation rounds to f32, sums are made in ggml's order, nothing is fused: the bytes are
+/// those of ggml built for a CPU without fused multiply-add.
+pub(super) trait Encodes<const BYTES: usize, const ELEMENTS: usize>:
+    Blocks<BYTES, ELEMENTS>
+{
+    /// Whether ggml refuses it without importance.
+    const NEEDS_IMPORTANCE: bool = false;
+
+    /// The definition, for one row and its blocks.
+    fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; BYTES]]);
+
+    /// Encodes rows with a set of instructions.
+    ///
+    /// Must be `#[inline(always)]`, so that it is compiled with those instructions.
+    #[inline(always)]
+    fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; BYTES]]) {
+        for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / ELEMENTS)) {
+            Self::define_encoding(row, rows.importance, out);
+        }
+    }
+}
+
+/// How numbers become blocks of one type.
+#[derive(Clone, Copy)]
+pub(crate) struct Coding {
+    /// Whether ggml refuses it without importance.
+    pub(crate) needs_importance: bool,
+    encode: fn(Level, Rows<'_>, &mut [u8]),
+    define: fn(Rows<'_>, &mut [u8]),
+}
+
+impl Coding {
+    /// Encodes whole rows; `out` holds exactly their blocks.
+    pub(crate) fn encode(&self, level: Level, rows: Rows<'_>, out: &mut [u8]) {
+        (self.encode)(level, rows, out);
+    }
+
+    /// The same by the definition, which every level is held against.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub(crate) fn define(&self, rows: Rows<'_>, out: &mut [u8]) {
+        (self.define)(rows, out);
+    }
+}
+
+/// A block type with its size forgotten: what the table holds.
+pub(crate) struct Kernel {
+    /// The block type's name in `blocks.rs`.
+    pub(crate) name: &'static str,
+    f32: fn(Level, &[u8], &mut [f32]),
+    bf16: fn(Level, &[u8], &mut [bf16]),
+    f16: fn(Level, &[u8], &mut [f16]),
+    /// How numbers are stored in it, if they can be.
+    pub(crate) coding: Option<Coding>,
+}
+
+/// The table's line of a block type.
+pub(super) const fn kernel<
+    B: Blocks<BYTES, ELEMENTS>,
+    const BYTES: usize,
+    const ELEMENTS: usize,
+>() -> Kernel {
+    const { assert!(ELEMENTS <= MOST_ELEMENTS && ELEMENTS.is_multiple_of(16)) };
+    Kernel {
+        name: B::NAME,
+        f32: decode::<B, f32, BYTES, ELEMENTS>,
+        bf16: decode::<B, bf16, BYTES, ELEMENTS>,
+        f16: decode::<B, f16, BYTES, ELEMENTS>,
+        coding: None,
+    }
+}
+
+/// The same for a block type that numbers can be stored in.
+pub(super) const fn coder<
+    B: Encodes<BYTES, ELEMENTS>,
+    const BYTES: usize,
+    const ELEMENTS: usize,
+>() -> Kernel {
+    let coding = Coding {
+        needs_importance: B::NEEDS_IMPORTANCE,
+        encode: encode::<B, BYTES, ELEMENTS>,
+        define: define::<B, BYTES, ELEMENTS>,
+    };
+    Kernel { coding: Some(coding), ..kernel::<B, BYTES, ELEMENTS>() }
+}
+
+impl Kernel {
+    /// Decodes whole blocks; `out` holds exactly their elements.
+    pub(crate) fn decode(&self, level: Level, blocks: &[u8], out: Out<'_>) {
+        match out {
+            Out::F32(out) => (self.f32)(level, blocks, out),
+            Out::Bf16(out) => (self.bf16)(level, blocks, out),
+            Out::F16(out) => (self.f16)(level, blocks, out),
+        }
+    }
+}
+
+fn decode<B: Blocks<BYTES, ELEMENTS>, T: Number, const BYTES: usize, const ELEMENTS: usize>(
+    level: Level,
+    blocks: &[u8],
+    out: &mut [T],
+) {
+    let (blocks, out) = (blocks.as_chunks().0, out.as_chunks_mut().0);
+    debug_assert_eq!(blocks.len(), out.len());
+    simd::run(level, Decode::<B, T, BYTES, ELEMENTS> { blocks, out, of: PhantomData });
+}
+
+fn encode<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
+    level: Level,
+    rows: Rows<'_>,
+    out: &mut [u8],
+) {
+    let out = out.as_chunks_mut().0;
+    debug_assert_eq!(out.len() * ELEMENTS, rows.values.len());
+    simd::run(level, Encode::<B, BYTES, ELEMENTS> { rows, out, of: PhantomData });
+}
+
+fn define<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
+    rows: Rows<'_>,
+    out: &mut [u8],
+) {
+    let out = out.as_chunks_mut().0;
+    for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / ELEMENTS)) {
+        B::define_encoding(row, rows.importance, out);
+    }
+}
+
+/// Rows that are to be encoded.
+struct Encode<'a, B, const BYTES: usize, const ELEMENTS: usize> {
+    rows: Rows<'a>,
+    out: &'a mut [[u8; BYTES]],
+    of: PhantomData<B>,
+}
+
+impl<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize> Task
+    for Encode<'_, B, BYTES, ELEMENTS>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        B::encode(isa, self.rows, self.out);
+    }
+}
+
+/// Whole blocks that are to be decoded.
+struct Decode<'a, B, T, const BYTES: usize, const ELEMENTS: usize> {
+    blocks: &'a [[u8; BYTES]],
+    out: &'a mut [[T; ELEMENTS]],
+    of: PhantomData<B>,
+}
+
+impl<B: Blocks<BYTES, ELEMENTS>, T: Number, const BYTES: usize, const ELEMENTS: usize> Task
+    for Decode<'_, B, T, BYTES, ELEMENTS>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        for (block, out) in self.blocks.iter().zip(self.out) {
+            B::decode(isa, block, out);
+        }
+    }
+}
+
+/// The half-precision number at byte `at` of a block.
+#[inline(always)]
+pub(super) fn half_at(block: &[u8], at: usize) -> f32 {
+    crate::simd::half_to_f32(u16::from_le_bytes([block[at], block[at + 1]]))
+}

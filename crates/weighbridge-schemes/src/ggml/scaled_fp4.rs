@@ -1,0 +1,224 @@
+//! NVFP4 with a second scale beside it, as llama.cpp's converter writes checkpoints that have one
+//! (`companion.rs` reads it).
+//!
+//! ggml's own NVFP4 has no second scale, and the scales of its blocks are at least 2^-9: most blocks
+//! of a weight whose numbers are about 0.002 become zeros. Here:
+//!
+//! - `P.scale` is the largest finite magnitude of the weight over 6 * 448, in single precision; for a
+//!   stack of matrices one for each. It is 1 where that is no normal number.
+//! - `P.weight` has ggml's blocks of every number over that scale, rounded to single precision.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::encoder::BlockEncoder;
+use crate::blocks::Block;
+use crate::catalog::Shape;
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::{EncodedTensor, Encoder, Groups, WeightEncoder};
+
+/// The largest number of a block with the largest scale.
+const LARGEST: f32 = 6.0 * 448.0;
+
+/// Numbers that are divided at a time, whole blocks.
+const STRETCH: usize = 4096;
+
+/// Blocks of NVFP4 and the scale beside them.
+pub(crate) fn nvfp4_with_scale() -> Option<Arc<dyn Encoder>> {
+    let blocks = BlockEncoder::of(Block::from_name("NVFP4")?)?;
+    Some(Arc::new(ScaledFp4Encoder { blocks }))
+}
+
+struct ScaledFp4Encoder {
+    blocks: BlockEncoder,
+}
+
+impl Encoder for ScaledFp4Encoder {
+    fn name(&self) -> &'static str {
+        "NVFP4+scale"
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        let mut types = self.blocks.types();
+        types.push(DType::F32.into());
+        types
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let prefix = name.strip_suffix(".weight");
+        let prefix = prefix.ok_or("its name does not end in .weight, so its scale has none")?;
+        let mut outputs = self.blocks.outputs(name, shape)?;
+        let count = matrices(shape);
+        outputs.push(EncodedTensor {
+            name: format!("{prefix}.scale"),
+            stored: DType::F32.into(),
+            shape: Shape::from_slice(&[count]),
+            bytes: count.checked_mul(4).ok_or("it has too many matrices")?,
+            groups: Groups::Once,
+        });
+        Ok(outputs)
+    }
+
+    fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
+        let count = matrices(shape).max(1);
+        Box::new(ScaledFp4Weight {
+            blocks: self.blocks.begin(shape),
+            matrix: (shape.iter().product::<u64>() / count).max(1),
+            largest: (0..count).map(|_| AtomicU32::new(0)).collect(),
+        })
+    }
+}
+
+/// How many matrices have a scale of their own.
+fn matrices(shape: &[u64]) -> u64 {
+    if shape.len() > 2 { shape[..shape.len() - 2].iter().product() } else { 1 }
+}
+
+/// One weight.
+struct ScaledFp4Weight {
+    blocks: Box<dyn WeightEncoder>,
+    /// Numbers of a matrix.
+    matrix: u64,
+    /// The bits of each matrix's largest magnitude, which are in the order of the magnitudes.
+    largest: Vec<AtomicU32>,
+}
+
+impl ScaledFp4Weight {
+    /// The matrix that an element lies in, and how many elements are left of it.
+    fn place(&self, element: u64) -> (usize, usize) {
+        let matrix = usize::try_from(element / self.matrix).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.matrix - element % self.matrix).unwrap_or(usize::MAX);
+        (matrix, left)
+    }
+
+    fn scale(&self, matrix: usize) -> f32 {
+        let bits = self.largest.get(matrix).map_or(0, |bits| bits.load(Ordering::Relaxed));
+        let scale = f32::from_bits(bits) / LARGEST;
+        if scale.is_normal() { scale } else { 1.0 }
+    }
+}
+
+impl WeightEncoder for ScaledFp4Weight {
+    fn needs_first_pass(&self) -> bool {
+        true
+    }
+
+    fn see(&self, elements: Range<u64>, mut values: &[f32]) {
+        let mut at = elements.start;
+        while !values.is_empty() {
+            let (matrix, left) = self.place(at);
+            let (now, later) = values.split_at(values.len().min(left));
+            let finite = now.iter().map(|value| value.to_bits() & 0x7fff_ffff);
+            let finite = finite.map(|bits| if bits < f32::INFINITY.to_bits() { bits } else { 0 });
+            if let Some(largest) = self.largest.get(matrix) {
+                largest.fetch_max(finite.max().unwrap_or_default(), Ordering::Relaxed);
+            }
+            (at, values) = (at + now.len() as u64, later);
+        }
+    }
+
+    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        let [blocks, scales] = out else {
+            return Err(Error::usage("blocks with a scale are two tensors"));
+        };
+        for (matrix, scale) in scales.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *scale = self.scale(matrix).to_le_bytes();
+        }
+        let (mut at, mut values, mut blocks) = (elements.start, values, &mut **blocks);
+        let mut divided = [0.0; STRETCH];
+        while !values.is_empty() {
+            let (matrix, left) = self.place(at);
+            let count = values.len().min(left).min(STRETCH);
+            let (now, later) = values.split_at(count);
+            let (bytes, later_bytes) = blocks.split_at_mut(count / 64 * 36);
+            let scale = self.scale(matrix);
+            for (divided, value) in divided.iter_mut().zip(now) {
+                *divided = value / scale;
+            }
+            let range = at..at + count as u64;
+            self.blocks.encode(range, &divided[..count], &mut [bytes])?;
+            (at, values, blocks) = (at + count as u64, later, later_bytes);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use crate::pipeline::testing::{decoded, encoded, stored};
+
+    /// Normally distributed numbers, as the sum of twelve evenly distributed ones.
+    fn normal(count: usize, deviation: f32) -> Vec<f32> {
+        let mut state = 99u64;
+        let mut even = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            f32::from(u16::try_from(state >> 48).unwrap()) / 65536.0
+        };
+        (0..count).map(|_| ((0..12).map(|_| even()).sum::<f32>() - 6.0) * deviation).collect()
+    }
+
+    /// A model of one weight.
+    fn model(shape: &[u64], values: &[f32]) -> Model {
+        let header = format!(
+            r#"{{"w.weight":{{"dtype":"F32","shape":{shape:?},"data_offsets":[0,{}]}}}}"#,
+            values.len() * 4
+        );
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        Model::open_bytes(bytes, "one.safetensors").unwrap()
+    }
+
+    /// The ratio of signal and noise after encoding and decoding, in decibels.
+    fn decibels(shape: &[u64], values: &[f32], encoder: &Arc<dyn Encoder>) -> f64 {
+        let file = encoded(&model(shape, values), encoder, "gguf");
+        let read = Model::open_bytes(file, "out.gguf").unwrap();
+        let square = |value: f32| f64::from(value).powi(2);
+        let numbers = decoded(&read.weight("w.weight").unwrap());
+        let noise: f64 = values.iter().zip(&numbers).map(|(a, b)| square(a - b)).sum();
+        let signal: f64 = values.iter().map(|&value| square(value)).sum();
+        10.0 * (signal / noise).log10()
+    }
+
+    #[test]
+    fn small_numbers_keep_their_precision_with_the_scale_only() {
+        let (shape, values) = ([64, 512], normal(64 * 512, 0.002));
+        let scaled = nvfp4_with_scale().unwrap();
+        let ratio = decibels(&shape, &values, &scaled);
+        assert!(ratio >= 19.0, "{ratio}");
+        let plain: Arc<dyn Encoder> =
+            Arc::new(BlockEncoder::of(Block::from_name("NVFP4").unwrap()).unwrap());
+        let ratio = decibels(&shape, &values, &plain);
+        assert!(ratio < 2.0, "ggml's own blocks are zeros for such numbers: {ratio}");
+    }
+
+    #[test]
+    fn every_matrix_of_a_stack_has_its_own_scale() {
+        let mut values = normal(3 * 4 * 128, 0.002);
+        values[512..1024].iter_mut().for_each(|value| *value *= 1e6);
+        values[1024..].fill(0.0);
+        let encoder = nvfp4_with_scale().unwrap();
+        let model = model(&[3, 4, 128], &values);
+        let file = encoded(&model, &encoder, "gguf");
+        let read = Model::open_bytes(file, "out.gguf").unwrap();
+        let scales: Vec<f32> = stored(&read)["w.scale"]
+            .chunks_exact(4)
+            .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
+            .collect();
+        let most = |part: &[f32]| part.iter().fold(0f32, |most, value| most.max(value.abs()));
+        let expected = [most(&values[..512]) / LARGEST, most(&values[512..1024]) / LARGEST, 1.0];
+        assert_eq!(scales, expected);
+        assert!(decibels(&[3, 4, 128], &values, &encoder) > 18.0);
+    }
+
+    #[test]
+    fn a_scale_needs_the_name_of_a_weight() {
+        let encoder = nvfp4_with_scale().unwrap();
+        assert!(encoder.outputs("w.bias", &[4, 64]).unwrap_err().contains(".weight"));
+        assert!(encoder.outputs("w.weight", &[4, 65]).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! A scale for numbers that are not negative: the scales of a block's groups.
+
+use super::{NOTHING, finite_in_lanes, low_byte, near, nearest};
+use crate::simd::vector::{Choice, Parallel};
+
+/// What was found for a block.
+pub(in crate::ggml) struct Positive<const N: usize> {
+    pub(in crate::ggml) scale: f32,
+    pub(in crate::ggml) codes: [u8; N],
+}
+
+/// The scales that are tried, in tenths of a step from the first.
+const TRIED: [f32; 8] = [-4.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0];
+
+/// How often all codes are looked at.
+const SWEEPS: usize = 5;
+
+/// The definition. Codes lie between zero and `most`.
+pub(in crate::ggml) fn define<const N: usize>(
+    most: u8,
+    values: &[f32; N],
+    weights: &[f32; N],
+) -> Positive<N> {
+    let largest =
+        values.iter().fold(0.0, |most: f32, &value| if most > value { most } else { value });
+    if largest < NOTHING {
+        return Positive { scale: 0.0, codes: [0; N] };
+    }
+    let steps = f32::from(most);
+    let bounded = |value: f32| nearest(value).min(i32::from(most));
+    let error = |inverse: f32, code: &dyn Fn(f32) -> f32| {
+        let scale = 1.0 / inverse;
+        values.iter().zip(weights).fold(0.0, |error, (&value, weight)| {
+            let off = value - scale * code(inverse * value);
+            error + weight * off * off
+        })
+    };
+    let mut inverse = steps / largest;
+    let mut least = error(inverse, &|value| f32::from(low_byte(nearest(value))));
+    for tenths in TRIED {
+        let tried = (0.1 * tenths + steps) / largest;
+        let error = error(tried, &|value| bounded(value) as f32);
+        if error < least {
+            (least, inverse) = (error, tried);
+        }
+    }
+    let mut codes = [0; N];
+    let (mut products, mut squares) = (0.0, 0.0);
+    for ((&value, &weight), code) in values.iter().zip(weights).zip(&mut codes) {
+        let level = bounded(inverse * value);
+        *code = low_byte(level);
+        products += weight * value * level as f32;
+        squares += weight * level as f32 * level as f32;
+    }
+    for _ in 0..SWEEPS {
+        if !sweep(most, values, weights, &mut codes, (&mut products, &mut squares)) {
+            break;
+        }
+    }
+    Positive { scale: if squares > 0.0 { products / squares } else { 0.0 }, codes }
+}
+
+/// Changes each code in turn if that lessens the error; says whether one was changed.
+fn sweep<const N: usize>(
+    most: u8,
+    values: &[f32; N],
+    weights: &[f32; N],
+    codes: &mut [u8; N],
+    (products, squares): (&mut f32, &mut f32),
+) -> bool {
+    let mut changed = false;
+    for ((&value, &weight), code) in values.iter().zip(weights).zip(codes) {
+        let level = f32::from(*code);
+        let other_products = *products - weight * value * level;
+        let other_squares = *squares - weight * level * level;
+        if !(other_products > 0.0 && other_squares > 0.0) {
+            continue;
+        }
+        let new = nearest(value * other_squares / other_products).min(i32::from(most));
+        if new == i32::from(*code) {
+            continue;
+        }
+        let new_products = other_products + weight * value * new as f32;
+        let new_squares = other_squares + weight * new as f32 * new as f32;
+        let gain = new_products * new_products * *squares;
+        if gain > *products * *products * new_squares {
+            (*code, *products, *squares) = (low_byte(new), new_products, new_squares);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// What was found for a block in each lane.
+pub(in crate::ggml) struct PositiveLanes<P: Parallel, const N: usize> {
+    pub(in crate::ggml) scale: P,
+    pub(in crate::ggml) codes: [P; N],
+    /// Blocks that are left to the definition.
+    pub(in crate::ggml) left: P::Mask,
+}
+
+/// The same for blocks in lanes.
+#[inline(always)]
+pub(in crate::ggml) fn in_lanes<P: Parallel, const N: usize>(
+    most: u8,
+    values: &[P; N],
+    weights: &[P; N],
+) -> PositiveLanes<P, N> {
+    let zero = values[0].same(0.0);
+    let steps = zero.same(f32::from(most));
+    let (mut largest, mut smallest) = (zero, zero);
+    for &value in values {
+        largest = largest.max(value);
+        smallest = smallest.min(value);
+    }
+    let empty = largest.less(zero.same(NOTHING));
+    let largest = zero.same(1.0).or(largest, empty);
+    let mut left = finite_in_lanes(values).not().or(smallest.less(zero));
+    let mut inverse = steps / largest;
+    let mut least = error_in_lanes(steps, values, weights, inverse);
+    for tenths in TRIED {
+        let tried = zero.same(0.1 * tenths + f32::from(most)) / largest;
+        let error = error_in_lanes(steps, values, weights, tried);
+        let better = error.less(least);
+        least = error.or(least, better);
+        inverse = tried.or(inverse, better);
+    }
+    let mut codes = [zero; N];
+    let (mut products, mut squares) = (zero, zero);
+    for at in 0..N {
+        let level = (inverse * values[at]).round().min(steps);
+        codes[at] = level;
+        products = products + weights[at] * values[at] * level;
+        squares = squares + weights[at] * level * level;
+    }
+    for _ in 0..SWEEPS {
+        let mut any = zero.less(zero);
+        for at in 0..N {
+            let (value, weight, level) = (values[at], weights[at], codes[at]);
+            let other_products = products - weight * value * level;
+            let other_squares = squares - weight * level * level;
+            let scaled = value * other_squares / other_products;
+            let new = scaled.round().min(steps);
+            let new_products = other_products + weight * value * new;
+            let new_squares = other_squares + weight * new * new;
+            let tried = zero.less(other_products).and(zero.less(other_squares));
+            left = left.or(tried.and(near(scaled).not()));
+            let gain = new_products * new_products * squares;
+            let better = (products * products * new_squares).less(gain);
+            let better = tried.and(better).and(new.equals(level).not());
+            codes[at] = new.or(level, better);
+            products = new_products.or(products, better);
+            squares = new_squares.or(squares, better);
+            any = any.or(better);
+        }
+        if !any.any() {
+            break;
+        }
+    }
+    let scale = (products / squares).or(zero, zero.less(squares));
+    for code in &mut codes {
+        *code = zero.or(*code, empty);
+    }
+    PositiveLanes { scale: zero.or(scale, empty), codes, left }
+}
+
+/// The error that is left.
+#[inline(always)]
+fn error_in_lanes<P: Parallel, const N: usize>(
+    steps: P,
+    values: &[P; N],
+    weights: &[P; N],
+    inverse: P,
+) -> P {
+    let scale = inverse.same(1.0) / inverse;
+    let mut error = inverse.same(0.0);
+    for at in 0..N {
+        let off = values[at] - scale * (inverse * values[at]).round().min(steps);
+        error = error + weights[at] * off * off;
+    }
+    error
+}

@@ -1,0 +1,301 @@
+//! From names, shapes and configs to a GPTQ layout, or to a finding.
+
+use std::sync::Arc;
+
+use crate::catalog::TensorInfo;
+use crate::columns::config::{Packed, ROTATED, Settings};
+use crate::columns::{Columns, WordLayout, Zeros, plain_codes};
+use crate::dtype::{DType, StoredType};
+use crate::text::shortened;
+use crate::{Bid, Bids, Evidence, Part, StoredTensor};
+
+use super::settings::Layout;
+
+/// The widths that are decoded.
+const WIDTHS: [u32; 4] = [2, 3, 4, 8];
+
+/// The sides of one packed weight, once all evidence agrees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sides {
+    bits: u32,
+    inputs: u64,
+    outputs: u64,
+    groups: u64,
+    group_size: u64,
+    scale_type: DType,
+    less_one: bool,
+}
+
+impl Sides {
+    fn variant(&self) -> String {
+        let group = match self.groups {
+            1 => "channel".to_owned(),
+            _ => format!("g{}", self.group_size),
+        };
+        let zeros = if self.less_one { "" } else { "-v2" };
+        format!("{}bit-{group}{zeros}", self.bits)
+    }
+
+    fn bid(self, name: String, parts: Vec<Part>) -> Bid {
+        let variant = self.variant().into();
+        let Self { bits, inputs, outputs, groups, group_size, scale_type, less_one } = self;
+        let columns = Columns {
+            codes: plain_codes(bits),
+            word_layout: WordLayout::Inputs,
+            inputs,
+            outputs,
+            groups,
+            group_size,
+            scale_type,
+            zeros: Zeros::Stream { bits, less_one },
+            indexed: parts.len() > 3,
+        };
+        Bid {
+            name,
+            shape: [outputs, inputs].into_iter().collect(),
+            variant,
+            native: Some(scale_type),
+            parts,
+            recipe: Ok(Arc::new(columns)),
+        }
+    }
+}
+
+/// What lies beside the packed codes.
+struct Companions<'a> {
+    zeros: Option<StoredTensor<'a>>,
+    scales: Option<StoredTensor<'a>>,
+    groups: Option<StoredTensor<'a>>,
+}
+
+/// Bids for `prefix.qweight` and its companions, unless the shapes say that outputs are packed.
+pub(super) fn bid_for(
+    prefix: &str,
+    (id, qweight): StoredTensor<'_>,
+    evidence: &Evidence<'_>,
+    config: Option<&Settings<'_, Layout>>,
+    bids: &mut Bids,
+) {
+    let find = |suffix: &str| evidence.find(&format!("{prefix}.{suffix}"));
+    let beside =
+        Companions { zeros: find("qzeros"), scales: find("scales"), groups: find("g_idx") };
+    // Another kernel's order, under names of its own.
+    if find("wscales").is_some() {
+        return;
+    }
+    let packs_outputs = packs_outputs(qweight, &beside);
+    if config.is_none() && packs_outputs || qweight.stored != DType::I32.into() {
+        return;
+    }
+    let mut parts = vec![Part { role: "qweight", tensor: id }];
+    let named = [("qzeros", beside.zeros), ("scales", beside.scales), ("g_idx", beside.groups)];
+    parts.extend(named.iter().filter_map(|(role, f)| f.map(|f| Part { role, tensor: f.0 })));
+    let name = format!("{prefix}.weight");
+    let (readings, why) = match config {
+        Some(_) if packs_outputs => (Err(OUTPUTS.to_owned()), ""),
+        Some(config) => {
+            let why = if config.rotated { ROTATED } else { OPEN_CONFIG };
+            (configured(prefix, qweight, &beside, config), why)
+        }
+        None => {
+            let both = [true, false].map(|less_one| (Packed::default(), less_one));
+            (readings(qweight, &beside, &both), NO_CONFIG)
+        }
+    };
+    let readings = readings.map_err(|reason| ("undecodable", reason));
+    match readings.and_then(|readings| one_of(readings, why, &|| evidence.chosen(&name))) {
+        Ok(sides) => bids.weights.push(sides.bid(name, parts)),
+        Err((kind, reason)) => {
+            let bid = Bid::refused(name, qweight.shape.clone(), parts, &reason);
+            bids.refuse(qweight, kind, bid);
+        }
+    }
+}
+
+/// Whether words hold eight outputs each, not inputs: eight times the packed columns are the
+/// scales' columns.
+fn packs_outputs(qweight: &TensorInfo, beside: &Companions<'_>) -> bool {
+    let (Some(&packed), Some((_, scales))) = (qweight.shape.get(1), beside.scales) else {
+        return false;
+    };
+    beside.groups.is_none() && scales.shape.get(1) == packed.checked_mul(8).as_ref()
+}
+
+const OUTPUTS: &str = "the config says GPTQ, but its shapes are those of eight outputs in each \
+                       word, which is the layout of another method; put the config that belongs to \
+                       this model beside it";
+const NO_CONFIG: &str = "no quantization config lies beside it, so the meaning of its zero points \
+                         is unknown: they may be stored minus one, as in most files, or as \
+                         they are (v2); the wrong choice shifts every value by one step";
+const OPEN_CONFIG: &str = "the config does not say how many bits its codes have and in which \
+                           groups, or only by a pattern that this version cannot read";
+
+/// The only reading, or the one that the user chose.
+fn one_of<'e>(
+    readings: Vec<Sides>,
+    why: &str,
+    ask: &dyn Fn() -> Option<&'e str>,
+) -> Result<Sides, (&'static str, String)> {
+    let readings = match <[Sides; 1]>::try_from(readings) {
+        Ok([one]) if why != ROTATED => return Ok(one),
+        Ok(one) => one.into(),
+        Err(readings) => readings,
+    };
+    let choice = ask();
+    let named = choice.and_then(|choice| choice.strip_prefix("gptq/"));
+    if let Some(one) = readings.iter().find(|sides| Some(&*sides.variant()) == named) {
+        return Ok(one.clone());
+    }
+    let shown: Vec<String> =
+        readings.iter().map(|sides| format!("gptq/{}", sides.variant())).collect();
+    let not_it = choice.map_or_else(String::new, |choice| {
+        format!("; '{}', which was given for it, is not one of them", shortened(choice, 40))
+    });
+    let config = match why {
+        ROTATED => "",
+        _ => "put config.json or quantize_config.json beside the file, or ",
+    };
+    let reason =
+        format!("{why}. It may be {}; {config}state which one it is{not_it}", shown.join(" or "));
+    Err(("ambiguous", reason))
+}
+
+/// What the config and the shapes say together: one reading, unless the config leaves it open.
+fn configured(
+    prefix: &str,
+    qweight: &TensorInfo,
+    beside: &Companions<'_>,
+    config: &Settings<'_, Layout>,
+) -> Result<Vec<Sides>, String> {
+    let less_one = match &config.layout {
+        Layout::Words { less_one } => *less_one,
+        Layout::Other(name) if name == "marlin" => {
+            return Err(
+                "its checkpoint format is marlin, whose codes are shuffled for one kernel; \
+                        this version cannot decode it"
+                    .to_owned(),
+            );
+        }
+        Layout::Other(name) => {
+            return Err(format!("checkpoint format `{name}` cannot be decoded by this version"));
+        }
+    };
+    let possible = config.of_module(prefix)?;
+    let possible: Vec<_> = possible.into_iter().map(|packed| (packed, less_one)).collect();
+    readings(qweight, beside, &possible)
+}
+
+/// Every reading that the shapes allow, of the possible bits, group sizes and zero points; if there
+/// is none, why the first does not fit.
+fn readings(
+    qweight: &TensorInfo,
+    beside: &Companions<'_>,
+    possible: &[(Packed, bool)],
+) -> Result<Vec<Sides>, String> {
+    let mut fitting: Vec<Sides> = Vec::new();
+    let mut reason = None;
+    for &(packed, less_one) in possible {
+        let widths = match packed.bits {
+            None => WIDTHS.to_vec(),
+            Some(bits) => match u32::try_from(bits).ok().filter(|bits| WIDTHS.contains(bits)) {
+                Some(bits) => vec![bits],
+                None => {
+                    reason.get_or_insert_with(|| unknown_width(bits));
+                    continue;
+                }
+            },
+        };
+        for bits in widths {
+            match sides_of(qweight, beside, bits, packed, less_one) {
+                Ok(sides) if fitting.contains(&sides) => {}
+                Ok(sides) => fitting.push(sides),
+                Err(why) => _ = reason.get_or_insert(why),
+            }
+        }
+    }
+    match reason {
+        Some(reason) if fitting.is_empty() => Err(reason),
+        _ => Ok(fitting),
+    }
+}
+
+fn unknown_width(bits: u64) -> String {
+    let planar = if (5..8).contains(&bits) { ", whose bits lie in planes," } else { "" };
+    format!("{bits}-bit GPTQ{planar} cannot be decoded by this version")
+}
+
+/// What the shapes say for codes of `bits` bits.
+fn sides_of(
+    qweight: &TensorInfo,
+    beside: &Companions<'_>,
+    bits: u32,
+    packed: Packed,
+    less_one: bool,
+) -> Result<Sides, String> {
+    let (_, scales) = beside.scales.ok_or("its `scales` are missing")?;
+    let (_, zeros) = beside.zeros.ok_or("its `qzeros` are missing")?;
+    let &[words, outputs] = &qweight.shape[..] else {
+        return Err(format!("qweight has shape {:?}, two dimensions are expected", qweight.shape));
+    };
+    let &[groups, scale_columns] = &scales.shape[..] else {
+        return Err(format!("scales have shape {:?}, two dimensions are expected", scales.shape));
+    };
+    if scale_columns != outputs {
+        return Err(format!("scales have {scale_columns} columns, qweight has {outputs}"));
+    }
+    let scale_type = match scales.stored {
+        StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32)) => t,
+        ref other => {
+            return Err(format!("scales are {}, a float type is expected", other.name()));
+        }
+    };
+    let inputs = inputs_of(words, beside, bits)?;
+    let zero_words = outputs.checked_mul(bits.into()).ok_or("qweight is too large")?.div_ceil(32);
+    if outputs == 0 || inputs == 0 || groups == 0 {
+        return Err(format!(
+            "qweight {:?} and scales {:?} do not fit",
+            qweight.shape, scales.shape
+        ));
+    }
+    if zeros.shape[..] != [groups, zero_words] || zeros.stored != DType::I32.into() {
+        return Err(format!(
+            "qzeros are {} {:?}, expected I32 [{groups}, {zero_words}] for {bits} bits",
+            zeros.stored.name(),
+            zeros.shape,
+        ));
+    }
+    let group_size = match (packed.group_size, beside.groups) {
+        // A list of groups needs no size.
+        (None, Some(_)) => inputs.div_ceil(groups),
+        _ => packed.group_size(inputs, groups)?,
+    };
+    Ok(Sides { bits, inputs, outputs, groups, group_size, scale_type, less_one })
+}
+
+/// The inputs that `words` words hold: as many as fit, unless `g_idx` has fewer.
+fn inputs_of(words: u64, beside: &Companions<'_>, bits: u32) -> Result<u64, String> {
+    let bits = u64::from(bits);
+    let capacity = words.checked_mul(32).ok_or("qweight is too large")? / bits;
+    let Some((_, groups)) = beside.groups else {
+        return match words * 32 % bits {
+            0 => Ok(capacity),
+            _ => Err(format!(
+                "codes of {bits} bits do not fill its {words} words, and there is no `g_idx` that \
+                 tells how many there are"
+            )),
+        };
+    };
+    match (&groups.shape[..], &groups.stored) {
+        (&[inputs], stored)
+            if *stored == DType::I32.into()
+                && inputs.checked_mul(bits).map(|bits| bits.div_ceil(32)) == Some(words) =>
+        {
+            Ok(inputs)
+        }
+        _ => Err(format!(
+            "g_idx is {} {:?}, expected I32 [{capacity}] for {bits} bits",
+            groups.stored.name(),
+            groups.shape
+        )),
+    }
+}

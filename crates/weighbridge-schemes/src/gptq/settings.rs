@@ -1,0 +1,94 @@
+//! Which of GPTQ's layouts the configs name.
+//!
+//! ```text
+//! checkpoint_format   gptq (zero points less one), gptq_v2, ..; older: format
+//! is_marlin_format    older still
+//! packing_format      AutoRound's label
+//! ```
+
+use serde_json::Value as Json;
+
+use crate::columns::config::{Settings, Writer, text};
+use crate::{Evidence, Method};
+
+/// The method.
+pub(super) const METHOD: Method = Method::named("gptq");
+
+/// How a config says that weights lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Columns of words.
+    Words {
+        /// Whether zero points are stored less one.
+        less_one: bool,
+    },
+    /// Another layout, by name.
+    Other(String),
+}
+
+/// What the configs say; `Ok(None)` if nothing at all, `Err` if they name another method.
+/// Settings of 2023 name no method.
+pub(super) fn of<'a>(evidence: &Evidence<'a>) -> Result<Option<Settings<'a, Layout>>, ()> {
+    Settings::of(evidence, &METHOD, true, layout_of)
+}
+
+fn layout_of(settings: &Json, writer: Writer) -> Option<Layout> {
+    let layout = match writer {
+        Writer::Own => own(settings),
+        Writer::AutoRound(label) => auto_round(&label)?,
+    };
+    // Words of other widths than 32 bits exist as a setting, but not in published models.
+    match text(settings, "pack_dtype") {
+        Some(words) if words != "int32" => Some(Layout::Other(format!("words of {words}"))),
+        _ => Some(layout),
+    }
+}
+
+fn own(settings: &Json) -> Layout {
+    if settings.get("is_marlin_format").and_then(Json::as_bool) == Some(true) {
+        return Layout::Other("marlin".to_owned());
+    }
+    let format = text(settings, "checkpoint_format").or_else(|| text(settings, "format"));
+    match format.as_deref().unwrap_or("gptq") {
+        "gptq" | "gemm" => Layout::Words { less_one: true },
+        "gptq_v2" => Layout::Words { less_one: false },
+        other => Layout::Other(other.to_owned()),
+    }
+}
+
+/// AutoRound's labels; `None` for those of other schemes.
+fn auto_round(label: &str) -> Option<Layout> {
+    match label {
+        "auto" | "auto_round:auto_gptq" | "auto_round:gptq" => {
+            Some(Layout::Words { less_one: true })
+        }
+        "auto_round" | "auto_round:gptqmodel" => Some(Layout::Words { less_one: false }),
+        other if other.contains("gptq") || other.contains("exllama") => {
+            Some(Layout::Other(other.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn labels_of_every_writer() {
+        let (v1, v2) = (Layout::Words { less_one: true }, Layout::Words { less_one: false });
+        let own = |json: Json| layout_of(&json, Writer::Own);
+        assert_eq!(own(json!({"bits": 4})), Some(v1.clone()));
+        assert_eq!(own(json!({"checkpoint_format": "gptq_v2"})), Some(v2.clone()));
+        assert_eq!(own(json!({"is_marlin_format": true})), Some(Layout::Other("marlin".into())));
+        let words = Layout::Other("words of int16".into());
+        assert_eq!(own(json!({"pack_dtype": "int16"})), Some(words));
+        let auto = |label: &str| layout_of(&json!({}), Writer::AutoRound(label.into()));
+        assert_eq!(auto("auto_round:auto_gptq"), Some(v1));
+        assert_eq!(auto("auto_round:gptqmodel"), Some(v2.clone()));
+        assert_eq!(auto("auto_round"), Some(v2));
+        assert_eq!(auto("auto_round:auto_awq"), None);
+        assert_eq!(auto("auto_round:llm_compressor"), None);
+    }
+}

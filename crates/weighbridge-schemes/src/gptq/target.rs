@@ -1,0 +1,52 @@
+//! Codes of other schemes in the layout of GPTQ.
+//!
+//! Zero points are stored less one, as most readers expect; where one of them is 0, as they are
+//! (`gptq_v2`), since readers do not agree on what borrowing does to its neighbours. Groups are in
+//! their order, and `g_idx` says so. Linear layers that are not quantized are named under `dynamic`.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::{LaidOut, TargetLayout, ToLayOut, Unfit};
+
+/// The layout.
+pub(super) struct GptqLayout;
+
+impl TargetLayout for GptqLayout {
+    fn name(&self) -> &'static str {
+        "gptq"
+    }
+
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+        let alike = Alike::of(model.weights)?;
+        let less_one = model.weights.iter().all(|weight| weight.zeros[0] > 0);
+        let weights = model.each(|weight| {
+            let form = weight.form;
+            let zeros = Zeros::Stream { bits: form.bits(), less_one };
+            let word_layout = WordLayout::Inputs;
+            ColumnPacker { form, word_layout, zeros, indexed: true }.packed(weight)
+        })?;
+        Ok(LaidOut::described(weights, settings(model, alike, less_one)))
+    }
+}
+
+fn settings(model: &ToLayOut<'_>, alike: Alike, less_one: bool) -> Json {
+    const LAST: &str = "lm_head";
+    let plain = model.plain_modules().filter(|module| *module != LAST);
+    let rules: Map<String, Json> =
+        plain.map(|module| (format!("-:^{}$", regex::escape(module)), json!({}))).collect();
+    let mut settings = json!({
+        "bits": alike.bits,
+        "checkpoint_format": if less_one { "gptq" } else { "gptq_v2" },
+        "desc_act": false,
+        "group_size": alike.group_size(),
+        "lm_head": model.coded_modules().any(|module| module == LAST),
+        "pack_dtype": "int32",
+        "quant_method": "gptq",
+        "sym": model.is_symmetric(),
+    });
+    if !rules.is_empty() {
+        settings["dynamic"] = rules.into();
+    }
+    settings
+}

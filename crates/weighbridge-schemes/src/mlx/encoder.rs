@@ -1,0 +1,152 @@
+//! Numbers into MLX's words, scales and biases: an [`Encoder`] for a weight.
+
+use std::ops::Range;
+
+use half::{bf16, f16};
+
+use super::affine::Affine;
+use super::floats::Floats;
+use super::kind::{Kind, Mode};
+use super::{decoding, module_of};
+use crate::catalog::{Shape, element_count};
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::magnitude::largest_magnitude;
+use crate::simd;
+use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+
+/// Stores a weight as MLX does.
+#[derive(Clone, Copy)]
+pub(super) struct MlxEncoder {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// The type of the weight, which scales and biases have too.
+    pub(super) dtype: DType,
+}
+
+impl MlxEncoder {
+    /// The type of scales.
+    fn scale_type(self) -> DType {
+        match self.kind.mode {
+            Mode::Affine => self.dtype,
+            _ => DType::U8,
+        }
+    }
+}
+
+impl Encoder for MlxEncoder {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        vec![DType::U32.into(), self.scale_type().into()]
+    }
+
+    fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
+        let Kind { mode, bits, group } = self.kind;
+        let ([.., columns], Some(prefix)) = (shape, module_of(name, "weight")) else {
+            return Err("it is not called `weight`, or has no dimensions".to_owned());
+        };
+        let elements = element_count(shape).filter(|elements| *elements > 0);
+        let elements = elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
+        if columns % group != 0 {
+            return Err(format!("its rows of {columns} are no whole groups of {group}"));
+        }
+        let tensor = |end: &str, dtype: DType, per_row: u64, of_group: u64| EncodedTensor {
+            name: format!("{prefix}{end}"),
+            stored: dtype.into(),
+            shape: shape[..shape.len() - 1].iter().copied().chain([per_row]).collect::<Shape>(),
+            bytes: elements / group * of_group,
+            groups: Groups::Of { elements: group, bytes: of_group },
+        };
+        let words = columns / 8 * u64::from(bits) / 4;
+        let width = u64::from(self.scale_type().bits() / 8);
+        let beside = |end| tensor(end, self.scale_type(), columns / group, width);
+        let weight = tensor("weight", DType::U32, words, group * u64::from(bits) / 8);
+        let mut tensors = vec![weight, beside("scales")];
+        tensors.extend((mode == Mode::Affine).then(|| beside("biases")));
+        Ok(tensors)
+    }
+
+    fn begin(&self, _: &[u64]) -> Box<dyn WeightEncoder> {
+        Box::new(*self)
+    }
+}
+
+impl WeightEncoder for MlxEncoder {
+    fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()> {
+        if !largest_magnitude(values).is_finite() {
+            return Err(self.not_finite(elements.start, values));
+        }
+        match out {
+            [codes, scales, biases] => self.affine(values, codes, [scales, biases]),
+            [codes, scales] => {
+                let (mode, dtype) = (self.kind.mode, self.dtype);
+                simd::run(simd::level(), Floats { values, mode, dtype, codes, scales });
+                Ok(())
+            }
+            _ => Err(Error::usage("it has no tensors")),
+        }
+    }
+
+    fn decode(
+        &self,
+        _: Range<u64>,
+        encoded: &[&[u8]],
+        out: &mut [f32],
+        levels: &mut Vec<SameLevels>,
+    ) -> Result<bool> {
+        let (codes, factors): (_, [&[u8]; 2]) = match *encoded {
+            [codes, scales, biases] => (codes, [scales, biases]),
+            [codes, scales] => (codes, [scales, &[]]),
+            _ => return Ok(false),
+        };
+        decoding::decode(*self, codes, factors, out, levels);
+        Ok(true)
+    }
+}
+
+impl MlxEncoder {
+    fn affine(self, values: &[f32], codes: &mut [u8], outs: [&mut [u8]; 2]) -> Result<()> {
+        let too_large = |_| Error::limit("a group is larger than this machine can address");
+        let group = usize::try_from(self.kind.group).map_err(too_large)?;
+        let mut factors = vec![[0.0; 2]; values.len() / group];
+        let (level, factors) = (simd::level(), &mut factors[..]);
+        macro_rules! run {
+            ($($bits:literal)*) => {
+                match self.kind.bits {
+                    $($bits => simd::run(level, Affine::<$bits> { values, group, codes, factors }),)*
+                    bits => return Err(Error::usage(format!("codes of {bits} bits"))),
+                }
+            };
+        }
+        run!(2 3 4 5 6 8);
+        if factors.iter().flatten().any(|factor| !factor.is_finite()) {
+            return Err(Error::unsupported("the range of a group is more than a scale can hold"));
+        }
+        for (at, out) in outs.into_iter().enumerate() {
+            let numbers = factors.iter().map(|factors| factors[at]);
+            match self.dtype {
+                DType::BF16 => write(out, numbers.map(|n| bf16::from_f32(n).to_le_bytes())),
+                DType::F16 => write(out, numbers.map(|n| f16::from_f32(n).to_le_bytes())),
+                _ => write(out, numbers.map(f32::to_le_bytes)),
+            }
+        }
+        Ok(())
+    }
+
+    fn not_finite(self, first: u64, values: &[f32]) -> Error {
+        let place = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
+        let element = first + place as u64;
+        Error::unsupported(format!(
+            "element {element} is not finite, and would spoil all {} of its group",
+            self.kind.group
+        ))
+    }
+}
+
+/// Writes the bytes of numbers.
+fn write<const N: usize>(out: &mut [u8], numbers: impl Iterator<Item = [u8; N]>) {
+    out.as_chunks_mut().0.iter_mut().zip(numbers).for_each(|(out, bytes)| *out = bytes);
+}

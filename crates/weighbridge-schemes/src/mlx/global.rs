@@ -1,0 +1,52 @@
+//! Scales of groups below a scale for the whole matrix, as nvfp4 may have them.
+
+use std::ops::Range;
+
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::matrix::{Factor, Factors, GROUPS, Grid};
+use crate::source::{Slab, Staged};
+
+/// The largest E4M3 times the largest E2M1: the global scale is the largest weight, the scales
+/// of groups use their whole range below it.
+const RANGE: f32 = 448.0 * 6.0;
+
+/// `scale * (global / 2688)`, each step rounded to f32.
+pub(super) struct GlobalScale {
+    scale: Grid,
+    global: Grid,
+}
+
+impl GlobalScale {
+    /// One for everything, or one `of_each` stacked matrix of `rows` rows.
+    pub(super) fn new(scale: Grid, rows: u64, of_each: bool) -> Self {
+        let single = Grid::single(2, DType::F32);
+        let global = if of_each { Grid { matrix: rows, ..single } } else { single };
+        Self { scale, global }
+    }
+}
+
+impl Factors for GlobalScale {
+    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
+        slabs.extend([self.scale.slab(&rows), self.global.slab(&rows)]);
+    }
+
+    fn fill(
+        &self,
+        staged: &[Staged<'_>],
+        first: u64,
+        row: u64,
+        groups: Range<u64>,
+        _: bool,
+        out: &mut [Factor],
+    ) -> Result<()> {
+        let global = self.global.number(&staged[1], first, row, 0) / RANGE;
+        let mut scales = [0.0; GROUPS];
+        let scales = &mut scales[..out.len()];
+        self.scale.numbers(&staged[0], first, row, groups.start, scales);
+        for (out, scale) in out.iter_mut().zip(scales) {
+            *out = Factor { scale: *scale * global, offset: 0.0 };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,324 @@
+//! From names, shapes and settings to a layout, or to a finding.
+
+use super::kind::{Kind, Mode};
+use super::recipe;
+use super::settings::{Says, Settings};
+use crate::catalog::{Finding, Shape, TensorInfo};
+use crate::dtype::{DType, StoredType};
+use crate::{Bid, Bids, Evidence, Part, StoredTensor, TensorId};
+
+/// The sides of one packed weight, once all evidence agrees.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) kind: Kind,
+    /// Words of a row.
+    pub(super) words: u64,
+    /// Groups of a row.
+    pub(super) cells: u64,
+    /// Elements of a row.
+    pub(super) columns: u64,
+    /// Rows of one matrix.
+    pub(super) rows: u64,
+    /// Elements of one row of the outermost dimension.
+    pub(super) outer: u64,
+    /// What scales are stored as.
+    pub(super) stored: DType,
+    /// Whether there is a global scale, and if so whether each stacked matrix has its own.
+    pub(super) global: Option<bool>,
+    /// Whether it is transformers' variant.
+    pub(super) metal: bool,
+}
+
+impl Layout {
+    /// What the bytes of scales mean.
+    pub(super) fn scale_type(&self) -> DType {
+        match self.kind.mode {
+            Mode::Affine => self.stored,
+            Mode::Mxfp4 | Mode::Mxfp8 => DType::F8_E8M0,
+            Mode::Nvfp4 => DType::F8_E4M3,
+        }
+    }
+
+    /// What the canonical library decodes to.
+    pub(super) fn native(&self) -> DType {
+        match (self.kind.mode, self.global) {
+            (Mode::Affine, _) => self.stored,
+            (_, None) => DType::BF16,
+            (_, Some(_)) => DType::F32,
+        }
+    }
+
+    fn variant(&self) -> String {
+        let (before, after) = (
+            if self.metal { "metal-" } else { "" },
+            if self.global.is_some() { "-global" } else { "" },
+        );
+        format!("{before}{}{after}", self.kind)
+    }
+}
+
+/// A packed weight with what was found beside it.
+struct Group<'a> {
+    weight: &'a TensorInfo,
+    scales: Option<StoredTensor<'a>>,
+    biases: Option<StoredTensor<'a>>,
+    /// The biases under transformers' name.
+    qbiases: Option<StoredTensor<'a>>,
+    global: Option<StoredTensor<'a>>,
+}
+
+impl<'a> Group<'a> {
+    fn of(prefix: &str, weight: &'a TensorInfo, evidence: &Evidence<'a>) -> Self {
+        let find = |own: &str| evidence.find(&format!("{prefix}{own}"));
+        Self {
+            weight,
+            scales: find("scales"),
+            biases: find("biases"),
+            qbiases: find("qbiases"),
+            global: find("global_scale"),
+        }
+    }
+
+    fn parts(&self, weight: TensorId) -> Vec<Part> {
+        let beside = [
+            ("scales", self.scales),
+            ("biases", self.biases),
+            ("biases", self.qbiases),
+            ("global_scale", self.global),
+        ];
+        let beside = beside.into_iter().filter_map(|(role, found)| Some((role, found?.0)));
+        let all = std::iter::once(("weight", weight)).chain(beside);
+        all.map(|(role, tensor)| Part { role, tensor }).collect()
+    }
+
+    /// Whether anything but the weight indicates MLX.
+    fn has_companion(&self) -> bool {
+        self.scales.is_some() || self.biases.is_some() || self.qbiases.is_some()
+    }
+
+    /// Whether it can only be MLX's, whatever the type of the weight.
+    fn is_complete(&self) -> bool {
+        let bytes = self.scales.is_some_and(|(_, s)| s.stored == DType::U8.into());
+        self.scales.is_some() && (bytes || self.biases.is_some() || self.qbiases.is_some())
+    }
+}
+
+/// Bids for `prefix` + `weight` and its companions, if it is packed.
+pub(super) fn bid_for<'a>(
+    prefix: &str,
+    (id, weight): StoredTensor<'a>,
+    evidence: &Evidence<'a>,
+    settings: &Settings<'_>,
+    bids: &mut Bids,
+) {
+    let packed = weight.stored == DType::U32.into();
+    if !packed && !settings.are_there() {
+        return;
+    }
+    let group = Group::of(prefix, weight, evidence);
+    let ours = match packed {
+        true => settings.are_there() || group.has_companion(),
+        // Scales of bytes or with biases, in a model of MLX: somebody changed the weight's type.
+        false => group.is_complete(),
+    };
+    if !ours {
+        return;
+    }
+    let says = settings.layer(prefix.trim_end_matches('.'));
+    let parts = group.parts(id);
+    match layout_of(&group, &says, &|| evidence.chosen(&weight.name)) {
+        Ok(layout) => bids.weights.push(Bid {
+            name: weight.name.to_string(),
+            shape: shape_of(weight, layout.columns),
+            variant: layout.variant().into(),
+            native: Some(layout.native()),
+            parts,
+            recipe: Ok(recipe(&layout)),
+        }),
+        Err(reason) => bids.refuse_tensor(weight, parts, &reason),
+    }
+}
+
+/// Scales or biases of a weight that is not there.
+pub(super) fn check_orphan(
+    prefix: &str,
+    (_, info): StoredTensor<'_>,
+    evidence: &Evidence<'_>,
+    settings: &Settings<'_>,
+    bids: &mut Bids,
+) {
+    let there = |own: &str| evidence.find(&format!("{prefix}{own}")).is_some();
+    let biases = there("biases") || there("qbiases");
+    let ours = there("scales") && (biases || settings.are_there());
+    // GPTQ and AWQ have scales too.
+    if ours && !there("weight") && !there("qweight") {
+        let message = format!("its packed weight `{prefix}weight` is missing");
+        bids.findings.push(Finding::of(&info.name, "orphan", message));
+    }
+}
+
+fn shape_of(weight: &TensorInfo, columns: u64) -> Shape {
+    let outer = weight.shape.len().saturating_sub(1);
+    weight.shape[..outer].iter().copied().chain([columns]).collect()
+}
+
+/// What the user says a weight is, to be called only where the evidence leaves it open.
+type Ask<'a> = &'a dyn Fn() -> Option<&'a str>;
+
+fn layout_of(group: &Group<'_>, says: &Says, ask: Ask<'_>) -> Result<Layout, String> {
+    let weight = group.weight;
+    if weight.stored != DType::U32.into() {
+        return Err(format!("the weight is {}, U32 is expected", weight.stored.name()));
+    }
+    let (_, scales) = group.scales.ok_or("its `scales` are missing")?;
+    let [outer @ .., words] = &weight.shape[..] else {
+        return Err("the weight has no dimensions, two or more are expected".into());
+    };
+    let ([.., rows], Some(cells)) = (outer, scales.shape.last()) else {
+        return Err(format!(
+            "the weight has shape {:?}, two or more dimensions are expected",
+            weight.shape
+        ));
+    };
+    let (rows, words, cells) = (*rows, *words, *cells);
+    if scales.shape.len() != weight.shape.len() || !scales.shape.starts_with(outer) {
+        return Err(format!(
+            "scales have shape {:?}, the weight has {:?}: only the last dimension may differ",
+            scales.shape, weight.shape
+        ));
+    }
+    if weight.elements() == 0 || cells == 0 {
+        return Err(format!("weight {:?} and scales {:?} are empty", weight.shape, scales.shape));
+    }
+    let stored = scale_type(scales)?;
+    let affine = stored != DType::U8;
+    check_biases(group, scales, affine)?;
+    let metal = group.qbiases.is_some();
+    let decided = decide(says, (affine, metal), (words, cells));
+    let kind = match decided.or_else(|| by_choice(ask, (affine, metal), (words, cells))) {
+        Some(kind) => kind,
+        None => return Err(undecided(group, says, &Kind::readings(affine, words, cells))),
+    };
+    let columns = kind.columns(words).ok_or("the weight is too large")?;
+    let inner = outer[1..].iter().try_fold(columns, |product, &side| product.checked_mul(side));
+    let inner = inner.filter(|inner| inner.checked_mul(outer[0]).is_some());
+    Ok(Layout {
+        kind,
+        words,
+        cells,
+        columns,
+        rows,
+        outer: inner.ok_or("the weight is too large")?,
+        stored,
+        global: global_scale(group, kind)?,
+        metal,
+    })
+}
+
+fn scale_type(scales: &TensorInfo) -> Result<DType, String> {
+    match scales.stored {
+        StoredType::Element(t @ (DType::F16 | DType::BF16 | DType::F32 | DType::U8)) => Ok(t),
+        ref other => Err(format!("scales are {}, F16, BF16, F32 or U8 is expected", other.name())),
+    }
+}
+
+fn check_biases(group: &Group<'_>, scales: &TensorInfo, affine: bool) -> Result<(), String> {
+    let biases = match (group.biases, group.qbiases, affine) {
+        (None, None, false) => return Ok(()),
+        (Some(_), Some(_), _) => return Err("it has both `biases` and `qbiases`".into()),
+        (_, _, false) => return Err("scales are bytes, but there are biases too".into()),
+        (biases, qbiases, true) => biases.or(qbiases),
+    };
+    let (_, biases) = biases.ok_or("its `biases` are missing")?;
+    if biases.shape != scales.shape || biases.stored != scales.stored {
+        return Err(format!(
+            "biases are {} {:?}, scales {} {:?}: they must have the same type and shape",
+            biases.stored.name(),
+            biases.shape,
+            scales.stored.name(),
+            scales.shape
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a kind can be that of a weight with such scales and widths.
+fn is_possible(kind: Kind, (affine, metal): (bool, bool), (words, cells): (u64, u64)) -> bool {
+    let of_mode = (kind.mode == Mode::Affine) == affine && kind.is_known();
+    let of_metal = !metal || [2, 4, 8].contains(&kind.bits);
+    of_mode && of_metal && kind.fits(words, cells)
+}
+
+/// The one kind that shapes and settings agree on.
+fn decide(says: &Says, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
+    let (affine, metal) = scales;
+    if let Some(kind) = says.kind() {
+        return Some(kind).filter(|&kind| is_possible(kind, scales, widths));
+    }
+    let mut allowed = Kind::readings(affine, widths.0, widths.1);
+    allowed.retain(|&kind| says.allows(kind));
+    // Transformers takes any group, so that no list of readings is complete.
+    (allowed.len() == 1 && !metal).then(|| allowed[0])
+}
+
+/// The kind that the user says it is, if it can be that.
+fn by_choice(ask: Ask<'_>, scales: (bool, bool), widths: (u64, u64)) -> Option<Kind> {
+    let variant = ask()?.strip_prefix("mlx/")?;
+    let variant = variant.strip_prefix("metal-").unwrap_or(variant);
+    let kind = Kind::parse(variant.strip_suffix("-global").unwrap_or(variant))?;
+    is_possible(kind, scales, widths).then_some(kind)
+}
+
+/// Why nothing was decided, and what it could be.
+fn undecided(group: &Group<'_>, says: &Says, readings: &[Kind]) -> String {
+    let weight = group.weight;
+    let why = match says {
+        Says::Nothing => "no config says how many bits it has".to_owned(),
+        Says::NotQuantized => "config.json says that it is not quantized".to_owned(),
+        Says::Unreadable(why) => format!("config.json cannot be understood: {why}"),
+        Says::Settings { mode, bits, group } => {
+            let number = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
+            format!(
+                "config.json says mode {mode:?}, bits {}, group size {}",
+                number(bits.map(u64::from)),
+                number(*group)
+            )
+            .to_lowercase()
+        }
+    };
+    let scales = group.scales.map(|(_, scales)| scales);
+    let stored = scales.map_or(String::new(), |s| format!("{} {:?}", s.stored.name(), s.shape));
+    let one = |kind: &Kind| {
+        let columns = kind.columns(*weight.shape.last().unwrap_or(&0)).unwrap_or(0);
+        format!("{kind} {:?}", shape_of(weight, columns))
+    };
+    let could = match readings {
+        [] => "which fits no kind that MLX writes".to_owned(),
+        some => format!(
+            "which could be {}: state which one it is, as in mlx/{}",
+            some.iter().map(one).collect::<Vec<_>>().join(" or "),
+            some[0]
+        ),
+    };
+    format!("{why}, its words are {:?} and its scales {stored}, {could}", weight.shape)
+}
+
+/// Whether there is a global scale, and if so whether each stacked matrix has its own.
+fn global_scale(group: &Group<'_>, kind: Kind) -> Result<Option<bool>, String> {
+    let Some((_, global)) = group.global else { return Ok(None) };
+    if kind.mode != Mode::Nvfp4 {
+        return Err(format!("it has a `global_scale`, which {kind} does not use"));
+    }
+    let shape = &group.weight.shape;
+    let experts = &shape[..shape.len() - 2];
+    let single = global.elements() == 1 && experts.iter().product::<u64>() == 1;
+    let of_each = !experts.is_empty() && global.shape[..] == *experts;
+    if global.stored != DType::F32.into() || !(single || of_each) {
+        return Err(format!(
+            "global_scale is {} {:?}, F32 {experts:?} is expected",
+            global.stored.name(),
+            global.shape
+        ));
+    }
+    Ok(Some(of_each))
+}

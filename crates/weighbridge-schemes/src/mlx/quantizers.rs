@@ -1,0 +1,164 @@
+//! Whole models in the form that mlx-lm saves.
+//!
+//! All matrices of linear layers and all embeddings are stored in fewer bits, the output matrix
+//! among them. What has no whole groups stays; a loader knows it by its lack of scales.
+//!
+//! mlx-lm renames and rearranges weights when it loads them (`sanitize`), and saves them so. Here
+//! they keep their places, so only families are taken whose weights it takes as transformers saves
+//! them: for others it would look for scales where there are none.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::encoder::MlxEncoder;
+use super::kind::{GROUPS, Kind, Mode};
+use super::{KEY, module_of};
+use crate::dtype::{DType, StoredType};
+use crate::error::{Error, Result};
+use crate::text::shortened;
+use crate::{Additions, Candidate, Chosen, Configs, Fate, QuantizeWishes, Quantizer, Request};
+
+/// A way to store a model.
+struct MlxQuantizer {
+    name: &'static str,
+    about: &'static str,
+    /// The kind, with the usual group.
+    kind: Kind,
+}
+
+/// Every quantizer.
+pub(super) const ALL: &[&dyn Quantizer] = &[
+    &affine("mlx-2bit", "integers of 2 bits with a scale and a bias a group, for MLX", 2),
+    &affine("mlx-3bit", "integers of 3 bits with a scale and a bias a group, for MLX", 3),
+    &affine("mlx-4bit", "integers of 4 bits with a scale and a bias a group, for MLX", 4),
+    &affine("mlx-5bit", "integers of 5 bits with a scale and a bias a group, for MLX", 5),
+    &affine("mlx-6bit", "integers of 6 bits with a scale and a bias a group, for MLX", 6),
+    &affine("mlx-8bit", "integers of 8 bits with a scale and a bias a group, for MLX", 8),
+    &MlxQuantizer { name: "mlx-mxfp4", about: "MXFP4, for MLX", kind: Mode::Mxfp4.usual() },
+    &MlxQuantizer { name: "mlx-mxfp8", about: "MXFP8, for MLX", kind: Mode::Mxfp8.usual() },
+    &MlxQuantizer { name: "mlx-nvfp4", about: "NVFP4, for MLX", kind: Mode::Nvfp4.usual() },
+];
+
+const fn affine(name: &'static str, about: &'static str, bits: u32) -> MlxQuantizer {
+    MlxQuantizer { name, about, kind: Kind { bits, ..Mode::Affine.usual() } }
+}
+
+impl Quantizer for MlxQuantizer {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn types(&self) -> Vec<StoredType> {
+        match self.kind.mode {
+            Mode::Affine => {
+                [DType::U32, DType::BF16, DType::F16, DType::F32].map(Into::into).into()
+            }
+            _ => [DType::U32, DType::U8].map(Into::into).into(),
+        }
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Chosen> {
+        check_family(request.configs)?;
+        let kind = self.kind_for(request.wishes)?;
+        let mut chosen = Chosen { additions: additions(kind), ..Chosen::default() };
+        for weight in request.weights {
+            let stays = (request.keeps)(weight.name) || is_ignored(weight, request.configs);
+            let fate = match is_taken(weight) && !stays {
+                true => self.fate_of(weight, kind, &mut chosen.notes)?,
+                false => Fate::Keep,
+            };
+            chosen.fates.push(fate);
+        }
+        Ok(chosen)
+    }
+}
+
+impl MlxQuantizer {
+    /// The kind with the group that is asked for.
+    fn kind_for(&self, wishes: &QuantizeWishes) -> Result<Kind> {
+        let group = wishes.group_size.unwrap_or(self.kind.group);
+        let allowed: &[u64] = match self.kind.mode {
+            Mode::Affine => &GROUPS,
+            _ => &[self.kind.group],
+        };
+        if allowed.contains(&group) {
+            return Ok(Kind { group, ..self.kind });
+        }
+        let names: Vec<String> = allowed.iter().map(u64::to_string).collect();
+        let (name, names) = (self.name, names.join(", "));
+        Err(Error::usage(format!("{name} has no groups of {group}"))
+            .hint(format!("groups of {names} can be had")))
+    }
+
+    fn fate_of(&self, weight: &Candidate<'_>, kind: Kind, notes: &mut Vec<String>) -> Result<Fate> {
+        let columns = weight.shape.last().copied().unwrap_or(0);
+        if columns % kind.group != 0 {
+            let (name, group) = (weight.name, kind.group);
+            notes.push(format!(
+                "{name} stays as it is: its rows of {columns} are no whole groups of {group}"
+            ));
+            return Ok(Fate::Keep);
+        }
+        if !matches!(weight.dtype, DType::BF16 | DType::F16 | DType::F32) {
+            let message = format!("it is {}, and MLX takes BF16, F16 and F32 only", weight.dtype);
+            return Err(Error::unsupported(message).in_tensor(weight.name));
+        }
+        let encoder = MlxEncoder { name: self.name, kind, dtype: weight.dtype };
+        Ok(Fate::Encode(Arc::new(encoder)))
+    }
+}
+
+/// Families whose weights mlx-lm 0.32.2 takes as they are, as configs call them.
+#[rustfmt::skip]
+const FAMILIES: &[&str] = &[
+    "apertus", "cohere", "cohere2", "ernie4_5", "exaone", "exaone4", "gemma", "gemma2",
+    "gemma3_text", "glm", "glm4", "gpt_neox", "granite", "helium", "hunyuan_v1_dense", "internlm2",
+    "internlm3", "llama", "mimo", "mistral", "nemotron", "olmo", "olmo2", "olmo3", "phi", "phi3",
+    "qwen2", "qwen3", "seed_oss", "smollm3", "stablelm", "starcoder2",
+];
+
+/// An error for a model of another family.
+fn check_family(configs: Configs<'_>) -> Result<()> {
+    let named = configs.model().and_then(|model| model.get("model_type")?.as_str());
+    match named {
+        Some(name) if FAMILIES.contains(&name) => Ok(()),
+        Some(name) => Err(Error::unsupported(format!(
+            "mlx-lm rearranges the weights of a model of type {} when it loads them, or is not known \
+             to take them as they are",
+            shortened(name, 40)
+        ))
+        .hint("mlx-lm's own `convert` makes such a model")),
+        None => Err(Error::unsupported(
+            "config.json does not name a model_type, by which mlx-lm knows how to load a model",
+        )),
+    }
+}
+
+/// Whether mlx-lm throws a weight away: an output matrix beside the embedding that it shares its
+/// numbers with. Its scales would be in the way.
+fn is_ignored(weight: &Candidate<'_>, configs: Configs<'_>) -> bool {
+    let tied = configs.model().and_then(|model| model.get("tie_word_embeddings")?.as_bool());
+    weight.name == "lm_head.weight" && tied == Some(true)
+}
+
+/// Whether a weight is a matrix that mlx-lm stores in fewer bits.
+fn is_taken(weight: &Candidate<'_>) -> bool {
+    let Some(module) = module_of(weight.name, "weight") else { return false };
+    let module = module.trim_end_matches('.');
+    let last = module.rsplit('.').next().unwrap_or(module);
+    weight.shape.len() == 2 && weight.dtype.is_float() && !last.contains("norm")
+}
+
+/// What the config and the files say: mlx-lm's own key, and the one that others read.
+fn additions(kind: Kind) -> Additions {
+    let settings: Json =
+        json!({"group_size": kind.group, "bits": kind.bits, "mode": kind.mode.name()});
+    let keys = [KEY, "quantization_config"].map(|key| (key.to_owned(), settings.clone()));
+    let metadata = vec![("format".to_owned(), "mlx".to_owned())];
+    Additions { config_keys: keys.into(), metadata, ..Additions::default() }
+}

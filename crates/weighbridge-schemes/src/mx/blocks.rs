@@ -1,0 +1,131 @@
+//! Weights whose codes lie in blocks of 16 bytes: gpt-oss, in transformers' and OpenAI's names.
+
+use std::sync::Arc;
+
+use super::packed::{fp4, rows_of_codes, with_codes};
+use super::transposed::Transposed;
+use super::{GPT_OSS, GROUP};
+use crate::catalog::{Finding, Shape, TensorInfo, element_count};
+use crate::dtype::DType;
+use crate::{Bid, Bids, Evidence, Part, Recipe, TensorId};
+
+/// Whose names a weight has.
+#[derive(Clone, Copy, PartialEq)]
+enum Names {
+    /// `P_blocks`: transformers hands out the transposed weight.
+    Transformers,
+    /// `P.blocks`
+    OpenAi,
+}
+
+/// Bids for `P_blocks` or `P.blocks`; returns whether the tensor is accounted for.
+pub(super) fn bid_for(
+    evidence: &Evidence<'_>,
+    id: TensorId,
+    info: &TensorInfo,
+    bids: &mut Bids,
+) -> bool {
+    let is_u8 = info.stored.element() == Some(DType::U8);
+    report_orphan(evidence, info, bids);
+    let (name, names, scales) =
+        match (info.name.strip_suffix("_blocks"), info.name.strip_suffix(".blocks")) {
+            (Some(name), _) => (name, Names::Transformers, format!("{name}_scales")),
+            (_, Some(name)) => (name, Names::OpenAi, format!("{name}.scales")),
+            _ => return false,
+        };
+    let scales = evidence.find(&scales);
+    if !is_u8 || (scales.is_none() && info.shape.last() != Some(&(GROUP / 2))) {
+        return false;
+    }
+    let mut parts = vec![Part { role: "blocks", tensor: id }];
+    parts.extend(scales.map(|(tensor, _)| Part { role: "scales", tensor }));
+    let native = evidence.model_dtype().unwrap_or(DType::BF16);
+    match understood(info, scales.map(|(_, info)| info)) {
+        Ok(sides) => bids.weights.push(bid_of(name, names, sides, native, parts)),
+        Err(reason) => {
+            let bid = Bid::refused(name, unblocked(&info.shape), parts, &reason);
+            bids.refuse(info, "undecodable", bid);
+        }
+    }
+    true
+}
+
+/// Scales of three dimensions whose blocks are gone.
+fn report_orphan(evidence: &Evidence<'_>, info: &TensorInfo, bids: &mut Bids) {
+    let transformers = info.name.strip_suffix("_scales").map(|name| format!("{name}_blocks"));
+    let openai = || info.name.strip_suffix(".scales").map(|name| format!("{name}.blocks"));
+    let Some(blocks) = transformers.or_else(openai) else { return };
+    let looks_so = info.stored.element() == Some(DType::U8) && info.shape.len() == 3;
+    if looks_so && evidence.method() == Some(GPT_OSS) && evidence.find(&blocks).is_none() {
+        let message = format!(
+            "scales of an MXFP4 weight, but there is no {}; a shard may be missing",
+            crate::text::escaped(&blocks)
+        );
+        bids.findings.push(Finding::of(&info.name, "orphan", message));
+    }
+}
+
+/// Matrices, rows and columns; an explanation where the parts do not fit.
+fn understood(blocks: &TensorInfo, scales: Option<&TensorInfo>) -> Result<[u64; 3], String> {
+    let scales = scales.ok_or("its scales are missing")?;
+    let &[matrices, rows, groups, bytes] = &blocks.shape[..] else {
+        return Err(format!("blocks have shape {:?}, four dimensions are expected", blocks.shape));
+    };
+    if bytes != GROUP / 2 {
+        return Err(format!("blocks have {bytes} bytes, 16 are expected"));
+    }
+    let byte_scales = [Some(DType::U8), Some(DType::F8_E8M0)].contains(&scales.stored.element());
+    if scales.shape[..] != [matrices, rows, groups] || !byte_scales {
+        return Err(format!(
+            "scales are {} {:?}, expected U8 [{matrices}, {rows}, {groups}]",
+            scales.stored.name(),
+            scales.shape
+        ));
+    }
+    let columns = groups.checked_mul(GROUP).ok_or("blocks are too many")?;
+    // A stack of no matrices may state any sides; a single matrix of them must still be countable.
+    element_count(&[rows, columns]).ok_or("blocks are too many")?;
+    element_count(&[matrices, rows, columns]).ok_or("blocks are too many")?;
+    Ok([matrices, rows, columns])
+}
+
+/// The last two dimensions are the columns.
+fn unblocked(stored: &Shape) -> Shape {
+    match &stored[..] {
+        [front @ .., groups, bytes] => {
+            let columns = groups.saturating_mul(*bytes).saturating_mul(2);
+            front.iter().copied().chain([columns]).collect()
+        }
+        _ => stored.clone(),
+    }
+}
+
+fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<Part>) -> Bid {
+    let [matrices, rows, columns] = sides;
+    // The rows of these two are those of gate and up in turn.
+    let interleaved = name.ends_with("gate_up_proj") || name.ends_with("mlp1_weight");
+    let (shape, recipe): (Shape, Arc<dyn Recipe>) = match names {
+        Names::Transformers => (
+            [matrices, columns, rows].into_iter().collect(),
+            Arc::new(Transposed::new(rows, columns, native)),
+        ),
+        Names::OpenAi => {
+            let matrix = rows_of_codes(fp4(), columns, rows * columns, None, native);
+            ([matrices, rows, columns].into_iter().collect(), Arc::new(with_codes(matrix)))
+        }
+    };
+    let variant = match (names, interleaved) {
+        (Names::Transformers, true) => "mxfp4-transposed-interleaved",
+        (Names::Transformers, false) => "mxfp4-transposed",
+        (Names::OpenAi, true) => "mxfp4-interleaved",
+        (Names::OpenAi, false) => "mxfp4",
+    };
+    Bid {
+        name: name.to_owned(),
+        shape,
+        variant: variant.into(),
+        native: Some(native),
+        parts,
+        recipe: Ok(recipe),
+    }
+}

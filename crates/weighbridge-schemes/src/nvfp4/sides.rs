@@ -1,0 +1,178 @@
+//! The sides of a weight, from the shapes of its parts.
+
+use serde_json::Value as Json;
+
+use super::layout::Layout;
+use super::{Candidate, GROUP};
+use crate::catalog::{Shape, TensorInfo, element_count};
+use crate::dtype::DType;
+use crate::{Evidence, comfy, swizzle};
+
+/// What the shapes say, as long as nothing is known of the order of the bytes.
+#[derive(Debug)]
+pub(super) struct Stored {
+    /// Matrices on top of each other, for a weight of three dimensions.
+    matrices: Option<u64>,
+    rows: u64,
+    row_bytes: u64,
+    /// Rows and columns of the scales.
+    scales: (u64, u64),
+    globals: u64,
+}
+
+impl Stored {
+    /// An explanation where a part is missing or its type or shape cannot be right.
+    pub(super) fn of(found: &Candidate<'_>) -> Result<Self, String> {
+        let (_, scales) = found.scales.ok_or("its `weight_scale` is missing")?;
+        let (_, global) = found.global.ok_or("its `weight_scale_2` is missing")?;
+        expect_type(scales, DType::F8_E4M3)?;
+        expect_type(global, DType::F32)?;
+        let (matrices, rows, row_bytes) = match found.weight.shape[..] {
+            [rows, bytes] => (None, rows, bytes),
+            [matrices, rows, bytes] => (Some(matrices), rows, bytes),
+            _ => {
+                return Err(format!(
+                    "its shape is {:?}, two or three dimensions are expected",
+                    found.weight.shape
+                ));
+            }
+        };
+        let scale_sides = match (matrices, &scales.shape[..]) {
+            (None, &[rows, columns]) => (rows, columns),
+            (Some(matrices), &[of_scales, rows, columns]) if of_scales == matrices => {
+                (rows, columns)
+            }
+            _ => return Err(unfitting(found.weight, scales)),
+        };
+        let columns = row_bytes.checked_mul(2).ok_or("its rows are too long")?;
+        let globals = element_count(&global.shape).unwrap_or(0);
+        if globals != 1 && Some(globals) != matrices {
+            return Err(format!(
+                "weight_scale_2 has shape {:?}; one number, or one for each stacked matrix, is \
+                 expected",
+                global.shape
+            ));
+        }
+        element_count(&[rows, columns])
+            .and_then(|_| element_count(&[rows, columns, matrices.unwrap_or(1)]))
+            .and_then(|_| rows.checked_next_multiple_of(swizzle::ROWS))
+            .ok_or("it is too large")?;
+        let stored = Self { matrices, rows, row_bytes, scales: scale_sides, globals };
+        let is_transposed = scale_sides == (rows / 8, row_bytes) && rows % 8 == 0;
+        match stored.fits_rows() || stored.fits_tiles() {
+            true => Ok(stored),
+            false if is_transposed && matrices.is_some() => {
+                Err("its codes are packed along the middle dimension, as ModelOpt stores fused \
+                 experts of [in, out]; this version cannot decode that"
+                    .to_owned())
+            }
+            false => Err(unfitting(found.weight, scales)),
+        }
+    }
+
+    fn groups(&self) -> u64 {
+        (self.row_bytes * 2).div_ceil(GROUP)
+    }
+
+    /// Whether there is one scale for each group of each row.
+    pub(super) fn fits_rows(&self) -> bool {
+        self.scales == (self.rows, self.groups())
+    }
+
+    /// Whether the scales fill tiles. ModelOpt's padding of columns may add some.
+    pub(super) fn fits_tiles(&self) -> bool {
+        let (rows, columns) = self.scales;
+        let padded = |to| columns == self.groups().next_multiple_of(to);
+        let fits = padded(swizzle::COLUMNS) || padded(GROUP);
+        self.matrices.is_none() && rows == self.rows.next_multiple_of(swizzle::ROWS) && fits
+    }
+
+    /// The sides in a layout that fits.
+    pub(super) fn sides(
+        self,
+        evidence: &Evidence<'_>,
+        found: &Candidate<'_>,
+        layout: Layout,
+    ) -> Result<Sides, String> {
+        let Self { matrices, rows, row_bytes, scales, globals } = self;
+        let padded = (rows, row_bytes * 2);
+        let (rows, columns) = match layout.is_comfy() && matrices.is_none() {
+            true => true_sides(evidence, found, padded)?,
+            false => padded,
+        };
+        Ok(Sides { matrices, rows, columns, row_bytes, scale_columns: scales.1, globals })
+    }
+}
+
+fn expect_type(info: &TensorInfo, expected: DType) -> Result<(), String> {
+    match info.stored.element() == Some(expected) {
+        true => Ok(()),
+        false => Err(format!(
+            "{} is {}, {} is expected",
+            crate::text::escaped(&info.name),
+            info.stored.name(),
+            expected.name()
+        )),
+    }
+}
+
+fn unfitting(weight: &TensorInfo, scales: &TensorInfo) -> String {
+    let mut rows = weight.shape.clone();
+    if let Some(last) = rows.last_mut() {
+        *last = last.div_ceil(GROUP / 2);
+    }
+    let mut tiles = rows.clone();
+    if let [.., height, width] = &mut tiles[..] {
+        [*height, *width] = swizzle::padded(*height, *width);
+    }
+    format!(
+        "weight_scale has shape {:?}; for codes of {:?} it is {rows:?} row by row, or {tiles:?} \
+         swizzled",
+        scales.shape, weight.shape
+    )
+}
+
+/// The sides without padding to multiples of 16, as far as anything tells them.
+fn true_sides(
+    evidence: &Evidence<'_>,
+    found: &Candidate<'_>,
+    (rows, columns): (u64, u64),
+) -> Result<(u64, u64), String> {
+    let fits = |side: u64, padded: u64| {
+        side == padded || side.checked_next_multiple_of(16) == Some(padded)
+    };
+    let description =
+        comfy::description(evidence, found.module).map(|(_, json)| json).transpose()?;
+    if let Some(shape) = description.as_ref().and_then(|json| json.get("orig_shape")) {
+        let sides: Vec<u64> =
+            shape.as_array().into_iter().flatten().filter_map(Json::as_u64).collect();
+        return match sides[..] {
+            [r, c] if fits(r, rows) && fits(c, columns) => Ok((r, c)),
+            _ => Err(format!(
+                "comfy_quant says that its shape is {shape}, but [{rows}, {columns}] is stored"
+            )),
+        };
+    }
+    let bias = found.beside(evidence, "bias").map(|(_, info)| &info.shape[..]);
+    match bias {
+        Some(&[length]) if fits(length, rows) => Ok((length, columns)),
+        _ => Ok((rows, columns)),
+    }
+}
+
+/// The sides of one weight.
+pub(super) struct Sides {
+    pub(super) matrices: Option<u64>,
+    pub(super) rows: u64,
+    pub(super) columns: u64,
+    pub(super) row_bytes: u64,
+    pub(super) scale_columns: u64,
+    pub(super) globals: u64,
+}
+
+impl Sides {
+    /// The logical shape.
+    pub(super) fn shape(&self) -> Shape {
+        self.matrices.into_iter().chain([self.rows, self.columns]).collect()
+    }
+}

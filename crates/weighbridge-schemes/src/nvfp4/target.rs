@@ -1,0 +1,69 @@
+//! Four-bit floats of other schemes in the layout of ModelOpt, activations as they are.
+
+use serde_json::{Value as Json, json};
+
+use super::{GROUP, modelopt};
+use crate::{CodeNumbers, CodedWeight, LaidOut, SmallFloats, TargetLayout, ToLayOut, Unfit};
+
+/// The layout.
+pub(super) struct ModelOptLayout;
+
+/// Its tensors. ModelOpt's reader takes code 8 for zero, so that minus zero loses its sign there.
+const TENSORS: SmallFloats = SmallFloats {
+    ends: ["weight", "weight_scale", "weight_scale_2"],
+    factor_shape: &[],
+    divides: false,
+    has_minus_zero: false,
+};
+
+const SIGNS: &str =
+    "codes of minus zero stay as they are: ModelOpt's own reader takes them for zero";
+
+impl TargetLayout for ModelOptLayout {
+    fn name(&self) -> &'static str {
+        modelopt::METHOD.name
+    }
+
+    fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {
+        let weights = model.each(|weight| TENSORS.packed(weight))?;
+        let ignore: Vec<&str> = model.plain_modules().collect();
+        let file = serde_json::to_vec_pretty(&json!({
+            "producer": producer(),
+            "quantization": {
+                "exclude_modules": ignore,
+                "group_size": GROUP,
+                "kv_cache_quant_algo": null,
+                "quant_algo": ALGORITHM,
+            },
+        }));
+        let mut laid_out = LaidOut::described(weights, settings(&ignore));
+        laid_out.additions.files.push((modelopt::FILE.name.to_owned(), file.unwrap_or_default()));
+        let loses_signs = |weight: &CodedWeight<'_>| {
+            weight.form.numbers == CodeNumbers::Floats { has_minus_zero: true }
+        };
+        if model.weights.iter().any(loses_signs) {
+            laid_out.notes.push(SIGNS.to_owned());
+        }
+        Ok(laid_out)
+    }
+}
+
+/// What it calls four-bit floats whose activations stay as they are.
+const ALGORITHM: &str = "W4A16_NVFP4";
+
+fn settings(ignore: &[&str]) -> Json {
+    json!({
+        "config_groups": { "group_0": {
+            "targets": ["Linear"],
+            "weights": { "dynamic": false, "group_size": GROUP, "num_bits": 4, "type": "float" },
+        } },
+        "ignore": ignore,
+        "producer": producer(),
+        "quant_algo": ALGORITHM,
+        "quant_method": modelopt::METHOD.name,
+    })
+}
+
+fn producer() -> Json {
+    json!({ "name": modelopt::METHOD.name, "version": "0.47.0" })
+}
