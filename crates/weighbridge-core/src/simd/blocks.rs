@@ -23,6 +23,7 @@ macro_rules! block_forms {
             })*
         }
 
+        #[allow(unused_macros)] // Architectures without a set of their own.
         macro_rules! block_form {
             $(($name by $d function:path) => {
                 #[inline(always)]
@@ -42,6 +43,7 @@ macro_rules! block_forms {
 }
 
 /// The forms of an instruction set: functions of the same names in files of its `blocks`.
+#[allow(unused_macros)] // Architectures without a set of their own.
 macro_rules! block_forms_of {
     ($set:ty { $($file:ident: $($name:ident),*;)* }) => {
         impl BlockForms for $set {
