@@ -48,5 +48,9 @@ pub use model::{
 pub use number::Element;
 #[cfg(feature = "remote")]
 pub use remote::Remote;
+/// Nothing is to be said about networks where none is reached.
+#[cfg(not(feature = "remote"))]
+#[derive(Clone, Debug, Default)]
+struct Remote;
 pub use schemes::Importance;
 pub use source::Source;
