@@ -4,6 +4,7 @@
 mod common;
 
 mod adapters;
+mod apr_headers;
 mod apr_values;
 mod architecture;
 mod bids;

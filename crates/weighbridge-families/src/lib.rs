@@ -2,6 +2,8 @@
 //! says, and their tokenizers.
 
 pub mod names;
+#[cfg(test)]
+mod testing;
 pub mod tokenizer;
 
 // The ground, under its own names.

@@ -1,6 +1,6 @@
 //! Files elsewhere: on the web, on the Hub, in object stores.
 //!
-//! Each kind of place is a [`Folder`](crate::Folder) of sources of bytes; the rest of the library does
+//! Each kind of place is a [`Folder`] of sources of bytes; the rest of the library does
 //! not know that they are far away. Requests are made on threads of their own (`runtime`), and what
 //! a plan announces is fetched before it is asked for (`ahead`).
 

@@ -130,7 +130,7 @@ pub fn adapter_entries(
     Ok(all.0)
 }
 
-/// The architecture's name in GGUF, from architectures[0] / model_type; None if it is not known.
+/// The architecture's name in GGUF, from `architectures[0]` or `model_type`; `None` if it is not known.
 pub fn architecture(config: &Json) -> Option<&'static str> {
     family_of(config).map(|family| family.architecture)
 }

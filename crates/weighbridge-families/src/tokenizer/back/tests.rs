@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 
 use super::super::tests::{as_json, document, kind, samples};
 use super::{Written, files};
-use crate::OpenOptions;
 use crate::catalog::Value;
 use crate::error::Result;
+use crate::testing;
 use crate::tokenizer::{Kind, Repository, entries};
 
 /// Entries by key.
@@ -187,13 +187,7 @@ fn kind_of(model_type: &str, model: &Value) -> Kind {
 
 /// All metadata of a file.
 fn metadata(path: &Path) -> Entries {
-    let model = OpenOptions::new().open(path).unwrap();
-    let source = &model.sources()[0];
-    let whole = |value: &Value| match value {
-        Value::Array(array) => Value::List(source.array(array).unwrap()),
-        other => other.clone(),
-    };
-    source.catalog().metadata.iter().map(|(key, value)| (key.to_owned(), whole(value))).collect()
+    testing::metadata(&testing::open(path)).into_iter().collect()
 }
 
 fn folders(path: &str) -> Vec<PathBuf> {

@@ -1,11 +1,9 @@
 //! Headers that are wrong, dialects, and the samples' reports.
-#![allow(clippy::arithmetic_side_effects)]
 
-use std::path::Path;
+use weighbridge::internals::source::Slab;
+use weighbridge::{Error, ErrorKind, Limits, Model, OpenOptions};
 
-use crate::limits::Limits;
-use crate::source::Slab;
-use crate::{Error, ErrorKind, Model, OpenOptions};
+use crate::common::root;
 
 /// A tensor of a file to be made: name, type, shape, offset, bytes.
 struct Entry(&'static str, u8, &'static [u64], u64, u64);
@@ -166,8 +164,7 @@ fn other_letters_are_other_versions() {
 }
 
 fn sample(name: &str) -> Model {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/apr");
-    Model::open(folder.join(name)).unwrap()
+    Model::open(root().join("tests/files/apr").join(name)).unwrap()
 }
 
 #[test]
