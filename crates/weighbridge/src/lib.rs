@@ -75,3 +75,8 @@ pub use remote::Remote;
 pub use schemes::Importance;
 #[doc(inline)]
 pub use source::Source;
+
+/// Nothing is to be said about networks where none is reached.
+#[cfg(not(feature = "remote"))]
+#[derive(Clone, Debug, Default)]
+struct Remote;

@@ -38,7 +38,8 @@ mod weights;
 
 pub(crate) use derived::{Derived, MadeOf};
 pub use importance::ImportanceMatrix;
-pub use locate::Stores;
+pub use locate::{PLACES, Place, Stores};
+pub(crate) use locate::{Writing, as_address, starts_of};
 pub use options::OpenOptions;
 pub(crate) use readahead::Readahead;
 pub(crate) use repeats::most_repeating;
