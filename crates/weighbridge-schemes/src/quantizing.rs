@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use super::{
-    Candidate, Chosen, Configs, EncodedTensor, Encoder, Fate, QuantizeWishes, Request, quantizer,
-};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
+use crate::framework::{
+    Candidate, Chosen, Configs, EncodedTensor, Encoder, Fate, QuantizeWishes, Request, quantizer,
+};
 use crate::model::{Model, Select};
 use crate::pipeline::testing::{Run, decoded, stored};
 

@@ -5,9 +5,9 @@
 
 use serde_json::json;
 
-use crate::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 use crate::text::shortened;
-use crate::{LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct AwqLayout;

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::STATE;
 use crate::dtype::DType;
+use crate::framework::{EncodedTensor, Fate, QuantizeWishes};
 use crate::model::Model;
 use crate::quantizing::{
     Tensor, choose, compare, compare_config, compare_cost, compare_decoded, file_of, quantized,
     samples, tensors,
 };
-use crate::{EncodedTensor, Fate, QuantizeWishes};
 
 /// Each model, what was made of it, and which of its layers stayed.
 const CASES: [(&str, &[&str], &[&str]); 5] = [

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::Bnb;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
+use crate::framework::{Bids, TensorId, testing};
 use crate::model::Model;
-use crate::{Bids, TensorId, testing};
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/bnb");

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use crate::arithmetic::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::error::{Error, Result};
-use crate::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::source::{Slab, Staged};
 
 /// Scales in a grid with zero points and an order of columns that may be packed.

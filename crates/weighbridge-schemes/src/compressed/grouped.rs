@@ -6,9 +6,9 @@ use super::stated;
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::repack::first;
+use crate::framework::repack::first;
+use crate::framework::{Extract, GroupedCodes, GroupedForm, Kind, Part};
 use crate::source::{Slab, Staged};
-use crate::{Extract, GroupedCodes, GroupedForm, Kind, Part};
 
 /// Codes in words, with a scale for every group of a row.
 pub(super) struct PackedGroups {

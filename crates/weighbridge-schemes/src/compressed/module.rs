@@ -7,16 +7,14 @@ use super::factors::{Arranged, Order, PackedZeros, Zero};
 use super::grouped::{ACTIVATIONS, PackedGroups};
 use super::layout::{self, Cells, Columns, Kind, Layout, ZeroKind};
 use super::stated::{self, Stated};
-use crate::catalog::{Shape, TensorInfo};
-use crate::columns::calibrated;
-use crate::dtype::DType;
-use crate::matrix::{
+use crate::arithmetic::columns::calibrated;
+use crate::arithmetic::matrix::{
     Arithmetic, Cell, Choice, Codes, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use crate::{
-    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, FlatGroups, Global, Part, Recipe,
-    StoredTensor, WithCodes, WithGroups, plain,
-};
+use crate::arithmetic::{FlatCodes, FlatGroups, WithCodes, WithGroups, plain};
+use crate::catalog::{Shape, TensorInfo};
+use crate::dtype::DType;
+use crate::framework::{Beside, Bid, Bids, CodeKind, Evidence, Global, Part, Recipe, StoredTensor};
 
 /// The tensors of one quantized module.
 pub(super) struct Module<'e, 'a> {

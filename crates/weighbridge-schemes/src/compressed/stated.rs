@@ -3,13 +3,14 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::Matrix;
 use crate::bounds::{Bounds, Candidates};
 use crate::catalog::Shape;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::framework::{ByElements, Elements, Origins, Rule};
+use crate::number::Out;
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Elements, Origins, Out, Rule};
 
 /// The sides in a `weight_shape`.
 pub(super) fn sides(dtype: DType, bytes: &[u8]) -> Result<Shape, String> {

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 use super::config::SMALL_FLOATS;
+use crate::arithmetic::SmallFloats;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
-use crate::{
+use crate::framework::{
     CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, Outermost, PackedWeight,
-    Panel, PanelPacker, SmallFloats, TargetLayout, ToLayOut, Unfit,
+    Panel, PanelPacker, TargetLayout, ToLayOut, Unfit,
 };
 
 /// The layout.

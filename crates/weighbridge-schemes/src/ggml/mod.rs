@@ -10,12 +10,13 @@
 
 use std::sync::Arc;
 
-use super::{
-    Bid, Bids, Encoder, Evidence, Method, Packer, Part, Quantizer, Recipe, Scheme, Summary, plain,
-};
+use crate::arithmetic::plain;
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
+use crate::framework::{
+    Bid, Bids, Encoder, Evidence, Method, Packer, Part, Quantizer, Recipe, Scheme, Summary,
+};
 
 #[cfg(test)]
 mod agreement;

@@ -10,7 +10,7 @@
 
 use crate::blocks::Block;
 use crate::dtype::DType;
-use crate::{CodeKind, Packer};
+use crate::framework::{CodeKind, Packer};
 
 /// All of them.
 pub(super) const ALL: &[&dyn Packer] = &[&Mxfp4, &Nvfp4];

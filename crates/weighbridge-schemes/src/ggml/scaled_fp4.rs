@@ -17,7 +17,7 @@ use crate::blocks::Block;
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::{EncodedTensor, Encoder, Groups, WeightEncoder};
+use crate::framework::{EncodedTensor, Encoder, Groups, WeightEncoder};
 
 /// The largest number of a block with the largest scale.
 const LARGEST: f32 = 6.0 * 448.0;

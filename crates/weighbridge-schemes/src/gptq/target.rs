@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::columns::{Alike, ColumnPacker, WordLayout, Zeros};
-use crate::{LaidOut, TargetLayout, ToLayOut, Unfit};
+use crate::arithmetic::columns::{Alike, ColumnPacker, WordLayout, Zeros};
+use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct GptqLayout;

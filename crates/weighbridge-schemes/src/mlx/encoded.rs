@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
+use crate::framework::{Fate, QuantizeWishes};
 use crate::model::Model;
 use crate::quantizing::{
     choose, compare, compare_config, compare_cost, compare_decoded, quantized, samples, tensors,
 };
-use crate::{Fate, QuantizeWishes};
 
 /// Each model, what was made of it, and which of its weights stayed.
 const CASES: [(&str, &[&str], &[&str]); 3] = [

@@ -16,8 +16,10 @@ use super::kind::{GROUPS, Kind, Mode};
 use super::{KEY, module_of};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{
+    Additions, Candidate, Chosen, Configs, Fate, QuantizeWishes, Quantizer, Request,
+};
 use crate::text::shortened;
-use crate::{Additions, Candidate, Chosen, Configs, Fate, QuantizeWishes, Quantizer, Request};
 
 /// A way to store a model.
 struct MlxQuantizer {

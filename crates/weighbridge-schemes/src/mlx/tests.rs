@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::Mlx;
 use crate::dtype::DType;
-use crate::testing::{self, Stored as Tensor};
-use crate::{Entry, Ledger, SchemeChoice, settle};
+use crate::framework::testing::{self, Stored as Tensor};
+use crate::framework::{Entry, Ledger, SchemeChoice, settle};
 use crate::{Model, OpenOptions};
 
 fn ledger(tensors: &[Tensor<'_>], config: Json, choices: &[SchemeChoice]) -> Ledger {

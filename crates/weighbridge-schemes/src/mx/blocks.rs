@@ -7,7 +7,7 @@ use super::transposed::Transposed;
 use super::{GPT_OSS, GROUP};
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::{Bid, Bids, Evidence, Part, Recipe, TensorId};
+use crate::framework::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 
 /// Whose names a weight has.
 #[derive(Clone, Copy, PartialEq)]

@@ -17,17 +17,17 @@ use std::sync::Arc;
 use serde_json::json;
 use smallvec::smallvec;
 
-use super::super::decode_again::{Coded, CodesOf};
-use super::super::group_codes::{largest, nibbles};
-use super::super::precision::{Brain, Precision};
-use super::super::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
-    SameLevels, WeightEncoder,
-};
 use super::{GPT_OSS, GROUP};
+use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::group_codes::{largest, nibbles};
+use crate::arithmetic::precision::{Brain, Precision};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
+    SameLevels, WeightEncoder,
+};
 use crate::simd::small_floats::e8m0;
 use crate::simd::{self, Isa, Sides, Task, to_e2m1_magnitude, transpose};
 
@@ -215,9 +215,10 @@ impl Task for Encode<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{chosen, holds_against, samples};
-    use super::super::super::{QuantizeWishes, quantizer_of};
+    use crate::framework::QuantizeWishes;
+    use crate::framework::testing::{chosen, holds_against, samples};
     use crate::model::Model;
+    use crate::quantizer_of;
 
     #[test]
     fn experts_are_those_of_transformers() {

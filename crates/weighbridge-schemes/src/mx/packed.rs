@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::GROUP;
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales,
+};
+use crate::arithmetic::{FlatCodes, WithCodes, plain};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::matrix::{Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales};
+use crate::framework::{Beside, Bid, Bids, CodeKind, Evidence, Part, Recipe, TensorId};
 use crate::text::escaped;
-use crate::{
-    Beside, Bid, Bids, CodeKind, Evidence, FlatCodes, Part, Recipe, TensorId, WithCodes, plain,
-};
 
 /// Bids for a weight with E8M0 scales beside it.
 pub(super) fn bid_for(

@@ -4,7 +4,7 @@ use super::*;
 use crate::Model;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
-use crate::testing::{self, tensor};
+use crate::framework::testing::{self, tensor};
 
 fn bids(tensors: &[TensorInfo], quantization: &serde_json::Value) -> Bids {
     let configs = [testing::config(json!({ "quantization_config": quantization }))];

@@ -13,14 +13,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::packed::{fp4, rows_of_codes, with_codes};
+use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Run};
+use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::matrix::{self, Arithmetic, Codes, Factor, Run};
-use crate::plain::power_of_two;
-use crate::recipe::elements_of;
+use crate::framework::recipe::elements_of;
+use crate::framework::{Elements, GroupedCodes, NotMoved, Origins, Recipe};
+use crate::number::Out;
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
-use crate::{Elements, GroupedCodes, NotMoved, Origins, Out, Recipe};
 
 mod origins;
 
@@ -269,7 +270,7 @@ mod tests {
     use half::bf16;
 
     use super::*;
-    use crate::matrix::E2M1;
+    use crate::arithmetic::matrix::E2M1;
 
     /// The bytes of a slab, as a source hands them out.
     fn stage(slab: &Slab, all: &[u8]) -> Vec<u8> {

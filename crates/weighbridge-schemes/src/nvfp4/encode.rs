@@ -15,18 +15,19 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use smallvec::smallvec;
 
-use super::super::decode_again::{Coded, CodesOf};
-use super::super::fused_layers::Fused;
-use super::super::group_codes::{largest, nibbles};
-use super::super::linear_choice::choose_linear;
-use super::super::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
-    SameLevels, WeightEncoder, modelopt,
-};
 use super::GROUP;
+use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::group_codes::{largest, nibbles};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::conventions::fused_layers::Fused;
+use crate::framework::conventions::linear_choice::choose_linear;
+use crate::framework::conventions::modelopt;
+use crate::framework::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
+    SameLevels, WeightEncoder,
+};
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
 
@@ -222,10 +223,11 @@ impl Task for Encode<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{chosen, holds_against, samples};
-    use super::super::super::{QuantizeWishes, quantizer_of};
     use super::*;
+    use crate::framework::QuantizeWishes;
+    use crate::framework::testing::{chosen, holds_against, samples};
     use crate::model::Model;
+    use crate::quantizer_of;
 
     #[test]
     fn models_are_those_of_modelopt() {

@@ -32,17 +32,18 @@
 
 use std::sync::Arc;
 
-use super::matrix::{
+use crate::arithmetic::matrix::{
     Arithmetic, Cell, Choice, Codes, E2M1, Factors, Grid, Loss, Matrix, Packing, Scales,
 };
-use super::swizzle::Tiles;
-use super::{
-    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, FlatCodes, FlatGroups, Global,
-    Method, Part, Quantizer, Recipe, Scheme, Sign, StoredTensor, Summary, TargetLayout, TensorId,
-    Traces, WithCodes, WithGroups, comfy, modelopt,
-};
+use crate::arithmetic::swizzle::Tiles;
+use crate::arithmetic::{FlatCodes, FlatGroups, WithCodes, WithGroups};
 use crate::catalog::{Shape, TensorInfo};
 use crate::dtype::DType;
+use crate::framework::conventions::{comfy, modelopt};
+use crate::framework::{
+    Beside, Bid, Bids, CodeKind, ConfigFile, Configs, Evidence, Global, Method, Part, Quantizer,
+    Recipe, Scheme, Sign, StoredTensor, Summary, TargetLayout, TensorId, Traces,
+};
 
 mod encode;
 mod layout;

@@ -3,7 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::{GROUP, modelopt};
-use crate::{CodeNumbers, CodedWeight, LaidOut, SmallFloats, TargetLayout, ToLayOut, Unfit};
+use crate::arithmetic::SmallFloats;
+use crate::framework::{CodeNumbers, CodedWeight, LaidOut, TargetLayout, ToLayOut, Unfit};
 
 /// The layout.
 pub(super) struct ModelOptLayout;

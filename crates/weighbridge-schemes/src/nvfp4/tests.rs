@@ -2,8 +2,9 @@ use serde_json::json;
 
 use super::*;
 use crate::catalog::{Metadata, Value};
-use crate::testing::{self, tensor};
-use crate::{Config, SchemeChoice};
+use crate::config::Config;
+use crate::framework::SchemeChoice;
+use crate::framework::testing::{self, tensor};
 
 /// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
 fn square() -> Vec<TensorInfo> {

@@ -10,14 +10,14 @@ use super::Codes;
 use super::coding::{
     Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
+use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::precision::{Precision, width};
 use crate::catalog::Shape;
-use crate::decode_again::{Coded, CodesOf};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::precision::{Precision, width};
+use crate::framework::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
 use crate::simd;
 use crate::simd::small_floats::{e4m3, e8m0};
-use crate::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
 
 impl Codes {
     /// Bits of a code.

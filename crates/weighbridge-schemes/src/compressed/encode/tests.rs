@@ -1,7 +1,7 @@
 //! Whole models against what llm-compressor makes of them, and what cannot be stored.
 
-use super::super::super::testing::{chosen, holds_against, samples};
-use super::super::super::{Fate, QuantizeWishes, quantizer};
+use crate::framework::testing::{chosen, holds_against, samples};
+use crate::framework::{Fate, QuantizeWishes, quantizer};
 use crate::model::Model;
 
 /// A case of every type that a model has.

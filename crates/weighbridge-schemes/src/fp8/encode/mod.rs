@@ -22,8 +22,8 @@ use super::settings::METHODS;
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::linear_choice::choose_linear;
-use crate::{
+use crate::framework::conventions::linear_choice::choose_linear;
+use crate::framework::{
     Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
 };
 
@@ -83,7 +83,7 @@ impl Quantizer for Way {
             weight.shape.len() == 2 && weight.shape.iter().any(|side| side % SIDE != 0)
         };
         let encoded = request.weights.iter().zip(&choice.fates);
-        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::Fate::Encode(_)));
+        let encoded = encoded.filter(|(_, fate)| matches!(fate, crate::framework::Fate::Encode(_)));
         let partial = encoded.map(|(weight, _)| weight).filter(is_partial).count();
         if *self == Self::Blocks && partial > 0 {
             choice.notes.push(format!(
@@ -170,9 +170,10 @@ impl Encoder for Way {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::QuantizeWishes;
+    use crate::framework::testing::{chosen, holds_against, samples};
     use crate::model::Model;
-    use crate::testing::{chosen, holds_against, samples};
-    use crate::{QuantizeWishes, quantizer_of};
+    use crate::quantizer_of;
 
     fn holds(layout: &str) {
         let folder = samples("encoded-fp8");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::dtype::DType;
+use crate::framework::{Configs, Largest};
 use crate::ggml::mixture::all;
-use crate::{Configs, Largest};
 
 /// A model of some blocks: what the tests change is in the fields.
 struct Tried {
