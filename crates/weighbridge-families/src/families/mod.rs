@@ -144,6 +144,23 @@ mod tests {
     use super::*;
 
     #[test]
+    #[rustfmt::skip]
+    fn models_that_mlx_lm_rearranges_are_known() {
+        let taken = [
+            "apertus", "cohere", "cohere2", "ernie4_5", "exaone", "exaone4", "gemma", "gemma2",
+            "gemma3_text", "glm", "glm4", "gpt_neox", "granite", "helium", "hunyuan_v1_dense",
+            "internlm2", "internlm3", "llama", "mimo", "mistral", "nemotron", "olmo", "olmo2", "olmo3",
+            "phi", "phi3", "qwen2", "qwen3", "seed_oss", "smollm3", "stablelm", "starcoder2",
+        ];
+        assert!(taken.iter().all(|model_type| takes_as_saved("mlx-lm", model_type)));
+        let types = FAMILIES.iter().flat_map(|family| family.types);
+        for model_type in types.chain(&["gpt2", "other"]).filter(|own| !taken.contains(own)) {
+            assert!(!takes_as_saved("mlx-lm", model_type), "{model_type}");
+        }
+        assert!(!takes_as_saved("another", "llama"));
+    }
+
+    #[test]
     fn positions_begin_behind_padding() {
         assert_eq!(first_position(&json!({ "model_type": "bert", "pad_token_id": 3 })), 0);
         assert_eq!(first_position(&json!({ "model_type": "roberta" })), 2);
