@@ -47,6 +47,7 @@ pub(crate) fn choose(
         weights: &candidates,
         metadata: &|_| None,
         configs: Configs::new(model.configs()),
+        takes_as_saved: &|_, model_type| model_type == "llama",
         wishes,
         keeps,
         asked: &|_| None,

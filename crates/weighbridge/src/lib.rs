@@ -41,7 +41,7 @@ use weighbridge_core::{
     blocks, bounds, change, compare, config, crc, cursor, dtype, error, inflate, input, limits,
     number, simd, source, stop, sys, text,
 };
-use weighbridge_families::{names, tokenizer};
+use weighbridge_families::{families, names, tokenizer};
 #[cfg(feature = "remote")]
 use weighbridge_remote as remote;
 use weighbridge_schemes as schemes;

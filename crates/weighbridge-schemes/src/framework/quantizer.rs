@@ -50,6 +50,9 @@ pub struct Request<'a> {
     pub metadata: &'a dyn Fn(&str) -> Option<Value>,
     /// The configs beside it.
     pub configs: Configs<'a>,
+    /// Whether a library, by its name, takes the weights of models of a `model_type` as transformers
+    /// saves them.
+    pub takes_as_saved: &'a dyn Fn(&str, &str) -> bool,
     /// What users ask for.
     pub wishes: &'a QuantizeWishes,
     /// Whether users want a weight to stay as it is.

@@ -100,6 +100,7 @@ pub(crate) fn chosen(
         weights: &candidates,
         metadata: &|_| None,
         configs: Configs::new(model.configs()),
+        takes_as_saved: &|_, model_type| model_type == "llama",
         wishes,
         keeps: &|name| !kept.is_empty() && name.contains(kept),
         asked: &|_| None,

@@ -75,6 +75,7 @@ impl Tried {
             weights: &weights,
             metadata: &metadata,
             configs: Configs::new(&[]),
+            takes_as_saved: &|_, _| false,
             wishes: &self.wishes,
             keeps: &|name| self.keeps.contains(&name),
             asked: &asked,

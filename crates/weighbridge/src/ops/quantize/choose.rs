@@ -10,6 +10,7 @@ use crate::catalog::Value;
 use crate::containers::writing::{Entries, MetadataValue};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Remedy, Result};
+use crate::families::takes_as_saved;
 use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::convert_options::ConvertOptions;
 use crate::ops::repacked::Packers;
@@ -124,6 +125,7 @@ pub(in crate::ops) fn choose(
         weights: &candidates,
         metadata: &|key| entry(of, key),
         configs: Configs::new(of.model.configs()),
+        takes_as_saved: &takes_as_saved,
         wishes: &how.wishes,
         keeps: &|name| how.keep.iter().any(|matches| matches(name)),
         asked: &|name| {

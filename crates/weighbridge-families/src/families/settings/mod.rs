@@ -2,29 +2,34 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::classes::{CLASSES, Class, Head, SIZES};
-use super::rope;
+use super::defaults::{Defaults, Head, SIZES};
+
+mod rope;
 
 /// The values of a model's config.
-pub(super) struct Settings {
+pub(crate) struct Settings {
     values: Map<String, Json>,
     rope: Map<String, Json>,
 }
 
 impl Settings {
     /// Reads config.json; what it says of the language model wins over what it says of the whole.
-    pub fn of(config: &Json) -> Self {
+    /// `class` knows what transformers fills in for a `model_type`.
+    pub fn of(config: &Json, class: impl Fn(&str) -> Option<&'static Defaults>) -> Self {
+        let of = |values: &Map<String, Json>| {
+            values.get("model_type").and_then(Json::as_str).and_then(&class)
+        };
         let mut values = config.as_object().cloned().unwrap_or_default();
         let rope = match values.get("text_config").and_then(Json::as_object).cloned() {
             Some(mut text) => {
                 let whole = values.get("model_type").and_then(Json::as_str).unwrap_or_default();
-                let class = class_of(&text).or_else(|| class_named(&format!("{whole}_text")));
+                let class = of(&text).or_else(|| class(&format!("{whole}_text")));
                 let rope = fill(&mut text, class);
                 values.extend(text);
                 rope
             }
             None => {
-                let class = class_of(&values);
+                let class = of(&values);
                 fill(&mut values, class)
             }
         };
@@ -81,23 +86,15 @@ impl Settings {
 }
 
 /// A whole number that is not negative, also where it is written with a point.
-pub(super) fn whole(value: &Json) -> Option<u64> {
+pub(crate) fn whole(value: &Json) -> Option<u64> {
     let exact = |number: f64| number >= 0.0 && number.fract() == 0.0 && number < 9e15;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It is whole and in range.
     let from_float = |number: f64| exact(number).then_some(number as u64);
     value.as_u64().or_else(|| value.as_f64().and_then(from_float))
 }
 
-fn class_of(values: &Map<String, Json>) -> Option<&'static Class> {
-    values.get("model_type").and_then(Json::as_str).and_then(class_named)
-}
-
-fn class_named(model_type: &str) -> Option<&'static Class> {
-    CLASSES.iter().find(|class| class.model_type == model_type)
-}
-
 /// Adds what a class takes for granted, and returns the rotary parameters.
-fn fill(values: &mut Map<String, Json>, class: Option<&Class>) -> Map<String, Json> {
+fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String, Json> {
     let Some(class) = class else { return rope::as_stated(values) };
     let sizes = SIZES.iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let sizes = sizes.map(|(key, size)| (*key, Json::from(size)));

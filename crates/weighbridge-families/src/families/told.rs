@@ -2,10 +2,12 @@
 
 use serde_json::Value as Json;
 
-use super::Ask;
 use crate::catalog::Value;
 use crate::error::{Error, Remedy, Result};
 use crate::text::escaped;
+
+/// The metadata as a program would ask for it.
+pub type Ask<'a> = dyn Fn(&str) -> Option<Value> + 'a;
 
 /// What a GGUF file tells about its model.
 pub struct Told<'a> {
@@ -74,7 +76,7 @@ impl Told<'_> {
 }
 
 /// A value as configs have it. Of a number in single precision the shortest digits that mean it.
-pub(super) fn json(value: &Value) -> Option<Json> {
+pub(crate) fn as_json(value: &Value) -> Option<Json> {
     Some(match value {
         Value::Bool(flag) => (*flag).into(),
         Value::Unsigned(_, number) => (*number).into(),
@@ -87,18 +89,18 @@ pub(super) fn json(value: &Value) -> Option<Json> {
 }
 
 /// The shortest digits that mean a number in single precision.
-pub(super) fn single(number: f32) -> Option<Json> {
+pub(crate) fn single(number: f32) -> Option<Json> {
     let digits: f64 = number.to_string().parse().ok()?;
     digits.is_finite().then(|| digits.into())
 }
 
 /// The name of a tensor in the first layer.
-pub(super) fn in_first_layer(name: &str) -> String {
+pub(crate) fn in_first_layer(name: &str) -> String {
     name.replacen('#', "0", 1)
 }
 
 /// The name of a tensor with `#` for the layer.
-pub(super) fn in_any_layer(name: &str) -> String {
+pub(crate) fn in_any_layer(name: &str) -> String {
     match name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
         Some((_, rest)) => format!("blk.#.{rest}"),
         None => name.to_owned(),
