@@ -36,8 +36,8 @@ use crate::error::{Error, Result};
 pub use crate::number::{Element, Out};
 use crate::text::escaped;
 pub use arithmetic::{
-    Across, Composed, Computed, FlatCodes, FlatGroups, InTurn, Reshaped, RowOrder, SmallFloats,
-    Stretch, WithCodes, WithGroups, plain,
+    Across, Composed, Computed, FlatCodes, InTurn, Reshaped, RowOrder, SmallFloats, Stretch,
+    WithCodes, plain,
 };
 pub use framework::*;
 

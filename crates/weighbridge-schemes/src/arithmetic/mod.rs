@@ -14,5 +14,6 @@ mod reshaped;
 pub(crate) mod swizzle;
 
 pub use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch};
-pub use repack::{FlatCodes, FlatGroups, SmallFloats, WithCodes, WithGroups};
+pub use repack::{FlatCodes, SmallFloats, WithCodes};
+pub(crate) use repack::{copy_rows, first};
 pub use reshaped::Reshaped;

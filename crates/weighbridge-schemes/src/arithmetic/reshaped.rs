@@ -1,13 +1,9 @@
 //! A weight whose logical shape is not that of the stored tensor: the same elements in the same
 //! order, cut into other rows.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::framework::{ByElements, Elements, Origins, Recipe};
-use crate::number::Out;
-use crate::source::{Slab, Staged};
+use crate::framework::{ByElements, Elements, Recipe};
 
 /// A recipe with rows of another length.
 pub struct Reshaped {
@@ -30,24 +26,7 @@ impl ByElements for Reshaped {
 }
 
 impl Elements for Reshaped {
-    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        if let Some(inner) = self.inner.elements() {
-            inner.needs(elements, slabs);
-        }
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        match self.inner.elements() {
-            Some(inner) => inner.decode(staged, elements, out),
-            None => Ok(()),
-        }
-    }
-
-    fn batch(&self, most: u64) -> u64 {
-        self.inner.elements().map_or(most, |inner| inner.batch(most))
-    }
-
-    fn origins(&self) -> Option<&dyn Origins> {
-        self.inner.origins()
+    fn inner(&self) -> Option<&dyn Elements> {
+        self.inner.elements()
     }
 }

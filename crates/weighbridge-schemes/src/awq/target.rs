@@ -13,8 +13,8 @@ use crate::text::shortened;
 pub(super) struct AwqLayout;
 
 impl TargetLayout for AwqLayout {
-    fn name(&self) -> &'static str {
-        "awq"
+    fn name(&self) -> Option<&'static str> {
+        Some("awq")
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {

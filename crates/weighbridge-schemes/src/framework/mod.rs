@@ -42,9 +42,9 @@ pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
 pub use repack::{
-    Beside, CodeKind, CodeNumbers, Coded, CodedWeight, Extract, Global, GroupedCodes, GroupedForm,
-    Kind, LaidOut, NotMoved, Outermost, PackedWeight, Packer, Panel, PanelPacker, TargetLayout,
-    ToLayOut, Unfit, layout, layouts, packer,
+    CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut, NOT_MOVED,
+    Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut, Unfit, in_blocks, layout,
+    layouts,
 };
 pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
 pub use settle::{Entry, Ledger, settle};

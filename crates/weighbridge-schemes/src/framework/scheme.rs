@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::framework::{
-    Bids, Configs, Encoder, Evidence, Method, Packer, Quantizer, Sign, Summary, TargetLayout,
+    Bids, Configs, Encoder, Evidence, Method, Quantizer, Sign, Summary, TargetLayout,
 };
 
 /// A quantization scheme.
@@ -56,12 +56,8 @@ pub trait Scheme: Sync {
         &[]
     }
 
-    /// Its packers: the blocks into which it takes what other schemes have stored already.
-    fn packers(&self) -> &'static [&'static dyn Packer] {
-        &[]
-    }
-
-    /// Its layouts: the ways in which its tensors hold what other schemes have stored already.
+    /// Its layouts: the ways in which its tensors or blocks hold what other schemes have stored
+    /// already.
     fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
         &[]
     }

@@ -15,7 +15,7 @@ use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
 use crate::framework::{
-    Bid, Bids, Encoder, Evidence, Method, Packer, Part, Quantizer, Recipe, Scheme, Summary,
+    Bid, Bids, Encoder, Evidence, Method, Part, Quantizer, Recipe, Scheme, Summary, TargetLayout,
 };
 
 #[cfg(test)]
@@ -39,13 +39,13 @@ mod kernel;
 mod magnitudes;
 mod mixture;
 mod origins;
-mod packers;
 mod rounding;
 mod rows;
 mod scaled_fp4;
 mod search;
 mod simple;
 mod splits;
+mod target;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;
@@ -103,8 +103,8 @@ impl Scheme for Ggml {
         mixture::all()
     }
 
-    fn packers(&self) -> &'static [&'static dyn Packer] {
-        packers::ALL
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        target::ALL
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -13,8 +13,8 @@ use crate::framework::{LaidOut, TargetLayout, ToLayOut, Unfit};
 pub(super) struct GptqLayout;
 
 impl TargetLayout for GptqLayout {
-    fn name(&self) -> &'static str {
-        "gptq"
+    fn name(&self) -> Option<&'static str> {
+        Some("gptq")
     }
 
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>> {

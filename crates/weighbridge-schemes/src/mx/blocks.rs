@@ -111,7 +111,8 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
         ),
         Names::OpenAi => {
             let matrix = rows_of_codes(fp4(), columns, rows * columns, None, native);
-            ([matrices, rows, columns].into_iter().collect(), Arc::new(with_codes(matrix)))
+            let recipe = with_codes(matrix, &sides);
+            (sides.into_iter().collect(), Arc::new(recipe))
         }
     };
     let variant = match (names, interleaved) {

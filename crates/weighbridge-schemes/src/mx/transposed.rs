@@ -18,7 +18,7 @@ use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::framework::recipe::elements_of;
-use crate::framework::{Elements, GroupedCodes, NotMoved, Origins, Recipe};
+use crate::framework::{Elements, GroupedCodes, Origins, Recipe};
 use crate::number::Out;
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
@@ -69,18 +69,16 @@ impl Recipe for Transposed {
         Some(self)
     }
 
-    fn grouped(&self) -> Option<&dyn GroupedCodes> {
-        const STACKED: NotMoved = NotMoved(
-            "its experts lie in one stack, and no other layout has stacked experts \
-             with these codes",
-        );
-        Some(&STACKED)
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        Err(
+            "its experts lie in one stack, and no other layout has stacked experts with these codes",
+        )
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
         let matrix =
             rows_of_codes(self.codes.clone(), self.columns, self.matrix(), None, self.native);
-        Some(Arc::new(with_codes(matrix)))
+        Some(Arc::new(with_codes(matrix, &[self.rows, self.columns])))
     }
 }
 

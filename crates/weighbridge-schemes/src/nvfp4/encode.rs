@@ -13,12 +13,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use smallvec::smallvec;
 
 use super::GROUP;
 use crate::arithmetic::decode_again::{Coded, CodesOf};
 use crate::arithmetic::group_codes::{largest, nibbles};
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::fused_layers::Fused;
@@ -149,18 +147,14 @@ impl Encoder for Nvfp4Encoder {
         if columns % GROUP != 0 {
             return Err(format!("its rows of {columns} are no whole groups of {GROUP}"));
         }
-        let tensor = |end: &str, dtype: DType, shape: Shape, groups| EncodedTensor {
-            name: format!("{name}{end}"),
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            shape,
-            groups,
+        let tensor = |end: &str, dtype: DType, shape: &[u64], groups| {
+            EncodedTensor::of(format!("{name}{end}"), dtype, shape, groups)
         };
         let each = |bytes| Groups::Of { elements: GROUP, bytes };
         Ok(vec![
-            tensor("", DType::U8, smallvec![rows, columns / 2], each(GROUP / 2)),
-            tensor("_scale", DType::F8_E4M3, smallvec![rows, columns / GROUP], each(1)),
-            tensor("_scale_2", DType::F32, smallvec![], Groups::Once),
+            tensor("", DType::U8, &[rows, columns / 2], each(GROUP / 2)),
+            tensor("_scale", DType::F8_E4M3, &[rows, columns / GROUP], each(1)),
+            tensor("_scale_2", DType::F32, &[], Groups::Once),
         ])
     }
 

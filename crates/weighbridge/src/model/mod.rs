@@ -14,11 +14,10 @@ use crate::source::{Slab, Source};
 
 mod bounds;
 mod by_name;
-mod coded;
+mod codes;
 mod cost;
 mod derived;
 mod find;
-mod grouped;
 mod importance;
 mod locate;
 mod options;

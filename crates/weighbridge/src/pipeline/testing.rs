@@ -60,7 +60,6 @@ impl Run<'_> {
             keep: &|_| false,
             rank: &|_| 0,
             encode,
-            repack: &|_| None,
             rearrange: &|_| None,
             rename: &str::to_owned,
             select: self.select,

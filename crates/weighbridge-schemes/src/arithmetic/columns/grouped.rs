@@ -1,15 +1,15 @@
 //! The codes of weights that are stored with their inputs outermost, as they are.
 
 use super::{Columns, WordLayout, length};
+use crate::arithmetic::first;
 use crate::error::Result;
-use crate::framework::repack::first;
-use crate::framework::{Extract, GroupedCodes, GroupedForm, Kind};
+use crate::framework::{Extract, GroupedCodes, GroupedForm, Kind, Taker};
 use crate::source::{Slab, Staged};
 
 use super::zeros::INTERLEAVED;
 
 impl GroupedCodes for Columns {
-    fn form(&self) -> Result<GroupedForm, String> {
+    fn form(&self, _: Taker) -> Result<GroupedForm, String> {
         // One group is one however large the settings say that it is.
         let group = if self.groups == 1 { self.inputs } else { self.group_size };
         let codes = (self.codes.packing.bits(), true);

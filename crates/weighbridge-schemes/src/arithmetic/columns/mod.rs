@@ -147,8 +147,8 @@ impl Recipe for Columns {
         Some(self)
     }
 
-    fn grouped(&self) -> Option<&dyn GroupedCodes> {
-        Some(self)
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        Ok(self)
     }
 }
 

@@ -6,11 +6,11 @@
 
 use super::zeros::INTERLEAVED;
 use super::{WordLayout, Zeros, length};
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{
-    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, Outermost, PackedWeight, Panel,
-    PanelPacker,
+    CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, Order, PackedWeight, Packer,
+    Panel,
 };
 
 use std::sync::Arc;
@@ -46,12 +46,8 @@ impl ColumnPacker {
             1 => Groups::Once,
             _ => each(form.group * rows, bytes),
         };
-        let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| EncodedTensor {
-            name: format!("{module}.{end}"),
-            stored: StoredType::Element(dtype),
-            shape: sides.into(),
-            bytes: sides.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            groups,
+        let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
         };
         let (code_sides, codes) = match self.word_layout {
             WordLayout::Inputs => {
@@ -68,7 +64,7 @@ impl ColumnPacker {
         if self.indexed {
             tensors.push(tensor("g_idx", DType::I32, &[columns], each(rows, 4)));
         }
-        Ok(PackedWeight { tensors, packer: Arc::new(self) })
+        Ok(PackedWeight { form: *form, tensors, packer: Arc::new(self) })
     }
 
     fn pack_codes(&self, panel: &Panel<'_>, out: &mut [u8]) {
@@ -138,9 +134,9 @@ fn interleaved(codes: impl Iterator<Item = u32>) -> u32 {
     INTERLEAVED.iter().zip(codes).fold(0, |word, (at, code)| word | code << (4 * at))
 }
 
-impl PanelPacker for ColumnPacker {
-    fn outermost(&self) -> Outermost {
-        Outermost::Columns
+impl Packer for ColumnPacker {
+    fn order(&self) -> Order {
+        Order::Columns
     }
 
     fn unit(&self) -> u64 {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::framework::recipe::elements_of;
-use crate::framework::{CodeKind, Coded, Elements, Recipe};
+use crate::framework::{Elements, GroupedCodes, GroupedForm, NOT_MOVED, Recipe};
 use crate::number::Out;
 use crate::simd::Number;
 use crate::source::{Slab, Staged};
@@ -39,15 +39,15 @@ pub struct Composed {
     columns: u64,
     /// Whether any stretch of elements can be decoded.
     has_element_access: bool,
-    /// The kind of its codes, if they can be had as they are.
-    codes: Option<CodeKind>,
+    /// What its codes are, if they can be had as they are.
+    codes: Option<GroupedForm>,
 }
 
 impl Composed {
     /// A weight of these stretches.
     pub fn new(stretches: Vec<Stretch>, columns: u64) -> Self {
         let has_element_access = stretches.iter().all(Stretch::has_element_access);
-        let codes = Self::kind_of_codes(&stretches);
+        let codes = Self::form_of_codes(&stretches);
         Self { stretches, columns, has_element_access, codes }
     }
 
@@ -129,8 +129,8 @@ impl Recipe for Composed {
         self.has_element_access.then_some(self as &dyn Elements)
     }
 
-    fn coded(&self) -> Option<&dyn Coded> {
-        self.codes.map(|_| self as &dyn Coded)
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        self.codes.map(|_| self as &dyn GroupedCodes).ok_or(NOT_MOVED)
     }
 }
 

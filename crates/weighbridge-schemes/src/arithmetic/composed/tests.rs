@@ -8,7 +8,8 @@ use half::{bf16, f16};
 use super::*;
 use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::change::Change;
-use crate::framework::{Beside, ByElements};
+use crate::dtype::DType;
+use crate::framework::{ByElements, Extract, Kind, Taker};
 
 /// A weight whose numbers say where they lie. Every few rows share a number that is added, from a
 /// second part.
@@ -281,8 +282,7 @@ fn a_value_is_changed_in_the_type_that_is_asked_for() {
 /// Codes of a composed weight are those of its rows, wherever they are cut.
 #[test]
 fn codes_are_put_together_as_they_are() {
-    let kind = CodeKind { scale: crate::dtype::DType::F8_E4M3, group: 4 };
-    let codes = FlatCodes { kind, beside: Beside::default() };
+    let codes = FlatCodes::new(&[7, 8], (4, DType::F8_E4M3), true);
     let of = |order, rows| Stretch {
         recipe: Arc::new(WithCodes { recipe: Counting { row: 8, shared_by: 4 }, codes }),
         ..stretch(order, rows, 8, 8)
@@ -291,28 +291,37 @@ fn codes_are_put_together_as_they_are() {
     let picked = RowOrder::Runs { start: 1, run: 1, period: 2 };
     let rows = [0, 2, 1, 3, 1, 3, 5, 5, 6];
     let composed = Composed::new(vec![of(halved, 4), of(picked, 3), of(RowOrder::From(5), 2)], 8);
-    let coded = Recipe::coded(&composed).unwrap();
-    assert_eq!(coded.kind(), kind);
+    let coded = Recipe::codes(&composed).unwrap();
+    let form = coded.form(Taker::Blocks).unwrap();
+    assert_eq!((form.group, form.scale), (4, DType::F8_E4M3));
+    assert!(coded.form(Taker::Layout).is_err());
     // Seven rows of four bytes of codes and two scales.
     let parts: [Vec<u8>; 2] = [(0..28).collect(), (100..114).collect()];
     let wanted = |part: usize, each: usize| -> Vec<u8> {
         rows.iter().flat_map(|row| &parts[part][row * each..(row + 1) * each]).copied().collect()
     };
+    // Cells and bytes: how many elements each has.
+    let read = |kind, range: &Range<usize>, [cell, byte]: [usize; 2]| {
+        let across = (range.start / cell) as u64..(range.end / cell) as u64;
+        let (mut slabs, of) = (Vec::new(), Extract { rows: 0..1, across });
+        coded.needs(kind, &of, &mut slabs);
+        let staged: Vec<Staged<'_>> = slabs
+            .iter()
+            .map(|slab| {
+                let (first, stride) = (length(slab.offset), length(slab.stride));
+                let bytes = length(slab.row_bytes);
+                let last = first + length(slab.count - 1) * stride + bytes;
+                Staged::with_stride(&parts[slab.part][first..last], bytes, stride)
+            })
+            .collect();
+        let mut out = vec![0; range.len() / byte];
+        coded.read(kind, &of, &staged, &mut out).unwrap();
+        out
+    };
     for start in (0..=72).step_by(4) {
         for end in (start..=72).step_by(4) {
-            let mut slabs = Vec::new();
-            coded.needs(start as u64..end as u64, &mut slabs);
-            let staged: Vec<Staged<'_>> = slabs
-                .iter()
-                .map(|slab| {
-                    let (first, stride) = (length(slab.offset), length(slab.stride));
-                    let bytes = length(slab.row_bytes);
-                    let last = first + length(slab.count - 1) * stride + bytes;
-                    Staged::with_stride(&parts[slab.part][first..last], bytes, stride)
-                })
-                .collect();
-            let (mut codes, mut scales) = (vec![0; (end - start) / 2], vec![0; (end - start) / 4]);
-            coded.read(&staged, start as u64..end as u64, &mut codes, &mut scales).unwrap();
+            let codes = read(Kind::Codes, &(start..end), [1, 2]);
+            let scales = read(Kind::Scales, &(start..end), [4, 4]);
             assert_eq!(codes, wanted(0, 4)[start / 2..end / 2], "{start}..{end}");
             assert_eq!(scales, wanted(1, 2)[start / 4..end / 4], "{start}..{end}");
         }
@@ -322,14 +331,13 @@ fn codes_are_put_together_as_they_are() {
 /// What is changed, transposed or of another kind cannot be had as codes.
 #[test]
 fn codes_that_change_are_decoded() {
-    let kind = CodeKind { scale: crate::dtype::DType::F8_E4M3, group: 4 };
-    let codes = FlatCodes { kind, beside: Beside::default() };
-    let other = FlatCodes { kind: CodeKind { group: 8, ..kind }, ..codes };
+    let codes = FlatCodes::new(&[2, 8], (4, DType::F8_E4M3), true);
+    let other = FlatCodes::new(&[2, 8], (8, DType::F8_E4M3), true);
     let of = |codes, row| {
         let recipe = Arc::new(WithCodes { recipe: Counting { row, shared_by: 4 }, codes });
         Stretch { recipe, ..stretch(RowOrder::From(0), 2, row, row) }
     };
-    let has_codes = |stretches| Recipe::coded(&Composed::new(stretches, 8)).is_some();
+    let has_codes = |stretches| Recipe::codes(&Composed::new(stretches, 8)).is_ok();
     assert!(has_codes(vec![of(codes, 8), of(codes, 16)]));
     assert!(!has_codes(vec![of(codes, 8), of(other, 8)]));
     assert!(!has_codes(vec![of(codes, 6)]));

@@ -8,10 +8,11 @@
 use std::sync::Arc;
 
 use crate::arithmetic::plain;
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
-use crate::framework::{CodeNumbers, CodedWeight, Outermost, PackedWeight, Panel, PanelPacker};
-use crate::framework::{EncodedTensor, Groups};
+use crate::framework::{
+    CodeNumbers, CodedWeight, EncodedTensor, Groups, PackedWeight, Packer, Panel,
+};
 
 /// How the tensors are called, and what the factor does.
 #[derive(Clone, Copy, Debug)]
@@ -51,12 +52,8 @@ impl SmallFloats {
         let (factor, divides) = weight.global.ok_or("it has no factor for all of its scales")?;
         let factor = exchanged(factor, divides, self.divides).ok_or_else(|| inexact(factor))?;
         let (rows, columns) = (form.rows, form.columns);
-        let tensor = |end: &str, dtype: DType, shape: &[u64], groups: Groups| EncodedTensor {
-            name: format!("{module}.{end}"),
-            stored: StoredType::Element(dtype),
-            shape: shape.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            groups,
+        let tensor = |end: &str, dtype: DType, shape: &[u64], groups: Groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, shape, groups)
         };
         let [codes, scales, global] = self.ends;
         let each = |elements: u64| Groups::Of { elements, bytes: 1 };
@@ -66,7 +63,7 @@ impl SmallFloats {
             tensor(global, DType::F32, self.factor_shape, Groups::Once),
         ];
         let drops_sign = self.has_minus_zero && !has_minus_zero;
-        Ok(PackedWeight { tensors, packer: Arc::new(Packer { factor, drops_sign }) })
+        Ok(PackedWeight { form, tensors, packer: Arc::new(FloatPacker { factor, drops_sign }) })
     }
 }
 
@@ -96,26 +93,18 @@ fn exchanged(factor: f32, divides: bool, to_divide: bool) -> Option<f32> {
 }
 
 /// Packs codes, scales and the factor.
-struct Packer {
+struct FloatPacker {
     factor: f32,
     /// Whether code 8 was zero, and would become minus zero.
     drops_sign: bool,
 }
 
-impl PanelPacker for Packer {
-    fn outermost(&self) -> Outermost {
-        Outermost::Rows
-    }
-
-    fn unit(&self) -> u64 {
-        1
-    }
-
+impl Packer for FloatPacker {
     fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()> {
         let [codes, scales, factor] = out else { return Ok(()) };
         let code = |code: u8| if self.drops_sign && code == 8 { 0 } else { code };
-        for (out, pair) in codes.iter_mut().zip(panel.codes.as_chunks::<2>().0) {
-            *out = code(pair[0]) | code(pair[1]) << 4;
+        for (out, pair) in codes.iter_mut().zip(panel.codes) {
+            *out = code(pair & 15) | code(pair >> 4) << 4;
         }
         scales.copy_from_slice(panel.scales);
         factor.iter_mut().zip(self.factor.to_le_bytes()).for_each(|(out, byte)| *out = byte);

@@ -16,10 +16,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use smallvec::smallvec;
 
 use super::settings::METHODS;
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_choice::choose_linear;
@@ -136,25 +134,19 @@ impl Encoder for Way {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
-        let tensor = |name: String, dtype: DType, shape: Shape, groups| EncodedTensor {
-            name,
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            shape,
-            groups,
-        };
+        let tensor = EncodedTensor::of;
         let each = Groups::Of { elements: 1, bytes: 1 };
-        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape.into(), each);
+        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape, each);
         let blocks = columns.div_ceil(SIDE);
         let stripe = Groups::Of { elements: SIDE * columns, bytes: 4 * blocks };
-        let sides = smallvec![rows.div_ceil(SIDE), blocks];
+        let sides = [rows.div_ceil(SIDE), blocks];
         Ok(match self {
             Self::Blocks => {
-                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, sides, stripe)]
+                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, &sides, stripe)]
             }
             Self::Whole => {
                 let once = Groups::Once;
-                vec![codes, tensor(format!("{name}_scale"), DType::F32, smallvec![], once)]
+                vec![codes, tensor(format!("{name}_scale"), DType::F32, &[], once)]
             }
         })
     }

@@ -1,14 +1,14 @@
 //! Matrices of codes whose groups of columns share a scale, and perhaps a zero point.
 //!
-//! The common form: a byte for each code, row by row; the scales of each row's groups as they are
-//! stored; a byte for each zero point, in the same order. Any rows and columns of it can be had, so
-//! that a layout with rows outermost and one with columns outermost can both be written piece by
-//! piece.
+//! The common form: a byte for each whole number, row by row, or for two floats, the first in its low
+//! bits; the scales of each row's groups as they are stored; a byte for each zero point, in the same
+//! order. Any rows and columns of whole numbers can be had, so that a layout with rows outermost and
+//! one with columns outermost can both be written piece by piece. Of floats, any stretch can be had.
 
 use std::ops::Range;
 
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::source::{Slab, Staged};
 
 /// What the codes of a matrix are, and which of them share their factors.
@@ -53,6 +53,15 @@ impl GroupedForm {
         }
     }
 
+    /// Bytes of so many codes in the common form.
+    #[must_use]
+    pub fn bytes_of_codes(&self, codes: usize) -> usize {
+        match self.numbers {
+            CodeNumbers::Integers { .. } => codes,
+            CodeNumbers::Floats { .. } => codes / 2,
+        }
+    }
+
     /// Codes of a word of 32 bits.
     #[must_use]
     pub fn codes_a_word(&self) -> u64 {
@@ -92,19 +101,18 @@ impl GroupedForm {
         if group == 0 || !columns.is_multiple_of(group) {
             return Err(format!("its {columns} columns are not whole groups of {group}"));
         }
-        match columns.is_multiple_of(form.codes_a_word())
-            && (form.groups() == 1 || group.is_multiple_of(form.codes_a_word()))
-        {
-            true => Ok(form),
-            false => Err(format!("its {columns} columns in groups of {group} are no whole words")),
+        let word = form.codes_a_word();
+        if columns.is_multiple_of(word) && (form.groups() == 1 || group.is_multiple_of(word)) {
+            return Ok(form);
         }
+        Err(format!("its {columns} columns in groups of {group} are no whole words"))
     }
 }
 
 /// One of the things that a matrix of codes is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Codes, a byte each.
+    /// Codes: a byte for one whole number or two floats.
     Codes,
     /// Scales, as they are stored.
     Scales,
@@ -112,7 +120,17 @@ pub enum Kind {
     Zeros,
 }
 
-/// Some rows of a matrix, and of each some columns; of scales and zero points, some groups.
+/// What takes codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taker {
+    /// Tensors of a repository, whose config says how they lie.
+    Layout,
+    /// Blocks of one file.
+    Blocks,
+}
+
+/// Some rows of a matrix, and of each some columns; of scales and zero points, some groups. A stretch
+/// of a weight is some columns of its first row, which is counted on through all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extract {
     /// Rows.
@@ -130,19 +148,22 @@ impl Extract {
     }
 }
 
-/// A factor of all numbers of a weight.
+/// A factor of all numbers of a weight, or one for each of its matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Global {
-    /// The part that holds it: one number in f32.
+    /// The part that holds it, in f32.
     pub part: usize,
     /// Whether scales are divided by it; otherwise they are multiplied.
     pub divides: bool,
+    /// The end of the name of a tensor with a scale of the activations, in the weight's module, which
+    /// does the same.
+    pub input: &'static str,
 }
 
 /// A weight whose codes and factors can be had as they are, any rows and groups of columns at a time.
 pub trait GroupedCodes: Send + Sync {
-    /// What they are; or why they cannot be moved.
-    fn form(&self) -> Result<GroupedForm, String>;
+    /// What they are; or why they cannot be moved there.
+    fn form(&self, taker: Taker) -> Result<GroupedForm, String>;
 
     /// The factor of all of its numbers, if there is one besides the scales.
     fn global(&self) -> Option<Global> {
@@ -164,23 +185,5 @@ pub trait GroupedCodes: Send + Sync {
     fn read(&self, kind: Kind, of: &Extract, staged: &[Staged<'_>], out: &mut [u8]) -> Result<()>;
 }
 
-/// Codes that no other layout holds, and why.
-#[derive(Clone, Copy, Debug)]
-pub struct NotMoved(pub &'static str);
-
-impl GroupedCodes for NotMoved {
-    fn form(&self) -> Result<GroupedForm, String> {
-        Err(self.0.to_owned())
-    }
-
-    fn needs(&self, _: Kind, _: &Extract, _: &mut Vec<Slab>) {}
-
-    fn read(&self, _: Kind, _: &Extract, _: &[Staged<'_>], _: &mut [u8]) -> Result<()> {
-        Err(Error::unsupported(self.0))
-    }
-}
-
-/// The first of what is staged.
-pub fn first<'a>(staged: &[Staged<'a>]) -> Result<Staged<'a>> {
-    staged.first().copied().ok_or_else(|| Error::usage("codes are not staged"))
-}
+/// Why codes stay where they are that no other scheme holds.
+pub const NOT_MOVED: &str = "it is stored in a way that no other layout holds as it is";

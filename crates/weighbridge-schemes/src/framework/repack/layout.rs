@@ -1,7 +1,8 @@
 //! Layouts: ways in which the same codes and factors lie in stored tensors.
 //!
 //! A layout looks at all weights of a model that are to lie in it, and says which tensors each
-//! becomes and what packs them; and what a repository says about it.
+//! becomes and what packs them; and what a repository says about it. Blocks are a layout of which
+//! nothing is said but their type.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use crate::error::Result;
 use crate::framework::conventions::linear_layers::is_linear;
 use crate::framework::{Additions, Candidate, EncodedTensor};
 
-/// A way in which codes lie in stored tensors, as users name it.
+/// A way in which codes lie in stored tensors.
 pub trait TargetLayout: Sync {
-    /// What users call it. No two have one name.
-    fn name(&self) -> &'static str;
+    /// What users call it. No two have one name. Blocks have none: a format asks for them.
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Lays out every weight; or says of those that do not fit why.
     fn lay_out(&self, model: &ToLayOut<'_>) -> Result<LaidOut, Vec<Unfit>>;
@@ -68,6 +71,8 @@ impl<'a> ToLayOut<'a> {
 pub struct CodedWeight<'a> {
     /// Its name in the output.
     pub name: &'a str,
+    /// Its dimensions, outermost first.
+    pub shape: &'a [u64],
     /// What its codes are.
     pub form: GroupedForm,
     /// The lowest and the highest of its zero points.
@@ -85,6 +90,7 @@ pub struct Unfit {
 }
 
 /// What becomes of a model.
+#[derive(Default)]
 pub struct LaidOut {
     /// What becomes of each weight.
     pub weights: Vec<PackedWeight>,
@@ -99,47 +105,60 @@ impl LaidOut {
     pub fn described(weights: Vec<PackedWeight>, settings: Json) -> Self {
         let config_keys = vec![("quantization_config".to_owned(), settings)];
         let additions = Additions { config_keys, ..Additions::default() };
-        Self { weights, additions, notes: Vec::new() }
+        Self { weights, additions, ..Self::default() }
     }
 }
 
 /// What becomes of a weight.
 #[derive(Clone)]
 pub struct PackedWeight {
+    /// What its codes are.
+    pub form: GroupedForm,
     /// The tensors that it becomes. Which elements make which bytes is said in the packer's order.
     pub tensors: Vec<EncodedTensor>,
     /// What makes them.
-    pub packer: Arc<dyn PanelPacker>,
+    pub packer: Arc<dyn Packer>,
 }
 
 /// The order in which a packer takes elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outermost {
-    /// Row by row.
+pub enum Order {
+    /// Whole rows, one after the other.
     Rows,
-    /// Column by column.
+    /// Whole columns, one after the other.
     Columns,
+    /// In stretches, wherever rows end.
+    Stretches,
 }
 
-/// Packs a matrix of codes, some whole rows or some whole columns at a time.
-pub trait PanelPacker: Send + Sync {
-    /// Which of the two.
-    fn outermost(&self) -> Outermost;
+/// Packs codes of a weight, some at a time.
+pub trait Packer: Send + Sync {
+    /// In which order.
+    fn order(&self) -> Order {
+        Order::Rows
+    }
 
-    /// How many rows or columns must be packed together.
-    fn unit(&self) -> u64;
+    /// How many rows, columns or elements must be packed together.
+    fn unit(&self) -> u64 {
+        1
+    }
+
+    /// What llama.cpp calls files that are mostly made of what it packs, by number.
+    fn file_type(&self) -> Option<u32> {
+        None
+    }
 
     /// Packs a panel into the bytes of each tensor that it makes.
     fn pack(&self, panel: &Panel<'_>, out: &mut [&mut [u8]]) -> Result<()>;
 }
 
-/// Some whole rows or whole columns in the common form.
+/// What is packed at once, in the common form.
 pub struct Panel<'a> {
     /// Which rows and columns.
     pub codes_of: &'a Extract,
     /// Which rows and groups.
     pub factors_of: &'a Extract,
-    /// A byte for each code, row by row.
+    /// The codes of each row.
     pub codes: &'a [u8],
     /// The scales of each row.
     pub scales: &'a [u8],
@@ -149,22 +168,25 @@ pub struct Panel<'a> {
 
 impl GroupedForm {
     /// The panel of some elements, counted in that order: its rows and columns, its rows and groups.
-    pub fn panel(&self, order: Outermost, elements: &Range<u64>) -> [Extract; 2] {
-        let lines = |length: u64| elements.start / length.max(1)..elements.end / length.max(1);
+    pub fn panel(&self, order: Order, elements: &Range<u64>) -> [Extract; 2] {
+        let length = self.elements_of(order, 1).max(1);
+        let lines = elements.start / length..elements.end / length;
         let (rows, columns) = match order {
-            Outermost::Rows => (lines(self.columns), 0..self.columns),
-            Outermost::Columns => (0..self.rows, lines(self.rows)),
+            Order::Rows => (lines, 0..self.columns),
+            Order::Columns => (0..self.rows, lines),
+            Order::Stretches => (0..1, lines),
         };
         let group = self.group.max(1);
         let groups = columns.start / group..columns.end.div_ceil(group);
         [Extract { rows: rows.clone(), across: columns }, Extract { rows, across: groups }]
     }
 
-    /// Elements of so many rows or columns.
-    pub fn elements_of(&self, order: Outermost, lines: u64) -> u64 {
+    /// Elements of so many rows, columns or elements.
+    pub fn elements_of(&self, order: Order, lines: u64) -> u64 {
         let length = match order {
-            Outermost::Rows => self.columns,
-            Outermost::Columns => self.rows,
+            Order::Rows => self.columns,
+            Order::Columns => self.rows,
+            Order::Stretches => 1,
         };
         lines.saturating_mul(length)
     }
@@ -173,11 +195,19 @@ impl GroupedForm {
 /// The layout of that name, and the scheme that it belongs to.
 #[must_use]
 pub fn layout(name: &str) -> Option<(&'static str, &'static dyn TargetLayout)> {
-    layouts().find(|(_, layout)| layout.name() == name)
+    layouts().find(|(_, layout)| layout.name() == Some(name))
 }
 
 /// Every layout, with the scheme that it belongs to.
 pub fn layouts() -> impl Iterator<Item = (&'static str, &'static dyn TargetLayout)> {
     let schemes = crate::SCHEMES.iter();
     schemes.flat_map(|scheme| scheme.layouts().iter().map(|layout| (scheme.name(), *layout)))
+}
+
+/// The blocks that hold the codes of a weight, if there are such.
+#[must_use]
+pub fn in_blocks(weight: CodedWeight<'_>) -> Option<PackedWeight> {
+    let model = ToLayOut { weights: &[weight], plain: &[] };
+    let mut blocks = layouts().filter(|(_, layout)| layout.name().is_none());
+    blocks.find_map(|(_, layout)| layout.lay_out(&model).ok()?.weights.pop())
 }
