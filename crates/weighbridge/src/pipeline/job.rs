@@ -12,7 +12,7 @@ use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::schemes::{Groups, Packer, TensorId};
+use crate::schemes::{EncodedTensor, Groups, Packer, TensorId};
 use crate::source::Source;
 
 /// How a weight becomes its output.
@@ -64,6 +64,14 @@ pub struct OutputTensor {
 }
 
 impl OutputTensor {
+    /// All tensors that are made of one weight, without their places.
+    pub fn all(tensors: &[EncodedTensor]) -> impl Iterator<Item = Self> {
+        (0..).zip(tensors).map(|(index, tensor)| {
+            let EncodedTensor { name, stored, shape, bytes, groups } = tensor.clone();
+            Self { name, stored, shape, bytes, offset: 0, groups, index }
+        })
+    }
+
     /// What the layout of a file needs to know.
     pub fn planned(&self) -> Planned<'_> {
         let Self { name, stored, shape, bytes, .. } = self;

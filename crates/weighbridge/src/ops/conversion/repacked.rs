@@ -16,13 +16,13 @@ use crate::schemes::{CodeKind, Packer, packer};
 /// What repacks a tensor, by its name.
 pub(super) type Packers = HashMap<String, &'static dyn Packer>;
 
-/// Finds the tensors that a format can hold without decoding them, puts them first, and adds the
-/// factors beside them.
+/// All tensors, with those first that a format can hold without decoding them, and the factors beside
+/// them; none if there are no such tensors.
 pub(super) fn repacked(
     model: &Model,
-    derived: &mut Vec<Derived>,
+    derived: &[Derived],
     writer: &dyn Writer,
-) -> Result<Packers> {
+) -> Result<Option<(Vec<Derived>, Packers)>> {
     let mut packers = Packers::new();
     let is_stored = |tensor: &Derived| match &tensor.from {
         MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
@@ -31,12 +31,12 @@ pub(super) fn repacked(
         MadeOf::Numbers(_) => false,
     };
     if !derived.iter().any(is_stored) {
-        return Ok(packers);
+        return Ok(None);
     }
-    let drafted = model.derived(derived.clone())?;
+    let drafted = model.derived(derived.to_vec())?;
     let mut inputs = Inputs { model, found: HashMap::new() };
     let (mut first, mut rest) = (Vec::new(), Vec::new());
-    for (tensor, weight) in derived.drain(..).zip(drafted.weights()) {
+    for (tensor, weight) in derived.iter().cloned().zip(drafted.weights()) {
         let found = weight.code_kind().and_then(|kind| fitting(kind, &tensor, writer));
         let MadeOf::Weights(pieces) = &tensor.from else {
             rest.push(tensor);
@@ -60,9 +60,8 @@ pub(super) fn repacked(
             }
         }
     }
-    *derived = first;
-    derived.append(&mut rest);
-    Ok(packers)
+    first.append(&mut rest);
+    Ok((!packers.is_empty()).then_some((first, packers)))
 }
 
 /// What makes blocks of a tensor's codes that the format can hold.
