@@ -5,20 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value as Json;
 
+use super::Translated;
 use super::base::Base;
-use super::{Translated, casts};
+use super::to_gguf::left_out;
 use crate::catalog::Value;
 use crate::config::HUGGING_FACE;
-use crate::containers::writing::Entries;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::keys::back::{self, Told};
 use crate::names::{self, Named, Side};
-use crate::ops::Dropped;
-use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::Packed;
-use crate::pipeline::{Contents, ExtraFile, OutputType, Target};
+use crate::ops::conversion::Task;
+use crate::pipeline::{Contents, ExtraFile, OutputType};
 use crate::source::Source;
 use crate::tokenizer;
 
@@ -28,7 +26,8 @@ const MOST_FACTORS: u64 = 1 << 15;
 const GENERATION: &str = "generation_config.json";
 
 /// Translates a GGUF model.
-pub(super) fn to_hf(model: &Model, options: &ConvertOptions, _: &Target) -> Result<Translated> {
+pub(super) fn to_hf(model: &Model, task: &Task<'_>) -> Result<Translated> {
+    let (options, asked) = (task.options, task.values.dtype());
     let weights: Vec<Weight> = model.weights().collect();
     let metadata = Metadata::of(model);
     let named = || weights.iter().map(|w| Named { name: w.name(), shape: w.shape() });
@@ -42,7 +41,7 @@ pub(super) fn to_hf(model: &Model, options: &ConvertOptions, _: &Target) -> Resu
     };
     back::refuse_unknown(&told)?;
     let translation = names::to_hf(&side)?;
-    let common = common_type(&weights, options.dtype);
+    let common = common_type(&weights, asked);
     let (files, not_carried) = match &options.base {
         Some(path) => Base::at(path).files(&told, common, options.pre.as_deref())?,
         None => own_files(&told, common)?,
@@ -53,29 +52,17 @@ pub(super) fn to_hf(model: &Model, options: &ConvertOptions, _: &Target) -> Resu
     for tensor in translation.tensors {
         let pieces = tensor.pieces.into_iter();
         let pieces: Vec<_> = pieces.map(|(index, view)| (weights[index].clone(), view)).collect();
-        types.insert(
-            tensor.name.clone(),
-            type_of(&tensor.name, &pieces[0].0, options.dtype, common),
-        );
+        let dtype = type_of(&tensor.name, &pieces[0].0, asked, common);
+        types.insert(tensor.name.clone(), dtype);
         let from = match tensor.turns {
             1 => MadeOf::Weights(pieces),
             turns => MadeOf::InTurn(pieces, turns),
         };
         derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
     }
-    let left_out = translation
-        .left_out
-        .into_iter()
-        .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
-    Ok(Translated {
-        model: model.derived(derived)?,
-        casts: casts(types),
-        repacked: Packed::default(),
-        metadata: Entries::new(),
-        left_out: left_out.collect(),
-        files,
-        not_carried,
-    })
+    let left_out = left_out(translation.left_out, &weights);
+    let model = model.derived(derived)?;
+    Ok(Translated { types, left_out, files, not_carried, ..Translated::new(model) })
 }
 
 /// The metadata of a model's files. Arrays are read when they are asked for.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::Weight;
-use crate::schemes::{Encoder, Fate};
+use crate::schemes::Encoder;
 use crate::stop;
 
 /// Elements of a weight that are encoded to see what a type costs.
@@ -22,7 +22,7 @@ const PLACES: u64 = 8;
 
 /// How large the result should be at the most.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::ops) enum Goal {
+pub(in crate::ops::conversion) enum Goal {
     /// Bits a weight, over all weights.
     Bits(f64),
     /// Bytes of all tensors.
@@ -31,6 +31,8 @@ pub(in crate::ops) enum Goal {
 
 /// A weight that may have one of several types.
 pub(super) struct Choice<'a> {
+    /// Its place among all weights.
+    pub(super) at: usize,
     pub(super) weight: &'a Weight,
     /// Its name in the output.
     pub(super) name: &'a str,
@@ -46,56 +48,79 @@ struct Step {
     error: f64,
 }
 
-/// Chooses a type for every weight; `fixed` bytes are taken by others, and `elements` is the number of
-/// all elements. Gives a fate for each weight, and what to tell users.
-pub(super) fn fit(
-    choices: &[Choice<'_>],
-    goal: Goal,
+/// The types that each weight could have, from small to large: only what is worth its bytes.
+pub(super) struct Ladders {
+    /// The place of each weight among all, and its types.
+    choices: Vec<(usize, Vec<Arc<dyn Encoder>>)>,
+    ladders: Vec<Vec<Step>>,
+    /// Bytes that other weights take.
     fixed: u64,
+    /// Elements of all weights, and of those that have a choice.
     elements: u64,
-    workers: usize,
-) -> Result<(Vec<Fate>, String)> {
-    let ladders = ladders(choices, workers)?;
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let budget = match goal {
-        Goal::Bits(bits) => (bits * elements as f64 / 8.0) as u64,
-        Goal::Bytes(bytes) => bytes,
-    };
-    let places =
-        climb(&ladders, fixed, budget).map_err(|least| too_small(goal, least, elements))?;
-    let chosen = places.iter().zip(&ladders).map(|(&place, ladder)| ladder[place].encoder);
-    let encoders: Vec<&Arc<dyn Encoder>> =
-        chosen.zip(choices).map(|(index, choice)| &choice.encoders[index]).collect();
-    let note = explained(&encoders, &places, &ladders, choices);
-    Ok((encoders.into_iter().cloned().map(Fate::Encode).collect(), note))
+    chosen_elements: u64,
 }
 
-/// What users should know about the types that were chosen.
-fn explained(
-    encoders: &[&Arc<dyn Encoder>],
-    places: &[usize],
-    ladders: &[Vec<Step>],
-    choices: &[Choice<'_>],
-) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for encoder in encoders {
-        match counts.iter_mut().find(|(name, _)| *name == encoder.name()) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((encoder.name(), 1)),
-        }
+impl Ladders {
+    /// Measures what types cost; `fixed` bytes are taken by other weights, and `elements` is the
+    /// number of all elements.
+    pub(super) fn new(
+        choices: Vec<Choice<'_>>,
+        fixed: u64,
+        elements: u64,
+        workers: usize,
+    ) -> Result<Self> {
+        let ladders = ladders(&choices, workers)?;
+        let chosen_elements = choices.iter().map(|choice| choice.weight.elements()).sum();
+        let choices = choices.into_iter().map(|choice| (choice.at, choice.encoders)).collect();
+        Ok(Self { choices, ladders, fixed, elements, chosen_elements })
     }
-    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let counts: Vec<String> =
-        counts.into_iter().map(|(name, count)| format!("{count} x {name}")).collect();
-    let error: f64 = places.iter().zip(ladders).map(|(&place, ladder)| ladder[place].error).sum();
-    let elements: u64 = choices.iter().map(|choice| choice.weight.elements()).sum();
-    #[allow(clippy::cast_precision_loss)]
-    let expected = -10.0 * (error / elements.max(1) as f64).log10();
-    format!(
-        "types were chosen by the errors of a sample of every weight ({expected:.1} dB expected on \
-         average): {}",
-        counts.join(", ")
-    )
+
+    /// The type of each weight, by its place, that serves a goal best, and what to tell users.
+    pub(super) fn fit(&self, goal: Goal) -> Result<(Vec<(usize, Arc<dyn Encoder>)>, String)> {
+        let Self { choices, ladders, fixed, elements, .. } = self;
+        #[allow(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss
+        )]
+        let budget = match goal {
+            Goal::Bits(bits) => (bits * *elements as f64 / 8.0) as u64,
+            Goal::Bytes(bytes) => bytes,
+        };
+        let places =
+            climb(ladders, *fixed, budget).map_err(|least| too_small(goal, least, *elements))?;
+        let steps: Vec<&Step> =
+            places.iter().zip(ladders).map(|(&place, ladder)| &ladder[place]).collect();
+        let encoders: Vec<(usize, Arc<dyn Encoder>)> = steps
+            .iter()
+            .zip(choices)
+            .map(|(step, (at, encoders))| (*at, encoders[step.encoder].clone()))
+            .collect();
+        let error = steps.iter().map(|step| step.error).sum();
+        let note = self.explained(encoders.iter().map(|(_, encoder)| encoder.name()), error);
+        Ok((encoders, note))
+    }
+
+    /// What users should know about the types that were chosen.
+    fn explained<'e>(&self, names: impl Iterator<Item = &'e str>, error: f64) -> String {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for name in names {
+            match counts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((name, 1)),
+            }
+        }
+        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let counts: Vec<String> =
+            counts.into_iter().map(|(name, count)| format!("{count} x {name}")).collect();
+        #[allow(clippy::cast_precision_loss)]
+        let expected = -10.0 * (error / self.chosen_elements.max(1) as f64).log10();
+        format!(
+            "types were chosen by the errors of a sample of every weight ({expected:.1} dB expected \
+             on average): {}",
+            counts.join(", ")
+        )
+    }
 }
 
 fn too_small(goal: Goal, least: u64, elements: u64) -> Error {

@@ -10,19 +10,17 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::beside::{file, file_in, home};
-use super::to_gguf::{order, types};
-use super::{Translated, casts};
+use super::Translated;
+use super::beside::{file_in, home};
+use super::to_gguf::{card, order, types};
 use crate::catalog::{Shape, Value};
 use crate::config::{self, ADAPTER, Config, HUGGING_FACE};
 use crate::containers::writing::Entries;
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, View, keys};
-use crate::ops::Dropped;
-use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::Packed;
-use crate::pipeline::{Target, set_entry};
+use crate::ops::conversion::Task;
+use crate::pipeline::{Kept, set_entry};
 use crate::text::escaped;
 
 /// Whether the weights are those of an adapter.
@@ -54,10 +52,10 @@ struct Changed {
 }
 
 /// Translates an adapter.
-pub(super) fn to_gguf(model: &Model, options: &ConvertOptions, _: &Target) -> Result<Translated> {
+pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let settings = config::find(model.configs(), ADAPTER).unwrap_or(&Json::Null);
     refuse_unlike(settings)?;
-    let base = base_config(model, settings, options.base.as_deref())?;
+    let base = base_config(model, settings, task.options.base.as_deref())?;
     let changed = changed(model)?;
     let configs = [Config { name: HUGGING_FACE.to_owned(), json: base.clone() }];
     let side = Side {
@@ -74,12 +72,9 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions, _: &Target) -> Re
     for tensor in translation.tensors {
         derived.extend(parts(tensor, &changed)?);
     }
-    let types = types(&derived, options.dtype);
-    let metadata = metadata(model, settings, &base)?;
-    let (model, casts) = (model.derived(derived)?, casts(types));
-    let (repacked, left_out) = (Packed::new(), Vec::<Dropped>::new());
-    let (files, not_carried) = (Vec::new(), Vec::new());
-    Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
+    let types = types(&derived, task.values.dtype());
+    let metadata = Kept { entries: metadata(model, settings, &base)?, left_out: Vec::new() };
+    Ok(Translated { types, metadata, ..Translated::new(model.derived(derived)?) })
 }
 
 /// Kinds of adapters whose effect llama.cpp would not reproduce: it multiplies the product of the
@@ -199,8 +194,7 @@ fn half(name: String, stacked: Option<u64>, pieces: Vec<(Weight, View)>) -> Resu
 }
 
 fn metadata(model: &Model, settings: &Json, base: &Json) -> Result<Entries> {
-    let card = file(model, "README.md")?;
-    let card = card.map(|text| String::from_utf8_lossy(&text).into_owned());
+    let card = card(model)?;
     let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
     let about = keys::About {
         config: &Json::Null,

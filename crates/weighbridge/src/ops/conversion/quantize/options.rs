@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::target::Goal;
+use super::for_size::Goal;
+use crate::ops::work::setters;
 use crate::pipeline::HowEncoded;
 use crate::schemes::QuantizeWishes;
 
@@ -22,15 +23,15 @@ type Matches = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct QuantizeOptions {
-    pub(in crate::ops) name: String,
-    pub(in crate::ops) wishes: QuantizeWishes,
-    pub(in crate::ops) types: Vec<(Matches, String)>,
-    pub(in crate::ops) keep: Vec<Matches>,
-    pub(in crate::ops) importance: Option<PathBuf>,
-    pub(in crate::ops) allow_requantize: bool,
-    pub(in crate::ops) allow_non_finite: bool,
-    pub(in crate::ops) is_measured: bool,
-    pub(in crate::ops) goal: Option<Goal>,
+    pub(in crate::ops::conversion) name: String,
+    pub(in crate::ops::conversion) wishes: QuantizeWishes,
+    pub(in crate::ops::conversion) types: Vec<(Matches, String)>,
+    pub(in crate::ops::conversion) keep: Vec<Matches>,
+    pub(in crate::ops::conversion) importance: Option<PathBuf>,
+    pub(in crate::ops::conversion) allow_requantize: bool,
+    pub(in crate::ops::conversion) allow_non_finite: bool,
+    pub(in crate::ops::conversion) is_measured: bool,
+    pub(in crate::ops::conversion) goal: Option<Goal>,
 }
 
 impl QuantizeOptions {
@@ -49,13 +50,6 @@ impl QuantizeOptions {
         }
     }
 
-    /// One type for every weight that is quantized, instead of a mixture.
-    #[must_use]
-    pub fn pure(mut self, pure: bool) -> Self {
-        self.wishes.pure = pure;
-        self
-    }
-
     /// A type for the weights whose names in the output match. The first that matches counts.
     #[must_use]
     pub fn tensor_type(
@@ -64,20 +58,6 @@ impl QuantizeOptions {
         name: impl Into<String>,
     ) -> Self {
         self.types.push((Arc::new(matches), name.into()));
-        self
-    }
-
-    /// The type of the output matrix.
-    #[must_use]
-    pub fn output_type(mut self, name: impl Into<String>) -> Self {
-        self.wishes.output_type = Some(name.into());
-        self
-    }
-
-    /// The type of the token embedding.
-    #[must_use]
-    pub fn embedding_type(mut self, name: impl Into<String>) -> Self {
-        self.wishes.embedding_type = Some(name.into());
         self
     }
 
@@ -96,66 +76,45 @@ impl QuantizeOptions {
         self
     }
 
-    /// Another layout of the same numbers, for another loader.
-    #[must_use]
-    pub fn layout(mut self, name: impl Into<String>) -> Self {
-        self.wishes.layout = Some(name.into());
-        self
-    }
-
-    /// Columns that share a scale, where the type leaves that open.
-    #[must_use]
-    pub fn group_size(mut self, columns: u64) -> Self {
-        self.wishes.group_size = Some(columns);
-        self
-    }
-
-    /// Search longer for the best scales: as if all columns were equally important, where nothing
-    /// else says how important they are.
-    #[must_use]
-    pub fn thorough(mut self, thorough: bool) -> Self {
-        self.wishes.thorough = thorough;
-        self
-    }
-
-    /// Chooses a type for every weight, so that the errors of all are as small as they can be with at
-    /// most so many bits a weight, over all weights.
-    #[must_use]
-    pub fn target_bits(mut self, bits: f64) -> Self {
-        self.goal = Some(Goal::Bits(bits));
-        self
-    }
-
-    /// The same with at most so many bytes in all files of weights.
-    #[must_use]
-    pub fn target_size(mut self, bytes: u64) -> Self {
-        self.goal = Some(Goal::Bytes(bytes));
-        self
-    }
-
-    /// Also quantize weights that are stored in fewer than eight bits already.
-    #[must_use]
-    pub fn allow_requantize(mut self, allow: bool) -> Self {
-        self.allow_requantize = allow;
-        self
-    }
-
-    /// Also encode numbers that are NaN or infinite, as the reference would.
-    #[must_use]
-    pub fn allow_non_finite(mut self, allow: bool) -> Self {
-        self.allow_non_finite = allow;
-        self
-    }
-
-    /// Whether what it costs is measured on the way; by default it is.
-    #[must_use]
-    pub fn measure(mut self, measure: bool) -> Self {
-        self.is_measured = measure;
-        self
-    }
-
-    pub(in crate::ops) fn encoding(&self) -> HowEncoded {
+    pub(in crate::ops::conversion) fn encoding(&self) -> HowEncoded {
         let (is_measured, takes_non_finite) = (self.is_measured, self.allow_non_finite);
         HowEncoded { is_measured, takes_non_finite }
     }
+}
+
+setters! { QuantizeOptions:
+    /// One type for every weight that is quantized, instead of a mixture.
+    pure(pure: bool) wishes.pure = pure;
+
+    /// The type of the output matrix.
+    output_type(name: impl Into<String>) wishes.output_type = Some(name.into());
+
+    /// The type of the token embedding.
+    embedding_type(name: impl Into<String>) wishes.embedding_type = Some(name.into());
+
+    /// Another layout of the same numbers, for another loader.
+    layout(name: impl Into<String>) wishes.layout = Some(name.into());
+
+    /// Columns that share a scale, where the type leaves that open.
+    group_size(columns: u64) wishes.group_size = Some(columns);
+
+    /// Search longer for the best scales: as if all columns were equally important, where nothing
+    /// else says how important they are.
+    thorough(thorough: bool) wishes.thorough = thorough;
+
+    /// Chooses a type for every weight, so that the errors of all are as small as they can be with at
+    /// most so many bits a weight, over all weights.
+    target_bits(bits: f64) goal = Some(Goal::Bits(bits));
+
+    /// The same with at most so many bytes in all files of weights.
+    target_size(bytes: u64) goal = Some(Goal::Bytes(bytes));
+
+    /// Also quantize weights that are stored in fewer than eight bits already.
+    allow_requantize(allow: bool) allow_requantize = allow;
+
+    /// Also encode numbers that are NaN or infinite, as the reference would.
+    allow_non_finite(allow: bool) allow_non_finite = allow;
+
+    /// Whether what it costs is measured on the way; by default it is.
+    measure(measure: bool) is_measured = measure;
 }

@@ -82,7 +82,7 @@ impl From<Cost> for CostReport {
 }
 
 /// What jobs cost, or would take.
-pub(in crate::ops) fn report(name: &str, jobs: &[&Job]) -> QuantizeReport {
+pub(in crate::ops::conversion) fn report(name: &str, jobs: &[&Job]) -> QuantizeReport {
     let mut types: BTreeMap<&str, (TypeReport, Option<Cost>)> = BTreeMap::new();
     let (mut weights, mut all, mut encoded) = (Vec::new(), None, [0u64; 2]);
     for job in jobs {
@@ -147,6 +147,6 @@ fn add(sum: &mut Option<Cost>, more: Option<Cost>) {
 }
 
 #[allow(clippy::cast_precision_loss)] // A ratio.
-fn bits(bytes: u64, elements: u64) -> Option<f64> {
+pub(super) fn bits(bytes: u64, elements: u64) -> Option<f64> {
     (elements > 0).then(|| bytes as f64 * 8.0 / elements as f64)
 }

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::convert_report::LeftBehind;
-use super::fates::{Decoded, Fate, fate};
+use super::file_fates::{Decoded, Fate, fate};
 use super::reach::Reach;
+use super::report::LeftBehind;
 use crate::error::{Error, Remedy, Result};
 use crate::input::{EntryKind, Folder, error_of};
 use crate::model::Model;
@@ -80,7 +80,7 @@ impl Repository {
     }
 
     /// Where links of this repository may lead.
-    pub(super) fn reach(&self, models: &[&Model], follow_links: bool) -> Reach {
+    pub(super) fn reach(&self, models: &[Model], follow_links: bool) -> Reach {
         Reach::new(self.folder.local_path(&self.path), models, follow_links)
     }
 

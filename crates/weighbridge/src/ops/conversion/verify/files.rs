@@ -7,14 +7,14 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::convert_options::DEQUANTIZE;
-use super::dequantize::is_quantized;
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::{self, Entries};
 use crate::error::Result;
 use crate::input::{EntryKind, Folder, ReadAt, error_of};
 use crate::model::Model;
+use crate::ops::conversion::side_files::is_quantized;
+use crate::ops::conversion::values::DEQUANTIZE;
 use crate::output::made_by;
 use crate::pipeline::{Contents, ExtraFile, stem_of};
 use crate::text::escaped;
@@ -40,7 +40,7 @@ impl WrongFile {
     }
 }
 
-/// Whether an output was made from a model by [`dequantize`](super::dequantize): its marker says so
+/// Whether an output was made from a model by [`dequantize`](crate::ops::dequantize): its marker says so
 /// or, if it has none, a config lies in it and the model is quantized. A conversion writes weights
 /// alone.
 #[must_use]

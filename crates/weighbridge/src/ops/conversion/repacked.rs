@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 
-use super::convert_options::ConvertOptions;
 use crate::containers::writing::{Planned, Writer};
 use crate::error::Result;
 use crate::model::{Derived, MadeOf, Model, Weight};
@@ -16,14 +15,14 @@ use crate::schemes::{CodedWeight, EncodedTensor, PackedWeight, Taker, in_blocks}
 /// What becomes of tensors that are repacked, by their names.
 pub(super) type Packed = HashMap<String, PackedWeight>;
 
-/// Finds the tensors that a format can hold without decoding them, puts them first, and adds the
-/// factors beside them.
+/// All tensors, with those first that a format can hold without decoding them, and the factors beside
+/// them; none if there are no such tensors.
 pub(super) fn repacked(
     model: &Model,
-    derived: &mut Vec<Derived>,
+    derived: &[Derived],
     writer: &dyn Writer,
-    options: &ConvertOptions,
-) -> Result<Packed> {
+    rename: &dyn Fn(&str) -> String,
+) -> Result<Option<(Vec<Derived>, Packed)>> {
     let mut all = Packed::new();
     let is_stored = |tensor: &Derived| match &tensor.from {
         MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
@@ -32,13 +31,13 @@ pub(super) fn repacked(
         MadeOf::Numbers(_) => false,
     };
     if !derived.iter().any(is_stored) {
-        return Ok(all);
+        return Ok(None);
     }
-    let drafted = model.derived(derived.clone())?;
+    let drafted = model.derived(derived.to_vec())?;
     let mut inputs = Inputs { model, found: HashMap::new() };
     let (mut first, mut rest) = (Vec::new(), Vec::new());
-    for (tensor, weight) in derived.drain(..).zip(drafted.weights()) {
-        let name = options.renamed(&tensor.name);
+    for (tensor, weight) in derived.iter().cloned().zip(drafted.weights()) {
+        let name = rename(&tensor.name);
         let (Some(packed), MadeOf::Weights(pieces)) =
             (fitting(&name, &weight, writer), &tensor.from)
         else {
@@ -62,9 +61,8 @@ pub(super) fn repacked(
             }
         }
     }
-    *derived = first;
-    derived.append(&mut rest);
-    Ok(all)
+    first.append(&mut rest);
+    Ok((!all.is_empty()).then_some((first, all)))
 }
 
 /// The blocks of a tensor's codes, if the format can hold such.

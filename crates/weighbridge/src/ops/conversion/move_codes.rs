@@ -5,17 +5,15 @@
 
 use std::collections::HashMap;
 
-use super::convert::Conversion;
-use super::convert_options::ConvertOptions;
-use super::refusals::{Obstacle, refusal, refuse_problems};
-use super::repository::Repository;
-use super::translate::Names;
+use super::options::ConvertOptions;
+use super::values::Values;
 use crate::config;
 use crate::containers::writing::Writer;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Scratch, Weight};
-use crate::pipeline::{OutputType, Target, formats_of};
+use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
+use crate::pipeline::{Target, formats_of};
 use crate::schemes::{
     self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, Taker,
     TargetLayout, ToLayOut, Unfit,
@@ -26,55 +24,25 @@ pub fn layouts() -> impl Iterator<Item = &'static str> {
     schemes::layouts().filter_map(|(_, layout)| layout.name())
 }
 
-impl Conversion {
-    /// Plans a conversion of one model, in another layout if the options name one.
-    pub(super) fn of_one(
-        model: &Model,
-        options: &ConvertOptions,
-        check: impl FnOnce(&Target) -> Result<bool>,
-    ) -> Result<Self> {
-        match options.layout {
-            Some(_) => Self::laid_out(model, options, check),
-            None => Self::planned(&[(model, String::new())], options, check),
-        }
-    }
-
-    /// Plans a conversion into the layout that the options name.
-    fn laid_out(
-        model: &Model,
-        options: &ConvertOptions,
-        check: impl FnOnce(&Target) -> Result<bool>,
-    ) -> Result<Self> {
-        if options.dtype != OutputType::Auto || !options.casts.is_empty() {
-            let message = "nothing is decoded in another layout, so nothing can be cast";
-            return Err(Error::usage(message).in_file(model.path()));
-        }
-        let mut options = options.clone();
-        options.names = Names::Keep;
-        let mut conversion = Self::planned(&[(model, String::new())], &options, |target| {
-            refuse_format(target, &options)?;
-            check(target)
-        })?;
-        let repository = Repository::of(model).filter(|_| conversion.is_folder());
-        let Some(repository) = repository else {
-            return Err(no_config("a directory, and what is written must be one", model));
-        };
-        conversion.take_side_files(&repository, &[model], &options)?;
-        match conversion.report.rewritten.iter().any(|file| file.name == config::HUGGING_FACE) {
-            true => Ok(conversion),
-            false => Err(no_config("beside the weights", model)),
-        }
-    }
+/// The layout of that name.
+pub(super) fn layout(name: &str) -> Result<Values> {
+    let found = schemes::layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
+    found.ok_or_else(|| {
+        let names: Vec<&str> = layouts().collect();
+        Error::usage(format!("there is no layout `{name}`"))
+            .hint(format!("there are {}", names.join(", ")))
+    })
 }
 
-fn no_config(what: &str, model: &Model) -> Error {
+/// The error for a model without a config that says how its weights are laid out.
+pub(super) fn no_config(what: &str, model: &Model) -> Error {
     let name = config::HUGGING_FACE;
     Error::usage(format!("how weights are laid out is said in a {name}: there must be one {what}"))
         .in_file(model.path())
 }
 
 /// An error if readers of the format do not look at configs.
-fn refuse_format(target: &Target, options: &ConvertOptions) -> Result<()> {
+pub(super) fn refuse_format(target: &Target, options: &ConvertOptions) -> Result<()> {
     let format = target.writer.format();
     let formats: Vec<&str> =
         formats_of(vec![DType::I32.into()], true).map(Writer::format).collect();
@@ -87,30 +55,22 @@ fn refuse_format(target: &Target, options: &ConvertOptions) -> Result<()> {
 }
 
 /// What becomes of a model whose codes are laid out in another way.
-pub(super) struct Rearranged {
+pub(super) struct Moved {
     /// What becomes of each weight with codes, by its name in the model.
-    packed: HashMap<String, PackedWeight>,
+    pub(super) packed: HashMap<String, PackedWeight>,
     /// What a repository needs beside its weights.
     pub(super) additions: Additions,
     /// What users should know.
     pub(super) notes: Vec<String>,
 }
 
-impl Rearranged {
-    /// What becomes of a weight, if it has codes.
-    pub(super) fn packed(&self, weight: &Weight) -> Option<PackedWeight> {
-        self.packed.get(weight.name()).cloned()
-    }
-}
-
-/// Lays out a model as the options say, if they do.
-pub(super) fn rearranged(model: &Model, options: &ConvertOptions) -> Result<Option<Rearranged>> {
-    let Some(name) = &options.layout else { return Ok(None) };
-    let (scheme, layout) = schemes::layout(name).ok_or_else(|| {
-        let names: Vec<&str> = layouts().collect();
-        Error::usage(format!("there is no layout `{name}`"))
-            .hint(format!("there are {}", names.join(", ")))
-    })?;
+/// Lays out a model as a scheme does.
+pub(super) fn moved(
+    model: &Model,
+    scheme: &str,
+    layout: &dyn TargetLayout,
+    options: &ConvertOptions,
+) -> Result<Moved> {
     refuse_problems(model, &options.select, false)?;
     let wanted = |weight: &Weight| options.select.wants(weight.name());
     let (plain, coded): (Vec<_>, Vec<_>) =
@@ -120,9 +80,10 @@ pub(super) fn rearranged(model: &Model, options: &ConvertOptions) -> Result<Opti
         return Err(Error::usage(message).in_file(model.path()));
     }
     if coded.iter().all(|weight| weight.scheme() == scheme) {
+        let name = layout.name().unwrap_or_default();
         return Err(Error::usage(format!("is laid out as {name} already")).in_file(model.path()));
     }
-    laid_out(layout, model, &[plain, coded], options).map(Some)
+    laid_out(layout, model, &[plain, coded], options)
 }
 
 /// Asks a layout what becomes of plain weights and of weights with codes.
@@ -131,7 +92,7 @@ fn laid_out(
     model: &Model,
     [plain, coded]: &[Vec<Weight>; 2],
     options: &ConvertOptions,
-) -> Result<Rearranged> {
+) -> Result<Moved> {
     let renamed = |weights: &[Weight]| -> Vec<String> {
         weights.iter().map(|weight| options.renamed(weight.name())).collect()
     };
@@ -161,7 +122,7 @@ fn laid_out(
         found.map_err(|unfit| refused(model, coded, &unfit))?;
     let named = coded.iter().map(|weight| weight.name().to_owned());
     notes.extend(note_on_scales(model, &forms));
-    Ok(Rearranged { packed: named.zip(weights).collect(), additions, notes })
+    Ok(Moved { packed: named.zip(weights).collect(), additions, notes })
 }
 
 /// What the codes of a weight are, the ends of its zero points, and its factor.

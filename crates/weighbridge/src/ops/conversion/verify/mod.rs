@@ -6,23 +6,26 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Dropped;
-use super::QuantizeOptions;
-use super::compared::{Compared, Difference, number};
-use super::convert::{Conversion, Part};
-use super::convert_options::ConvertOptions;
-use super::verify_files::{WrongFile, wrong_files, wrong_index, wrong_metadata};
+use super::values::Verb;
+use super::{Conversion, ConvertOptions, Models, Output, Part, QuantizeOptions};
 use crate::catalog::{TensorInfo, Value};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::input::{FileAccess, Folder, LocalFolder};
+use crate::input::{FileAccess, Folder};
 use crate::model::Model;
+use crate::ops::{Dropped, Work};
 use crate::pipeline::{self, ExtraFile, Job, OutputTensor, Plan, Pool, Target};
 use crate::source::Source;
+
+mod compared;
+mod files;
+
+use compared::{Compared, Difference, number};
+pub use files::{WrongFile, was_dequantized};
+use files::{wrong_files, wrong_index, wrong_metadata};
 
 /// The result of verifying an output. The field names are the JSON contract.
 #[derive(Debug, Default, Serialize)]
@@ -58,9 +61,7 @@ pub struct Mismatch {
 /// Compares `output` with the result of converting `model` with these options. Only the format of
 /// the target in the options counts.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
-    let options = for_format(output, options)?;
-    let conversion = Conversion::of_one(model, &options, is_in_turn)?;
-    verify_parts(&[output], &conversion, &options)
+    against(output, model, Verb::Convert, options)
 }
 
 /// Compares `output` with the result of [`dequantize`](super::dequantize), with the files beside the
@@ -70,9 +71,7 @@ pub fn verify_dequantized(
     model: &Model,
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
-    let options = for_format(output, options)?;
-    let conversion = Conversion::dequantized(model, &options, is_in_turn)?;
-    verify_parts(&[output], &conversion, &options)
+    against(output, model, Verb::Dequantize, options)
 }
 
 /// Compares `output` with the result of [`quantize`](super::quantize()), with the files beside the
@@ -83,10 +82,7 @@ pub fn verify_quantized(
     options: &ConvertOptions,
     how: &QuantizeOptions,
 ) -> Result<VerifyReport> {
-    let options = for_format(output, options)?;
-    let conversion =
-        Conversion::quantized(model, &options, &how.clone().measure(false), is_in_turn)?;
-    verify_parts(&[output], &conversion, &options)
+    against(output, model, Verb::Quantize(&how.clone().measure(false)), options)
 }
 
 /// Compares a pipeline with the result of [`dequantize_pipeline`](super::dequantize_pipeline). Both
@@ -96,18 +92,24 @@ pub fn verify_pipeline(
     models: &[Model],
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
-    let conversion = Conversion::dequantized_pipeline(models, options, is_in_turn)?;
-    verify_parts(&outputs.iter().collect::<Vec<_>>(), &conversion, options)
+    let (models, target) = (Models::Pipeline(models), options.place()?);
+    verify_all(outputs, models, Verb::Dequantize, options, target)
 }
 
-fn is_in_turn(target: &Target) -> Result<bool> {
-    Ok(target.is_in_turn())
+fn against(
+    output: &Model,
+    model: &Model,
+    verb: Verb<'_>,
+    options: &ConvertOptions,
+) -> Result<VerifyReport> {
+    let target = target_of(output, options)?;
+    verify_all(std::slice::from_ref(output), Models::One(model), verb, options, target)
 }
 
-/// The options, with the format that the output has.
-fn for_format(output: &Model, options: &ConvertOptions) -> Result<ConvertOptions> {
+/// The target in the options, in the format that the output has.
+fn target_of(output: &Model, options: &ConvertOptions) -> Result<Target> {
     let to = options.to.as_deref().or(Some(output.format()));
-    let target = Target::of(&options.target, to, None)?;
+    let target = Target::of(&options.target, to)?;
     if target.writer.format() != output.format() {
         return Err(Error::usage(format!(
             "is a {} file, but the options ask for {}",
@@ -116,70 +118,79 @@ fn for_format(output: &Model, options: &ConvertOptions) -> Result<ConvertOptions
         ))
         .in_file(output.path()));
     }
-    Ok(ConvertOptions { to: to.map(str::to_owned), ..options.clone() })
+    Ok(target)
 }
 
 /// Compares the models of an output with what becomes of others.
-fn verify_parts(
-    outputs: &[&Model],
-    conversion: &Conversion,
+fn verify_all(
+    outputs: &[Model],
+    models: Models<'_>,
+    verb: Verb<'_>,
     options: &ConvertOptions,
+    target: Target,
 ) -> Result<VerifyReport> {
-    let all = || outputs.iter().copied().chain(conversion.parts.iter().map(|part| &part.model));
-    all().for_each(Model::will_need_all);
-    let mut report = VerifyReport::default();
-    for part in &conversion.parts {
-        let output = outputs.iter().find(|output| part.folder.is_empty() || is_part(output, part));
-        match output {
-            Some(output) => {
-                compare(output, (&part.model, &part.plan), options, &mut report)?;
-            }
-            None => report.miss(&part.plan),
-        }
-    }
+    let conversion = Conversion::begin(models, verb, options, target, Output::Nowhere)?;
+    let sources = || conversion.parts.iter().map(|part| &part.model);
+    sources().for_each(Model::will_need_all);
+    let is_of = |output: &&Model, part: &Part| {
+        part.folder.is_empty() || output.path().ends_with(&part.folder)
+    };
+    let found = conversion.parts.iter().map(|part| outputs.iter().find(|of| is_of(of, part)));
+    let mut report = compare_parts(&conversion, &found.collect::<Vec<_>>(), &options.work)?;
     if let Some(first) = outputs.first() {
         let root = first.pipeline().unwrap_or(first.path());
         report.check_files(&**first.folder(), root, &conversion.extra)?;
     }
-    for read in all() {
-        read.check_sums(&|| options.work.refuse_cancelled())?;
-        read.refuse_changed()?;
-    }
+    check_read(outputs.iter().chain(sources()), &options.work)?;
     report.skipped.clone_from(&conversion.report.skipped);
     report.decide();
     Ok(report)
 }
 
-/// Whether a model of an output lies in the folder of a part.
-fn is_part(output: &Model, part: &Part) -> bool {
-    output.path().ends_with(&part.folder)
-}
-
 /// Compares what a conversion has written, and not yet named, with its plan.
-pub(super) fn verify_planned(
-    output: &Path,
-    parts: &[Part],
-    extra: &[ExtraFile],
-    options: &ConvertOptions,
-) -> Result<VerifyReport> {
+pub(super) fn written(output: &Path, conversion: &Conversion) -> Result<VerifyReport> {
+    let options = &conversion.options;
     // Progress was that of writing, and is at its end.
-    let mut options = options.clone();
-    options.work.progress = None;
-    let mut report = VerifyReport::default();
-    let mut folder: Arc<dyn Folder> = Arc::new(LocalFolder::new("", FileAccess::Read));
-    for part in parts {
+    let work = Work { progress: None, ..options.work.clone() };
+    let open = |part: &Part| {
         let path = if part.folder.is_empty() { output } else { &output.join(&part.folder) };
         let opener = options.network.opener().access(FileAccess::Read);
-        let output = opener.limits(part.model.limits().clone()).open(path)?;
-        output.will_need_all();
-        compare(&output, (&part.model, &part.plan), &options, &mut report)?;
-        output.check_sums(&|| options.work.refuse_cancelled())?;
-        output.refuse_changed()?;
-        folder = output.folder().clone();
+        opener.limits(part.model.limits().clone()).open(path)
+    };
+    let outputs: Vec<Model> = conversion.parts.iter().map(open).collect::<Result<_>>()?;
+    let mut report =
+        compare_parts(conversion, &outputs.iter().map(Some).collect::<Vec<_>>(), &work)?;
+    check_read(outputs.iter(), &work)?;
+    if let Some(last) = outputs.last() {
+        report.check_files(&**last.folder(), output, &conversion.extra)?;
     }
-    report.check_files(&*folder, output, extra)?;
     report.decide();
     Ok(report)
+}
+
+/// Compares each part of a conversion with the output that was found for it.
+fn compare_parts(
+    conversion: &Conversion,
+    outputs: &[Option<&Model>],
+    work: &Work,
+) -> Result<VerifyReport> {
+    let mut report = VerifyReport::default();
+    outputs.iter().flatten().for_each(|output| output.will_need_all());
+    for (part, output) in conversion.parts.iter().zip(outputs) {
+        match output {
+            Some(output) => compare(output, (&part.model, &part.plan), work, &mut report)?,
+            None => report.miss(&part.plan),
+        }
+    }
+    Ok(report)
+}
+
+/// An error if what was read is not what it was, or has other checksums than it states.
+fn check_read<'m>(mut models: impl Iterator<Item = &'m Model>, work: &Work) -> Result<()> {
+    models.try_for_each(|read| {
+        read.check_sums(&|| work.refuse_cancelled())?;
+        read.refuse_changed()
+    })
 }
 
 type Stored<'m> = (&'m Source, &'m TensorInfo);
@@ -187,7 +198,7 @@ type Stored<'m> = (&'m Source, &'m TensorInfo);
 fn compare(
     output: &Model,
     (model, plan): (&Model, &Plan),
-    options: &ConvertOptions,
+    work: &Work,
     report: &mut VerifyReport,
 ) -> Result<()> {
     let mut stored = stored_by_name(output);
@@ -203,9 +214,9 @@ fn compare(
     }
     // A file with a single unnamed array: the array is called like the file.
     let is_unnamed = output.sources().iter().any(|source| !source.names_tensors());
-    options.work.grant_ahead(&[model, output], plan.memory.bytes, plan.held())?;
+    work.grant_ahead(&[model, output], plan.memory.bytes, plan.held())?;
     let (mut before, total) = (0, plan.data_bytes());
-    let report_progress = options.work.reporter(total);
+    let report_progress = work.reporter(total);
     for file in &plan.files {
         let mut checks = Vec::new();
         for job in &file.jobs {
@@ -222,7 +233,7 @@ fn compare(
                 checks.truncate(start);
             }
         }
-        let pool = options.work.pool(plan.memory.workers, &report_progress);
+        let pool = work.pool(plan.memory.workers, &report_progress);
         before += check_values(&checks, &Pool { done_before: before, ..pool }, report)?;
     }
     for tie in &plan.ties {

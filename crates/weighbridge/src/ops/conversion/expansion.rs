@@ -1,6 +1,6 @@
 //! How much larger an output may be than what the model holds.
 
-use super::convert_options::ConvertOptions;
+use super::options::ConvertOptions;
 use crate::error::{Error, Remedy, Result};
 use crate::limits::MOST_EXPANSION;
 use crate::model::{Model, most_repeating};

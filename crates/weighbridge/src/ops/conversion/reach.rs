@@ -16,7 +16,7 @@ pub(super) struct Reach {
 
 impl Reach {
     /// For the repository at `root`. With `follow_links`, links to files may lead anywhere.
-    pub(super) fn new(root: Option<PathBuf>, models: &[&Model], follow_links: bool) -> Self {
+    pub(super) fn new(root: Option<PathBuf>, models: &[Model], follow_links: bool) -> Self {
         let root = root.and_then(|root| root.canonicalize().ok());
         let weights = models
             .iter()

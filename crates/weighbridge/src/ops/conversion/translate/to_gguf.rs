@@ -1,12 +1,13 @@
 //! A Hugging Face model as llama.cpp wants it.
 
 use std::collections::HashMap;
+use std::mem::take;
 use std::path::{Component, Path};
 
 use serde_json::Value as Json;
 
+use super::Translated;
 use super::beside::{file, file_names, home};
-use super::{Translated, casts};
 use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::Entries;
@@ -15,18 +16,24 @@ use crate::error::{Error, Remedy, Result};
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
-use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::{Packed, repacked};
-use crate::pipeline::{OutputType, Target, set_entry};
+use crate::ops::conversion::Task;
+use crate::ops::conversion::repacked::{Packed, repacked};
+use crate::pipeline::{Kept, OutputType, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
 
+/// What a file of a model is made of, before it is known which codes are moved.
+pub(super) struct Draft {
+    derived: Vec<Derived>,
+    tokenizer: Vec<(String, Value)>,
+    /// Files that tell more about the model.
+    generation: Option<Json>,
+    pooling: Option<Json>,
+    card: Option<String>,
+}
+
 /// Translates a model that is named as Hugging Face names it.
-pub(super) fn to_gguf(
-    model: &Model,
-    options: &ConvertOptions,
-    target: &Target,
-) -> Result<Translated> {
+pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
     let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
         let message = "no config.json lies beside the weights, so nobody knows what model it is";
         Error::unsupported(message).remedy(Remedy::KeepNames)
@@ -37,7 +44,7 @@ pub(super) fn to_gguf(
         return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
     }
     let weights: Vec<Weight> = model.weights().collect();
-    let mut tokenizer = tokenizer_entries(model, config, options.pre.as_deref())?;
+    let mut tokenizer = tokenizer_entries(model, config, task.options.pre.as_deref())?;
     let tokens = tokenizer.iter().find_map(|(key, value)| match value {
         Value::List(tokens) if key == tokenizer::TOKENS => Some(tokens.len() as u64),
         _ => None,
@@ -57,26 +64,105 @@ pub(super) fn to_gguf(
     }
     let rows = rows_of_tokens(&derived, tokens)?;
     tokenizer::fill_up(&mut tokenizer, rows);
-    let repacked = match options.dtype {
-        OutputType::Auto => repacked(model, &mut derived, target.writer, options)?,
-        _ => Packed::new(),
-    };
-    let types = types(&derived, options.dtype);
-    let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
-    let file_type = packed.and_then(|packed| packed.packer.file_type());
-    let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
-    let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
-    check_layers(&derived, &metadata)?;
-    check_experts(&derived, &metadata)?;
-    check_classes(&derived, &metadata)?;
-    let left_out = translation
-        .left_out
-        .into_iter()
-        .map(|(index, reason)| Dropped { name: weights[index].name().to_owned(), reason });
-    let left_out = left_out.collect();
-    let model = model.derived(derived)?;
-    let (casts, files, not_carried) = (casts(types), Vec::new(), Vec::new());
-    Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
+    let asked = task.values.dtype();
+    let writer = (asked == OutputType::Auto).then_some(task.target.writer);
+    let rename = |name: &str| task.options.renamed(name);
+    let moved = writer.map(|writer| repacked(model, &derived, writer, &rename)).transpose()?;
+    let translated =
+        Draft::new(model, derived, tokenizer)?.finish(model, asked, moved.flatten())?;
+    Ok(Translated { left_out: left_out(translation.left_out, &weights), ..translated })
+}
+
+/// Weights that a translation leaves out.
+pub(super) fn left_out(left_out: Vec<(usize, String)>, weights: &[Weight]) -> Vec<Dropped> {
+    let name = |index: usize| weights[index].name().to_owned();
+    left_out.into_iter().map(|(at, reason)| Dropped { name: name(at), reason }).collect()
+}
+
+impl Draft {
+    /// Reads the files that tell more about the model.
+    fn new(model: &Model, derived: Vec<Derived>, tokenizer: Vec<(String, Value)>) -> Result<Self> {
+        let json = |name: &str| -> Result<Option<Json>> {
+            let parsed = |text: Vec<u8>| config::parse(&text).map_err(|e| e.inside(name));
+            file(model, name)?.map(parsed).transpose()
+        };
+        let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
+            Some(name) => Some(json(&name)?.ok_or_else(|| {
+                let name = escaped(&name);
+                Error::malformed(format!("modules.json names {name}, which is not there"))
+            })?),
+            None => None,
+        };
+        let generation = json("generation_config.json")?;
+        Ok(Self { derived, tokenizer, generation, pooling, card: card(model)? })
+    }
+
+    /// The model in the types that are asked for, with the codes that are moved.
+    pub(super) fn finish(
+        mut self,
+        model: &Model,
+        asked: OutputType,
+        moved: Option<(Vec<Derived>, Packed)>,
+    ) -> Result<Translated> {
+        let Some((derived, repacked)) = moved else {
+            let (derived, tokenizer) = (take(&mut self.derived), take(&mut self.tokenizer));
+            return self.described(model, (derived, tokenizer), asked, Packed::new());
+        };
+        let tokenizer = self.tokenizer.clone();
+        let translated = self.described(model, (derived, tokenizer), asked, repacked)?;
+        Ok(Translated { draft: Some(self), ..translated })
+    }
+
+    /// A model of these tensors, with the metadata that follows from them.
+    fn described(
+        &self,
+        model: &Model,
+        (derived, tokenizer): (Vec<Derived>, Vec<(String, Value)>),
+        asked: OutputType,
+        repacked: Packed,
+    ) -> Result<Translated> {
+        let types = types(&derived, asked);
+        let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+        let file_type = packed.and_then(|packed| packed.packer.file_type());
+        let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
+        let entries = self.metadata(model, &derived, file_type, tokenizer)?;
+        check_layers(&derived, &entries)?;
+        check_experts(&derived, &entries)?;
+        check_classes(&derived, &entries)?;
+        let metadata = Kept { entries, left_out: Vec::new() };
+        Ok(Translated { types, repacked, metadata, ..Translated::new(model.derived(derived)?) })
+    }
+
+    fn metadata(
+        &self,
+        model: &Model,
+        derived: &[Derived],
+        file_type: u32,
+        tokenizer: Vec<(String, Value)>,
+    ) -> Result<Entries> {
+        let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
+        let shapes = derived.iter().map(|tensor| (&*tensor.name, &tensor.shape[..]));
+        let about = keys::About {
+            config: config::find(model.configs(), config::HUGGING_FACE).unwrap_or(&Json::Null),
+            generation: self.generation.as_ref(),
+            card: self.card.as_deref(),
+            pooling: self.pooling.as_ref(),
+            folder: &folder,
+            parameters: keys::Parameters::of(shapes),
+            file_type,
+        };
+        let mut entries = Entries::new();
+        for (key, value) in keys::entries(&about)?.into_iter().chain(tokenizer) {
+            set_entry(&mut entries, &key, value);
+        }
+        Ok(entries)
+    }
+}
+
+/// The text of a model's card, if there is one.
+pub(super) fn card(model: &Model) -> Result<Option<String>> {
+    let card = file(model, "README.md")?;
+    Ok(card.map(|text| String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// How many rows the embedding has; an error unless there is one for every token.
@@ -202,42 +288,6 @@ fn file_type(derived: &[Derived], types: &HashMap<String, DType>) -> u32 {
         Some(DType::BF16) => 32,
         _ => 0,
     }
-}
-
-fn metadata(
-    model: &Model,
-    config: &Json,
-    derived: &[Derived],
-    file_type: u32,
-    tokenizer: Vec<(String, Value)>,
-) -> Result<Entries> {
-    let json = |name: &str| -> Result<Option<Json>> {
-        file(model, name)?.map(|text| config::parse(&text).map_err(|e| e.inside(name))).transpose()
-    };
-    let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
-        Some(name) => Some(json(&name)?.ok_or_else(|| {
-            Error::malformed(format!("modules.json names {}, which is not there", escaped(&name)))
-        })?),
-        None => None,
-    };
-    let (generation, card) = (json("generation_config.json")?, file(model, "README.md")?);
-    let card = card.map(|text| String::from_utf8_lossy(&text).into_owned());
-    let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
-    let shapes = derived.iter().map(|tensor| (&*tensor.name, &tensor.shape[..]));
-    let about = keys::About {
-        config,
-        generation: generation.as_ref(),
-        card: card.as_deref(),
-        pooling: pooling.as_ref(),
-        folder: &folder,
-        parameters: keys::Parameters::of(shapes),
-        file_type,
-    };
-    let mut entries = Entries::new();
-    for (key, value) in keys::entries(&about)?.into_iter().chain(tokenizer) {
-        set_entry(&mut entries, &key, value);
-    }
-    Ok(entries)
 }
 
 /// The file that says how vectors are pooled, if the list of a repository's steps has one for that.

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::planned_report::PlanReport;
+use super::VerifyReport;
+use super::plan_report::PlanReport;
 use super::quantize::QuantizeReport;
-use super::{Dropped, VerifyReport};
 use crate::error::Remedy;
 use crate::model::Model;
+use crate::ops::Dropped;
 use crate::output::FoundFile;
 use crate::pipeline::{Job, Plan, PlannedFile, Target};
 
@@ -35,14 +36,14 @@ pub struct ConvertReport {
     pub seconds: Option<f64>,
     pub peak_memory: Option<u64>,
     pub overflowed: Option<u64>,
-    /// With [`ConvertOptions::dry_run`](super::ConvertOptions::dry_run): every tensor that would be
+    /// With [`ConvertOptions::dry_run`](crate::ops::ConvertOptions::dry_run): every tensor that would be
     /// written, and the metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanReport>,
     /// What quantizing cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantized: Option<QuantizeReport>,
-    /// With [`ConvertOptions::verify`](super::ConvertOptions::verify): whether the output is right.
+    /// With [`ConvertOptions::verify`](crate::ops::ConvertOptions::verify): whether the output is right.
     /// If not, there is no output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<VerifyReport>,
