@@ -14,10 +14,6 @@ pub const MOST_EXPANSION: u64 = 1000;
 /// Bounds on what opening and reading a model may cost.
 ///
 /// The defaults open every real model we know of and keep a hostile file from hurting.
-///
-/// ```
-/// let limits = weighbridge::Limits::default().max_items(10_000).max_allocation(1 << 20);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -23,30 +23,60 @@ pub mod ops;
 mod pipeline;
 
 use weighbridge_containers as containers;
+#[doc(inline)]
+pub use weighbridge_core::catalog;
+#[doc(inline)]
+/// ```no_run
+/// use weighbridge::{Model, ops, output};
+/// let (model, files) = (Model::open("model.gguf")?, output::Memory::default());
+/// let options = ops::ConvertOptions::new("out");
+/// ops::Conversion::plan_for(&model, &options, &files)?.run_into(&files)?;
+/// for (name, bytes) in files.into_files() {
+///     println!("{name}: {} bytes", bytes.len());
+/// }
+/// # Ok::<(), weighbridge::Error>(())
+/// ```
+pub use weighbridge_core::output;
 use weighbridge_core::{
     blocks, bounds, change, compare, config, crc, cursor, dtype, error, inflate, input, limits,
     number, simd, source, stop, sys, text,
 };
-pub use weighbridge_core::{catalog, output};
-use weighbridge_families::{names, tokenizer};
+use weighbridge_families::{families, names, tokenizer};
 #[cfg(feature = "remote")]
 use weighbridge_remote as remote;
 use weighbridge_schemes as schemes;
 
+#[doc(inline)]
 pub use config::Config;
+#[doc(inline)]
 pub use dtype::{DType, StoredType};
+#[doc(inline)]
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use half::{bf16, f16};
+#[doc(inline)]
 pub use input::{
     EntryKind, FileAccess, Folder, FolderEntry, LocalFolder, MemoryFolder, Need, ReadAt,
     ReadPattern, ReadRange, ReadSeek, Reading, Requests, read_ranges_merged,
 };
+#[doc(inline)]
+/// ```
+/// let limits = weighbridge::Limits::default().max_items(10_000).max_allocation(1 << 20);
+/// ```
 pub use limits::Limits;
 pub use model::{
     ImportanceMatrix, Model, OpenOptions, Scratch, Select, SelectedWeights, Stores, Weight, Weights,
 };
+#[doc(inline)]
 pub use number::Element;
+#[doc(inline)]
 #[cfg(feature = "remote")]
 pub use remote::Remote;
+#[doc(inline)]
 pub use schemes::Importance;
+#[doc(inline)]
 pub use source::Source;
+
+/// Nothing is to be said about networks where none is reached.
+#[cfg(not(feature = "remote"))]
+#[derive(Clone, Debug, Default)]
+struct Remote;

@@ -338,7 +338,7 @@ impl<'de> serde::Deserialize<'de> for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use crate::error::ErrorKind;
     use crate::limits::Limits;
 
     fn budget() -> Budget {

@@ -31,8 +31,6 @@ mod json_index;
 mod metadata;
 mod msgpack;
 mod stage;
-#[cfg(test)]
-mod tests;
 mod v1;
 mod v2;
 

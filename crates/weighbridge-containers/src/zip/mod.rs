@@ -12,7 +12,7 @@
 //! The directory is authoritative and is read in one piece; a local header is read only when
 //! somebody asks where a member's data starts, since most of what is in an archive is never asked
 //! for. A file whose end was never downloaded has no directory: then the local headers are walked
-//! from the front ([`recover`]).
+//! from the front (`recover`).
 //!
 //! No zip crate is used, because each offers only some of what weight files need together: the
 //! directory lent from a map, no allocation per member (small PyTorch files are opened by the

@@ -8,7 +8,7 @@
 use std::io::{Cursor, Write};
 
 use super::*;
-use crate::ErrorKind;
+use crate::error::ErrorKind;
 use crate::limits::Limits;
 
 /// Writes archives of any shape.

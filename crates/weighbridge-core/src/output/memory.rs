@@ -7,17 +7,6 @@ use super::{Destination, OutputFile};
 use crate::error::{Error, Result};
 
 /// Files in memory, by name.
-///
-/// ```no_run
-/// use weighbridge::{Model, ops, output};
-/// let (model, files) = (Model::open("model.gguf")?, output::Memory::default());
-/// let options = ops::ConvertOptions::new("out");
-/// ops::Conversion::plan_for(&model, &options, &files)?.run_into(&files)?;
-/// for (name, bytes) in files.into_files() {
-///     println!("{name}: {} bytes", bytes.len());
-/// }
-/// # Ok::<(), weighbridge::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,

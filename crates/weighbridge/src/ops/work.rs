@@ -203,4 +203,22 @@ macro_rules! work_options {
     };
 }
 
-pub(super) use work_options;
+/// Gives options methods that set a field each: `name(value: Type) field = value;`.
+macro_rules! setters {
+    ($options:ty: $(
+        $(#[$about:meta])* $name:ident($value:ident: $type:ty) $($field:ident).+ = $set:expr;
+    )*) => {
+        impl $options {
+            $(
+                $(#[$about])*
+                #[must_use]
+                pub fn $name(mut self, $value: $type) -> Self {
+                    self.$($field).+ = $set;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+pub(super) use {setters, work_options};
