@@ -8,7 +8,8 @@
 
 // The ground, under its own names.
 use weighbridge_core::{
-    blocks, bounds, catalog, change, config, dtype, error, number, simd, source, text,
+    blocks, bounds, catalog, change, compare, config, dtype, error, number, shape, simd, source,
+    text, view,
 };
 
 mod activation_scales;
@@ -68,7 +69,7 @@ use std::sync::Arc;
 
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
-pub use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch};
+pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use configs::Configs;
 pub use encoder::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};

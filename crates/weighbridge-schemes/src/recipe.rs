@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Coded, GroupedCodes, Origins, Out};
+use crate::compare::Wide;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 
@@ -26,6 +27,12 @@ pub trait Recipe: Send + Sync {
     /// than memory.
     fn elements(&self) -> Option<&dyn Elements> {
         None
+    }
+
+    /// How many elements are decoded together, where a row has `columns`: fewer cost as much. `None`
+    /// where any stretch costs no more than its length.
+    fn unit(&self, columns: u64) -> Option<u64> {
+        self.elements().is_none().then_some(columns.max(1))
     }
 
     /// What is known about the numbers that the weight was made from; nothing where storing them
@@ -51,6 +58,31 @@ pub trait Recipe: Send + Sync {
     }
 }
 
+impl dyn Recipe + '_ {
+    /// What some elements need, where a row has `columns`: whole rows, if only those can be decoded.
+    pub fn needs_of(&self, elements: &Range<u64>, columns: u64, slabs: &mut Vec<Slab>) {
+        match self.elements() {
+            Some(by_elements) => by_elements.needs(elements.clone(), slabs),
+            None => self.needs(rows_of(elements, columns), slabs),
+        }
+    }
+
+    /// Decodes what [`needs_of`](Self::needs_of) lists; `elements` are whole rows, if only those can
+    /// be decoded.
+    pub fn decode_of(
+        &self,
+        staged: &[Staged<'_>],
+        elements: &Range<u64>,
+        columns: u64,
+        out: Out<'_>,
+    ) -> Result<()> {
+        match self.elements() {
+            Some(by_elements) => by_elements.decode(staged, elements.clone(), out),
+            None => self.decode(staged, rows_of(elements, columns), out),
+        }
+    }
+}
+
 /// A [`Recipe`] that does not need whole rows. Elements are counted through the whole weight, the
 /// innermost dimension first.
 pub trait Elements: Send + Sync {
@@ -65,6 +97,12 @@ pub trait Elements: Send + Sync {
     /// element of the weight.
     fn batch(&self, most: u64) -> u64 {
         most
+    }
+
+    /// Decodes `elements` with all of their digits, as [`decode`](Self::decode) does; whether f32 has
+    /// no room for them.
+    fn decode_wide(&self, _: &[Staged<'_>], _: Range<u64>, _: &mut [Wide]) -> Result<bool> {
+        Ok(false)
     }
 
     /// See [`Recipe::origins`].
@@ -100,4 +138,9 @@ impl<T: ByElements> Recipe for T {
 /// The elements of some rows.
 pub(super) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
     rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
+}
+
+/// The rows that some elements are in.
+pub(super) fn rows_of(elements: &Range<u64>, columns: u64) -> Range<u64> {
+    elements.start / columns.max(1)..elements.end.div_ceil(columns.max(1))
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::block::{Block, To};
 use super::stretch::{Stretch, taken};
 use super::{Composed, length};
-use crate::change::Change;
 use crate::error::Result;
 use crate::source::{Slab, Staged};
 use crate::{CodeKind, Coded};
@@ -13,10 +12,11 @@ use crate::{CodeKind, Coded};
 impl Stretch {
     /// Its codes, if they stay what they are.
     fn codes(&self) -> Option<&dyn Coded> {
-        let is_plain = self.change == Change::None && self.across.is_none();
+        let is_plain = !self.view.changes_values() && self.view.transposed.is_none();
         let codes = self.recipe.coded().filter(|_| is_plain)?;
         let group = codes.kind().group.max(1);
-        (self.row.is_multiple_of(group) && self.recipe_row.is_multiple_of(group)).then_some(codes)
+        (self.view.row_len().is_multiple_of(group) && self.recipe_row.is_multiple_of(group))
+            .then_some(codes)
     }
 
     fn needs_of_codes(&self, codes: &dyn Coded, block: &Block, slabs: &mut Vec<Slab>) {
