@@ -1,6 +1,7 @@
 //! Model families: which tensor of one naming is which of another, what the metadata of their files
 //! says, and their tokenizers.
 
+pub mod families;
 pub mod names;
 #[cfg(test)]
 mod testing;

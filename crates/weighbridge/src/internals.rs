@@ -17,6 +17,7 @@ rooms!(
     simd source stop text
 );
 
+pub use crate::model::{PLACES, Place};
 pub use crate::sys::give_memory_back;
 
 #[cfg(feature = "remote")]

@@ -41,7 +41,7 @@ use weighbridge_core::{
     blocks, bounds, compare, config, crc, cursor, dtype, error, inflate, input, limits, number,
     shape, simd, source, stop, sys, text,
 };
-use weighbridge_families::{names, tokenizer};
+use weighbridge_families::{families, names, tokenizer};
 #[cfg(feature = "remote")]
 use weighbridge_remote as remote;
 use weighbridge_schemes as schemes;
@@ -75,3 +75,8 @@ pub use remote::Remote;
 pub use schemes::Importance;
 #[doc(inline)]
 pub use source::Source;
+
+/// Nothing is to be said about networks where none is reached.
+#[cfg(not(feature = "remote"))]
+#[derive(Clone, Debug, Default)]
+struct Remote;

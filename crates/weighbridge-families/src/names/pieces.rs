@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use super::facts::{Dialect, Facts};
-use super::linear::{Linear, Part};
-use super::rows::{BESIDE, CONSOLIDATED};
+use super::linear::Linear;
 use super::stacks::{Stack, across, in_turn, key_value, stacked};
-use super::table::{Family, How, Row};
 use super::view::{Rows, View};
 use crate::change::Change;
+use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row};
 
 /// What a piece is, whatever its model calls it: GGUF's name (of a fused weight, all of its names),
 /// and the number of a stacked expert or head.

@@ -5,9 +5,9 @@ use super::Which;
 use super::facts::Dialect;
 use super::pieces::{Cut, Piece, beside, is_head};
 use super::search::Search;
-use super::table::{COMPUTED, FAMILIES, VISION};
 use super::translate::joined;
 use super::view::View;
+use crate::families::{COMPUTED, FAMILIES, VISION};
 
 impl Search<'_> {
     /// Pairs a weight that one model leaves out with the weight that has its numbers there.

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use super::facts::{Dialect, Facts};
 use super::pieces::pattern;
-use super::table::{COMPUTED, FAMILIES, Family, How, Row};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
 use super::{Named, Side};
 use crate::catalog::Shape;
 use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
+use crate::families::{COMPUTED, FAMILIES, Family, How, Row};
 
 /// Modules whose names are those of their numbers: nothing stands behind them.
 const BARE: &[&str] = &[
@@ -36,7 +36,7 @@ pub fn keeps_single(name: &str) -> bool {
 
 /// Whether models of an architecture have no output head of their own, unless their config says so.
 pub fn is_tied(architecture: &str) -> bool {
-    FAMILIES.iter().any(|family| family.tied && family.names.contains(&architecture))
+    FAMILIES.iter().any(|family| family.tied && family.is_called(architecture))
 }
 
 /// Translates the names of a GGUF file. Every layer has to be there, with all of its tensors.
@@ -117,7 +117,7 @@ impl Back<'_> {
         let found = parsed(name);
         let refused = |error: Error| error.in_tensor(name).remedy(Remedy::KeepNames);
         let Some(row) = self.row(&found) else {
-            let family = self.family.names[0];
+            let family = self.family.shown();
             let message = format!("models of the family `{family}` have no tensor of that name");
             return Err(refused(Error::unsupported(message)));
         };

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{Kind, Repository, entries};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
+use crate::families::called;
 
 /// Files that may be damaged.
 const FILES: [&str; 5] = [
@@ -31,17 +32,10 @@ pub(super) fn samples() -> Vec<PathBuf> {
 pub(super) fn kind(name: &str) -> Kind {
     match name {
         "llama-like" => Kind::LlamaLike,
-        "qwen-like" => Kind::QwenLike,
+        "qwen-like" => Kind::PiecesOrPairs,
         "byte-pairs" => Kind::BytePairs,
-        "glm" => Kind::Glm,
-        "gemma" => Kind::Gemma,
-        "gemma2" => Kind::Gemma2,
-        "gemma3" => Kind::Gemma3,
-        "phi3" => Kind::Phi3,
-        "bert" => Kind::Bert,
-        "xlm-roberta" => Kind::XlmRoberta,
-        "roberta" => Kind::Roberta,
-        other => panic!("{other}"),
+        "glm" => kind("glm4"),
+        family => called(family).unwrap_or_else(|| panic!("{family}")).tokenizer,
     }
 }
 

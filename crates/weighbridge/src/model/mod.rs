@@ -14,11 +14,10 @@ use crate::source::{Slab, Source};
 
 mod bounds;
 mod by_name;
-mod coded;
+mod codes;
 mod cost;
 mod derived;
 mod find;
-mod grouped;
 mod importance;
 mod locate;
 mod options;
@@ -38,7 +37,8 @@ mod weights;
 
 pub(crate) use derived::{Derived, MadeOf};
 pub use importance::ImportanceMatrix;
-pub use locate::Stores;
+pub use locate::{PLACES, Place, Stores};
+pub(crate) use locate::{Writing, as_address, starts_of};
 pub use options::OpenOptions;
 pub(crate) use readahead::Readahead;
 pub(crate) use repeats::most_repeating;

@@ -36,8 +36,7 @@ pub struct OpenOptions {
     strict_pickle: bool,
     stores: Option<Stores>,
     choices: Vec<SchemeChoice>,
-    #[cfg(feature = "remote")]
-    remote: crate::remote::Remote,
+    remote: crate::Remote,
 }
 
 impl OpenOptions {
@@ -159,12 +158,7 @@ impl OpenOptions {
     }
 
     fn locate(&self, path: &Path) -> Result<Vec<Located>> {
-        let typed = locate::Typed::new(
-            path,
-            self.stores.as_ref(),
-            #[cfg(feature = "remote")]
-            &self.remote,
-        );
+        let typed = locate::Typed::new(path, self.stores.as_ref(), &self.remote);
         while_reading(|| locate::locate(&typed, self.local_files(), &self.limits))
     }
 

@@ -402,8 +402,10 @@ fn planned(
         encoding: options.quantize.as_ref().map_or_else(HowEncoded::default, |how| how.encoding()),
         keep: &|weight| translated.is_none() && quantized.is_some_and(|of| of.keeps(weight)),
         rank: &|weight| quantized.map_or(0, |of| of.rank(weight)),
-        rearrange: &|weight| rearranged?.packed(weight),
-        repack: &|weight| translated?.repacked.get(weight.name()).copied(),
+        rearrange: &|weight| match rearranged {
+            Some(rearranged) => rearranged.packed(weight),
+            None => translated?.repacked.get(weight.name()).cloned(),
+        },
         rename: &|name| options.renamed(name),
         select: &select,
         spread: match target.place {

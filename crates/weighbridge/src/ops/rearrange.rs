@@ -17,13 +17,13 @@ use crate::error::{Error, Result};
 use crate::model::{Model, Scratch, Weight};
 use crate::pipeline::{OutputType, Target, formats_of};
 use crate::schemes::{
-    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, TargetLayout,
-    ToLayOut, Unfit,
+    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, Taker,
+    TargetLayout, ToLayOut, Unfit,
 };
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {
-    schemes::layouts().map(|(_, layout)| layout.name())
+    schemes::layouts().filter_map(|(_, layout)| layout.name())
 }
 
 impl Conversion {
@@ -140,7 +140,11 @@ fn laid_out(
     let weights: Vec<CodedWeight<'_>> = names
         .iter()
         .zip(&forms)
-        .map(|(name, &(form, zeros, global))| CodedWeight { name, form, zeros, global })
+        .zip(coded)
+        .map(|((name, &(form, zeros, global)), weight)| {
+            let shape = weight.shape();
+            CodedWeight { name, shape, form, zeros, global }
+        })
         .collect();
     let plain: Vec<Candidate<'_>> = plain
         .iter()
@@ -168,13 +172,16 @@ type Form = (GroupedForm, [u8; 2], Option<(f32, bool)>);
 fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<Form>> {
     let (mut forms, mut unfit, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     for (index, weight) in coded.iter().enumerate() {
-        let reason = match weight.grouped_form() {
+        let reason = match weight.form_of_codes(Taker::Layout) {
             Err(reason) => Some(reason),
             Ok(form) => match weight.refuses_to_move(&mut scratch)? {
                 Some(reason) => Some(reason),
                 None => {
                     let zeros = weight.zero_points(&form, &mut scratch)?;
-                    forms.push((form, zeros, weight.global_of_codes()?));
+                    let factors = <[f32; 1]>::try_from(weight.factors_of_codes(false)?).ok();
+                    let global = weight.global_of_codes().zip(factors);
+                    let global = global.map(|(of, [factor])| (factor, of.divides));
+                    forms.push((form, zeros, global));
                     None
                 }
             },

@@ -12,7 +12,7 @@ use crate::containers::writing::Planned;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
-use crate::schemes::{Groups, Packer, TensorId};
+use crate::schemes::{EncodedTensor, Groups, TensorId};
 use crate::source::Source;
 
 /// How a weight becomes its output.
@@ -26,8 +26,6 @@ pub enum Action {
     Decode,
     /// Its numbers are stored in another way.
     Encode(Encoding),
-    /// Its codes are stored in another order.
-    Repack(&'static dyn Packer),
     /// Its codes and factors go into other tensors.
     Rearrange(Rearranging),
 }
@@ -64,6 +62,20 @@ pub struct OutputTensor {
 }
 
 impl OutputTensor {
+    /// The tensors that an encoder or a packer gives, without their offsets.
+    pub fn all(tensors: &[EncodedTensor]) -> SmallVec<[Self; 1]> {
+        let of = |(index, tensor): (usize, &EncodedTensor)| Self {
+            name: tensor.name.clone(),
+            stored: tensor.stored.clone(),
+            shape: tensor.shape.clone(),
+            bytes: tensor.bytes,
+            offset: 0,
+            groups: tensor.groups,
+            index,
+        };
+        tensors.iter().enumerate().map(of).collect()
+    }
+
     /// What the layout of a file needs to know.
     pub fn planned(&self) -> Planned<'_> {
         let Self { name, stored, shape, bytes, .. } = self;
@@ -143,10 +155,7 @@ impl Job {
 
     /// Whether the output no longer uses the scheme that it is stored in.
     pub fn leaves_its_scheme(&self) -> bool {
-        matches!(
-            self.action,
-            Action::Decode | Action::Encode(_) | Action::Repack(_) | Action::Rearrange(_)
-        )
+        matches!(self.action, Action::Decode | Action::Encode(_) | Action::Rearrange(_))
     }
 
     /// The type of the numbers that it is cast or decoded to.

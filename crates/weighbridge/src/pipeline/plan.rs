@@ -19,7 +19,7 @@ use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Pl
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::model::{Model, Select, Weight};
-use crate::schemes::{Encoder, Groups, PackedWeight, Packer, TensorId};
+use crate::schemes::{Encoder, Groups, PackedWeight, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
 
@@ -39,9 +39,7 @@ pub struct PlanOptions<'a> {
     pub keep: &'a dyn Fn(&Weight) -> bool,
     /// The rank of a weight in the output; those of the same rank keep their order.
     pub rank: &'a dyn Fn(&Weight) -> usize,
-    /// What a weight is repacked by; without, it is decoded.
-    pub repack: &'a dyn Fn(&Weight) -> Option<&'static dyn Packer>,
-    /// What becomes of a weight whose codes are laid out in another way.
+    /// What becomes of a weight whose codes are laid out in another way; without, it is decoded.
     pub rearrange: &'a dyn Fn(&Weight) -> Option<PackedWeight>,
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
@@ -293,16 +291,11 @@ fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<
         Origin::Weight(weight) if let Some(packed) = (plan_options.rearrange)(weight) => {
             rearranged_job(weight, packed)?
         }
-        Origin::Weight(weight) => {
-            match ((plan_options.repack)(weight), (plan_options.encode)(weight)) {
-                (Some(packer), _) => repacked_job(weight, name, packer)?,
-                (None, Some(encoder)) => {
-                    encoded_job(weight, &name, encoder, plan_options.encoding)?
-                }
-                (None, None) if (plan_options.keep)(weight) => kept_job(weight, name)?,
-                (None, None) => weight_job(weight, name, plan_options.types)?,
-            }
-        }
+        Origin::Weight(weight) => match (plan_options.encode)(weight) {
+            Some(encoder) => encoded_job(weight, &name, encoder, plan_options.encoding)?,
+            None if (plan_options.keep)(weight) => kept_job(weight, name)?,
+            None => weight_job(weight, name, plan_options.types)?,
+        },
     };
     reshape(&mut job, plan_options.writer)?;
     if plan_options.streamed {
@@ -417,16 +410,7 @@ fn encoded_job(
         return Err(reason);
     }
     let tensors: Arc<[_]> = encoder.outputs(name, weight.shape())?.into();
-    let outputs = (0..).zip(&*tensors).map(|(index, tensor)| OutputTensor {
-        name: tensor.name.clone(),
-        stored: tensor.stored.clone(),
-        shape: tensor.shape.clone(),
-        bytes: tensor.bytes,
-        offset: 0,
-        groups: tensor.groups,
-        index,
-    });
-    let outputs = outputs.collect();
+    let outputs = OutputTensor::all(&tensors);
     let cost = how.is_measured.then(Arc::default);
     let takes_non_finite = how.takes_non_finite;
     let action = Action::Encode(Encoding { encoder, tensors, cost, takes_non_finite });
@@ -447,27 +431,6 @@ fn rearranged_job(weight: &Weight, packed: PackedWeight) -> Result<Job, String> 
         Some(reason) => Err(reason),
         None => Rearranging::job(weight, packed),
     }
-}
-
-fn repacked_job(weight: &Weight, name: String, packer: &'static dyn Packer) -> Result<Job, String> {
-    if let Some(reason) = unreadable_part(weight).or_else(|| weight.undecodable()) {
-        return Err(reason);
-    }
-    let block = packer.block().ok_or("there are no such blocks")?;
-    let columns = weight.shape().last().copied().unwrap_or(1);
-    let bytes = block.bytes_for(weight.elements() / columns.max(1), columns);
-    let output = OutputTensor {
-        name,
-        stored: StoredType::Block(block),
-        shape: weight.shape().into(),
-        bytes: bytes.ok_or("its rows are no whole blocks")?,
-        offset: 0,
-        groups: Groups::Of { elements: block.elements.into(), bytes: block.bytes.into() },
-        index: 0,
-    };
-    let action = Action::Repack(packer);
-    let cut = Cut::of(weight, &action, DType::F32);
-    Ok(Job { origin: Origin::Weight(weight.clone()), action, outputs: smallvec![output], cut })
 }
 
 /// Why a weight has no bytes to give, naming the part that has none.

@@ -10,6 +10,7 @@ use super::super::tests::{as_json, document, kind, samples};
 use super::{Written, files};
 use crate::catalog::Value;
 use crate::error::Result;
+use crate::names::keys;
 use crate::testing;
 use crate::tokenizer::{Kind, Repository, entries};
 
@@ -165,26 +166,6 @@ fn samples_give_back_what_they_were_made_from() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The reader of a family's tokenizer; most have the one of their kind of tokenizers.
-fn kind_of(model_type: &str, model: &Value) -> Kind {
-    match (model_type, model.as_str().unwrap()) {
-        ("gemma", _) => Kind::Gemma,
-        ("gemma2", _) => Kind::Gemma2,
-        ("gemma3" | "gemma3_text", _) => Kind::Gemma3,
-        ("phi3", _) => Kind::Phi3,
-        ("glm4", _) => Kind::Glm,
-        ("glm4_moe", _) => Kind::GlmMoe,
-        ("roberta", _) => Kind::Roberta,
-        ("llama" | "mistral" | "mixtral" | "granite" | "smollm3", _) | (_, "llama") => {
-            Kind::LlamaLike
-        }
-        (_, "gpt2") => Kind::BytePairs,
-        (_, "bert") => Kind::Bert,
-        (_, "t5") => Kind::XlmRoberta,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// All metadata of a file.
 fn metadata(path: &Path) -> Entries {
     testing::metadata(&testing::open(path)).into_iter().collect()
@@ -210,8 +191,10 @@ fn files_of_the_converter_give_back_their_metadata() {
         // Some have no file of its own, or no tokenizer.
         let Some(file) = file else { continue };
         let entries = metadata(&file);
-        let Some(model) = entries.get("tokenizer.ggml.model") else { continue };
-        let kind = kind_of(config["model_type"].as_str().unwrap(), model);
+        if !entries.contains_key("tokenizer.ggml.model") {
+            continue;
+        }
+        let kind = keys::tokenizer(&config).unwrap_or_else(|| panic!("{config}"));
         wrong.extend(check(&name, &entries, (kind, None), &config));
         count += 1;
     }

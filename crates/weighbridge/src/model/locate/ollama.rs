@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::resolvers::{Resolver, Typed};
+use super::resolvers::Typed;
 use super::search::Search;
 use super::{Located, configs, nearby, shown, some_of};
 use crate::catalog::Finding;
@@ -57,26 +57,8 @@ impl Layer {
     }
 }
 
-/// What comes before the name of a model.
-const SCHEME: &str = "ollama:";
-
-/// `ollama:name`, a model of the local store.
-pub(super) struct Ollama;
-
-impl Resolver for Ollama {
-    fn resolve(&self, typed: &Typed<'_>, search: &Search<'_>) -> Result<Option<Vec<Located>>> {
-        match typed.path.to_str().and_then(|text| text.strip_prefix(SCHEME)) {
-            Some(name) => locate(name, typed, search).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn advice(&self, _typed: &Typed<'_>, _search: &Search<'_>) -> Option<String> {
-        Some("a model of the local Ollama store is written ollama:name:tag".to_owned())
-    }
-}
-
-fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Result<Vec<Located>> {
+/// The models of a name of the local store.
+pub(super) fn locate(name: &str, typed: &Typed<'_>, search: &Search<'_>) -> Result<Vec<Located>> {
     let (typed, stores) = (typed.path, typed.stores());
     let Some(store) = &stores.ollama else {
         let error = Error::usage("no Ollama store is known").in_file(typed);

@@ -10,9 +10,10 @@ use crate::catalog::Value;
 use crate::containers::writing::{Entries, MetadataValue};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Remedy, Result};
+use crate::families::takes_as_saved;
 use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::Packers;
+use crate::ops::repacked::Packed;
 use crate::pipeline::{Cast, announce_weight_now, set_last};
 use crate::schemes::{
     Additions, Candidate, Chosen, Configs, Encoder, Fate, Largest, Quantizer, Request,
@@ -93,7 +94,7 @@ pub(in crate::ops) struct ToQuantize<'a> {
     /// The metadata of the output.
     pub(in crate::ops) metadata: &'a Entries,
     /// What is not decoded, by its name.
-    pub(in crate::ops) repacked: Option<&'a Packers>,
+    pub(in crate::ops) repacked: Option<&'a Packed>,
 }
 
 /// Asks a quantizer what becomes of a model.
@@ -106,7 +107,7 @@ pub(in crate::ops) fn choose(
     let wanted = |weight: &Weight| options.select.wants(weight.name());
     let weights: Vec<Weight> = of.model.weights().filter(wanted).collect();
     let names: Vec<String> = weights.iter().map(|weight| options.renamed(weight.name())).collect();
-    let packer = |weight: &Weight| of.repacked.and_then(|all| all.get(weight.name()).copied());
+    let packed = |weight: &Weight| of.repacked.and_then(|all| all.get(weight.name()));
     let candidates: Vec<Candidate<'_>> = weights
         .iter()
         .zip(&names)
@@ -114,8 +115,10 @@ pub(in crate::ops) fn choose(
             name,
             shape: weight.shape(),
             dtype: weight.native().unwrap_or(DType::F32),
-            block: packer(weight)
-                .map_or_else(|| block_of(weight), |packer| packer.block().map(|block| block.name)),
+            block: match packed(weight).map(|packed| &packed.tensors[0].stored) {
+                Some(StoredType::Block(block)) => Some(block.name),
+                _ => block_of(weight),
+            },
         })
         .collect();
     let matrix = how.importance.as_ref().map(ImportanceMatrix::open).transpose()?;
@@ -124,6 +127,7 @@ pub(in crate::ops) fn choose(
         weights: &candidates,
         metadata: &|key| entry(of, key),
         configs: Configs::new(of.model.configs()),
+        takes_as_saved: &takes_as_saved,
         wishes: &how.wishes,
         keeps: &|name| how.keep.iter().any(|matches| matches(name)),
         asked: &|name| {

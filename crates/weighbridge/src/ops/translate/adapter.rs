@@ -21,7 +21,7 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, View, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::Packers;
+use crate::ops::repacked::Packed;
 use crate::pipeline::{Target, set_entry};
 use crate::text::escaped;
 
@@ -77,7 +77,7 @@ pub(super) fn to_gguf(model: &Model, options: &ConvertOptions, _: &Target) -> Re
     let types = types(&derived, options.dtype);
     let metadata = metadata(model, settings, &base)?;
     let (model, casts) = (model.derived(derived)?, casts(types));
-    let (repacked, left_out) = (Packers::new(), Vec::<Dropped>::new());
+    let (repacked, left_out) = (Packed::new(), Vec::<Dropped>::new());
     let (files, not_carried) = (Vec::new(), Vec::new());
     Ok(Translated { model, casts, repacked, metadata, left_out, files, not_carried })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Dropped;
 use super::convert_options::ConvertOptions;
 use super::refusals::refuse_problems;
-use super::repacked::Packers;
+use super::repacked::Packed;
 use crate::containers::writing::{Entries, Holds, WRITERS, writer};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
@@ -50,7 +50,7 @@ pub(super) struct Translated {
     /// Their types.
     pub(super) casts: Vec<Cast>,
     /// What is not decoded.
-    pub(super) repacked: Packers,
+    pub(super) repacked: Packed,
     /// The metadata of the file.
     pub(super) metadata: Entries,
     /// Weights that the file does not have.

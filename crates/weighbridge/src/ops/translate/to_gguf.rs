@@ -16,7 +16,7 @@ use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names::{self, Named, Side, keys};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::{Packers, repacked};
+use crate::ops::repacked::{Packed, repacked};
 use crate::pipeline::{OutputType, Target, set_entry};
 use crate::text::escaped;
 use crate::tokenizer;
@@ -58,12 +58,13 @@ pub(super) fn to_gguf(
     let rows = rows_of_tokens(&derived, tokens)?;
     tokenizer::fill_up(&mut tokenizer, rows);
     let repacked = match options.dtype {
-        OutputType::Auto => repacked(model, &mut derived, target.writer)?,
-        _ => Packers::new(),
+        OutputType::Auto => repacked(model, &mut derived, target.writer, options)?,
+        _ => Packed::new(),
     };
     let types = types(&derived, options.dtype);
-    let packer = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
-    let file_type = packer.map_or_else(|| file_type(&derived, &types), |found| found.file_type());
+    let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+    let file_type = packed.and_then(|packed| packed.packer.file_type());
+    let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
     let metadata = metadata(model, config, &derived, file_type, tokenizer)?;
     check_layers(&derived, &metadata)?;
     check_experts(&derived, &metadata)?;

@@ -17,7 +17,7 @@ use crate::names::keys::back::{self, Told};
 use crate::names::{self, Named, Side};
 use crate::ops::Dropped;
 use crate::ops::convert_options::ConvertOptions;
-use crate::ops::repacked::Packers;
+use crate::ops::repacked::Packed;
 use crate::pipeline::{Contents, ExtraFile, OutputType, Target};
 use crate::source::Source;
 use crate::tokenizer;
@@ -70,7 +70,7 @@ pub(super) fn to_hf(model: &Model, options: &ConvertOptions, _: &Target) -> Resu
     Ok(Translated {
         model: model.derived(derived)?,
         casts: casts(types),
-        repacked: Packers::default(),
+        repacked: Packed::default(),
         metadata: Entries::new(),
         left_out: left_out.collect(),
         files,

@@ -1,0 +1,35 @@
+//! Mixtral.
+
+use super::blocks::*;
+use super::llama::LLAMA;
+
+pub(super) const MIXTRAL: Family = Family {
+    classes: &["MixtralForCausalLM"],
+    types: &["mixtral"],
+    defaults: Some(Defaults {
+        sizes: [32000, 4096, 14336, 32, 32, 131072],
+        key_heads: Some(8),
+        epsilon: ("rms_norm_eps", 1e-5),
+        theta: 1000000.0,
+        more: &[("num_experts_per_tok", 2.0), ("num_local_experts", 8.0)],
+        ..DEFAULTS
+    }),
+    back: Some(Back {
+        is: |told| told.own("expert_count").is_some_and(|count| count.as_u64() > Some(0)),
+        untold: &["sliding_window"],
+        ..BACK
+    }),
+    mlx: false,
+    ..LLAMA
+};
+
+/// GGUF calls it as it calls Llama, so that files of Llama's may have them.
+pub(super) const MIXTRAL_EXPERTS: &[Row] = &[
+    ("layers.#.block_sparse_moe.gate", &["blk.#.ffn_gate_inp"], Plain),
+    ("layers.#.block_sparse_moe.experts.#.w1", &["blk.#.ffn_gate_exps"], Expert),
+    ("layers.#.block_sparse_moe.experts.#.w3", &["blk.#.ffn_up_exps"], Expert),
+    ("layers.#.block_sparse_moe.experts.#.w2", &["blk.#.ffn_down_exps"], Expert),
+    ("layers.#.block_sparse_moe.switch_mlp.gate_proj", &["blk.#.ffn_gate_exps"], Experts),
+    ("layers.#.block_sparse_moe.switch_mlp.up_proj", &["blk.#.ffn_up_exps"], Experts),
+    ("layers.#.block_sparse_moe.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
+];
