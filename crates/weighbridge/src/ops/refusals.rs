@@ -158,8 +158,23 @@ pub(super) fn unreadable(
     Ok(all)
 }
 
+/// The weights to be read, and those that are left out because they cannot be: an error for these,
+/// unless they are to be skipped.
+pub(super) fn chosen(
+    model: &Model,
+    select: &Select,
+    skip: bool,
+    only_copied: bool,
+) -> Result<(Select, Vec<Dropped>)> {
+    if !skip {
+        return refuse_problems(model, select, only_copied).map(|()| (select.clone(), Vec::new()));
+    }
+    let skipped = unreadable(model, select, only_copied)?;
+    Ok((without(select, &skipped), skipped))
+}
+
 /// A choice of weights without those that cannot be read.
-pub(super) fn without(select: &Select, unreadable: &[Dropped]) -> Select {
+fn without(select: &Select, unreadable: &[Dropped]) -> Select {
     let names: HashSet<String> = unreadable.iter().map(|one| one.name.clone()).collect();
     match names.is_empty() {
         true => select.clone(),

@@ -14,9 +14,9 @@ use super::{ConvertReport, Part, Task};
 use crate::config;
 use crate::containers::writing::Holds;
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Model, Select};
 use crate::ops::Dropped;
-use crate::ops::refusals::{refuse_problems, unreadable, without};
+use crate::ops::refusals::{chosen, refuse_problems};
 use crate::pipeline::{Contents, ExtraFile, Place};
 use crate::schemes::Additions;
 
@@ -40,10 +40,12 @@ pub(super) fn part(
         }
         _ => None,
     };
-    let skipped = skipped(&translated.model, task)?;
-    let (assignment, planned) = planned(&translated, quantizing.as_ref(), task, &skipped)?;
+    let (options, is_as_stored) = (task.options, matches!(task.values, Values::AsStored));
+    let model = &translated.model;
+    let chosen = chosen(model, &options.select, options.skip_unreadable, is_as_stored)?;
+    let (assignment, planned) = planned(&translated, quantizing.as_ref(), task, &chosen)?;
     drop(quantizing);
-    finished(translated, assignment, planned, skipped, (task, folder))
+    finished(translated, assignment, planned, chosen.1, (task, folder))
 }
 
 /// An error if metadata is asked for that the format cannot hold.
@@ -61,13 +63,12 @@ fn planned(
     translated: &Translated,
     quantizing: Option<&Quantizing<'_>>,
     task: &Task<'_>,
-    skipped: &[Dropped],
+    (select, skipped): &(Select, Vec<Dropped>),
 ) -> Result<(Assignment, Planned)> {
-    let select = without(&task.options.select, skipped);
     let goal = quantizing.and_then(Quantizing::goal);
     let mut aim = goal;
     for _ in 0..=TRIES {
-        let assignment = assign(translated, quantizing.map(|of| (of, aim)), task, &select)?;
+        let assignment = assign(translated, quantizing.map(|of| (of, aim)), task, select)?;
         let planned = plan(translated, &assignment, task, skipped.len())?;
         aim = match goal.zip(aim).and_then(|(goal, aim)| lower(goal, aim, &planned.plan)) {
             None => return Ok((assignment, planned)),
@@ -75,15 +76,6 @@ fn planned(
         };
     }
     Err(Error::usage("it cannot be made as small as that").in_file(translated.model.path()))
-}
-
-/// The weights that are left out because they cannot be read; an error if they may not be.
-fn skipped(model: &Model, task: &Task<'_>) -> Result<Vec<Dropped>> {
-    let (select, keeps) = (&task.options.select, matches!(task.values, Values::AsStored));
-    match task.options.skip_unreadable {
-        true => unreadable(model, select, keeps),
-        false => refuse_problems(model, select, keeps).map(|()| Vec::new()),
-    }
 }
 
 /// A part with its files and its report.
