@@ -247,10 +247,7 @@ impl Conversion {
         let mut report = ConvertReport::default();
         for (model, folder) in &sources {
             let task = Task { options, values: &values, names, target: target_of(model), streamed };
-            let (part, files, own) = chain::part(model, folder, &task)?;
-            parts.push(part);
-            extra.extend(files);
-            report.add(own);
+            parts.push(chain::part(model, folder, &task, (&mut extra, &mut report))?);
         }
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let (options, target) = (options.clone(), target_of(sources[0].0));
