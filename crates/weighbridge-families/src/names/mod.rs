@@ -14,6 +14,8 @@ mod facts;
 pub mod keys;
 mod layers;
 mod linear;
+mod parsed;
+mod piece;
 mod pieces;
 mod prefix;
 mod search;
