@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::super::tests::{as_json, document, kind, samples};
-use super::{Written, files};
+use super::{as_json, document, kind, samples};
 use crate::catalog::Value;
 use crate::error::Result;
-use crate::names::keys;
+use crate::families::of_config;
 use crate::testing;
+use crate::tokenizer::back::{Written, files};
 use crate::tokenizer::{Kind, Repository, entries};
 
 /// Entries by key.
@@ -194,7 +194,7 @@ fn files_of_the_converter_give_back_their_metadata() {
         if !entries.contains_key("tokenizer.ggml.model") {
             continue;
         }
-        let kind = keys::tokenizer(&config).unwrap_or_else(|| panic!("{config}"));
+        let kind = of_config(&config).unwrap_or_else(|| panic!("{config}")).tokenizer;
         wrong.extend(check(&name, &entries, (kind, None), &config));
         count += 1;
     }

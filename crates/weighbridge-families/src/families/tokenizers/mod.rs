@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::{Kind, Repository, entries};
 use crate::catalog::Value;
 use crate::error::{Error, Result};
 use crate::families::called;
+use crate::tokenizer::{Kind, Repository, entries, known_vocabulary};
+
+mod back;
 
 /// Files that may be damaged.
 const FILES: [&str; 5] = [
@@ -142,10 +144,7 @@ fn compare_hash(folder: &Path) {
     let config = document(&folder.join("config.json"));
     let (read, names) = (|name: &str| read(folder, name), |name: &str| names(folder, name));
     let repository = Repository { files: &read, names: &names, config: &config, vocabulary: 0 };
-    let files = super::Files::open(&repository).unwrap();
-    let tokenizer = files.need_tokenizer().unwrap();
-    let vocabulary = super::vocabulary::Vocabulary::read(&files, tokenizer).unwrap();
-    let known = super::pre::known_vocabulary(&files, tokenizer, &vocabulary);
+    let known = known_vocabulary(&repository);
     assert_eq!(known, value("tokenizer.ggml.pre").as_str(), "{}", folder.display());
 }
 
