@@ -15,10 +15,11 @@ mod endings;
 mod evidence;
 mod importance;
 pub(crate) mod match_budget;
-pub(crate) mod method;
+mod method;
 mod origins;
 mod quantizer;
 pub(crate) mod recipe;
+mod registry;
 pub(crate) mod repack;
 mod scheme;
 mod settle;
@@ -41,11 +42,12 @@ pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
+pub use registry::{PLAIN, Registry};
 pub use repack::{
     Beside, CodeKind, CodeNumbers, Coded, CodedWeight, Extract, Global, GroupedCodes, GroupedForm,
     Kind, LaidOut, NotMoved, Outermost, PackedWeight, Packer, Panel, PanelPacker, TargetLayout,
-    ToLayOut, Unfit, layout, layouts, packer,
+    ToLayOut, Unfit,
 };
 pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
-pub use settle::{Entry, Ledger, settle};
+pub use settle::{Entry, Ledger};
 pub use summary::Summary;

@@ -11,7 +11,7 @@ use crate::dtype::StoredType;
 use crate::error::Result;
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names;
-use crate::schemes::{CodeKind, Packer, packer};
+use crate::schemes::{CodeKind, Packer, SCHEMES};
 
 /// What repacks a tensor, by its name.
 pub(super) type Packers = HashMap<String, &'static dyn Packer>;
@@ -70,7 +70,7 @@ fn fitting(kind: CodeKind, tensor: &Derived, writer: &dyn Writer) -> Option<&'st
     if names::wants_single(&tensor.name, &tensor.shape) {
         return None;
     }
-    packer(kind, |block| {
+    SCHEMES.packer(kind, |block| {
         let columns = tensor.shape.last().copied().unwrap_or(1);
         let rows = tensor.shape.iter().rev().skip(1).product();
         let Some(bytes) = block.bytes_for(rows, columns) else { return false };

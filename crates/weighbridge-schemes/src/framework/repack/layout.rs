@@ -169,15 +169,3 @@ impl GroupedForm {
         lines.saturating_mul(length)
     }
 }
-
-/// The layout of that name, and the scheme that it belongs to.
-#[must_use]
-pub fn layout(name: &str) -> Option<(&'static str, &'static dyn TargetLayout)> {
-    layouts().find(|(_, layout)| layout.name() == name)
-}
-
-/// Every layout, with the scheme that it belongs to.
-pub fn layouts() -> impl Iterator<Item = (&'static str, &'static dyn TargetLayout)> {
-    let schemes = crate::SCHEMES.iter();
-    schemes.flat_map(|scheme| scheme.layouts().iter().map(|layout| (scheme.name(), *layout)))
-}

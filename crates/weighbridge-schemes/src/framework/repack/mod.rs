@@ -26,7 +26,7 @@ pub use grouped::first;
 pub use grouped::{CodeNumbers, Extract, Global, GroupedCodes, GroupedForm, Kind, NotMoved};
 pub use layout::{
     CodedWeight, LaidOut, Outermost, PackedWeight, Panel, PanelPacker, TargetLayout, ToLayOut,
-    Unfit, layout, layouts,
+    Unfit,
 };
 
 /// What kind of codes: those of one kind can be moved from scheme to scheme.
@@ -91,14 +91,4 @@ pub trait Packer: Send + Sync {
 
     /// Makes blocks; the error is the index of the first scale that they cannot hold.
     fn pack(&self, codes: &[u8], scales: &[u8], out: &mut [u8]) -> Result<(), usize>;
-}
-
-/// The packer for codes of a kind that makes blocks which `fits` accepts.
-#[must_use]
-pub fn packer(
-    kind: CodeKind,
-    fits: impl Fn(&'static Block) -> bool,
-) -> Option<&'static dyn Packer> {
-    let all = crate::SCHEMES.iter().flat_map(|scheme| scheme.packers());
-    all.copied().find(|packer| packer.kind() == kind && packer.block().is_some_and(&fits))
 }
