@@ -6,6 +6,9 @@
 //! are a finding, so the order of [`SCHEMES`] cannot matter. A member depends on `framework` and
 //! `arithmetic`; neither knows a member. To add a scheme: its folder and one line in the list.
 
+// Members state their encoders in one place each; without them, what these use has no caller.
+#![cfg_attr(not(feature = "encoders"), allow(dead_code, unused_imports))]
+
 // The ground, under its own names.
 use weighbridge_core::{
     blocks, bounds, catalog, change, compare, config, dtype, error, number, shape, simd, source,

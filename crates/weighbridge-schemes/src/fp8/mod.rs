@@ -85,6 +85,7 @@ impl Scheme for Fp8 {
         modelopt::TRACES
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         encode::QUANTIZERS
     }

@@ -94,11 +94,13 @@ impl Scheme for Ggml {
         true
     }
 
+    #[cfg(feature = "encoders")]
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         let blocks = BlockEncoder::all().map(|encoder| Arc::new(encoder) as _);
         blocks.chain(nvfp4_with_scale()).collect()
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         mixture::all()
     }

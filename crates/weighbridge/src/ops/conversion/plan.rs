@@ -1,6 +1,7 @@
 //! The plan of an assignment: which tensor goes where, and what the file says about it.
 
 use super::assign::Assignment;
+use super::elsewhere;
 use super::options::MAX_SHARD_SIZE;
 use super::translate::Translated;
 use super::values::Values;
@@ -8,7 +9,6 @@ use super::{Task, expansion};
 use crate::containers::writing::Holds;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
-use crate::ops::elsewhere;
 use crate::ops::refusals::{self, refusal};
 use crate::pipeline::{
     self, HowEncoded, Job, Place, Plan, PlanOptions, Spread, set_entry, set_last,
