@@ -47,7 +47,6 @@ mod xlm_roberta;
 
 pub use about::{About, Parameters};
 pub(crate) use blocks::*;
-pub(crate) use defaults::SIZES;
 pub(crate) use family::{DropsHead, Family};
 pub(crate) use settings::whole;
 pub use told::{Ask, Told};
@@ -110,6 +109,15 @@ pub fn takes_as_saved(library: &str, model_type: &str) -> bool {
 /// The family that a config or a GGUF file calls by that name.
 pub(crate) fn called(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.is_called(name))
+}
+
+/// Hugging Face's names of modules with an embedding of tokens, each once.
+pub(crate) fn embeddings() -> impl Iterator<Item = &'static str> {
+    let all = || FAMILIES.iter().map(Family::embedding);
+    all()
+        .enumerate()
+        .filter(move |(at, name)| !all().take(*at).any(|known| known == *name))
+        .map(|(_, name)| name)
 }
 
 /// Which row of a model's table of positions is the first that a token has.
