@@ -26,6 +26,7 @@ mod llama;
 mod llama4;
 mod mistral;
 mod mixtral;
+mod nemotron;
 mod nomic_bert;
 mod olmo2;
 mod olmo3;
@@ -81,6 +82,7 @@ pub(crate) static FAMILIES: &[Family] = &[
     deepseek_v3::DEEPSEEK_V3,
     deepseek_v2::DEEPSEEK_V2,
     llama4::LLAMA4,
+    nemotron::NEMOTRON,
     bert::BERT,
     roberta::ROBERTA,
     xlm_roberta::XLM_ROBERTA,
@@ -91,7 +93,7 @@ pub(crate) static FAMILIES: &[Family] = &[
 #[rustfmt::skip]
 const OTHERS_OF_MLX: &[&str] = &[
     "apertus", "ernie4_5", "exaone", "exaone4", "glm", "gpt_neox", "helium", "hunyuan_v1_dense",
-    "internlm2", "internlm3", "mimo", "nemotron", "olmo", "phi", "seed_oss", "stablelm",
+    "internlm2", "internlm3", "mimo", "olmo", "phi", "seed_oss", "stablelm",
 ];
 
 /// Whether a library, by its name, takes the weights of models of a `model_type` as transformers saves
