@@ -20,6 +20,7 @@ mod gemma2;
 mod gemma3;
 mod glm4;
 mod glm4_moe;
+mod gpt2;
 mod gpt_oss;
 mod granite;
 mod llama;
@@ -83,6 +84,7 @@ pub(crate) static FAMILIES: &[Family] = &[
     deepseek_v2::DEEPSEEK_V2,
     llama4::LLAMA4,
     nemotron::NEMOTRON,
+    gpt2::GPT2,
     bert::BERT,
     roberta::ROBERTA,
     xlm_roberta::XLM_ROBERTA,
