@@ -41,6 +41,7 @@ mod qwen3_moe;
 mod roberta;
 mod settings;
 mod smollm3;
+mod stablelm;
 mod starcoder2;
 #[cfg(test)]
 mod tokenizers;
@@ -85,6 +86,7 @@ pub(crate) static FAMILIES: &[Family] = &[
     llama4::LLAMA4,
     nemotron::NEMOTRON,
     gpt2::GPT2,
+    stablelm::STABLELM,
     bert::BERT,
     roberta::ROBERTA,
     xlm_roberta::XLM_ROBERTA,
@@ -95,7 +97,7 @@ pub(crate) static FAMILIES: &[Family] = &[
 #[rustfmt::skip]
 const OTHERS_OF_MLX: &[&str] = &[
     "apertus", "ernie4_5", "exaone", "exaone4", "glm", "gpt_neox", "helium", "hunyuan_v1_dense",
-    "internlm2", "internlm3", "mimo", "olmo", "phi", "seed_oss", "stablelm",
+    "internlm2", "internlm3", "mimo", "olmo", "phi", "seed_oss",
 ];
 
 /// Whether a library, by its name, takes the weights of models of a `model_type` as transformers saves
