@@ -54,4 +54,4 @@ pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
 pub(crate) use target::{Place, Target, stem_of};
 pub use ties::{Tie, kept_names};
-pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};
+pub use tiling::{CHUNK, Tiling, chunks};

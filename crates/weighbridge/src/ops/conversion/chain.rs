@@ -5,30 +5,31 @@ use std::path::Path;
 
 use super::assign::{Assignment, assign};
 use super::plan::{Planned, plan};
-use super::plan_report::planned_in_full;
+use super::plan_report::show_plan;
 use super::quantize::{Quantizing, lower};
-use super::report::forecast;
 use super::translate::{Translated, translate};
 use super::values::Values;
 use super::{ConvertReport, Part, Task};
 use crate::config;
 use crate::containers::writing::Holds;
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Model, Select};
 use crate::ops::Dropped;
-use crate::ops::refusals::{refuse_problems, unreadable, without};
-use crate::pipeline::{Contents, ExtraFile, Place};
+use crate::ops::refusals::{chosen, refuse_problems};
+use crate::pipeline::{Contents, ExtraFile, Place, Plan, Target};
 use crate::schemes::Additions;
 
 /// How often types are chosen anew for a size that they do not keep to.
 const TRIES: usize = 16;
 
-/// What becomes of a model in a folder of the output, the files that are made for it, and a report.
+/// What becomes of a model in a folder of the output; adds the files that are made for it, and what
+/// is to be said.
 pub(super) fn part(
     model: &Model,
     folder: &str,
     task: &Task<'_>,
-) -> Result<(Part, Vec<ExtraFile>, ConvertReport)> {
+    (extra, report): (&mut Vec<ExtraFile>, &mut ConvertReport),
+) -> Result<Part> {
     refuse_metadata(task)?;
     let mut translated = translate(model, task)?;
     let quantizing = match task.values {
@@ -40,10 +41,40 @@ pub(super) fn part(
         }
         _ => None,
     };
-    let skipped = skipped(&translated.model, task)?;
-    let (assignment, planned) = planned(&translated, quantizing.as_ref(), task, &skipped)?;
+    let (options, is_as_stored) = (task.options, matches!(task.values, Values::AsStored));
+    let model = &translated.model;
+    let chosen = chosen(model, &options.select, options.skip_unreadable, is_as_stored)?;
+    let (assignment, planned) = planned(&translated, quantizing.as_ref(), task, &chosen)?;
     drop(quantizing);
-    finished(translated, assignment, planned, skipped, (task, folder))
+    let (Planned { mut plan, left_out }, Assignment { additions, notes, .. }) =
+        (planned, assignment);
+    name_files(&mut plan, &task.target, folder);
+    let Translated { model, is_translated, files, .. } = translated;
+    report.forecast(&model, &task.target, &plan, chosen.1);
+    translated
+        .note
+        .into_iter()
+        .chain(notes.iter().map(|note| &**note))
+        .for_each(|note| report.note(note));
+    report.metadata_left_out.extend(left_out);
+    report.dropped.extend(translated.left_out);
+    report.not_carried.extend(translated.not_carried);
+    if options.dry_run {
+        show_plan(report.plan.get_or_insert_default(), &task.target, &plan);
+    }
+    extra.extend(with_additions(files, &additions)?);
+    Ok(Part { model, plan, folder: folder.to_owned(), additions, is_translated })
+}
+
+/// Names a single file as the output is named, and puts the files of a component into its folder.
+fn name_files(plan: &mut Plan, target: &Target, folder: &str) {
+    match (&target.place, &mut plan.files[..]) {
+        (Place::File(path), [file]) => {
+            file.name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        _ if !folder.is_empty() => plan.move_into(folder),
+        _ => {}
+    }
 }
 
 /// An error if metadata is asked for that the format cannot hold.
@@ -61,13 +92,12 @@ fn planned(
     translated: &Translated,
     quantizing: Option<&Quantizing<'_>>,
     task: &Task<'_>,
-    skipped: &[Dropped],
+    (select, skipped): &(Select, Vec<Dropped>),
 ) -> Result<(Assignment, Planned)> {
-    let select = without(&task.options.select, skipped);
     let goal = quantizing.and_then(Quantizing::goal);
     let mut aim = goal;
     for _ in 0..=TRIES {
-        let assignment = assign(translated, quantizing.map(|of| (of, aim)), task, &select)?;
+        let assignment = assign(translated, quantizing.map(|of| (of, aim)), task, select)?;
         let planned = plan(translated, &assignment, task, skipped.len())?;
         aim = match goal.zip(aim).and_then(|(goal, aim)| lower(goal, aim, &planned.plan)) {
             None => return Ok((assignment, planned)),
@@ -75,44 +105,6 @@ fn planned(
         };
     }
     Err(Error::usage("it cannot be made as small as that").in_file(translated.model.path()))
-}
-
-/// The weights that are left out because they cannot be read; an error if they may not be.
-fn skipped(model: &Model, task: &Task<'_>) -> Result<Vec<Dropped>> {
-    let (select, keeps) = (&task.options.select, matches!(task.values, Values::AsStored));
-    match task.options.skip_unreadable {
-        true => unreadable(model, select, keeps),
-        false => refuse_problems(model, select, keeps).map(|()| Vec::new()),
-    }
-}
-
-/// A part with its files and its report.
-fn finished(
-    translated: Translated,
-    assignment: Assignment,
-    Planned { mut plan, left_out }: Planned,
-    skipped: Vec<Dropped>,
-    (task, folder): (&Task<'_>, &str),
-) -> Result<(Part, Vec<ExtraFile>, ConvertReport)> {
-    match (&task.target.place, &mut plan.files[..]) {
-        (Place::File(path), [file]) => {
-            file.name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        }
-        _ if !folder.is_empty() => plan.move_into(folder),
-        _ => {}
-    }
-    let Translated { model, is_translated, .. } = translated;
-    let Assignment { additions, notes, .. } = assignment;
-    let mut report = forecast(&model, &task.target, &plan, skipped);
-    report.metadata_left_out = left_out;
-    report.notes.extend(translated.note.map(str::to_owned));
-    report.notes.extend(notes);
-    report.plan = task.options.dry_run.then(|| planned_in_full(&task.target, &plan));
-    report.dropped.extend(translated.left_out);
-    report.not_carried.extend(translated.not_carried);
-    let files = with_additions(translated.files, &additions)?;
-    let folder = folder.to_owned();
-    Ok((Part { model, plan, folder, additions, is_translated }, files, report))
 }
 
 /// Files that are made for a model, with what its weights need beside them.

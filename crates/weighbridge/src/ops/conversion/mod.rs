@@ -74,7 +74,7 @@ pub fn convert_to(
     options: &ConvertOptions,
     out: impl Write + Send,
 ) -> Result<ConvertReport> {
-    Conversion::streamed(model, Verb::Convert, options)?.run_into(&Stream::new(out))
+    streamed(model, Verb::Convert, options, out)
 }
 
 /// Decodes what is quantized, and leaves everything else as it is. A model that was opened as a
@@ -110,7 +110,18 @@ pub fn quantize_to(
     how: &QuantizeOptions,
     out: impl Write + Send,
 ) -> Result<ConvertReport> {
-    Conversion::streamed(model, Verb::Quantize(how), options)?.run_into(&Stream::new(out))
+    streamed(model, Verb::Quantize(how), options, out)
+}
+
+fn streamed(
+    model: &Model,
+    verb: Verb<'_>,
+    options: &ConvertOptions,
+    out: impl Write + Send,
+) -> Result<ConvertReport> {
+    let options = ConvertOptions { target: "-".into(), ..options.clone() };
+    let stream = Stream::new(out);
+    Conversion::begin(Models::One(model), verb, &options, Output::Into(&stream))?.run_into(&stream)
 }
 
 /// A planned conversion: look at its [report](Self::report), then run it.
@@ -162,8 +173,8 @@ enum Output<'a> {
     Target,
     /// Somewhere else, in this order.
     Into(&'a dyn Destination),
-    /// Nowhere: it is there already.
-    Nowhere,
+    /// Nowhere: it is there already, and has the format of this model if it is one.
+    Made(Option<&'a Model>),
 }
 
 /// What every step of the chain looks at.
@@ -180,7 +191,7 @@ impl Conversion {
     /// Plans a conversion to the target in the options. If it is impossible, the error says why and
     /// names every weight that cannot be written.
     pub fn plan(model: &Model, options: &ConvertOptions) -> Result<Self> {
-        Self::begin(Models::One(model), Verb::Convert, options, options.place()?, Output::Target)
+        Self::begin(Models::One(model), Verb::Convert, options, Output::Target)
     }
 
     /// Plans a conversion to another destination. The target in the options only decides whether it
@@ -190,19 +201,17 @@ impl Conversion {
         options: &ConvertOptions,
         destination: &dyn Destination,
     ) -> Result<Self> {
-        let output = Output::Into(destination);
-        Self::begin(Models::One(model), Verb::Convert, options, options.place()?, output)
+        Self::begin(Models::One(model), Verb::Convert, options, Output::Into(destination))
     }
 
     /// Plans what [`dequantize`] does.
     pub fn plan_dequantized(model: &Model, options: &ConvertOptions) -> Result<Self> {
-        Self::begin(Models::One(model), Verb::Dequantize, options, options.place()?, Output::Target)
+        Self::begin(Models::One(model), Verb::Dequantize, options, Output::Target)
     }
 
     /// Plans what [`dequantize_pipeline`] does.
     pub fn plan_dequantized_pipeline(models: &[Model], options: &ConvertOptions) -> Result<Self> {
-        let models = Models::Pipeline(models);
-        Self::begin(models, Verb::Dequantize, options, options.place()?, Output::Target)
+        Self::begin(Models::Pipeline(models), Verb::Dequantize, options, Output::Target)
     }
 
     /// Plans what [`quantize`] does.
@@ -211,14 +220,7 @@ impl Conversion {
         options: &ConvertOptions,
         how: &QuantizeOptions,
     ) -> Result<Self> {
-        let verb = Verb::Quantize(how);
-        Self::begin(Models::One(model), verb, options, options.place()?, Output::Target)
-    }
-
-    /// Plans a conversion to a stream that the caller has.
-    fn streamed(model: &Model, verb: Verb<'_>, options: &ConvertOptions) -> Result<Self> {
-        let options = ConvertOptions { target: "-".into(), ..options.clone() };
-        Self::begin(Models::One(model), verb, &options, options.place()?, Output::Nowhere)
+        Self::begin(Models::One(model), Verb::Quantize(how), options, Output::Target)
     }
 
     /// Plans any conversion: every one begins here.
@@ -226,10 +228,13 @@ impl Conversion {
         models: Models<'_>,
         verb: Verb<'_>,
         options: &ConvertOptions,
-        target: Target,
         output: Output<'_>,
     ) -> Result<Self> {
         let start = Instant::now();
+        let target = match output {
+            Output::Made(Some(made)) => verify::target_of(made, options)?,
+            _ => Target::of(&options.target, options.to.as_deref())?,
+        };
         let values = Values::of(verb, options, &target, models.first()?)?;
         let sources = models.sources()?;
         let (target, names) = models.settle(&values, options, target)?;
@@ -242,10 +247,7 @@ impl Conversion {
         let mut report = ConvertReport::default();
         for (model, folder) in &sources {
             let task = Task { options, values: &values, names, target: target_of(model), streamed };
-            let (part, files, own) = chain::part(model, folder, &task)?;
-            parts.push(part);
-            extra.extend(files);
-            report.add(own);
+            parts.push(chain::part(model, folder, &task, (&mut extra, &mut report))?);
         }
         report.made = extra.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         let (options, target) = (options.clone(), target_of(sources[0].0));

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use super::translate::Names;
 use crate::catalog::Value;
 use crate::dtype::DType;
-use crate::error::Result;
 use crate::model::Select;
 use crate::ops::Work;
 use crate::ops::elsewhere::Network;
 use crate::ops::work::{setters, work_options};
-use crate::pipeline::{Cast, OutputType, Target};
+use crate::pipeline::{Cast, OutputType};
 
 /// The default for the most bytes of data in one file of a directory.
 pub(super) const MAX_SHARD_SIZE: u64 = 5_000_000_000;
@@ -104,11 +103,6 @@ impl ConvertOptions {
     pub fn metadata(mut self, key: impl Into<String>, value: Value) -> Self {
         self.metadata.push((key.into(), value));
         self
-    }
-
-    /// Where the output goes.
-    pub(super) fn place(&self) -> Result<Target> {
-        Target::of(&self.target, self.to.as_deref())
     }
 
     /// What a weight is called in the output.

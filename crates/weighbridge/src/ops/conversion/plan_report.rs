@@ -37,18 +37,8 @@ pub struct PlannedTensor {
     pub variant: String,
 }
 
-impl PlanReport {
-    /// Adds the plan of another part of the same output.
-    pub(super) fn add(&mut self, other: Self) {
-        self.tensors.extend(other.tensors);
-        self.metadata.extend(other.metadata);
-        self.metadata_types.extend(other.metadata_types);
-    }
-}
-
-/// A plan as it is shown.
-pub(super) fn planned_in_full(target: &Target, plan: &Plan) -> PlanReport {
-    let mut report = PlanReport::default();
+/// Adds a plan to what is shown.
+pub(super) fn show_plan(report: &mut PlanReport, target: &Target, plan: &Plan) {
     for file in &plan.files {
         for (job, output) in
             file.jobs.iter().flat_map(|job| job.outputs.iter().map(move |o| (job, o)))
@@ -73,7 +63,6 @@ pub(super) fn planned_in_full(target: &Target, plan: &Plan) -> PlanReport {
         report.metadata.insert(key.clone(), json);
         report.metadata_types.insert(key.clone(), kind);
     }
-    report
 }
 
 fn shown(value: &Value) -> Json {

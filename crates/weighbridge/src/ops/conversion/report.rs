@@ -1,5 +1,7 @@
 //! The report on a conversion, or on its plan.
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 
 use super::VerifyReport;
@@ -50,32 +52,85 @@ pub struct ConvertReport {
 }
 
 impl ConvertReport {
-    /// Adds the report on another part of the same output.
-    pub(super) fn add(&mut self, other: Self) {
-        self.files.extend(other.files);
-        for row in other.conversions {
-            add(&mut self.conversions, row);
+    /// Adds what can be said of a part before anything is written.
+    pub(super) fn forecast(
+        &mut self,
+        model: &Model,
+        target: &Target,
+        plan: &Plan,
+        skipped: Vec<Dropped>,
+    ) {
+        let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
+        let all: usize = if is_stored {
+            model.sources().iter().map(|source| source.catalog().tensors.len()).sum()
+        } else {
+            model.weights().len()
+        };
+        let all = all.saturating_sub(skipped.len());
+        let taken = plan.jobs().count() + plan.ties.len();
+        model.notes().iter().for_each(|note| self.note(note));
+        if taken < all {
+            let what = if is_stored { "stored tensors" } else { "weights" };
+            let chosen =
+                format!("{taken} of {all} {what} are selected, the others are not written");
+            self.note(&chosen);
         }
-        rank(&mut self.conversions);
-        self.dropped.extend(other.dropped);
-        self.skipped.extend(other.skipped);
-        self.tied.extend(other.tied);
-        self.metadata_left_out.extend(other.metadata_left_out);
-        self.made.extend(other.made);
-        self.not_carried.extend(other.not_carried);
-        for note in other.notes {
-            // What is said of a whole pipeline is said of each component.
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
+        self.files.extend(plan.files.iter().map(|file| WrittenFile {
+            path: target.path_of(&file.name),
+            bytes: file.layout.len,
+            tensors: file.jobs.iter().map(|job| job.outputs.len() as u64).sum(),
+            kept: false,
+        }));
+        plan.jobs().for_each(|job| self.count(job));
+        let by_size = |row: &ConversionReport| (Reverse(row.write_bytes), row.variant.clone());
+        self.conversions.sort_by_cached_key(by_size);
+        let dropped = model.dropped().filter(|_| !is_stored);
+        self.dropped.extend(dropped.map(|(info, reason)| Dropped {
+            name: info.name.to_string(),
+            reason: reason.to_owned(),
+        }));
+        self.skipped.extend(skipped);
+        let ties = plan.ties.iter();
+        self.tied.extend(ties.map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() }));
+        let read = plan.jobs().map(Job::stored_bytes).fold(0, u64::saturating_add);
+        self.read_bytes = self.read_bytes.saturating_add(read);
+        self.write_bytes = self.write_bytes.saturating_add(plan.bytes());
+        self.threads = self.threads.max(plan.memory.workers as u64);
+        self.tile_memory = self.tile_memory.max(plan.memory.bytes);
+    }
+
+    /// Says something once: what is said of a whole pipeline is said of each component.
+    pub(super) fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
         }
-        if let Some(plan) = other.plan {
-            self.plan.get_or_insert_default().add(plan);
-        }
-        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
-        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
-        self.threads = self.threads.max(other.threads);
-        self.tile_memory = self.tile_memory.max(other.tile_memory);
+    }
+
+    /// Counts a weight among those of its kind.
+    fn count(&mut self, job: &Job) {
+        let (scheme, variant) = job.scheme();
+        let dtype = job.outputs.first().map_or("", |output| output.stored.name());
+        let is_alike = |row: &ConversionReport| {
+            (row.scheme, &*row.variant, &*row.dtype) == (scheme, variant, dtype)
+        };
+        let at = self.conversions.iter().position(is_alike).unwrap_or_else(|| {
+            let (variant, dtype) = (variant.to_owned(), dtype.to_owned());
+            self.conversions.push(ConversionReport {
+                scheme,
+                variant,
+                dtype,
+                weights: 0,
+                parameters: 0,
+                read_bytes: 0,
+                write_bytes: 0,
+            });
+            self.conversions.len() - 1
+        });
+        let row = &mut self.conversions[at];
+        row.weights += 1;
+        row.parameters = row.parameters.saturating_add(job.elements());
+        row.read_bytes = row.read_bytes.saturating_add(job.stored_bytes());
+        row.write_bytes = row.write_bytes.saturating_add(job.bytes());
     }
 
     /// Takes out of the totals what an earlier run has done.
@@ -177,98 +232,4 @@ pub struct LeftBehind {
     /// What would take it along, if anything does.
     #[serde(skip)]
     pub remedy: Option<Remedy>,
-}
-
-/// The report that can be given before anything is written.
-pub(super) fn forecast(
-    model: &Model,
-    target: &Target,
-    plan: &Plan,
-    skipped: Vec<Dropped>,
-) -> ConvertReport {
-    let is_stored = plan.jobs().next().is_some_and(|job| job.weight().is_err());
-    let all: usize = match is_stored {
-        true => model.sources().iter().map(|source| source.catalog().tensors.len()).sum(),
-        false => model.weights().len(),
-    };
-    let all = all.saturating_sub(skipped.len());
-    let taken = plan.jobs().count() + plan.ties.len();
-    let mut notes = model.notes().to_vec();
-    if taken < all {
-        let what = if is_stored { "stored tensors" } else { "weights" };
-        notes.push(format!("{taken} of {all} {what} are selected, the others are not written"));
-    }
-    let dropped = model.dropped().filter(|_| !is_stored);
-    ConvertReport {
-        files: plan
-            .files
-            .iter()
-            .map(|file| WrittenFile {
-                path: target.path_of(&file.name),
-                bytes: file.layout.len,
-                tensors: file.jobs.iter().map(|job| job.outputs.len() as u64).sum(),
-                kept: false,
-            })
-            .collect(),
-        conversions: conversions(plan.jobs()),
-        dropped: dropped
-            .map(|(info, reason)| Dropped {
-                name: info.name.to_string(),
-                reason: reason.to_owned(),
-            })
-            .collect(),
-        skipped,
-        tied: plan
-            .ties
-            .iter()
-            .map(|tie| Tied { name: tie.name.clone(), to: tie.to.clone() })
-            .collect(),
-        notes,
-        read_bytes: plan.jobs().map(Job::stored_bytes).fold(0, u64::saturating_add),
-        write_bytes: plan.bytes(),
-        threads: plan.memory.workers as u64,
-        tile_memory: plan.memory.bytes,
-        ..ConvertReport::default()
-    }
-}
-
-fn conversions<'j>(jobs: impl Iterator<Item = &'j Job>) -> Vec<ConversionReport> {
-    let mut rows: Vec<ConversionReport> = Vec::new();
-    for job in jobs {
-        let (scheme, variant) = job.scheme();
-        let dtype = job.outputs.first().map_or("", |output| output.stored.name());
-        let row = ConversionReport {
-            scheme,
-            variant: variant.to_owned(),
-            dtype: dtype.to_owned(),
-            weights: 1,
-            parameters: job.elements(),
-            read_bytes: job.stored_bytes(),
-            write_bytes: job.bytes(),
-        };
-        add(&mut rows, row);
-    }
-    rank(&mut rows);
-    rows
-}
-
-/// Counts weights among those of their kind.
-fn add(rows: &mut Vec<ConversionReport>, more: ConversionReport) {
-    let is_alike = |row: &&mut ConversionReport| {
-        (row.scheme, &row.variant, &row.dtype) == (more.scheme, &more.variant, &more.dtype)
-    };
-    match rows.iter_mut().find(is_alike) {
-        None => rows.push(more),
-        Some(row) => {
-            row.weights += more.weights;
-            row.parameters = row.parameters.saturating_add(more.parameters);
-            row.read_bytes = row.read_bytes.saturating_add(more.read_bytes);
-            row.write_bytes = row.write_bytes.saturating_add(more.write_bytes);
-        }
-    }
-}
-
-/// The kind that takes the most room first.
-fn rank(rows: &mut [ConversionReport]) {
-    rows.sort_by(|a, b| b.write_bytes.cmp(&a.write_bytes).then_with(|| a.variant.cmp(&b.variant)));
 }

@@ -9,7 +9,7 @@ use super::Task;
 use super::options::ConvertOptions;
 use super::repacked::Packed;
 use super::values::Values;
-use crate::containers::writing::{Holds, WRITERS, writer};
+use crate::containers::writing::Holds;
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Model;
@@ -140,21 +140,19 @@ fn chosen(model: &Model, task: &Task<'_>) -> Names {
     }
     match task.target.writer.holds() {
         Holds::Values => Names::Gguf,
-        Holds::Texts if task.target.is_folder() && is_gguf(model) => Names::Hf,
+        Holds::Texts if task.target.is_folder() && model.format() == GGUF => Names::Hf,
         _ => Names::Keep,
     }
 }
 
-/// Whether a model is a GGUF file: the format that tells everything about a model.
-fn is_gguf(model: &Model) -> bool {
-    writer(model.format()).is_some_and(|writer| writer.holds() == Holds::Values)
-}
+/// The format that tells everything about a model in one file.
+const GGUF: &str = "gguf";
 
 /// Whether a GGUF file that is dequantized becomes a repository: nothing says that it should keep its
 /// format.
 pub(super) fn becomes_repository(model: &Model, names: Names, target: &Target) -> bool {
     let is_repository = target.is_folder() && target.writer.holds() == Holds::Texts;
-    names != Names::Keep && is_gguf(model) && is_repository
+    names != Names::Keep && model.format() == GGUF && is_repository
 }
 
 /// What has to be said about an output that a program would take for a model, and cannot load.
@@ -167,7 +165,7 @@ fn note_of_kept(model: &Model, target: &Target) -> Option<&'static str> {
             "names, values and metadata are kept as they are: llama.cpp, and what is built on it, \
              will not load the result as a model",
         ),
-        Holds::Texts if target.is_folder() && is_gguf(model) => Some(
+        Holds::Texts if target.is_folder() && model.format() == GGUF => Some(
             "names, values and metadata are kept as they are: Hugging Face's libraries will not load \
              the result as a model",
         ),
@@ -194,19 +192,15 @@ fn check_options(model: &Model, names: Names, task: &Task<'_>) -> Result<()> {
 fn check_formats(model: &Model, names: Names, target: &Target) -> Result<()> {
     let refused = |message: String| Err(Error::usage(message).in_file(model.path()));
     let to = target.writer;
-    let gguf = || {
-        let all = WRITERS.iter().filter(|writer| writer.holds() == Holds::Values);
-        all.map(|writer| writer.format()).collect::<Vec<_>>().join(", ")
-    };
     match names {
-        Names::Gguf if to.holds() != Holds::Values => {
-            refused(format!("names are translated into {} only", gguf()))
+        Names::Gguf if to.format() != GGUF => {
+            refused("names are translated into gguf only".to_owned())
         }
-        Names::Gguf if model.format() == to.format() => {
+        Names::Gguf if model.format() == GGUF => {
             refused("its names are those of that format already".to_owned())
         }
-        Names::Hf if !is_gguf(model) => {
-            refused(format!("only {} files become a repository", gguf()))
+        Names::Hf if model.format() != GGUF => {
+            refused("only gguf files become a repository".to_owned())
         }
         Names::Hf if !target.is_folder() => {
             refused("a repository is a directory, and cannot become one file".to_owned())

@@ -11,7 +11,7 @@ use crate::catalog::Value;
 use crate::config;
 use crate::containers::writing::{self, Entries};
 use crate::error::Result;
-use crate::input::{EntryKind, Folder, ReadAt, error_of};
+use crate::input::{EntryKind, Folder, MemoryFolder, ReadAt, error_of};
 use crate::model::Model;
 use crate::ops::conversion::side_files::is_quantized;
 use crate::ops::conversion::values::DEQUANTIZE;
@@ -78,16 +78,19 @@ pub(super) fn wrong_files(
                 continue;
             }
         };
-        let (difference, origin) = match &file.contents {
-            Contents::Bytes(bytes) => (first_difference(&*found, bytes), "what it should be"),
-            Contents::Of(folder, path) => {
-                let failed = |e| error_of(e, "cannot read").in_file(path);
-                let source = folder.open(path).map_err(failed)?;
-                (first_difference(&*found, &*source), "that of the model")
+        let (expected, origin) = match &file.contents {
+            Contents::Bytes(bytes) => {
+                let made = MemoryFolder::new().with(&file.name, bytes.clone());
+                (made.open(&file.name), "what it should be")
             }
+            Contents::Of(folder, path) => (folder.open(path), "that of the model"),
         };
+        let expected = expected.map_err(|e| match &file.contents {
+            Contents::Of(_, path) => error_of(e, "cannot read").in_file(path),
+            Contents::Bytes(_) => error_of(e, "cannot read"),
+        })?;
         let failed = |e| error_of(e, "cannot read").in_file(&root.join(&file.name));
-        if let Some(at) = difference.map_err(failed)? {
+        if let Some(at) = first_difference(&*found, &*expected).map_err(failed)? {
             let problem = format!("is not {origin}: byte {at} is the first that differs");
             wrong.push(WrongFile::new(&name, problem));
         }
@@ -123,8 +126,8 @@ pub(super) fn wrong_metadata(output: &Model, expected: &Entries) -> Result<Vec<W
 }
 
 /// The first byte in which two files differ.
-fn first_difference(a: &dyn ReadAt, b: &(impl Bytes + ?Sized)) -> io::Result<Option<u64>> {
-    let (len, other) = (a.find_len()?, b.bytes()?);
+fn first_difference(a: &dyn ReadAt, b: &dyn ReadAt) -> io::Result<Option<u64>> {
+    let (len, other) = (a.find_len()?, b.find_len()?);
     let (mut at, both) = (0, len.min(other));
     let (mut left, mut right) = (Vec::new(), Vec::new());
     while at < both {
@@ -132,40 +135,13 @@ fn first_difference(a: &dyn ReadAt, b: &(impl Bytes + ?Sized)) -> io::Result<Opt
         left.resize(count, 0);
         right.resize(count, 0);
         a.read_at(at, &mut left)?;
-        b.read(at, &mut right)?;
+        b.read_at(at, &mut right)?;
         if let Some(first) = left.iter().zip(&right).position(|(a, b)| a != b) {
             return Ok(Some(at + first as u64));
         }
         at += count as u64;
     }
     Ok((len != other).then_some(both))
-}
-
-/// What a file should be.
-trait Bytes {
-    fn bytes(&self) -> io::Result<u64>;
-    fn read(&self, at: u64, out: &mut [u8]) -> io::Result<()>;
-}
-
-impl Bytes for Vec<u8> {
-    fn bytes(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
-    fn read(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
-        let start = usize::try_from(at).unwrap_or(usize::MAX);
-        let there = self.get(start..).and_then(|rest| rest.get(..out.len()));
-        out.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-}
-
-impl Bytes for dyn ReadAt {
-    fn bytes(&self) -> io::Result<u64> {
-        self.find_len()
-    }
-    fn read(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
-        self.read_at(at, out)
-    }
 }
 
 /// What is wrong with the index of a directory's weight files. It is held against the files, not
@@ -267,12 +243,14 @@ mod tests {
     #[test]
     fn files_are_compared_byte_by_byte() {
         let long = vec![7u8; READ_BYTES + 10];
-        let folder = crate::input::MemoryFolder::new().with("a", long.clone());
-        let found = folder.open(Path::new("a")).unwrap();
-        assert_eq!(first_difference(&*found, &long).unwrap(), None);
+        let open = |bytes: &[u8]| {
+            MemoryFolder::new().with("a", bytes.to_vec()).open(Path::new("a")).unwrap()
+        };
+        let found = open(&long);
+        assert_eq!(first_difference(&*found, &*open(&long)).unwrap(), None);
         let mut other = long.clone();
         other[READ_BYTES + 3] = 8;
-        assert_eq!(first_difference(&*found, &other).unwrap(), Some(READ_BYTES as u64 + 3));
-        assert_eq!(first_difference(&*found, &long[..5].to_vec()).unwrap(), Some(5));
+        assert_eq!(first_difference(&*found, &*open(&other)).unwrap(), Some(READ_BYTES as u64 + 3));
+        assert_eq!(first_difference(&*found, &*open(&long[..5])).unwrap(), Some(5));
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::slice::from_ref;
 
 use serde::Serialize;
 
@@ -61,7 +62,7 @@ pub struct Mismatch {
 /// Compares `output` with the result of converting `model` with these options. Only the format of
 /// the target in the options counts.
 pub fn verify(output: &Model, model: &Model, options: &ConvertOptions) -> Result<VerifyReport> {
-    against(output, model, Verb::Convert, options)
+    verify_all(from_ref(output), Models::One(model), Verb::Convert, options)
 }
 
 /// Compares `output` with the result of [`dequantize`](super::dequantize), with the files beside the
@@ -71,7 +72,7 @@ pub fn verify_dequantized(
     model: &Model,
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
-    against(output, model, Verb::Dequantize, options)
+    verify_all(from_ref(output), Models::One(model), Verb::Dequantize, options)
 }
 
 /// Compares `output` with the result of [`quantize`](super::quantize()), with the files beside the
@@ -82,7 +83,8 @@ pub fn verify_quantized(
     options: &ConvertOptions,
     how: &QuantizeOptions,
 ) -> Result<VerifyReport> {
-    against(output, model, Verb::Quantize(&how.clone().measure(false)), options)
+    let verb = Verb::Quantize(&how.clone().measure(false));
+    verify_all(from_ref(output), Models::One(model), verb, options)
 }
 
 /// Compares a pipeline with the result of [`dequantize_pipeline`](super::dequantize_pipeline). Both
@@ -92,22 +94,11 @@ pub fn verify_pipeline(
     models: &[Model],
     options: &ConvertOptions,
 ) -> Result<VerifyReport> {
-    let (models, target) = (Models::Pipeline(models), options.place()?);
-    verify_all(outputs, models, Verb::Dequantize, options, target)
-}
-
-fn against(
-    output: &Model,
-    model: &Model,
-    verb: Verb<'_>,
-    options: &ConvertOptions,
-) -> Result<VerifyReport> {
-    let target = target_of(output, options)?;
-    verify_all(std::slice::from_ref(output), Models::One(model), verb, options, target)
+    verify_all(outputs, Models::Pipeline(models), Verb::Dequantize, options)
 }
 
 /// The target in the options, in the format that the output has.
-fn target_of(output: &Model, options: &ConvertOptions) -> Result<Target> {
+pub(super) fn target_of(output: &Model, options: &ConvertOptions) -> Result<Target> {
     let to = options.to.as_deref().or(Some(output.format()));
     let target = Target::of(&options.target, to)?;
     if target.writer.format() != output.format() {
@@ -127,9 +118,9 @@ fn verify_all(
     models: Models<'_>,
     verb: Verb<'_>,
     options: &ConvertOptions,
-    target: Target,
 ) -> Result<VerifyReport> {
-    let conversion = Conversion::begin(models, verb, options, target, Output::Nowhere)?;
+    let format = outputs.first().filter(|_| matches!(models, Models::One(_)));
+    let conversion = Conversion::begin(models, verb, options, Output::Made(format))?;
     let sources = || conversion.parts.iter().map(|part| &part.model);
     sources().for_each(Model::will_need_all);
     let is_of = |output: &&Model, part: &Part| {

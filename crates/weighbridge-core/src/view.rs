@@ -1,4 +1,6 @@
-//! Which numbers of a weight are compared with another, and in which order.
+//! Which numbers of a weight another one is made of, and in which order.
+
+use std::ops::Range;
 
 use crate::catalog::Shape;
 use crate::change::Change;
@@ -74,6 +76,47 @@ pub enum Rows {
     },
 }
 
+impl Rows {
+    /// The row of the weight that a row of the view is.
+    #[must_use]
+    pub fn row(self, row: u64) -> u64 {
+        match self {
+            Self::From(start) => start + row,
+            Self::Runs { start, run, period } => {
+                start + row / run.max(1) * period + row % run.max(1)
+            }
+            Self::Tiled { start, .. } if row < start => row,
+            Self::Tiled { start, groups, members, run } => {
+                let (run, row) = (run.max(1), row - start);
+                let (groups, members) = (groups.max(1), members.max(1));
+                let (before, tile) = (row / run, groups * members);
+                let (at, member) = (before % tile, before % tile / groups);
+                let there = before - at + at % groups * members + member;
+                start + there * run + row % run
+            }
+            Self::Heads { start, head_rows, to_halves, .. } => {
+                let half = (head_rows / 2).max(1);
+                let (head, at) = (row / (2 * half), row % (2 * half));
+                let there =
+                    if to_halves { at % half * 2 + at / half } else { at % 2 * half + at / 2 };
+                start + head * 2 * half + there
+            }
+        }
+    }
+
+    /// The same rows of what has `rows` more before it.
+    #[must_use]
+    pub fn behind(self, rows: u64) -> Self {
+        let mut moved = self;
+        let (Self::From(start)
+        | Self::Heads { start, .. }
+        | Self::Runs { start, .. }
+        | Self::Tiled { start, .. }) = &mut moved;
+        *start += rows;
+        moved
+    }
+}
+
 impl View {
     /// A weight as it is.
     #[must_use]
@@ -82,7 +125,8 @@ impl View {
     }
 
     /// Consecutive rows, seen in a shape.
-    pub(super) fn part(shape: &[u64], start: u64) -> Self {
+    #[must_use]
+    pub fn part(shape: &[u64], start: u64) -> Self {
         Self {
             shape: shape.into(),
             rows: Rows::From(start),
@@ -92,7 +136,8 @@ impl View {
     }
 
     /// The transposed matrix that begins at a row of the weight: the columns that `rows` tells.
-    pub(super) fn across(matrix: Matrix, [columns, rows]: [u64; 2], seen: Rows) -> Self {
+    #[must_use]
+    pub fn across(matrix: Matrix, [columns, rows]: [u64; 2], seen: Rows) -> Self {
         Self { rows: seen, transposed: Some(matrix), ..Self::whole(&[columns, rows]) }
     }
 
@@ -135,28 +180,25 @@ impl View {
     /// The row of the weight that a row of the view is; of a transposed view, the column.
     #[must_use]
     pub fn row(&self, row: u64) -> u64 {
-        match self.rows {
-            Rows::From(start) => start + row,
-            Rows::Runs { start, run, period } => {
-                start + row / run.max(1) * period + row % run.max(1)
-            }
-            Rows::Tiled { start, .. } if row < start => row,
-            Rows::Tiled { start, groups, members, run } => {
-                let (run, row) = (run.max(1), row - start);
-                let (groups, members) = (groups.max(1), members.max(1));
-                let (before, tile) = (row / run, groups * members);
-                let (at, member) = (before % tile, before % tile / groups);
-                let there = before - at + at % groups * members + member;
-                start + there * run + row % run
-            }
-            Rows::Heads { start, head_rows, to_halves, .. } => {
-                let half = (head_rows / 2).max(1);
-                let (head, at) = (row / (2 * half), row % (2 * half));
-                let there =
-                    if to_halves { at % half * 2 + at / half } else { at % 2 * half + at / 2 };
-                start + head * 2 * half + there
-            }
+        self.rows.row(row)
+    }
+
+    /// The elements of the weight that the view shows from `at` on, as far as they are contiguous and
+    /// before `end`; not of a transposed view.
+    #[must_use]
+    pub fn run(&self, at: u64, end: u64) -> Range<u64> {
+        let columns = self.row_len().max(1);
+        if let Rows::From(start) = self.rows {
+            return at + start * columns..end + start * columns;
         }
+        let (mut row, column) = (at / columns, at % columns);
+        let first = self.row(row) * columns + column;
+        let mut len = columns - column;
+        while at + len < end && self.row(row + 1) == self.row(row) + 1 {
+            row += 1;
+            len += columns;
+        }
+        first..first + len.min(end - at)
     }
 
     /// Where in the weight the number at a row and column of the view is.
