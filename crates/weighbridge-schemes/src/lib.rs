@@ -26,9 +26,6 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 
-#[cfg(test)]
-mod quantizing;
-
 use std::sync::Arc;
 
 pub use crate::config::Config;

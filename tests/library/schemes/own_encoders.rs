@@ -2,22 +2,18 @@
 //! blocks stand alone, and one with two tensors and a first pass.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use half::f16;
 use smallvec::smallvec;
+use weighbridge::catalog::Value;
+use weighbridge::internals::blocks::Block;
+use weighbridge::internals::containers::writing::Writer;
+use weighbridge::internals::pipeline::formats_for;
+use weighbridge::internals::schemes::{Additions, EncodedTensor, Encoder, Groups, WeightEncoder};
+use weighbridge::{DType, Model, Result, Select, StoredType, f16};
 
-use super::formats_for;
-use super::testing::{Run, decoded, encoded, matrix, stored};
-use crate::blocks::Block;
-use crate::catalog::Value;
-use crate::containers::writing::Writer;
-use crate::dtype::{DType, StoredType};
-use crate::error::Result;
-use crate::model::{Model, Select};
-use crate::schemes::{Additions, EncodedTensor, Encoder, Groups, WeightEncoder};
+use super::run::{Run, decoded, encoded, matrix, stored};
 
 /// ggml's blocks of 32 numbers: a scale in half precision and a byte for each.
 struct Q8;
@@ -184,7 +180,7 @@ fn e4m3(value: f32) -> u8 {
 
 #[test]
 fn blocks_are_those_that_llama_cpp_writes() {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/names/qwen3-q8");
+    let files = super::quantizing::samples("names/qwen3-q8");
     let [source, golden] = ["hf", "model.gguf"].map(|name| Model::open(files.join(name)).unwrap());
     let golden = stored(&golden);
     let pairs = [

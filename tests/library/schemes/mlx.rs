@@ -2,10 +2,12 @@
 
 use serde_json::json;
 
-use crate::framework::{Fate, QuantizeWishes};
-use crate::model::Model;
-use crate::quantizing::{
-    choose, compare, compare_config, compare_cost, compare_decoded, quantized, samples, tensors,
+use weighbridge::Model;
+use weighbridge::internals::schemes::{Fate, QuantizeWishes, quantizer};
+
+use super::quantizing::{
+    chosen, compare, compare_config, compare_cost, compare_decoded, grouped, nothing, quantized,
+    samples, stored_tensors,
 };
 
 /// Each model, what was made of it, and which of its weights stayed.
@@ -34,18 +36,19 @@ const CASES: [(&str, &[&str], &[&str]); 3] = [
 ];
 
 fn check(model: &str, kind: &str, kept: &[&str]) {
-    let folder = samples("mlx").join(model);
+    let folder = samples("encoded-mlx").join(model);
     let source = Model::open(folder.join("source")).unwrap();
     let (name, group) = kind.split_once("-g").unwrap_or((kind, ""));
-    let wishes = QuantizeWishes { group_size: group.parse().ok(), ..QuantizeWishes::default() };
+    let wishes = grouped(group.parse().ok());
     let keeps = |name: &str| kept.contains(&name);
-    let chosen = choose(&source, &format!("mlx-{name}"), &wishes, &keeps).unwrap();
+    let quantizer = quantizer(&format!("mlx-{name}")).unwrap();
+    let chosen = chosen(&source, quantizer, &wishes, &keeps).unwrap();
     let golden = folder.join(kind);
     for key in ["quantization", "quantization_config"] {
         compare_config(&chosen, &golden, key);
     }
     let read = Model::open(&golden).unwrap();
-    compare(&quantized(&source, &chosen), &tensors(&read), &format!("{model}/{kind}"));
+    compare(&quantized(&source, &chosen), &stored_tensors(&read), &format!("{model}/{kind}"));
     // The same bytes, so that this is what ours are read back as.
     compare_decoded(&read, &golden);
     compare_cost(&source, &chosen.fates, &read);
@@ -60,10 +63,12 @@ fn models_are_those_that_mlx_lm_saves() {
 
 #[test]
 fn groups_that_mlx_does_not_have_are_refused() {
-    let source = Model::open(samples("mlx").join("bf16/source")).unwrap();
+    let source = Model::open(samples("encoded-mlx").join("bf16/source")).unwrap();
     let asked = |name, group| {
-        let wishes = QuantizeWishes { group_size: Some(group), ..QuantizeWishes::default() };
-        choose(&source, name, &wishes, &|_| false).map(|_| ()).map_err(|error| error.to_string())
+        let wishes = grouped(Some(group));
+        chosen(&source, quantizer(name).unwrap(), &wishes, &nothing)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
     };
     assert!(asked("mlx-4bit", 128).is_ok() && asked("mlx-nvfp4", 16).is_ok());
     assert!(asked("mlx-4bit", 16).unwrap_err().contains("mlx-4bit has no groups of 16"));
@@ -74,11 +79,11 @@ fn groups_that_mlx_does_not_have_are_refused() {
 fn families_that_mlx_lm_rearranges_are_refused() {
     let asked = |config: serde_json::Value| {
         let folder = tempfile::tempdir().unwrap();
-        let source = samples("mlx").join("bf16/source/model.safetensors");
+        let source = samples("encoded-mlx").join("bf16/source/model.safetensors");
         std::fs::copy(source, folder.path().join("model.safetensors")).unwrap();
         std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
         let model = Model::open(folder.path()).unwrap();
-        choose(&model, "mlx-4bit", &QuantizeWishes::default(), &|_| false)
+        chosen(&model, quantizer("mlx-4bit").unwrap(), &QuantizeWishes::default(), &nothing)
     };
     for family in ["qwen3_moe", "gpt2"] {
         let error = asked(json!({ "model_type": family })).err().unwrap().to_string();
@@ -92,4 +97,28 @@ fn families_that_mlx_lm_rearranges_are_refused() {
     };
     // The output matrix is one of them, unless mlx-lm throws it away.
     assert_eq!(encoded(false), encoded(true) + 1);
+}
+
+/// One row of mxfp8 without a config: 32 codes and their scale.
+fn mxfp8(codes: [u8; 32], scale: u8) -> Model {
+    let header = br#"{"a.weight":{"dtype":"U32","shape":[1,8],"data_offsets":[0,32]},"a.scales":{"dtype":"U8","shape":[1,1],"data_offsets":[32,33]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header);
+    bytes.extend(codes);
+    bytes.push(scale);
+    Model::open_bytes(bytes, "x.safetensors").unwrap()
+}
+
+#[test]
+fn a_scale_that_is_no_number_is_an_error_but_a_code_may_be_one() {
+    let mut codes = [0; 32];
+    codes.iter_mut().zip(0x60..).for_each(|(code, value)| *code = value);
+    let mut out = [0.0f32; 32];
+    let model = mxfp8(codes, 127);
+    model.weight("a.weight").unwrap().decode_into(&mut out).unwrap();
+    assert_eq!((out[0], out[30]), (32.0, 448.0));
+    assert!(out[31].is_nan());
+    let model = mxfp8(codes, 255);
+    let error = model.weight("a.weight").unwrap().decode_into(&mut out).unwrap_err();
+    assert!(error.to_string().contains("row 0, group 0"), "{error}");
 }

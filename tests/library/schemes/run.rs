@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::*;
-use crate::containers::writing::writer;
-use crate::model::{Model, Select, Weight};
-use crate::output::{Destination, Memory as InMemory, Stream, WriteOrder};
-use crate::schemes::Encoder;
-use crate::source::Slab;
+use weighbridge::internals::containers::writing::writer;
+use weighbridge::internals::pipeline::{
+    HowEncoded, OutputType, PlanOptions, Pool, Spread, Types, Writing, jobs, plan,
+};
+use weighbridge::internals::schemes::Encoder;
+use weighbridge::internals::source::Slab;
+use weighbridge::output::{Destination, Memory as InMemory, Stream, WriteOrder};
+use weighbridge::{Model, Select, Weight};
 
 /// A model of one matrix of single-precision numbers.
-pub(crate) fn matrix(rows: u64, columns: u64) -> (Model, Vec<f32>) {
+pub fn matrix(rows: u64, columns: u64) -> (Model, Vec<f32>) {
     let mut state = 12345u32;
     let values: Vec<f32> = (0..rows * columns)
         .map(|_| {
@@ -32,21 +34,21 @@ pub(crate) fn matrix(rows: u64, columns: u64) -> (Model, Vec<f32>) {
 
 /// How a model is encoded.
 #[derive(Clone, Copy)]
-pub(crate) struct Run<'a> {
-    pub(crate) format: &'a str,
-    pub(crate) workers: usize,
-    pub(crate) max_memory: Option<u64>,
-    pub(crate) select: &'a Select,
+pub struct Run<'a> {
+    pub format: &'a str,
+    pub workers: usize,
+    pub max_memory: Option<u64>,
+    pub select: &'a Select,
 }
 
 impl Run<'_> {
     /// Encodes a model into a destination.
-    pub(crate) fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
+    pub fn encode(&self, model: &Model, encoder: &Arc<dyn Encoder>, to: &dyn Destination) {
         self.encode_each(model, &|_| Some(encoder.clone()), to);
     }
 
     /// Encodes each weight of a model in its own way, or not at all.
-    pub(crate) fn encode_each(
+    pub fn encode_each(
         &self,
         model: &Model,
         encode: &dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
@@ -79,7 +81,7 @@ impl Run<'_> {
     }
 
     /// The same, as the one file that it gives.
-    pub(crate) fn file(&self, model: &Model, encoder: &Arc<dyn Encoder>) -> Vec<u8> {
+    pub fn file(&self, model: &Model, encoder: &Arc<dyn Encoder>) -> Vec<u8> {
         let memory = InMemory::default();
         self.encode(model, encoder, &memory);
         memory.into_files().into_values().next().unwrap()
@@ -87,7 +89,7 @@ impl Run<'_> {
 }
 
 /// The bytes of every stored tensor.
-pub(crate) fn stored(model: &Model) -> BTreeMap<String, Vec<u8>> {
+pub fn stored(model: &Model) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for source in model.sources() {
         for info in &source.catalog().tensors {
@@ -100,7 +102,7 @@ pub(crate) fn stored(model: &Model) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A weight's numbers.
-pub(crate) fn decoded(weight: &Weight) -> Vec<f32> {
+pub fn decoded(weight: &Weight) -> Vec<f32> {
     let mut numbers = vec![0f32; weight.len()];
     weight.decode_into(&mut numbers).unwrap();
     numbers
@@ -108,7 +110,7 @@ pub(crate) fn decoded(weight: &Weight) -> Vec<f32> {
 
 /// The file that a model is encoded into, which must have the same bytes for any number of
 /// workers and any tiles, and the same tensors as a stream.
-pub(crate) fn encoded(model: &Model, encoder: &Arc<dyn Encoder>, format: &str) -> Vec<u8> {
+pub fn encoded(model: &Model, encoder: &Arc<dyn Encoder>, format: &str) -> Vec<u8> {
     let select = &Select::new();
     let run = |workers, max_memory| Run { format, workers, max_memory, select };
     let first = run(1, None).file(model, encoder);

@@ -1,13 +1,14 @@
 //! Whole models against what llm-compressor makes of them, and what cannot be stored.
 
-use crate::framework::testing::{chosen, holds_against, samples};
-use crate::framework::{Fate, QuantizeWishes, quantizer};
-use crate::model::Model;
+use weighbridge::Model;
+use weighbridge::internals::schemes::{Fate, QuantizeWishes, quantizer};
+
+use super::quantizing::{chosen, grouped, holds_against, nothing, samples};
 
 /// A case of every type that a model has.
 fn holds(case: &str, name: &str, group_size: Option<u64>) {
     let folder = samples("encoded-compressed");
-    let wishes = QuantizeWishes { group_size, ..QuantizeWishes::default() };
+    let wishes = grouped(group_size);
     for dtype in ["bf16", "f16", "f32"] {
         let golden = folder.join(format!("{case}-{dtype}"));
         let source = folder.join(format!("source-{dtype}"));
@@ -61,7 +62,9 @@ fn four_bit_floats_with_two_levels_of_scales() {
 fn what_stays_is_ignored_and_said() {
     let model = Model::open(samples("encoded-compressed/source-bf16")).unwrap();
     let wishes = QuantizeWishes::default();
-    let chosen = chosen(&model, quantizer("W4A16").unwrap(), &wishes, "v_proj").unwrap();
+    let chosen =
+        chosen(&model, quantizer("W4A16").unwrap(), &wishes, &|name| name.contains("v_proj"))
+            .unwrap();
     let section = &chosen.additions.config_keys[0].1;
     let attention = ["o_proj", "v_proj"].map(|name| format!("model.layers.0.self_attn.{name}"));
     let ignored = ["model.layers.0.mlp.down_proj", &attention[0], &attention[1], "lm_head"];
@@ -77,8 +80,8 @@ fn what_stays_is_ignored_and_said() {
 fn groups_that_cannot_be_are_refused() {
     let model = Model::open(samples("encoded-compressed/source-bf16")).unwrap();
     let reason = |name, size| {
-        let wishes = QuantizeWishes { group_size: Some(size), ..QuantizeWishes::default() };
-        let refused = chosen(&model, quantizer(name).unwrap(), &wishes, "");
+        let wishes = grouped(Some(size));
+        let refused = chosen(&model, quantizer(name).unwrap(), &wishes, &nothing);
         refused.err().unwrap().to_string()
     };
     assert!(reason("nvfp4", 32).contains("nvfp4 has groups of 16 columns, and no others"));
@@ -92,7 +95,7 @@ fn types_that_do_not_run_in_transformers_are_said() {
     let notes = |name, dtype: &str| {
         let folder = samples("encoded-compressed").join(format!("source-{dtype}"));
         let (model, wishes) = (Model::open(folder).unwrap(), QuantizeWishes::default());
-        chosen(&model, quantizer(name).unwrap(), &wishes, "").unwrap().notes
+        chosen(&model, quantizer(name).unwrap(), &wishes, &nothing).unwrap().notes
     };
     let says =
         |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is in F16"));
