@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::framework::recipe::elements_of;
-use crate::framework::{Elements, GroupedCodes, GroupedForm, NOT_MOVED, Recipe};
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, GroupedCodes, GroupedForm, NOT_MOVED};
 use crate::number::Out;
 use crate::simd::Number;
 use crate::source::{Slab, Staged};
@@ -71,14 +71,6 @@ impl Composed {
         Ok(())
     }
 
-    fn slabs(&self, elements: &Range<u64>, slabs: &mut Vec<Slab>) {
-        // Listing what is needed does not fail.
-        _ = self.each_block(elements, |stretch, block| {
-            stretch.needs(block, slabs);
-            Ok(())
-        });
-    }
-
     fn decode_as<T: Number>(
         &self,
         staged: &[Staged<'_>],
@@ -92,19 +84,6 @@ impl Composed {
             Ok(())
         })
     }
-
-    fn decode_elements(
-        &self,
-        staged: &[Staged<'_>],
-        elements: &Range<u64>,
-        out: Out<'_>,
-    ) -> Result<()> {
-        match out {
-            Out::F32(out) => self.decode_as(staged, elements, out),
-            Out::Bf16(out) => self.decode_as(staged, elements, out),
-            Out::F16(out) => self.decode_as(staged, elements, out),
-        }
-    }
 }
 
 /// A number of elements that are in memory.
@@ -112,21 +91,17 @@ fn length(elements: u64) -> usize {
     usize::try_from(elements).unwrap_or(usize::MAX)
 }
 
-impl Recipe for Composed {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.slabs(&elements_of(&rows, self.columns), slabs);
+impl ByElements for Composed {
+    fn row_elements(&self) -> u64 {
+        self.columns
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        self.decode_elements(staged, &elements_of(&rows, self.columns), out)
+    fn has_element_access(&self) -> bool {
+        self.has_element_access
     }
 
     fn is_transposed(&self) -> bool {
         self.stretches.iter().any(Stretch::is_transposed)
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        self.has_element_access.then_some(self as &dyn Elements)
     }
 
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
@@ -136,11 +111,15 @@ impl Recipe for Composed {
 
 impl Elements for Composed {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.slabs(&elements, slabs);
+        // Listing what is needed does not fail.
+        _ = self.each_block(&elements, |stretch, block| {
+            stretch.needs(block, slabs);
+            Ok(())
+        });
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        self.decode_elements(staged, &elements, out)
+        in_type_of!(out, self.decode_as(staged, &elements, out))
     }
 
     fn batch(&self, most: u64) -> u64 {
