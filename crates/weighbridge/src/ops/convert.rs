@@ -26,7 +26,7 @@ use crate::pipeline::{
     self, Contents, ExtraFile, HowEncoded, Job, Kept, OutputType, Place, Plan, PlanOptions, Spread,
     Target, Types, Writing, kept_metadata, set_entry,
 };
-use crate::schemes::{self, Additions};
+use crate::schemes::{Additions, SCHEMES};
 use crate::sys::{peak_memory, standard_output};
 
 /// Converts a model. Whatever cannot be converted is an error before any output exists.
@@ -464,7 +464,7 @@ fn obsolete_keys(jobs: &[Job]) -> Vec<&'static str> {
     let mut names: Vec<&str> = decoded.map(|job| job.scheme().0).collect();
     names.sort_unstable();
     names.dedup();
-    schemes::traces(&names).flat_map(|traces| traces.metadata.iter().copied()).collect()
+    SCHEMES.traces(&names).flat_map(|traces| traces.metadata.iter().copied()).collect()
 }
 
 fn refused(model: &Model, obstacles: &[pipeline::Obstacle]) -> Error {

@@ -17,13 +17,13 @@ use crate::error::{Error, Result};
 use crate::model::{Model, Scratch, Weight};
 use crate::pipeline::{OutputType, Target, formats_of};
 use crate::schemes::{
-    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, Taker,
+    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, SCHEMES, Taker,
     TargetLayout, ToLayOut, Unfit,
 };
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {
-    schemes::layouts().filter_map(|(_, layout)| layout.name())
+    SCHEMES.layouts().filter_map(|(_, layout)| layout.name())
 }
 
 impl Conversion {
@@ -106,7 +106,7 @@ impl Rearranged {
 /// Lays out a model as the options say, if they do.
 pub(super) fn rearranged(model: &Model, options: &ConvertOptions) -> Result<Option<Rearranged>> {
     let Some(name) = &options.layout else { return Ok(None) };
-    let (scheme, layout) = schemes::layout(name).ok_or_else(|| {
+    let (scheme, layout) = SCHEMES.layout(name).ok_or_else(|| {
         let names: Vec<&str> = layouts().collect();
         Error::usage(format!("there is no layout `{name}`"))
             .hint(format!("there are {}", names.join(", ")))

@@ -20,7 +20,7 @@ use crate::names::Pair;
 use crate::pipeline::{
     Area, OrderedSum, Tiled, announce_weight, held_at_once, least_common_multiple,
 };
-use crate::schemes::{self, Decoded, Encoder, Groups, WeightEncoder};
+use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
 use crate::source::{Access, Slab, Source};
 
 /// Elements that a worker does before it takes others, if rows are not longer.
@@ -303,7 +303,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
     let mut parts = weight.parts();
     let (Some((_, source, info)), None) = (parts.next(), parts.next()) else { return None };
     let StoredType::Block(block) = info.stored else { return None };
-    let is_as_stored = schemes::is_named_by_type(weight.scheme())
+    let is_as_stored = SCHEMES.is_named_by_type(weight.scheme())
         && weight.shape() == &info.shape[..]
         && !weight.is_transposed();
     is_as_stored.then_some((source, info, block))
@@ -312,7 +312,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
 /// The encoder of a type of blocks, if it needs nothing but the numbers.
 fn encoder_of(block: &'static Block) -> Option<Arc<dyn Encoder>> {
     let wanted = [StoredType::Block(block)];
-    schemes::encoders().find(|one| one.types() == wanted && !one.needs_importance())
+    SCHEMES.encoders().find(|one| one.types() == wanted && !one.needs_importance())
 }
 
 /// Whether a weight can be what another was encoded from: plain numbers, or eight bits and more.

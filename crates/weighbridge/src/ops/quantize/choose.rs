@@ -15,7 +15,7 @@ use crate::ops::convert_options::ConvertOptions;
 use crate::ops::repacked::Packed;
 use crate::pipeline::{Cast, announce_weight_now, set_last};
 use crate::schemes::{
-    Additions, Candidate, Chosen, Configs, Encoder, Fate, Largest, Quantizer, Request,
+    Additions, Candidate, Chosen, Configs, Encoder, Fate, Largest, Quantizer, Request, SCHEMES,
 };
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
@@ -125,7 +125,7 @@ pub(in crate::ops) fn choose(
     let request = Request {
         weights: &candidates,
         metadata: &|key| entry(of, key),
-        configs: Configs::new(of.model.configs()),
+        configs: Configs::new(of.model.configs(), SCHEMES),
         wishes: &how.wishes,
         keeps: &|name| how.keep.iter().any(|matches| matches(name)),
         asked: &|name| {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::output::Stream;
 use crate::pipeline::{OutputType, Place, Target, formats_of};
-use crate::schemes::{self, Quantizer};
+use crate::schemes::{Quantizer, SCHEMES};
 use crate::text::escaped;
 
 mod choose;
@@ -48,7 +48,7 @@ pub fn quantize_to(
 
 /// The types that a model can be quantized to: what users call them, and what they are.
 pub fn quantizers() -> impl Iterator<Item = (&'static str, &'static str)> {
-    schemes::quantizers().map(|quantizer| (quantizer.name(), quantizer.about()))
+    SCHEMES.quantizers().map(|quantizer| (quantizer.name(), quantizer.about()))
 }
 
 impl Conversion {
@@ -137,7 +137,7 @@ pub(super) fn found(
 ) -> Result<&'static dyn Quantizer> {
     let layout = how.wishes.layout.as_deref();
     let called = layout.map_or_else(|| how.name.clone(), |layout| format!("{}-{layout}", how.name));
-    let all: Vec<_> = schemes::quantizers().filter(|of| is_called(*of, &called)).collect();
+    let all: Vec<_> = SCHEMES.quantizers().filter(|of| is_called(*of, &called)).collect();
     let target = Target::of(&options.target, options.to.as_deref(), None)?;
     let says_format = options.to.is_some() || !matches!(target.place, Place::Folder(_));
     let is_held = |of: &&&dyn Quantizer| {
@@ -154,10 +154,10 @@ fn is_called(of: &dyn Quantizer, name: &str) -> bool {
 }
 
 fn no_such(how: &QuantizeOptions) -> Error {
-    let names: Vec<&str> = schemes::quantizers().map(Quantizer::name).collect();
+    let names: Vec<&str> = SCHEMES.quantizers().map(Quantizer::name).collect();
     let layout = how.wishes.layout.as_deref();
     if layout.is_some()
-        && let Err(error) = schemes::quantizer_of(&how.name, layout)
+        && let Err(error) = SCHEMES.quantizer_of(&how.name, layout)
     {
         return error;
     }
