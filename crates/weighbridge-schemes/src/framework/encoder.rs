@@ -65,16 +65,27 @@ pub trait WeightEncoder: Send + Sync {
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()>;
 
     /// Decodes what [`encode`](Self::encode) gave for some numbers, to the f32 that a reader would
-    /// see, and adds the levels that they could choose from to `levels`, if that can be said.
-    /// Returns whether it can be decoded.
-    fn decode(
-        &self,
-        _elements: Range<u64>,
-        _encoded: &[&[u8]],
-        _out: &mut [f32],
-        _levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    /// see, and adds the levels that they could choose from, if that can be said. Returns whether it
+    /// can be decoded.
+    fn decode(&self, _encoded: &[&[u8]], _decoded: &mut Decoded) -> Result<bool> {
         Ok(false)
+    }
+}
+
+/// What was encoded, as numbers again.
+#[derive(Default)]
+pub struct Decoded {
+    /// A place for each number.
+    pub numbers: Vec<f32>,
+    /// The levels of all of them, in their order; none where these are not known.
+    pub levels: Vec<SameLevels>,
+}
+
+impl Decoded {
+    /// Makes place for so many numbers.
+    pub fn start(&mut self, count: usize) {
+        self.numbers.resize(count, 0.0);
+        self.levels.clear();
     }
 }
 

@@ -34,7 +34,7 @@ mod unclaimed;
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
 pub use configs::Configs;
-pub use encoder::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+pub use encoder::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use importance::{Even, Importance};
 pub use match_budget::MatchBudget;

@@ -51,6 +51,7 @@ mod ternary;
 pub(crate) use encoder::BlockEncoder;
 pub(crate) use kernel::Kernel;
 pub use mixture::types_of;
+pub(crate) use origins::{BlockStretch, InBlocks};
 pub(crate) use rows::{BlockRows, Maker};
 pub(crate) use scaled_fp4::nvfp4_with_scale;
 

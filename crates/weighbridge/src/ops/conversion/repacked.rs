@@ -72,8 +72,8 @@ fn fitting(name: &str, weight: &Weight, writer: &dyn Writer) -> Option<PackedWei
     if names::wants_single(weight.name(), shape) {
         return None;
     }
-    let packed =
-        SCHEMES.in_blocks(CodedWeight { name, shape, form, zeros: [0; 2], global: None })?;
+    let coded = CodedWeight { name, shape, form, zeros: [0; 2], global: None };
+    let packed = SCHEMES.in_blocks(coded)?;
     let fits = |EncodedTensor { name, stored, shape, bytes, .. }: &EncodedTensor| {
         writer.refuses(&Planned { name, stored, shape, bytes: *bytes }).is_none()
     };

@@ -17,7 +17,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::pipeline::{OrderedSum, Tiled, announce_weight, held_at_once};
-use crate::schemes::{Encoder, Groups, SCHEMES, SameLevels, WeightEncoder};
+use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Source};
 
@@ -130,8 +130,7 @@ pub(super) struct Buffers {
     staging: Vec<u8>,
     /// The bytes that the encoder makes.
     again: Vec<u8>,
-    decoded: Vec<f32>,
-    levels: Vec<SameLevels>,
+    decoded: Decoded,
 }
 
 impl<'m> Again<'m> {
@@ -199,7 +198,7 @@ impl<'m> Again<'m> {
         buffers: &mut Buffers,
     ) -> Result<Found> {
         self.read(tile, seen, buffers)?;
-        let Buffers { values, staging, again, decoded, levels, .. } = buffers;
+        let Buffers { values, staging, again, decoded, .. } = buffers;
         let place = self.groups.bytes_of(rows, self.info.bytes);
         let slab = Slab::whole(0, place.start, place.end - place.start);
         let stored = self.source.fetch(self.info, &slab, staging)?.bytes();
@@ -209,7 +208,7 @@ impl<'m> Again<'m> {
         let size = (self.block.bytes as usize).max(1);
         let blocks = stored.chunks(size).zip(again.chunks(size));
         let identical = blocks.filter(|(stored, again)| stored == again).count() as u64;
-        let mut error = |bytes: &[u8]| self.error(rows, bytes, (&*values, decoded, levels));
+        let mut error = |bytes: &[u8]| self.error(bytes, values, decoded);
         let of_stored = error(stored)?;
         let of_again = if stored == again { of_stored } else { error(again)? };
         let blocks = stored.len().div_ceil(size) as u64;
@@ -230,19 +229,13 @@ impl<'m> Again<'m> {
     }
 
     /// The squared error of some blocks.
-    fn error(
-        &self,
-        rows: &Range<u64>,
-        bytes: &[u8],
-        (values, decoded, levels): (&[f32], &mut Vec<f32>, &mut Vec<SameLevels>),
-    ) -> Result<f64> {
-        decoded.resize(values.len(), 0.0);
-        levels.clear();
-        if !self.encoder.decode(rows.clone(), &[bytes], decoded, levels)? {
+    fn error(&self, bytes: &[u8], values: &[f32], decoded: &mut Decoded) -> Result<f64> {
+        decoded.start(values.len());
+        if !self.encoder.decode(&[bytes], decoded)? {
             return Err(Error::unsupported(format!("{} cannot be decoded", self.name)));
         }
         let square = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
-        Ok(values.iter().zip(&*decoded).map(square).sum())
+        Ok(values.iter().zip(&decoded.numbers).map(square).sum())
     }
 
     fn outcome(self) -> Reencoded {
