@@ -150,7 +150,7 @@ impl Back<'_> {
                 let message = "its value heads cannot be put back into their order yet";
                 Err(refused(Error::unsupported(message)))
             }
-            (_, Some(heads)) => match in_halves(shape, heads) {
+            (_, Some(heads)) => match View::whole(shape).by_heads(heads, true) {
                 Some(view) => Ok(one(view, shape.into())),
                 None => odd(&format!("does not hold {heads} heads")),
             },
@@ -309,18 +309,4 @@ fn weight_name(row: &Row, found: &Parsed, expert: Option<u64>) -> String {
     let prefix = if row.0 == "lm_head" { "" } else { "model." };
     let is_bare = BARE.iter().any(|end| name.ends_with(end));
     format!("{prefix}{name}{}", if is_bare { "" } else { found.ending })
-}
-
-/// Rows, or the numbers of a vector, with the pairs of each head taken apart into halves.
-fn in_halves(shape: &[u64], heads: u64) -> Option<View> {
-    let shape = match *shape {
-        // A vector whose order changes is a column.
-        [length] => [length, 1],
-        [rows, columns] => [rows, columns],
-        _ => return None,
-    };
-    let head_rows = shape[0].checked_div(heads)?;
-    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
-    let rows = Rows::Heads { start: 0, heads, head_rows, to_halves: true };
-    fits.then(|| View { rows, ..View::whole(&shape) })
 }
