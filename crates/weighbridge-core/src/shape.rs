@@ -7,6 +7,7 @@ pub type Shape = SmallVec<[u64; 4]>;
 
 /// Elements of a shape; `None` if the count does not fit.
 #[must_use]
+#[inline]
 pub fn element_count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);

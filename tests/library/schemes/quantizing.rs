@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use weighbridge::catalog::{Shape, TensorInfo};
 use weighbridge::internals::schemes::{
     Candidate, Chosen, Configs, EncodedTensor, Encoder, Fate, Largest, QuantizeWishes, Quantizer,
-    Request,
+    Request, SCHEMES,
 };
 use weighbridge::output::Memory;
 use weighbridge::{DType, Model, Result, Select, StoredType, Weight};
@@ -60,7 +60,7 @@ pub fn chosen(
     quantizer.choose(&Request {
         weights: &candidates,
         metadata: &|_| None,
-        configs: Configs::new(model.configs()),
+        configs: Configs::new(model.configs(), SCHEMES),
         takes_as_saved: &|_, model_type| model_type == "llama",
         wishes,
         keeps,
@@ -207,7 +207,8 @@ pub fn holds_against(
         ];
         assert!(error < all / 10.0, "{}: {error} of {all}", weight.name());
     }
-    let section = Configs::new(golden.configs()).model().and_then(|all| all.get(SECTION)).unwrap();
+    let section =
+        Configs::new(golden.configs(), SCHEMES).model().and_then(|all| all.get(SECTION)).unwrap();
     let own = chosen.additions.config_keys.iter().find(|(key, _)| key == SECTION).unwrap();
     assert_eq!(sorted(&own.1), sorted(section));
 }

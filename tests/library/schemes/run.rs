@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use weighbridge::internals::containers::writing::writer;
 use weighbridge::internals::pipeline::{
-    HowEncoded, OutputType, PlanOptions, Pool, Spread, Types, Writing, jobs, plan,
+    Assigned, HowEncoded, Origin, OutputType, PlanOptions, Pool, Spread, Writing, jobs, plan,
 };
 use weighbridge::internals::schemes::Encoder;
 use weighbridge::internals::source::Slab;
@@ -57,21 +57,23 @@ impl Run<'_> {
         let plan_options = PlanOptions {
             is_described: false,
             writer: writer(self.format).unwrap(),
-            types: Types { of: OutputType::Auto, only_decoded: false, casts: &[], model: None },
+            is_as_stored: false,
             encoding: HowEncoded::default(),
-            keep: &|_| false,
-            rank: &|_| 0,
-            encode,
-            rearrange: &|_| None,
             rename: &str::to_owned,
-            select: self.select,
             spread: Spread::OneFile,
             stem: "model".to_owned(),
             streamed: to.order() == WriteOrder::FrontToBack,
             workers: self.workers,
             max_memory: self.max_memory,
         };
-        let jobs = jobs(model, &plan_options).map_err(|all| all[0].reason.clone()).unwrap();
+        let wanted = model.weights().filter(|weight| self.select.wants(weight.name()));
+        let assigned = wanted.map(|weight| {
+            let own = || Assigned::Numbers(OutputType::Auto.of(&weight));
+            let assigned = encode(&weight).map_or_else(own, Assigned::Encoded);
+            (Origin::Weight(weight), assigned)
+        });
+        let assigned: Vec<_> = assigned.collect();
+        let jobs = jobs(&assigned, &plan_options).map_err(|all| all[0].reason.clone()).unwrap();
         let plan = plan(jobs, Vec::new(), &plan_options).unwrap();
         let workers = plan.memory.workers;
         let pool = Pool { workers, cancel: None, progress: None, done_before: 0 };

@@ -15,6 +15,8 @@ mod facts;
 pub mod keys;
 mod layers;
 mod linear;
+mod parsed;
+mod piece;
 mod pieces;
 mod prefix;
 mod search;

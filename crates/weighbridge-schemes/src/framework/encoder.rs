@@ -144,16 +144,15 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
-    use crate::encoder;
-    use crate::encoders;
+    use crate::framework::testing::SCHEMES;
 
     #[test]
     fn every_encoder_is_found_by_its_name() {
         let mut seen = std::collections::HashSet::new();
-        for one in encoders() {
+        for one in SCHEMES.encoders() {
             assert!(seen.insert(one.name().to_lowercase()), "{} names two encoders", one.name());
-            assert!(encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
+            assert!(SCHEMES.encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
         }
-        assert!(encoder("").is_none());
+        assert!(SCHEMES.encoder("").is_none());
     }
 }

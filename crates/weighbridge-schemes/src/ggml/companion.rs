@@ -279,6 +279,7 @@ mod tests {
     use super::*;
     use crate::blocks::Block;
     use crate::catalog::{Metadata, Place};
+    use crate::framework::testing;
     use crate::framework::{Bid, Scheme};
 
     fn tensor(name: &str, stored: impl Into<StoredType>, shape: &[u64]) -> TensorInfo {
@@ -304,7 +305,8 @@ mod tests {
     /// What the scheme says of a weight and one tensor beside it.
     fn bids(weight: TensorInfo, beside: TensorInfo) -> (Bid, Bids) {
         let (tensors, metadata) = ([weight, beside], Metadata::default());
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), &[]);
+        let evidence =
+            Evidence::new(std::iter::once((&tensors[..], &metadata)), &[], testing::SCHEMES);
         let mut bids = Bids::default();
         crate::ggml::Ggml.bid(&evidence, &mut bids);
         assert_eq!(bids.weights.len(), 1);

@@ -45,7 +45,9 @@ pub use memory::{Memory, MemoryBudget, check_whole_rows};
 pub use metadata::{Kept, kept_metadata, set_entry, set_last};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
-pub use plan::{HowEncoded, Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan};
+pub use plan::{
+    Assigned, HowEncoded, Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan, stored,
+};
 pub use pool::{OnTile, Pool, Tiled};
 pub use rearranging::Rearranging;
 pub use shards::Spread;

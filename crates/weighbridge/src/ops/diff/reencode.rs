@@ -19,7 +19,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::pipeline::{OrderedSum, Tiled, announce_weight, held_at_once};
-use crate::schemes::{self, Encoder, Groups, SameLevels, WeightEncoder};
+use crate::schemes::{Encoder, Groups, SCHEMES, SameLevels, WeightEncoder};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Source};
 
@@ -299,7 +299,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
     let mut parts = weight.parts();
     let (Some((_, source, info)), None) = (parts.next(), parts.next()) else { return None };
     let StoredType::Block(block) = info.stored else { return None };
-    let is_as_stored = schemes::is_named_by_type(weight.scheme())
+    let is_as_stored = SCHEMES.is_named_by_type(weight.scheme())
         && weight.shape() == &info.shape[..]
         && !weight.is_transposed();
     is_as_stored.then_some((source, info, block))
@@ -308,7 +308,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
 /// The encoder of a type of blocks, if it needs nothing but the numbers.
 fn encoder_of(block: &'static Block) -> Option<Arc<dyn Encoder>> {
     let wanted = [StoredType::Block(block)];
-    schemes::encoders().find(|one| one.types() == wanted && !one.needs_importance())
+    SCHEMES.encoders().find(|one| one.types() == wanted && !one.needs_importance())
 }
 
 /// Whether a weight can be what another was encoded from: plain numbers, or eight bits and more.
