@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Comparison;
 use super::figure::Kept;
-use super::report::{DiffTensor, Reencoded, ReencodedSummary, Status};
-use super::side::{Side, SideBuffers};
+use super::judge::Status;
+use super::report::ReencodedSummary;
+use super::side::{Chunk, Side, SideBuffers};
+use super::tensor::{DiffTensor, Reencoded};
 use crate::blocks::Block;
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
@@ -222,7 +224,8 @@ impl<'m> Again<'m> {
         let mut at = seen.start;
         while at < seen.end {
             let end = seen.end.min(at + PIECE);
-            values.extend_from_slice(self.original.read(tile, &(at..end), read, kept)?);
+            let chunk = Chunk { tile: tile.clone(), elements: at..end };
+            values.extend_from_slice(self.original.read(&chunk, read, kept)?);
             at = end;
         }
         Ok(())
