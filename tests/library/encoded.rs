@@ -39,6 +39,7 @@ fn encoder(block: &str, rows: &Rows<'_>) -> Arc<dyn Encoder> {
         weights: &[weight],
         metadata: &|_| None,
         configs: Configs::new(&[]),
+        takes_as_saved: &|_, _| false,
         wishes: &wishes,
         keeps: &|_| false,
         asked: &|_| Some(block.to_owned()),

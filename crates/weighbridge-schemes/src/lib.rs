@@ -8,93 +8,35 @@
 
 // The ground, under its own names.
 use weighbridge_core::{
-    blocks, bounds, catalog, change, config, dtype, error, number, simd, source, text,
+    blocks, bounds, catalog, change, compare, config, dtype, error, number, shape, simd, source,
+    text, view,
 };
 
-mod activation_scales;
+mod arithmetic;
+mod framework;
+
 pub mod apr;
 pub mod awq;
-mod bid;
 pub mod bnb;
-mod choices;
-mod columns;
-mod comfy;
-mod composed;
 pub mod compressed;
-mod configs;
-mod decode_again;
-mod encoder;
-mod endings;
-mod evidence;
 pub mod fp8;
-mod fused_layers;
 pub mod ggml;
 pub mod gptq;
-mod group_codes;
-mod importance;
 pub mod known;
-mod linear_choice;
-mod linear_layers;
-mod magnitude;
-mod match_budget;
-mod matrix;
-mod method;
 pub mod mlx;
-mod modelopt;
 pub mod mx;
 pub mod nvfp4;
-mod origins;
-pub mod plain;
-mod precision;
-mod quantizer;
-#[cfg(test)]
-mod quantizing;
-mod recipe;
-mod repack;
-mod reshaped;
-mod scheme;
-mod settle;
-mod stale;
-mod summary;
-mod swizzle;
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod tests;
-mod turned_layers;
-mod unclaimed;
 
 use std::sync::Arc;
-
-pub use bid::{Bid, Bids, Part};
-pub use choices::SchemeChoice;
-pub use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch};
-pub use configs::Configs;
-pub use encoder::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
-pub use evidence::{Evidence, StoredTensor, TensorId};
-pub use importance::{Even, Importance};
-pub use match_budget::MatchBudget;
-pub use method::{Method, Sign};
-pub use origins::{Origins, RowRule, Rule};
-pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
-pub use recipe::{ByElements, Elements, Recipe};
-pub use repack::{
-    Beside, FlatCodes, FlatGroups, Global, NotMoved, SmallFloats, WithCodes, WithGroups,
-};
-pub use repack::{
-    CodeKind, CodeNumbers, Coded, CodedWeight, Extract, GroupedCodes, GroupedForm, Kind, LaidOut,
-    Outermost, PackedWeight, Packer, Panel, PanelPacker, TargetLayout, ToLayOut, Unfit, layout,
-    layouts, packer,
-};
-pub use reshaped::Reshaped;
-pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
-pub use settle::{Entry, Ledger, settle};
-pub use summary::Summary;
 
 pub use crate::config::Config;
 use crate::error::{Error, Result};
 pub use crate::number::{Element, Out};
 use crate::text::escaped;
+pub use arithmetic::{
+    Composed, Computed, FlatCodes, InTurn, Reshaped, SmallFloats, Stretch, WithCodes, plain,
+};
+pub use framework::*;
 
 /// Every scheme that bids. `plain` is not here: it takes what no scheme bids for.
 pub static SCHEMES: &[&dyn Scheme] = &[
@@ -119,7 +61,7 @@ pub fn traces<'a>(names: &'a [&str]) -> impl Iterator<Item = Traces> + 'a {
 /// The method that configs name or imply.
 #[must_use]
 pub fn method_of(configs: &[Config]) -> Option<String> {
-    method::of_configs(Configs::new(configs), SCHEMES)
+    framework::method::of_configs(Configs::new(configs), SCHEMES)
 }
 
 /// The schemes that read models of a method, by name.
@@ -198,5 +140,5 @@ pub fn decodes_layers_as(format: &str) -> bool {
 /// The names of all files that schemes read beside the model's own config, each once.
 #[must_use]
 pub fn config_files() -> Vec<&'static str> {
-    method::config_files(SCHEMES).iter().map(|file| file.name).collect()
+    framework::method::config_files(SCHEMES).iter().map(|file| file.name).collect()
 }

@@ -91,6 +91,7 @@ impl Run {
             weights: &weights,
             metadata: &metadata,
             configs: Configs::new(&[]),
+            takes_as_saved: &|_, _| false,
             wishes: &self.wishes,
             keeps: &|name| self.keeps_output && name == "output.weight",
             asked: &asked,

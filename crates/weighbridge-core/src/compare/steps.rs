@@ -17,6 +17,7 @@ pub trait Coarse: Number {
     /// The bits that are not the sign.
     const MAGNITUDE: i32;
 
+    /// Whether it is NaN.
     fn is_not_a_number(self) -> bool;
 
     /// Where it stands among all numbers of the type.

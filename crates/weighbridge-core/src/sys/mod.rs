@@ -140,9 +140,13 @@ pub fn remove_locked(file: File, path: &Path) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code)] // Not every system has all of them.
 pub enum SpecialFile {
+    /// A named pipe.
     Pipe,
+    /// A character device.
     CharacterDevice,
+    /// A block device.
     BlockDevice,
+    /// A socket.
     Socket,
 }
 

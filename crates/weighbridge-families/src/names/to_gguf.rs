@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Dialect, Facts};
-use super::pieces::{Cut, Piece, Translator};
-use super::table::{COMPUTED, DropsHead, Family};
+use super::piece::{Cut, Piece};
+use super::pieces::Translator;
 use super::ties::is_vision;
 use super::view::{Rows, View};
 use super::{Named, Side, keys};
 use crate::catalog::Shape;
 use crate::config;
 use crate::error::{Error, Remedy, Result};
+use crate::families::{COMPUTED, DropsHead, Family};
 
 /// What becomes of the weights of a model.
 pub struct Translation {
@@ -157,7 +158,7 @@ fn still_fused(pieces: &[Piece], shape: &[u64]) -> Option<Piece> {
 }
 
 fn unknown_name(family: &Family) -> Error {
-    let message = format!("models of the family `{}` have no weight of that name", family.names[0]);
+    let message = format!("models of the family `{}` have no weight of that name", family.shown());
     Error::unsupported(message).remedy(Remedy::KeepNames)
 }
 

@@ -7,14 +7,14 @@
 use std::collections::BTreeSet;
 
 use super::facts::{Dialect, Facts};
-use super::pieces::pattern;
-use super::table::{COMPUTED, FAMILIES, Family, How, Row};
+use super::parsed::{Parsed, numbered, parsed};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
 use super::{Named, Side};
 use crate::catalog::Shape;
 use crate::change::Change;
 use crate::error::{Error, Remedy, Result};
+use crate::families::{COMPUTED, FAMILIES, Family, How, Row};
 
 /// Modules whose names are those of their numbers: nothing stands behind them.
 const BARE: &[&str] = &[
@@ -36,7 +36,7 @@ pub fn keeps_single(name: &str) -> bool {
 
 /// Whether models of an architecture have no output head of their own, unless their config says so.
 pub fn is_tied(architecture: &str) -> bool {
-    FAMILIES.iter().any(|family| family.tied && family.names.contains(&architecture))
+    FAMILIES.iter().any(|family| family.tied && family.is_called(architecture))
 }
 
 /// Translates the names of a GGUF file. Every layer has to be there, with all of its tensors.
@@ -85,24 +85,6 @@ fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
     }
 }
 
-/// A tensor's name, taken apart.
-pub(super) struct Parsed {
-    /// Its module, with `#` for numbers.
-    pub module: String,
-    /// `.weight` or `.bias`.
-    pub ending: &'static str,
-    /// Its numbers.
-    pub numbers: Vec<u64>,
-}
-
-/// Takes a GGUF name apart.
-pub(super) fn parsed(name: &str) -> Parsed {
-    let ending = [".weight", ".bias"].into_iter().find(|ending| name.ends_with(ending));
-    let module = &name[..name.len() - ending.map_or(0, str::len)];
-    let (module, numbers) = pattern(module);
-    Parsed { module, ending: ending.unwrap_or(""), numbers }
-}
-
 struct Back<'a> {
     facts: &'a Facts,
     family: &'static Family,
@@ -117,7 +99,7 @@ impl Back<'_> {
         let found = parsed(name);
         let refused = |error: Error| error.in_tensor(name).remedy(Remedy::KeepNames);
         let Some(row) = self.row(&found) else {
-            let family = self.family.names[0];
+            let family = self.family.shown();
             let message = format!("models of the family `{family}` have no tensor of that name");
             return Err(refused(Error::unsupported(message)));
         };
@@ -287,19 +269,6 @@ impl Back<'_> {
 /// A module's name with its ending.
 fn name_of(found: &Parsed) -> String {
     format!("{}{}", found.module, found.ending)
-}
-
-/// A name with numbers in the places of `#`.
-fn numbered(pattern: &str, numbers: &[u64]) -> String {
-    let mut numbers = numbers.iter();
-    let mut name = String::new();
-    for (at, part) in pattern.split('#').enumerate() {
-        if at > 0 {
-            name.push_str(&numbers.next().unwrap_or(&0).to_string());
-        }
-        name.push_str(part);
-    }
-    name
 }
 
 /// Hugging Face's name of a weight.

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use crate::bounds::Bounds;
 use crate::error::Result;
+use crate::framework::{ByElements, Elements, Origins, Rule};
 use crate::ggml::BlockRows;
+use crate::number::{Element, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Element, Elements, Origins, Out, Rule};
 
 /// A matrix whose every row begins a new block.
 pub(super) struct PaddedRows {

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::error::{Error, Result};
+use crate::framework::{ByElements, Elements, Origins, Rule};
+use crate::number::Out;
 use crate::simd::{self, Isa, Level, Number, Task};
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Elements, Origins, Out, Rule};
 
 /// Bytes of the scale.
 const SCALE: u64 = 4;

@@ -11,11 +11,11 @@ use smallvec::smallvec;
 
 use super::eight::OVER_127;
 use super::four_encoder::write;
+use crate::arithmetic::magnitude::largest_magnitude;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::magnitude::largest_magnitude;
+use crate::framework::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd::{self, Isa, Task, half_to_f32};
-use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// Stores a weight in signed bytes.
 #[derive(Clone, Copy)]

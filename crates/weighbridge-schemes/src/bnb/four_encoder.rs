@@ -11,8 +11,8 @@ use super::{STATE, scales, state_text};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd::{self, Level};
-use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// A kind of codes, with its levels forgotten.
 pub(super) struct Kind {

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use crate::arithmetic::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::error::{Error, Result};
-use crate::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::source::{Slab, Staged};
 
 /// Scales in a grid with zero points and an order of columns that may be packed.
@@ -185,8 +185,9 @@ impl Factors for Arranged {
             return self.fill_in_order(staged, first, row, groups.start, out);
         };
         let (scales, zeros) = (&staged[0], staged.get(1));
+        let list = staged.get(1 + usize::from(!matches!(self.zero, Zero::None)));
         for (group, out) in groups.zip(out) {
-            let group = match staged.last() {
+            let group = match list {
                 Some(list) => order.group(list, group)?,
                 None => group,
             };

@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 
 use super::settings::format_of;
 use crate::dtype::DType;
-use crate::{Evidence, StoredTensor, TensorId, comfy};
+use crate::framework::conventions::comfy;
+use crate::framework::{Evidence, StoredTensor, TensorId};
 
 /// What a file's own descriptions say.
 #[derive(Default)]

@@ -27,14 +27,18 @@
 
 use std::sync::Arc;
 
-use super::comfy::UNREADABLE;
-use super::matrix::{Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of};
-use super::{
-    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
-    StoredTensor, Summary, Traces, modelopt, plain,
+use crate::arithmetic::matrix::{
+    Arithmetic, Choice, Codes, Factors, Loss, Matrix, Packing, Scales, scale_of,
 };
+use crate::arithmetic::plain;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
+use crate::framework::conventions::comfy::UNREADABLE;
+use crate::framework::conventions::modelopt;
+use crate::framework::{
+    Bid, Bids, ConfigFile, Configs, Evidence, Method, Part, Quantizer, Recipe, Scheme, Sign,
+    StoredTensor, Summary, Traces,
+};
 use crate::text::shortened;
 
 mod comfy;

@@ -10,11 +10,11 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::{Factor, Factors, scale_of};
+use crate::arithmetic::swizzle::{self, Tiles};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::matrix::{Factor, Factors, scale_of};
 use crate::source::{Slab, Staged};
-use crate::swizzle::{self, Tiles};
 
 /// Columns that share a scale.
 pub(super) const GROUP: u64 = 32;

@@ -16,14 +16,16 @@ use std::sync::Arc;
 
 use super::fp4::nvfp4_times;
 use super::{BlockRows, Maker, kernel_of};
+use crate::arithmetic::plain;
 use crate::bounds::{Bounds, Candidates};
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{Bids, ByElements, Elements, Evidence, Origins, Part, Recipe, Rule};
+use crate::number::Out;
 use crate::simd::{self, Number};
 use crate::source::{Slab, Staged};
 use crate::text::escaped;
-use crate::{Bids, ByElements, Elements, Evidence, Origins, Out, Part, Recipe, Rule, plain};
 
 /// Elements of an NVFP4 block.
 const BLOCK: usize = 64;
@@ -277,7 +279,7 @@ mod tests {
     use super::*;
     use crate::blocks::Block;
     use crate::catalog::{Metadata, Place};
-    use crate::{Bid, Scheme};
+    use crate::framework::{Bid, Scheme};
 
     fn tensor(name: &str, stored: impl Into<StoredType>, shape: &[u64]) -> TensorInfo {
         TensorInfo {

@@ -9,8 +9,9 @@ use super::{FAMILIES, kernel_of};
 use crate::blocks::Block;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
+use crate::framework::{EncodedTensor, Encoder, Groups, Importance, SameLevels, WeightEncoder};
+use crate::number::Out;
 use crate::simd;
-use crate::{EncodedTensor, Encoder, Groups, Importance, Out, SameLevels, WeightEncoder};
 
 /// Stores numbers in blocks of one type.
 #[derive(Clone)]

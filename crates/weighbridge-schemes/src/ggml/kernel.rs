@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 use half::{bf16, f16};
 
-use crate::Out;
+use crate::number::Out;
 use crate::simd::{self, Isa, Level, Number, Task};
 
 /// The most elements a block has.

@@ -10,12 +10,13 @@
 
 use std::sync::Arc;
 
-use super::{
-    Bid, Bids, Encoder, Evidence, Method, Packer, Part, Quantizer, Recipe, Scheme, Summary, plain,
-};
+use crate::arithmetic::plain;
 use crate::blocks::{Block, Standing, Tiling};
 use crate::catalog::Finding;
 use crate::dtype::{DType, StoredType};
+use crate::framework::{
+    Bid, Bids, Encoder, Evidence, Method, Part, Quantizer, Recipe, Scheme, Summary, TargetLayout,
+};
 
 #[cfg(test)]
 mod agreement;
@@ -38,13 +39,13 @@ mod kernel;
 mod magnitudes;
 mod mixture;
 mod origins;
-mod packers;
 mod rounding;
 mod rows;
 mod scaled_fp4;
 mod search;
 mod simple;
 mod splits;
+mod target;
 mod ternary;
 
 pub(crate) use encoder::BlockEncoder;
@@ -102,8 +103,8 @@ impl Scheme for Ggml {
         mixture::all()
     }
 
-    fn packers(&self) -> &'static [&'static dyn Packer] {
-        packers::ALL
+    fn layouts(&self) -> &'static [&'static dyn TargetLayout] {
+        target::ALL
     }
 
     fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {

@@ -8,9 +8,10 @@ use std::ops::Range;
 use super::kernel::{Kernel, MOST_ELEMENTS};
 use crate::blocks::Block;
 use crate::error::Result;
+use crate::framework::{ByElements, Elements, Origins};
+use crate::number::{Element, Out};
 use crate::simd::{self, Level};
 use crate::source::{Slab, Staged};
-use crate::{ByElements, Element, Elements, Origins, Out};
 
 /// A tensor whose elements lie in blocks, one after the other.
 pub(crate) struct BlockRows {

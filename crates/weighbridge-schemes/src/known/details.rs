@@ -2,7 +2,8 @@
 
 use super::Group;
 use crate::dtype::DType;
-use crate::{ConfigFile, Evidence, Holds, comfy};
+use crate::framework::conventions::comfy;
+use crate::framework::{ConfigFile, Evidence, Holds};
 
 /// What HQQ keeps beside the packed integers, and SINQ after it.
 pub(super) const HQQ_PARTS: &[&str] = &[

@@ -10,10 +10,10 @@
 
 use std::collections::HashMap;
 
-use super::activation_scales::OF_ACTIVATIONS;
-use super::{Bid, Bids, ConfigFile, Evidence, Method, Part, Scheme, Summary, TensorId};
 use crate::catalog::{Shape, TensorInfo, element_count};
 use crate::dtype::DType;
+use crate::framework::activation_scales::OF_ACTIVATIONS;
+use crate::framework::{Bid, Bids, ConfigFile, Evidence, Method, Part, Scheme, Summary, TensorId};
 
 mod details;
 mod kind;

@@ -3,9 +3,10 @@
 use super::encoder::MlxEncoder;
 use super::kind::Mode;
 use super::packing::unpack;
+use crate::arithmetic::matrix::E2M1;
+use crate::arithmetic::plain;
 use crate::dtype::DType;
-use crate::matrix::E2M1;
-use crate::{SameLevels, plain};
+use crate::framework::SameLevels;
 
 /// Decodes groups to single precision and adds their levels.
 pub(super) fn decode(

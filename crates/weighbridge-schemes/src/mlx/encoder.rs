@@ -8,12 +8,12 @@ use super::affine::Affine;
 use super::floats::Floats;
 use super::kind::{Kind, Mode};
 use super::{decoding, module_of};
+use crate::arithmetic::magnitude::largest_magnitude;
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::magnitude::largest_magnitude;
+use crate::framework::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd;
-use crate::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 
 /// Stores a weight as MLX does.
 #[derive(Clone, Copy)]

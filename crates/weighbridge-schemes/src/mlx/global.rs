@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::matrix::{Factor, Factors, GROUPS, Grid};
 use crate::source::{Slab, Staged};
 
 /// The largest E4M3 times the largest E2M1: the global scale is the largest weight, the scales

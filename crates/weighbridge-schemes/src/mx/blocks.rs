@@ -7,7 +7,7 @@ use super::transposed::Transposed;
 use super::{GPT_OSS, GROUP};
 use crate::catalog::{Finding, Shape, TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::{Bid, Bids, Evidence, Part, Recipe, TensorId};
+use crate::framework::{Bid, Bids, Evidence, Part, Recipe, TensorId};
 
 /// Whose names a weight has.
 #[derive(Clone, Copy, PartialEq)]
@@ -111,7 +111,8 @@ fn bid_of(name: &str, names: Names, sides: [u64; 3], native: DType, parts: Vec<P
         ),
         Names::OpenAi => {
             let matrix = rows_of_codes(fp4(), columns, rows * columns, None, native);
-            ([matrices, rows, columns].into_iter().collect(), Arc::new(with_codes(matrix)))
+            let recipe = with_codes(matrix, &sides);
+            (sides.into_iter().collect(), Arc::new(recipe))
         }
     };
     let variant = match (names, interleaved) {

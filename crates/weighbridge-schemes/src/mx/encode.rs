@@ -17,17 +17,17 @@ use std::sync::Arc;
 use serde_json::json;
 use smallvec::smallvec;
 
-use super::super::decode_again::{Coded, CodesOf};
-use super::super::group_codes::{largest, nibbles};
-use super::super::precision::{Brain, Precision};
-use super::super::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
-    SameLevels, WeightEncoder,
-};
 use super::{GPT_OSS, GROUP};
+use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::group_codes::{largest, nibbles};
+use crate::arithmetic::precision::{Brain, Precision};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
+use crate::framework::{
+    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
+    SameLevels, WeightEncoder,
+};
 use crate::simd::small_floats::e8m0;
 use crate::simd::{self, Isa, Sides, Task, to_e2m1_magnitude, transpose};
 
@@ -210,30 +210,5 @@ impl Task for Encode<'_> {
                 to_e2m1_magnitude(scaled) | u8::from(scaled.is_sign_negative()) << 3
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::testing::{chosen, holds_against, samples};
-    use super::super::super::{QuantizeWishes, quantizer_of};
-    use crate::model::Model;
-
-    #[test]
-    fn experts_are_those_of_transformers() {
-        let [source, golden] =
-            ["source", "mxfp4"].map(|name| samples("encoded-gpt-oss").join(name));
-        let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
-        holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
-    }
-
-    #[test]
-    fn a_model_without_experts_is_refused() {
-        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-        let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
-        let refused = chosen(&model, quantizer, &QuantizeWishes::default(), "").err().unwrap();
-        assert!(refused.to_string().contains("no stacked experts"), "{refused}");
-        let refused = quantizer_of("MXFP4", Some("odd")).err().unwrap().to_string();
-        assert!(refused.contains("MXFP4 has no layout odd, but gpt-oss"), "{refused}");
     }
 }

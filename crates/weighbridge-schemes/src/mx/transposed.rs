@@ -13,14 +13,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::packed::{fp4, rows_of_codes, with_codes};
+use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Run};
+use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::matrix::{self, Arithmetic, Codes, Factor, Run};
-use crate::plain::power_of_two;
-use crate::recipe::elements_of;
+use crate::framework::recipe::elements_of;
+use crate::framework::{Elements, GroupedCodes, Origins, Recipe};
+use crate::number::Out;
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
-use crate::{Elements, GroupedCodes, NotMoved, Origins, Out, Recipe};
 
 mod origins;
 
@@ -68,18 +69,16 @@ impl Recipe for Transposed {
         Some(self)
     }
 
-    fn grouped(&self) -> Option<&dyn GroupedCodes> {
-        const STACKED: NotMoved = NotMoved(
-            "its experts lie in one stack, and no other layout has stacked experts \
-             with these codes",
-        );
-        Some(&STACKED)
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        Err(
+            "its experts lie in one stack, and no other layout has stacked experts with these codes",
+        )
     }
 
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
         let matrix =
             rows_of_codes(self.codes.clone(), self.columns, self.matrix(), None, self.native);
-        Some(Arc::new(with_codes(matrix)))
+        Some(Arc::new(with_codes(matrix, &[self.rows, self.columns])))
     }
 }
 
@@ -269,7 +268,7 @@ mod tests {
     use half::bf16;
 
     use super::*;
-    use crate::matrix::E2M1;
+    use crate::arithmetic::matrix::E2M1;
 
     /// The bytes of a slab, as a source hands them out.
     fn stage(slab: &Slab, all: &[u8]) -> Vec<u8> {

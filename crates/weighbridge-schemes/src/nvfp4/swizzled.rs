@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::matrix::{Factor, Factors, rounded, scale_of};
+use crate::arithmetic::swizzle::Tiles;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::matrix::{Factor, Factors, rounded, scale_of};
 use crate::source::{Slab, Staged};
-use crate::swizzle::Tiles;
 
 /// Swizzled E4M3 scales (part 1) and the F32 factor for all (part 2).
 pub(super) struct Swizzled {

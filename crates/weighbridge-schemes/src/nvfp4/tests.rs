@@ -2,8 +2,9 @@ use serde_json::json;
 
 use super::*;
 use crate::catalog::{Metadata, Value};
-use crate::testing::{self, tensor};
-use crate::{Config, SchemeChoice};
+use crate::config::Config;
+use crate::framework::testing::{self, tensor};
+use crate::framework::{SchemeChoice, Taker};
 
 /// A weight of 128 x 64, whose scales have the same shape in any order, and its companions.
 fn square() -> Vec<TensorInfo> {
@@ -52,7 +53,8 @@ fn codes_move_unless_activations_are_left_alone() {
     };
     let moves = |config: Config| {
         let found = bids(&square(), &Metadata::default(), &[config], "");
-        found.weights[0].recipe.as_ref().unwrap().coded().is_some()
+        let codes = found.weights[0].recipe.as_ref().unwrap().codes().ok().unwrap();
+        codes.form(Taker::Blocks).is_ok()
     };
     assert!(moves(modelopt_config()));
     assert!(moves(config("NVFP4")));

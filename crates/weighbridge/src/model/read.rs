@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::number::Element;
 use crate::schemes::Entry;
 use crate::simd;
-use crate::source::{Access, Slab};
+use crate::source::Slab;
 use crate::stop;
 
 /// Bytes of output that are worth starting a thread for.
@@ -265,9 +265,7 @@ impl Weight {
     }
 
     fn threads_for(&self, bytes: usize) -> usize {
-        let is_sequential =
-            || self.parts().any(|(_, source, info)| source.access(info) == Access::Sequential);
-        if bytes < 2 * WORTH_A_THREAD || is_sequential() {
+        if bytes < 2 * WORTH_A_THREAD || self.is_sequential() {
             return 1;
         }
         thread::available_parallelism().map_or(1, usize::from).min(bytes / WORTH_A_THREAD)

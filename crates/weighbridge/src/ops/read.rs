@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::pipeline::{Tiled, announce_weight, held_at_once};
-use crate::source::{Access, Source};
+use crate::source::Source;
 
 /// Bytes of output that a worker makes at once: below what a single weight is worth a thread of its
 /// own for, and large enough that a tile costs more than taking it.
@@ -56,12 +56,10 @@ impl<'a> ReadInto<'a> {
             return Ok(Tiles { weight, rows, dtype, step: 1, outs: Vec::new() });
         }
         let row_bytes = dtype.bytes_for(columns);
-        let is_sequential =
-            weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential);
         let step = match row_bytes {
             // Rows that share bytes, or that come front to back, are read together.
             None | Some(0) => count,
-            Some(_) if is_sequential => count,
+            Some(_) if weight.is_sequential() => count,
             // A few rows of a transposed weight are many small reads: as many as one buffer holds.
             Some(_) if weight.is_transposed() => {
                 let staged = weight.staged_for_rows(rows.clone())?.div_ceil(count).max(1);
@@ -99,8 +97,7 @@ impl Tiled for Tiles<'_> {
     }
 
     fn is_sequential(&self) -> bool {
-        let mut parts = self.weight.parts();
-        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.weight.is_sequential()
     }
 
     fn announce(&self) {

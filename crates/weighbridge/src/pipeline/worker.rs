@@ -15,7 +15,7 @@ use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
-use crate::schemes::{Element, Elements, EncodedTensor, Packer, SameLevels, plain};
+use crate::schemes::{Element, Elements, EncodedTensor, SameLevels, plain};
 use crate::source::Slab;
 
 /// Takes the bytes of a finished tile.
@@ -60,7 +60,6 @@ impl Buffers {
         let hand_on = &|bytes: &[u8]| sink.write(&tile, bytes);
         match (&job.action, job.dtype()) {
             (Action::Copy, _) => self.copy(job, &pieces, hand_on),
-            (Action::Repack(packer), _) => self.repack(job, *packer, &pieces, hand_on),
             (_, Some(DType::F32)) => self.convert::<f32>(job, pieces, hand_on),
             (_, Some(DType::BF16)) => self.convert::<bf16>(job, pieces, hand_on),
             (_, Some(DType::F16)) => self.convert::<f16>(job, pieces, hand_on),
@@ -136,32 +135,6 @@ impl Buffers {
         let (source, info) = job.only_part()?;
         let slab = Slab::whole(0, bytes.start, bytes.end - bytes.start);
         hand_on(source.fetch(info, &slab, &mut self.staging)?.bytes())?;
-        Ok(0)
-    }
-
-    /// Codes and scales, put into other blocks.
-    fn repack(
-        &mut self,
-        job: &Job,
-        packer: &dyn Packer,
-        pieces: &Range<u64>,
-        hand_on: HandOn<'_>,
-    ) -> Result<u64> {
-        let (weight, group) = (job.weight()?, packer.kind().group.max(1));
-        let (elements, count) = (job.cut.elements(pieces), job.cut.count(pieces)?);
-        let group_len = usize::try_from(group).unwrap_or(usize::MAX);
-        self.staging.resize(count / 2 + count / group_len, 0);
-        let (codes, scales) = self.staging.split_at_mut(count / 2);
-        weight.read_codes(elements.clone(), [codes, scales], &mut self.scratch)?;
-        let too_large = |_| Error::limit("a tile is larger than this machine can address");
-        let bytes = usize::try_from(job.bytes_of(&elements)).map_err(too_large)?;
-        self.bytes.resize(bytes, 0);
-        packer.pack(codes, scales, &mut self.bytes).map_err(|at| {
-            let number = elements.start / group + at as u64;
-            let message = format!("scale {number} of it is negative or not a number");
-            Error::malformed(message).in_tensor(job.source_name())
-        })?;
-        hand_on(&self.bytes)?;
         Ok(0)
     }
 

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::BLOCK;
-use crate::decode_again::{Coded, CodesOf};
+use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::group_codes::{bytes, largest};
 use crate::error::{Error, Result};
-use crate::group_codes::{bytes, largest};
+use crate::framework::{SameLevels, WeightEncoder};
 use crate::simd::{self, Isa, Task, finite_to_e4m3, to_e4m3};
-use crate::{SameLevels, WeightEncoder};
 
 /// What numbers are multiplied with, and what is stored.
 #[inline(always)]

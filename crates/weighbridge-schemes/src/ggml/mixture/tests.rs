@@ -1,7 +1,7 @@
 use super::*;
 use crate::dtype::DType;
+use crate::framework::{Configs, Largest};
 use crate::ggml::mixture::all;
-use crate::{Configs, Largest};
 
 /// A model of some blocks: what the tests change is in the fields.
 struct Tried {
@@ -75,6 +75,7 @@ impl Tried {
             weights: &weights,
             metadata: &metadata,
             configs: Configs::new(&[]),
+            takes_as_saved: &|_, _| false,
             wishes: &self.wishes,
             keeps: &|name| self.keeps.contains(&name),
             asked: &asked,

@@ -1,8 +1,8 @@
 //! The levels that the numbers of a block could choose from.
 
 use super::{Choice, Scales, of_type};
-use crate::SameLevels;
 use crate::blocks::Block;
+use crate::framework::SameLevels;
 use crate::simd::{self, Isa, Task};
 
 /// Adds the levels of whole blocks, group by group; of types whose codes are chosen together,

@@ -11,10 +11,10 @@ use super::kernel::MOST_ELEMENTS;
 use super::{BlockRows, Maker};
 use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::error::Result;
+use crate::framework::{Origins, RowRule, Rule};
 use crate::simd::near::EvenReach;
 use crate::simd::{self, Isa, Task};
 use crate::source::Staged;
-use crate::{Origins, RowRule, Rule};
 
 mod levels;
 #[cfg(test)]

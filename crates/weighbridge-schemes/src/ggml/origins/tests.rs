@@ -6,9 +6,10 @@ use crate::blocks::{BLOCKS, Block};
 use crate::bounds::Bounds;
 use crate::catalog::{Metadata, Place, TensorInfo, Value};
 use crate::dtype::StoredType;
+use crate::framework::{Bids, Evidence, Origins, RowRule, Rule, Scheme};
 use crate::ggml::{BlockRows, Ggml, Maker, kernel_of};
+use crate::number::Out;
 use crate::simd::Level;
-use crate::{Bids, Evidence, Origins, Out, RowRule, Rule, Scheme};
 
 /// Without an importance matrix.
 const PLAIN: Maker = Maker::Ggml { by_importance: false };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::Select;
-use crate::ops::work::work_options;
+use crate::ops::work::{setters, work_options};
 use crate::ops::{Dropped, Work};
 
 /// What is hashed, and how.
@@ -27,35 +27,19 @@ pub struct HashOptions {
 
 work_options!(HashOptions);
 
-impl HashOptions {
+setters! { HashOptions:
     /// Hashes the numbers of the weights as f32, whatever they are stored in, and not the stored
     /// bytes.
-    #[must_use]
-    pub fn values(mut self, values: bool) -> Self {
-        self.values = values;
-        self
-    }
+    values(values: bool) values = values;
 
     /// Lists the weights with their hashes.
-    #[must_use]
-    pub fn tensors(mut self, tensors: bool) -> Self {
-        self.tensors = tensors;
-        self
-    }
+    tensors(tensors: bool) tensors = tensors;
 
     /// Which weights are hashed.
-    #[must_use]
-    pub fn select(mut self, select: Select) -> Self {
-        self.select = select;
-        self
-    }
+    select(select: Select) select = select;
 
     /// Leaves out weights that cannot be read, and lists them; otherwise they are an error.
-    #[must_use]
-    pub fn skip_unreadable(mut self, skip: bool) -> Self {
-        self.skip_unreadable = skip;
-        self
-    }
+    skip_unreadable(skip: bool) skip_unreadable = skip;
 }
 
 /// The hash of a model. The field names are the JSON contract.

@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::pipeline::{Action, Cut, OrderedSum, Tiled, announce_weight, check_memory};
-use crate::source::{Access, Slab};
+use crate::source::Slab;
 
 /// Elements of a tile, and elements of it that are decoded at a time: 256 KiB of f32. Adding up what
 /// tiles give takes as long as a few thousand elements, so a tile has many more.
@@ -206,7 +206,7 @@ impl Tiled for Job {
     }
 
     fn is_sequential(&self) -> bool {
-        self.weight.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.weight.is_sequential()
     }
 
     fn announce(&self) {
