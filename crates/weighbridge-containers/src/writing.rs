@@ -13,13 +13,11 @@ pub static WRITERS: &[&dyn Writer] =
     &[&super::safetensors::Safetensors, &super::gguf::Gguf, &super::npz::Npz, &super::npz::Npy];
 
 /// The writer of a format, by the format's name or by a file's extension.
-#[must_use]
 pub fn writer(name: &str) -> Option<&'static dyn Writer> {
     WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
 }
 
 /// The writer of an output whose name does not say in which format it is.
-#[must_use]
 pub fn usual_writer() -> &'static dyn Writer {
     &super::safetensors::Safetensors
 }
@@ -48,7 +46,6 @@ pub enum MetadataValue {
 
 impl MetadataValue {
     /// The value, unless it is raw.
-    #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -99,7 +96,6 @@ pub struct Fixed {
 
 impl Fixed {
     /// Bytes without checksums.
-    #[must_use]
     pub fn new(at: u64, bytes: Vec<u8>) -> Self {
         Self { at, bytes, checksums: Vec::new() }
     }

@@ -28,6 +28,7 @@ mod write;
 
 use array::Storage;
 use header::{Header, MAGIC, Parsed, USUAL};
+pub(crate) use types::dtype_of;
 
 /// How the members of an archive end that hold an array.
 pub(super) const ARRAY_NAME_END: &[u8] = b".npy";
@@ -45,10 +46,7 @@ impl Container for Npy {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        match probe.head.starts_with(MAGIC) {
-            true => Recognition::Certain,
-            false => Recognition::No,
-        }
+        if probe.head.starts_with(MAGIC) { Recognition::Certain } else { Recognition::No }
     }
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {

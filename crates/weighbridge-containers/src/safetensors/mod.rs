@@ -39,9 +39,7 @@ impl Container for Safetensors {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else {
-            return Recognition::No;
-        };
+        let Some((len, rest)) = probe.head.split_first_chunk::<8>() else { return Recognition::No };
         let len = u64::from_le_bytes(*len);
         let opens = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         match opens && (2..=MAX_HEADER).contains(&len) {
