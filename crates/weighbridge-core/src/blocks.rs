@@ -61,20 +61,17 @@ impl PartialEq for Block {
 
 impl Block {
     /// The block type with this GGUF number.
-    #[must_use]
     pub fn from_id(id: u32) -> Option<&'static Self> {
         BLOCKS.iter().find(|block| block.id == id && block.standing != Standing::Apr)
     }
 
     /// The block type of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<&'static Self> {
         BLOCKS.iter().find(|block| block.name == name)
     }
 
     /// Bytes of a tensor of `rows` rows of `columns` elements; `None` if a row is not made of
     /// whole blocks or the count overflows.
-    #[must_use]
     pub fn bytes_for(&self, rows: u64, columns: u64) -> Option<u64> {
         if !columns.is_multiple_of(self.elements.into()) {
             return None;
@@ -89,7 +86,6 @@ impl Block {
     ///
     /// Where padded rows and flat blocks take the same size, a matrix has padded rows, unless the
     /// type is APR's own, which is always flat.
-    #[must_use]
     pub fn tiling(&self, shape: &[u64], bytes: u64) -> Option<Tiling> {
         let elements = element_count(shape)?;
         let columns = shape.last().copied().unwrap_or(1);

@@ -39,25 +39,23 @@ pub struct OpenOptions {
     remote: crate::Remote,
 }
 
+weighbridge_core::setters!(OpenOptions {
+    /// Map files or read them by position.
+    access: FileAccess,
+    /// How much memory opening may take, and the like.
+    limits: Limits,
+    /// Refuse pickles that name anything outside the known set.
+    strict_pickle: bool,
+    /// How files elsewhere are reached.
+    #[cfg(feature = "remote")]
+    remote: crate::remote::Remote,
+});
+
 impl OpenOptions {
     /// Mapped files, default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Map files or read them by position.
-    #[must_use]
-    pub fn access(mut self, access: FileAccess) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// How much memory opening may take, and the like.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
     }
 
     /// Read only one branch of a nested checkpoint.
@@ -67,25 +65,10 @@ impl OpenOptions {
         self
     }
 
-    /// Refuse pickles that name anything outside the known set.
-    #[must_use]
-    pub fn strict_pickle(mut self, strict: bool) -> Self {
-        self.strict_pickle = strict;
-        self
-    }
-
     /// Where names that are no paths are looked up; without this, where the environment says.
     #[must_use]
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = Some(stores);
-        self
-    }
-
-    /// How files elsewhere are reached.
-    #[cfg(feature = "remote")]
-    #[must_use]
-    pub fn remote(mut self, remote: crate::remote::Remote) -> Self {
-        self.remote = remote;
         self
     }
 

@@ -27,36 +27,17 @@ pub struct HashOptions {
 
 work_options!(HashOptions);
 
-impl HashOptions {
+weighbridge_core::setters!(HashOptions {
     /// Hashes the numbers of the weights as f32, whatever they are stored in, and not the stored
     /// bytes.
-    #[must_use]
-    pub fn values(mut self, values: bool) -> Self {
-        self.values = values;
-        self
-    }
-
+    values: bool,
     /// Lists the weights with their hashes.
-    #[must_use]
-    pub fn tensors(mut self, tensors: bool) -> Self {
-        self.tensors = tensors;
-        self
-    }
-
+    tensors: bool,
     /// Which weights are hashed.
-    #[must_use]
-    pub fn select(mut self, select: Select) -> Self {
-        self.select = select;
-        self
-    }
-
+    select: Select,
     /// Leaves out weights that cannot be read, and lists them; otherwise they are an error.
-    #[must_use]
-    pub fn skip_unreadable(mut self, skip: bool) -> Self {
-        self.skip_unreadable = skip;
-        self
-    }
-}
+    skip_unreadable: bool,
+});
 
 /// The hash of a model. The field names are the JSON contract.
 #[derive(Debug, Serialize)]

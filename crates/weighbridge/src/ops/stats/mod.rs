@@ -48,22 +48,13 @@ pub struct StatsOptions {
 
 work_options!(StatsOptions);
 
-impl StatsOptions {
+weighbridge_core::setters!(StatsOptions {
     /// Which weights are looked at.
-    #[must_use]
-    pub fn select(mut self, select: Select) -> Self {
-        self.select = select;
-        self
-    }
-
+    select: Select,
     /// Leave out weights that cannot be read, instead of failing for them:
     /// [`StatsReport::skipped`] names them.
-    #[must_use]
-    pub fn skip_unreadable(mut self, skip: bool) -> Self {
-        self.skip_unreadable = skip;
-        self
-    }
-}
+    skip_unreadable: bool,
+});
 
 /// The figures of a model's weights. The field names are the JSON contract.
 #[derive(Debug, Serialize)]
