@@ -27,6 +27,7 @@ mod mixtures;
 mod names;
 mod plain;
 mod pth;
+mod schemes;
 mod show;
 mod sizes;
 mod stale;

@@ -45,6 +45,7 @@ macro_rules! numbers {
     ($($name:ident: $type:ty),*) => {
         $(
             #[doc = concat!("The next `", stringify!($type), "`; `what` names it in messages.")]
+            #[inline]
             pub fn $name(&mut self, what: &str) -> Result<$type> {
                 const WIDTH: usize = size_of::<$type>();
                 let endian = self.endian;
@@ -149,10 +150,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `len` bytes; `what` names them in messages.
+    #[inline]
     pub fn take(&mut self, len: usize, what: &str) -> Result<&[u8]> {
-        let start = self.position;
         if let Some(all) = self.lent {
-            let from = usize::try_from(start).ok();
+            let from = usize::try_from(self.position).ok();
             let bytes = from.and_then(|from| all.get(from..from.checked_add(len)?));
             return match bytes {
                 Some(bytes) => {
@@ -162,7 +163,12 @@ impl<'a> Cursor<'a> {
                 None => Err(self.cut_short(len as u64, what)),
             };
         }
-        let buffered = start.checked_sub(self.buffer_start).and_then(|at| usize::try_from(at).ok());
+        self.take_buffered(len, what)
+    }
+
+    fn take_buffered(&mut self, len: usize, what: &str) -> Result<&[u8]> {
+        let buffered = self.position.checked_sub(self.buffer_start);
+        let buffered = buffered.and_then(|at| usize::try_from(at).ok());
         let ready =
             buffered.filter(|&at| at.checked_add(len).is_some_and(|to| to <= self.buffer.len()));
         let at = match ready {

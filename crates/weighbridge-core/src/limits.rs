@@ -47,17 +47,18 @@ impl Default for Limits {
     }
 }
 
-/// Gives options a method for each field named, which takes the options and gives them back with
-/// another value there.
+/// Gives options methods that set a field each: `name(value: Type) field = value;`.
 #[macro_export]
 macro_rules! setters {
-    ($options:ty { $($(#[$about:meta])* $name:ident: $type:ty),* $(,)? }) => {
+    ($options:ty: $(
+        $(#[$about:meta])* $name:ident($value:ident: $type:ty) $($field:ident).+ = $set:expr;
+    )*) => {
         impl $options {
             $(
                 $(#[$about])*
                 #[must_use]
-                pub fn $name(mut self, $name: $type) -> Self {
-                    self.$name = $name;
+                pub fn $name(mut self, $value: $type) -> Self {
+                    self.$($field).+ = $set;
                     self
                 }
             )*
@@ -65,20 +66,25 @@ macro_rules! setters {
     };
 }
 
-setters!(Limits {
+setters! { Limits:
     /// These limits with another `max_allocation`.
-    max_allocation: u64,
+    max_allocation(value: u64) max_allocation = value;
+
     /// These limits with another `max_total`.
-    max_total: u64,
+    max_total(value: u64) max_total = value;
+
     /// These limits with another `max_items`.
-    max_items: u64,
+    max_items(value: u64) max_items = value;
+
     /// These limits with another `max_depth`.
-    max_depth: u32,
+    max_depth(value: u32) max_depth = value;
+
     /// These limits with another `max_ratio`.
-    max_ratio: u64,
+    max_ratio(value: u64) max_ratio = value;
+
     /// These limits with another `max_pickle_steps`.
-    max_pickle_steps: u64,
-});
+    max_pickle_steps(value: u64) max_pickle_steps = value;
+}
 
 /// The running account of one open: what the limits allow, less what was spent.
 #[derive(Debug)]

@@ -8,7 +8,8 @@
 
 // The ground, under its own names.
 use weighbridge_core::{
-    blocks, bounds, catalog, change, config, dtype, error, number, simd, source, text,
+    blocks, bounds, catalog, change, compare, config, dtype, error, number, shape, simd, source,
+    text, view,
 };
 
 mod arithmetic;
@@ -26,9 +27,6 @@ pub mod mlx;
 pub mod mx;
 pub mod nvfp4;
 
-#[cfg(test)]
-mod quantizing;
-
 use std::sync::Arc;
 
 pub use crate::config::Config;
@@ -36,8 +34,7 @@ use crate::error::{Error, Result};
 pub use crate::number::{Element, Out};
 use crate::text::escaped;
 pub use arithmetic::{
-    Across, Composed, Computed, FlatCodes, InTurn, Reshaped, RowOrder, SmallFloats, Stretch,
-    WithCodes, plain,
+    Composed, Computed, FlatCodes, InTurn, Reshaped, SmallFloats, Stretch, WithCodes, plain,
 };
 pub use framework::*;
 

@@ -38,8 +38,8 @@ pub use weighbridge_core::catalog;
 /// ```
 pub use weighbridge_core::output;
 use weighbridge_core::{
-    blocks, bounds, change, compare, config, crc, cursor, dtype, error, inflate, input, limits,
-    number, simd, source, stop, sys, text,
+    blocks, bounds, compare, config, crc, cursor, dtype, error, inflate, input, limits, number,
+    shape, simd, source, stop, sys, text,
 };
 use weighbridge_families::{families, names, tokenizer};
 #[cfg(feature = "remote")]

@@ -21,6 +21,8 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     // GGUF is ggml's own format, and what it says of tokenizers has keys of that name.
     ("ggml", &["schemes/ggml", "containers/gguf"]),
     ("modelopt", &["schemes/modelopt.rs", "schemes/nvfp4"]),
+    // Models are translated into this format, and out of it.
+    ("gguf", &["ops/conversion/translate"]),
 ];
 
 /// Names that are English words as well: only a literal that is nothing else names the scheme.

@@ -1,6 +1,6 @@
 //! BERT.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const BERT: Family = Family {
     architecture: "bert",

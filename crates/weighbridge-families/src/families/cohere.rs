@@ -1,6 +1,6 @@
 //! Command R. Hugging Face has its heads in pairs, as GGUF does.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const COHERE: Family = Family {
     architecture: "command-r",

@@ -1,6 +1,6 @@
 //! Command R7B and A. Hugging Face has their heads in pairs, as GGUF does.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const COHERE2: Family = Family {
     architecture: "cohere2",

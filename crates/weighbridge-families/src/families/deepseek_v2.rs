@@ -1,6 +1,6 @@
 //! DeepSeek V2.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const DEEPSEEK_V2: Family = Family {
     architecture: "deepseek2",

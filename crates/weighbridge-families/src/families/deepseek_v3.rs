@@ -1,7 +1,7 @@
 //! DeepSeek V3 and R1.
 
-use super::blocks::*;
 use super::deepseek_v2::{DEEPSEEK_V2, LATENT_BACK};
+use super::family::*;
 
 pub(super) const DEEPSEEK_V3: Family = Family {
     classes: &["DeepseekV3ForCausalLM"],

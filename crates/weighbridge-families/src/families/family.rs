@@ -1,7 +1,6 @@
 //! All that is known about a family of models, in one place.
 
-use super::about::About;
-use super::blocks::*;
+pub(super) use super::blocks::*;
 
 /// Models that share a class of transformers', names of weights, and what files say of them.
 pub(crate) struct Family {

@@ -1,6 +1,6 @@
 //! Gemma.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const GEMMA: Family = Family {
     architecture: "gemma",

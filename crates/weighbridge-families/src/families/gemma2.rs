@@ -1,6 +1,6 @@
 //! Gemma 2.
 
-use super::blocks::*;
+use super::family::*;
 use super::gemma::{self, GEMMA, attention_scale};
 
 pub(super) const GEMMA2: Family = Family {

@@ -1,6 +1,6 @@
 //! Gemma 3.
 
-use super::blocks::*;
+use super::family::*;
 use super::gemma::{GEMMA, attention_scale};
 
 pub(super) const GEMMA3: Family = Family {

@@ -1,6 +1,6 @@
 //! GLM-4.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const GLM4: Family = Family {
     architecture: "glm4",

@@ -1,6 +1,6 @@
 //! GLM-4.5 and 4.6.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const GLM4_MOE: Family = Family {
     architecture: "glm4moe",

@@ -1,6 +1,6 @@
 //! OpenAI's models with experts.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const GPT_OSS: Family = Family {
     architecture: "gpt-oss",

@@ -1,6 +1,6 @@
 //! Granite.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const GRANITE: Family = Family {
     architecture: "granite",

@@ -1,7 +1,6 @@
 //! Llama, and the many that are made as it is.
 
-use super::blocks::*;
-use super::mixtral::MIXTRAL_EXPERTS;
+use super::family::*;
 
 pub(super) const LLAMA: Family = Family {
     architecture: "llama",

@@ -1,6 +1,6 @@
 //! Llama 4.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const LLAMA4: Family = Family {
     architecture: "llama4",

@@ -1,6 +1,6 @@
 //! Mistral.
 
-use super::blocks::*;
+use super::family::*;
 use super::llama::LLAMA;
 
 pub(super) const MISTRAL: Family = Family {

@@ -1,6 +1,6 @@
 //! Mixtral.
 
-use super::blocks::*;
+use super::family::*;
 use super::llama::LLAMA;
 
 pub(super) const MIXTRAL: Family = Family {
@@ -22,14 +22,3 @@ pub(super) const MIXTRAL: Family = Family {
     mlx: false,
     ..LLAMA
 };
-
-/// GGUF calls it as it calls Llama, so that files of Llama's may have them.
-pub(super) const MIXTRAL_EXPERTS: &[Row] = &[
-    ("layers.#.block_sparse_moe.gate", &["blk.#.ffn_gate_inp"], Plain),
-    ("layers.#.block_sparse_moe.experts.#.w1", &["blk.#.ffn_gate_exps"], Expert),
-    ("layers.#.block_sparse_moe.experts.#.w3", &["blk.#.ffn_up_exps"], Expert),
-    ("layers.#.block_sparse_moe.experts.#.w2", &["blk.#.ffn_down_exps"], Expert),
-    ("layers.#.block_sparse_moe.switch_mlp.gate_proj", &["blk.#.ffn_gate_exps"], Experts),
-    ("layers.#.block_sparse_moe.switch_mlp.up_proj", &["blk.#.ffn_up_exps"], Experts),
-    ("layers.#.block_sparse_moe.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
-];

@@ -40,12 +40,15 @@ mod roberta;
 mod settings;
 mod smollm3;
 mod starcoder2;
+#[cfg(test)]
+mod tokenizers;
 mod told;
 mod xlm_roberta;
 
 pub use about::{About, Parameters};
 pub(crate) use blocks::*;
 pub(crate) use defaults::SIZES;
+pub(crate) use family::{DropsHead, Family};
 pub(crate) use settings::whole;
 pub use told::{Ask, Told};
 pub(crate) use told::{as_json, in_any_layer, in_first_layer};

@@ -1,7 +1,7 @@
 //! Nomic's encoders.
 
 use super::bert::BERT;
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const NOMIC_BERT: Family = Family {
     architecture: "nomic-bert",

@@ -1,6 +1,6 @@
 //! OLMo 2.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const OLMO2: Family = Family {
     architecture: "olmo2",

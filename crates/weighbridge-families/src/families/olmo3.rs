@@ -1,6 +1,6 @@
 //! OLMo 3: OLMo 2 with windows.
 
-use super::blocks::*;
+use super::family::*;
 use super::olmo2::OLMO2;
 
 pub(super) const OLMO3: Family = Family {

@@ -1,6 +1,6 @@
 //! Phi-3, and Phi-4, which has another tokenizer and no window.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const PHI3: Family = Family {
     architecture: "phi3",

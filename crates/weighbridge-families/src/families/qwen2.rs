@@ -1,6 +1,6 @@
 //! Qwen 2 and 2.5.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const QWEN2: Family = Family {
     architecture: "qwen2",

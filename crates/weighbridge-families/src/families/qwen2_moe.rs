@@ -1,6 +1,6 @@
 //! Qwen 2 with experts.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const QWEN2_MOE: Family = Family {
     architecture: "qwen2moe",

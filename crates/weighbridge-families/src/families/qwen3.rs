@@ -1,6 +1,6 @@
 //! Qwen 3.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const QWEN3: Family = Family {
     architecture: "qwen3",

@@ -1,6 +1,6 @@
 //! Qwen 3.5, most of whose layers have linear attention.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const QWEN3_5: Family = Family {
     architecture: "qwen35",

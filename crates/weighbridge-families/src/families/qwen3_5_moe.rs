@@ -1,6 +1,6 @@
 //! Qwen 3.5 with experts.
 
-use super::blocks::*;
+use super::family::*;
 use super::qwen3_5::QWEN3_5;
 
 pub(super) const QWEN3_5_MOE: Family = Family {

@@ -1,6 +1,6 @@
 //! Qwen 3 with experts.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const QWEN3_MOE: Family = Family {
     architecture: "qwen3moe",

@@ -1,7 +1,7 @@
 //! RoBERTa: BERT with positions behind that of padding.
 
 use super::bert::BERT;
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const ROBERTA: Family = Family {
     classes: &["RobertaModel", "RobertaForSequenceClassification"],

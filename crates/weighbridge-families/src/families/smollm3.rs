@@ -1,6 +1,6 @@
 //! SmolLM 3.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const SMOLLM3: Family = Family {
     architecture: "smollm3",

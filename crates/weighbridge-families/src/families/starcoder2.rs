@@ -1,6 +1,6 @@
 //! StarCoder 2.
 
-use super::blocks::*;
+use super::family::*;
 
 pub(super) const STARCODER2: Family = Family {
     architecture: "starcoder2",

@@ -1,6 +1,6 @@
 //! XLM-RoBERTa: RoBERTa with another tokenizer.
 
-use super::blocks::*;
+use super::family::*;
 use super::roberta::ROBERTA;
 
 pub(super) const XLM_ROBERTA: Family = Family {

@@ -4,7 +4,6 @@ use serde_json::Value as Json;
 
 use super::Side;
 use super::linear::Linear;
-use super::pieces::is_head;
 use crate::catalog::Value;
 use crate::families::{Family, called};
 
@@ -210,4 +209,9 @@ fn tied(side: &Side<'_>) -> Option<bool> {
         Some(Value::Bool(tied)) => Some(*tied),
         _ => None,
     })
+}
+
+/// Whether this is Hugging Face's name for the output head.
+pub(super) fn is_head(name: &str) -> bool {
+    name == "lm_head.weight" || name.ends_with(".lm_head.weight")
 }

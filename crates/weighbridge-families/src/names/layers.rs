@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Side;
 use super::facts::Facts;
-use super::to_hf::parsed;
+use super::parsed::parsed;
 use crate::error::{Error, Result};
 use crate::families::{Family, How};
 

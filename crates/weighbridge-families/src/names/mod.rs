@@ -9,11 +9,14 @@ use std::sync::Arc;
 
 use crate::catalog::Value;
 use crate::config::Config;
+use crate::view;
 
 mod facts;
 pub mod keys;
 mod layers;
 mod linear;
+mod parsed;
+mod piece;
 mod pieces;
 mod prefix;
 mod search;
@@ -24,7 +27,6 @@ mod ties;
 mod to_gguf;
 mod to_hf;
 mod translate;
-mod view;
 
 use search::Search;
 pub use to_gguf::{Tensor, to_gguf, wants_single};

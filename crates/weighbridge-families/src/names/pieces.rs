@@ -2,49 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::facts::{Dialect, Facts};
+use super::facts::{Dialect, Facts, is_head};
 use super::linear::Linear;
+use super::parsed::pattern;
+use super::piece::{Cut, Piece};
 use super::stacks::{Stack, across, in_turn, key_value, stacked};
 use super::view::{Rows, View};
 use crate::change::Change;
 use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row};
-
-/// What a piece is, whatever its model calls it: GGUF's name (of a fused weight, all of its names),
-/// and the number of a stacked expert or head.
-pub(super) type Key = (String, Option<u64>);
-
-/// A part of a weight under its common name.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    /// Which weight.
-    pub weight: usize,
-    /// What it is.
-    pub key: Key,
-    /// Which numbers of the weight it is.
-    pub view: View,
-    /// How it differs from the weight, in words.
-    pub words: Vec<String>,
-    /// Which rows are compared if its counterpart has fewer.
-    pub cut: Cut,
-}
-
-/// Which rows of the longer one of two matrices are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    /// All: they have to be as many.
-    None,
-    /// The first ones, where the family has rows that no token uses: it has a row for each token.
-    ByToken,
-    /// The last ones: it has a row for each position, and GGUF leaves out those before the first.
-    ByPosition,
-}
-
-impl Piece {
-    /// A part of a weight.
-    pub fn part(weight: usize, key: Key, view: View, words: Vec<String>) -> Self {
-        Self { weight, key, view, words, cut: Cut::None }
-    }
-}
 
 /// Translates the names of one side.
 pub(super) struct Translator<'t> {
@@ -257,22 +222,6 @@ impl<'t> Translator<'t> {
     }
 }
 
-/// The name of a module with `#` in the places of its numbers, and these.
-pub(super) fn pattern(module: &str) -> (String, Vec<u64>) {
-    let mut numbers = Vec::new();
-    let parts: Vec<&str> = module
-        .split('.')
-        .map(|part| match part.parse::<u64>() {
-            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
-                numbers.push(number);
-                "#"
-            }
-            _ => part,
-        })
-        .collect();
-    (parts.join("."), numbers)
-}
-
 /// The rest of the name of a weight that stands beside the model, to predict further tokens.
 pub(super) fn beside(name: &str) -> Option<&str> {
     name.strip_prefix("mtp.").or_else(|| name.strip_prefix("model.mtp."))
@@ -281,11 +230,6 @@ pub(super) fn beside(name: &str) -> Option<&str> {
 /// Endings of names, and what they are called today.
 const ENDINGS: &[(&str, &str)] =
     &[(".weight", ".weight"), (".bias", ".bias"), (".gamma", ".weight"), (".beta", ".bias")];
-
-/// Whether this is Hugging Face's name for the output head.
-pub(super) fn is_head(name: &str) -> bool {
-    name == "lm_head.weight" || name.ends_with(".lm_head.weight")
-}
 
 /// A common name with the layer's number in it, and with an ending unless it has its own.
 fn named(name: &str, numbers: &[u64], suffix: &str) -> String {

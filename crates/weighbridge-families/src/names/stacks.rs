@@ -1,6 +1,6 @@
 //! Weights in which the matrices of experts or heads lie together, taken apart.
 
-use super::pieces::Piece;
+use super::piece::Piece;
 use super::view::{Matrix, Rows, View};
 
 /// More experts, or heads, than any model has: a damaged file may state any number.

@@ -2,8 +2,9 @@
 //! or because they can be computed.
 
 use super::Which;
-use super::facts::Dialect;
-use super::pieces::{Cut, Piece, beside, is_head};
+use super::facts::{Dialect, is_head};
+use super::piece::{Cut, Piece};
+use super::pieces::beside;
 use super::search::Search;
 use super::translate::joined;
 use super::view::View;

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{Dialect, Facts};
-use super::pieces::{Cut, Piece, Translator};
+use super::piece::{Cut, Piece};
+use super::pieces::Translator;
 use super::ties::is_vision;
 use super::view::{Rows, View};
 use super::{Named, Side, keys};

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::{Dialect, Facts};
-use super::pieces::pattern;
+use super::parsed::{Parsed, numbered, parsed};
 use super::to_gguf::{Tensor, Translation};
 use super::view::{Matrix, Rows, View};
 use super::{Named, Side};
@@ -83,24 +83,6 @@ fn refuse_equal_names(tensors: &[Tensor]) -> Result<()> {
             Err(Error::malformed("two tensors would have that name").in_tensor(&twice.name))
         }
     }
-}
-
-/// A tensor's name, taken apart.
-pub(super) struct Parsed {
-    /// Its module, with `#` for numbers.
-    pub module: String,
-    /// `.weight` or `.bias`.
-    pub ending: &'static str,
-    /// Its numbers.
-    pub numbers: Vec<u64>,
-}
-
-/// Takes a GGUF name apart.
-pub(super) fn parsed(name: &str) -> Parsed {
-    let ending = [".weight", ".bias"].into_iter().find(|ending| name.ends_with(ending));
-    let module = &name[..name.len() - ending.map_or(0, str::len)];
-    let (module, numbers) = pattern(module);
-    Parsed { module, ending: ending.unwrap_or(""), numbers }
 }
 
 struct Back<'a> {
@@ -287,19 +269,6 @@ impl Back<'_> {
 /// A module's name with its ending.
 fn name_of(found: &Parsed) -> String {
     format!("{}{}", found.module, found.ending)
-}
-
-/// A name with numbers in the places of `#`.
-fn numbered(pattern: &str, numbers: &[u64]) -> String {
-    let mut numbers = numbers.iter();
-    let mut name = String::new();
-    for (at, part) in pattern.split('#').enumerate() {
-        if at > 0 {
-            name.push_str(&numbers.next().unwrap_or(&0).to_string());
-        }
-        name.push_str(part);
-    }
-    name
 }
 
 /// Hugging Face's name of a weight.

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use super::Pair;
 use super::facts::{Dialect, Facts};
-use super::pieces::{Cut, Key, Piece, Translator};
+use super::piece::{Cut, Key, Piece};
+use super::pieces::Translator;
 use super::search::Search;
 use super::view::{Rows, View};
 use crate::families::Family;

@@ -23,8 +23,6 @@ mod sentencepiece;
 mod special;
 mod tekken;
 mod templates;
-#[cfg(test)]
-mod tests;
 mod token_type;
 mod unigram;
 mod vocabulary;
@@ -122,6 +120,15 @@ pub fn entries(
         }
     }
     Ok(entries.finished())
+}
+
+/// The name by which llama.cpp's converter knows the vocabulary of a repository.
+#[cfg(test)]
+pub(crate) fn known_vocabulary(repository: &Repository<'_>) -> Option<&'static str> {
+    let files = Files::open(repository).unwrap();
+    let tokenizer = files.need_tokenizer().unwrap();
+    let vocabulary = vocabulary::Vocabulary::read(&files, tokenizer).unwrap();
+    pre::known_vocabulary(&files, tokenizer, &vocabulary)
 }
 
 /// Gives every row of an embedding a token: llama.cpp loads no model with fewer. The converter does so

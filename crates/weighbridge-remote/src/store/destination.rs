@@ -66,14 +66,16 @@ pub(crate) struct State {
     pub(crate) notes: Vec<String>,
 }
 
-weighbridge_core::setters!(StoreDestination {
+weighbridge_core::setters! { StoreDestination:
     /// Whether keys that exist may be overwritten.
-    force: bool,
+    force(force: bool) force = force;
+
     /// Whether to go on with what an interrupted run has finished.
-    resume: bool,
+    resume(resume: bool) resume = resume;
+
     /// Whether files are written front to back, because their formats need that.
-    in_turn: bool,
-});
+    in_turn(in_turn: bool) in_turn = in_turn;
+}
 
 impl StoreDestination {
     /// Files under a prefix. Bytes that wait to be sent take up to `memory`; at least two parts of

@@ -13,7 +13,7 @@ mod repack;
 mod reshaped;
 pub(crate) mod swizzle;
 
-pub use composed::{Across, Composed, Computed, InTurn, RowOrder, Stretch};
+pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use repack::{FlatCodes, SmallFloats, WithCodes};
 pub(crate) use repack::{copy_rows, first};
 pub use reshaped::Reshaped;

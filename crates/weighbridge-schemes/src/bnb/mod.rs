@@ -39,8 +39,6 @@ use crate::framework::{Bids, Evidence, Method, Quantizer, Scheme, StoredTensor, 
 mod absmax;
 mod eight;
 mod eight_encoder;
-#[cfg(test)]
-mod encoded;
 mod four;
 mod four_encoder;
 mod mean;

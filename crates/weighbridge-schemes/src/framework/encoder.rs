@@ -144,8 +144,8 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
+    use crate::encoder;
     use crate::encoders;
-    use crate::framework::encoder;
 
     #[test]
     fn every_encoder_is_found_by_its_name() {

@@ -78,7 +78,7 @@ impl MatchBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use crate::error::ErrorKind;
 
     #[test]
     fn all_who_share_it_spend_the_same() {

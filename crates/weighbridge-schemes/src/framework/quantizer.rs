@@ -102,7 +102,7 @@ pub struct Candidate<'a> {
 }
 
 /// What becomes of a model.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Chosen {
     /// What becomes of each weight.
     pub fates: Vec<Fate>,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::compare::Wide;
 use crate::error::{Error, Result};
 use crate::framework::{GroupedCodes, NOT_MOVED, Origins};
 use crate::number::Out;
@@ -40,6 +41,15 @@ pub trait Recipe: Send + Sync {
         self.inner()?.elements()
     }
 
+    /// How many elements are decoded together, where a row has `columns`: fewer cost as much. `None`
+    /// where any stretch costs no more than its length.
+    fn unit(&self, columns: u64) -> Option<u64> {
+        match self.inner() {
+            Some(inner) => inner.unit(columns),
+            None => self.elements().is_none().then_some(columns.max(1)),
+        }
+    }
+
     /// What is known about the numbers that the weight was made from; nothing where storing them
     /// loses nothing, or where it is not known what it loses.
     fn origins(&self) -> Option<&dyn Origins> {
@@ -55,6 +65,31 @@ pub trait Recipe: Send + Sync {
     /// stored.
     fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
         self.inner()?.as_stored()
+    }
+}
+
+impl dyn Recipe + '_ {
+    /// What some elements need, where a row has `columns`: whole rows, if only those can be decoded.
+    pub fn needs_of(&self, elements: &Range<u64>, columns: u64, slabs: &mut Vec<Slab>) {
+        match self.elements() {
+            Some(by_elements) => by_elements.needs(elements.clone(), slabs),
+            None => self.needs(rows_of(elements, columns), slabs),
+        }
+    }
+
+    /// Decodes what [`needs_of`](Self::needs_of) lists; `elements` are whole rows, if only those can
+    /// be decoded.
+    pub fn decode_of(
+        &self,
+        staged: &[Staged<'_>],
+        elements: &Range<u64>,
+        columns: u64,
+        out: Out<'_>,
+    ) -> Result<()> {
+        match self.elements() {
+            Some(by_elements) => by_elements.decode(staged, elements.clone(), out),
+            None => self.decode(staged, rows_of(elements, columns), out),
+        }
     }
 }
 
@@ -90,6 +125,17 @@ pub trait Elements: Send + Sync {
         self.inner().map_or(most, |inner| inner.batch(most))
     }
 
+    /// Decodes `elements` with all of their digits, as [`decode`](Self::decode) does; whether f32 has
+    /// no room for them.
+    fn decode_wide(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        out: &mut [Wide],
+    ) -> Result<bool> {
+        self.inner().map_or(Ok(false), |inner| inner.decode_wide(staged, elements, out))
+    }
+
     /// See [`Recipe::origins`].
     fn origins(&self) -> Option<&dyn Origins> {
         self.inner()?.origins()
@@ -123,4 +169,9 @@ impl<T: ByElements> Recipe for T {
 /// The elements of some rows.
 pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {
     rows.start.saturating_mul(columns)..rows.end.saturating_mul(columns)
+}
+
+/// The rows that some elements are in.
+pub(crate) fn rows_of(elements: &Range<u64>, columns: u64) -> Range<u64> {
+    elements.start / columns.max(1)..elements.end.div_ceil(columns.max(1))
 }

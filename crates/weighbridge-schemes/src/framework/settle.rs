@@ -245,7 +245,7 @@ mod tests {
     use crate::framework::{Method, Part, Summary};
 
     fn tensors() -> Vec<TensorInfo> {
-        ["a", "b", "c", "d"].map(|name| tensor(name, crate::DType::F32, &[2])).into()
+        ["a", "b", "c", "d"].map(|name| tensor(name, crate::dtype::DType::F32, &[2])).into()
     }
 
     /// Bids for a group of tensors by position.
@@ -346,7 +346,7 @@ mod tests {
             &[]
         }
         fn may_bid(&self, summary: &Summary<'_, '_>) -> bool {
-            summary.has_type(&[crate::DType::F16])
+            summary.has_type(&[crate::dtype::DType::F16])
         }
         fn bid(&self, evidence: &Evidence<'_>, bids: &mut Bids) {
             for &(id, info) in evidence.tensors() {
@@ -359,8 +359,8 @@ mod tests {
     /// No scheme depends on what others take for plain.
     #[test]
     fn a_scheme_of_plain_names_and_types_is_asked() {
-        let halves = [tensor("a.weight", crate::DType::F16, &[2, 2])];
-        let floats = [tensor("a.weight", crate::DType::F32, &[2, 2])];
+        let halves = [tensor("a.weight", crate::dtype::DType::F16, &[2, 2])];
+        let floats = [tensor("a.weight", crate::dtype::DType::F32, &[2, 2])];
         let mut schemes = crate::SCHEMES.to_vec();
         let owner = |tensors: &[TensorInfo], schemes: &[&dyn Scheme]| {
             let ledger = settle(&evidence(tensors, &[]), schemes);

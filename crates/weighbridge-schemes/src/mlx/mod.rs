@@ -45,8 +45,6 @@ use crate::framework::{
 
 mod affine;
 mod decoding;
-#[cfg(test)]
-mod encoded;
 mod encoder;
 mod floats;
 mod global;

@@ -69,7 +69,7 @@ struct Contents {
     original_shapes: OriginalShapes,
     twins: Arc<Vec<Twin>>,
     /// The twins that are none after all, once somebody needs values.
-    unlike_twins: OnceLock<Vec<Finding>>,
+    unlike_twins: Arc<OnceLock<Vec<Finding>>>,
     pipeline: Option<PathBuf>,
     /// Where each name is among the weights, once somebody asks for one by its name.
     by_name: OnceLock<ByName>,
@@ -146,7 +146,7 @@ impl Model {
             configs,
             original_shapes,
             twins: Arc::new(twins),
-            unlike_twins: OnceLock::new(),
+            unlike_twins: Arc::default(),
             by_name: OnceLock::new(),
             budget: Arc::new(budget),
             pipeline: located.pipeline,

@@ -206,14 +206,20 @@ impl Weight {
         self.with_recipe(|recipe| Ok(recipe.elements().is_some())).unwrap_or(false)
     }
 
-    /// Whether some of its bytes can only be read front to back.
+    /// Whether it is stored transposed, so that a few of its rows are read in many small pieces.
+    pub(crate) fn is_transposed(&self) -> bool {
+        self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
+    }
+
+    /// Whether some of what it is made of can only be read front to back.
     pub(crate) fn is_sequential(&self) -> bool {
         self.parts().any(|(_, source, info)| source.access(info) == Access::Sequential)
     }
 
-    /// Whether it is stored transposed, so that a few of its rows are read in many small pieces.
-    pub(crate) fn is_transposed(&self) -> bool {
-        self.with_recipe(|recipe| Ok(recipe.is_transposed())).unwrap_or(false)
+    /// How many elements are decoded together, if not any stretch costs its length only.
+    pub(crate) fn unit(&self) -> Option<u64> {
+        let columns = self.rows_and_columns().1.max(1);
+        self.with_recipe(|recipe| Ok(recipe.unit(columns))).unwrap_or(Some(columns))
     }
 
     /// How many elements are best decoded at a time, at most `most`; `None` where only whole rows

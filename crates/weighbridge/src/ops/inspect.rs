@@ -1,6 +1,7 @@
 //! Reports what a model holds, from headers alone.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -316,7 +317,8 @@ fn becomes_f32(is_plain: bool, native: Option<DType>) -> bool {
 fn in_blocks(shape: &[u64]) -> Option<u64> {
     let (columns, [_, ..]) = shape.split_last()? else { return None };
     let rows = element_count(&shape[..shape.len() - 1])?;
-    Block::from_name("Q8_0")?.bytes_for(rows, *columns)
+    static Q8_0: LazyLock<Option<&Block>> = LazyLock::new(|| Block::from_name("Q8_0"));
+    (*Q8_0)?.bytes_for(rows, *columns)
 }
 
 fn metadata_of(model: &Model, options: &InspectOptions) -> Result<serde_json::Map<String, Json>> {

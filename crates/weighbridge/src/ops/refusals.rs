@@ -47,33 +47,34 @@ pub(super) struct Obstacle<'m> {
 /// An error if a problem affects the selected weights. If stored tensors are `only_copied`, only
 /// problems of the files themselves count.
 pub(super) fn refuse_problems(model: &Model, select: &Select, only_copied: bool) -> Result<()> {
-    let findings = findings(model, only_copied)?;
-    if findings.is_empty() {
-        return Ok(());
-    }
-    let weights: Vec<Weight> = model.weights().collect();
-    let (obstacles, is_cut) = affected(model, &weights, &findings, select, only_copied);
-    let refused = match cut_short(model, &findings).filter(|_| is_cut) {
-        Some(cut) => Some(cut),
-        None => refusal(model, &obstacles),
-    };
-    refused.map_or(Ok(()), |error| Err(error.remedy(Remedy::SkipUnreadable)))
+    let problems = problems(model, select, only_copied, "converted")?;
+    problems.map_or(Ok(()), |error| Err(error.remedy(Remedy::SkipUnreadable)))
 }
 
 /// An error if the numbers of these weights must not be trusted: because of a problem with one of
 /// them, or with all of their model. Of a dangerous file, nothing is.
 pub fn refuse_unreadable(model: &Model, names: &[&str]) -> Result<()> {
-    let findings = findings(model, false)?;
-    if findings.is_empty() {
-        return Ok(());
-    }
     let names: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let select = Select::new().include(move |name| names.contains(name));
+    let problems = problems(model, &select, false, "read")?;
+    problems.map_or(Ok(()), |error| Err(error.remedy(Remedy::ListProblems)))
+}
+
+/// What is wrong with the selected weights, which are to be `done` something with.
+fn problems(
+    model: &Model,
+    select: &Select,
+    only_copied: bool,
+    done: &str,
+) -> Result<Option<Error>> {
+    let findings = findings(model, only_copied)?;
+    if findings.is_empty() {
+        return Ok(None);
+    }
     let weights: Vec<Weight> = model.weights().collect();
-    let (obstacles, is_cut) = affected(model, &weights, &findings, &select, false);
+    let (obstacles, is_cut) = affected(model, &weights, &findings, select, only_copied);
     let cut = cut_short(model, &findings).filter(|_| is_cut);
-    let refused = cut.or_else(|| refusal_to("read", model, &obstacles));
-    refused.map_or(Ok(()), |error| Err(error.remedy(Remedy::ListProblems)))
+    Ok(cut.or_else(|| refusal_to(done, model, &obstacles)))
 }
 
 /// The error for a file that was cut short: one message about the file says more than many about its
@@ -158,8 +159,23 @@ pub(super) fn unreadable(
     Ok(all)
 }
 
+/// The weights to be read, and those that are left out because they cannot be: an error for these,
+/// unless they are to be skipped.
+pub(super) fn chosen(
+    model: &Model,
+    select: &Select,
+    skip: bool,
+    only_copied: bool,
+) -> Result<(Select, Vec<Dropped>)> {
+    if !skip {
+        return refuse_problems(model, select, only_copied).map(|()| (select.clone(), Vec::new()));
+    }
+    let skipped = unreadable(model, select, only_copied)?;
+    Ok((without(select, &skipped), skipped))
+}
+
 /// A choice of weights without those that cannot be read.
-pub(super) fn without(select: &Select, unreadable: &[Dropped]) -> Select {
+fn without(select: &Select, unreadable: &[Dropped]) -> Select {
     let names: HashSet<String> = unreadable.iter().map(|one| one.name.clone()).collect();
     match names.is_empty() {
         true => select.clone(),

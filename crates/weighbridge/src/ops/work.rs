@@ -52,36 +52,6 @@ impl Work {
         Self::default()
     }
 
-    /// The number of threads.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// The most bytes of memory for tiles, over all threads, and for what is fetched ahead of them or
-    /// waits to be sent; the headers come on top.
-    #[must_use]
-    pub fn max_memory(mut self, bytes: u64) -> Self {
-        self.max_memory = Some(bytes);
-        self
-    }
-
-    /// What is called with the progress.
-    #[must_use]
-    pub fn progress(mut self, progress: OnProgress) -> Self {
-        self.progress = Some(progress);
-        self
-    }
-
-    /// A flag that stops the work soon after it is set. The error is
-    /// [`Cancelled`](crate::ErrorKind::Cancelled), and no unfinished file has its final name.
-    #[must_use]
-    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
-        self.cancel = Some(cancel);
-        self
-    }
-
     pub(super) fn workers(&self) -> usize {
         let default = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(default, NonZeroUsize::get)
@@ -161,46 +131,43 @@ impl Work {
     }
 }
 
+setters! { Work:
+    /// The number of threads.
+    threads(threads: NonZeroUsize) threads = Some(threads);
+
+    /// The most bytes of memory for tiles, over all threads, and for what is fetched ahead of them or
+    /// waits to be sent; the headers come on top.
+    max_memory(bytes: u64) max_memory = Some(bytes);
+
+    /// What is called with the progress.
+    progress(progress: OnProgress) progress = Some(progress);
+
+    /// A flag that stops the work soon after it is set. The error is
+    /// [`Cancelled`](crate::ErrorKind::Cancelled), and no unfinished file has its final name.
+    cancel(cancel: Arc<AtomicBool>) cancel = Some(cancel);
+}
+
 /// Gives options with a field `work` the methods of [`Work`].
 macro_rules! work_options {
     ($options:ty) => {
-        impl $options {
+        $crate::ops::work::setters! { $options:
             /// How the work is done.
-            #[must_use]
-            pub fn work(mut self, work: &$crate::ops::Work) -> Self {
-                self.work = work.clone();
-                self
-            }
+            work(work: &$crate::ops::Work) work = work.clone();
 
             /// See [`Work::threads`]($crate::ops::Work::threads).
-            #[must_use]
-            pub fn threads(mut self, threads: std::num::NonZeroUsize) -> Self {
-                self.work = self.work.threads(threads);
-                self
-            }
+            threads(threads: std::num::NonZeroUsize) work.threads = Some(threads);
 
             /// See [`Work::max_memory`]($crate::ops::Work::max_memory).
-            #[must_use]
-            pub fn max_memory(mut self, bytes: u64) -> Self {
-                self.work = self.work.max_memory(bytes);
-                self
-            }
+            max_memory(bytes: u64) work.max_memory = Some(bytes);
 
             /// See [`Work::progress`]($crate::ops::Work::progress).
-            #[must_use]
-            pub fn progress(mut self, progress: $crate::ops::OnProgress) -> Self {
-                self.work = self.work.progress(progress);
-                self
-            }
+            progress(progress: $crate::ops::OnProgress) work.progress = Some(progress);
 
             /// See [`Work::cancel`]($crate::ops::Work::cancel).
-            #[must_use]
-            pub fn cancel(mut self, cancel: std::sync::Arc<std::sync::atomic::AtomicBool>) -> Self {
-                self.work = self.work.cancel(cancel);
-                self
-            }
+            cancel(cancel: std::sync::Arc<std::sync::atomic::AtomicBool>) work.cancel = Some(cancel);
         }
     };
 }
 
+pub(super) use weighbridge_core::setters;
 pub(super) use work_options;

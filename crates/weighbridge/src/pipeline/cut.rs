@@ -8,12 +8,13 @@ use std::ops::Range;
 
 use super::Action;
 use super::memory::check_whole_rows;
-use super::tiling::{ACROSS_ELEMENTS, least_common_multiple, stretch};
+use super::tiling::{ACROSS_ELEMENTS, stretch};
 use crate::catalog::{Order, TensorInfo};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::{Scratch, Weight};
 use crate::schemes::Element;
+use crate::shape::least_common_multiple;
 
 /// Elements of a tile: 256 KiB of f32. Whole blocks of every type, so that none is decoded twice.
 const TILE_ELEMENTS: u64 = 64 << 10;

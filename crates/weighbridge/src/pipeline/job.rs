@@ -62,18 +62,12 @@ pub struct OutputTensor {
 }
 
 impl OutputTensor {
-    /// The tensors that an encoder or a packer gives, without their offsets.
-    pub fn all(tensors: &[EncodedTensor]) -> SmallVec<[Self; 1]> {
-        let of = |(index, tensor): (usize, &EncodedTensor)| Self {
-            name: tensor.name.clone(),
-            stored: tensor.stored.clone(),
-            shape: tensor.shape.clone(),
-            bytes: tensor.bytes,
-            offset: 0,
-            groups: tensor.groups,
-            index,
-        };
-        tensors.iter().enumerate().map(of).collect()
+    /// All tensors that are made of one weight, without their places.
+    pub fn all(tensors: &[EncodedTensor]) -> impl Iterator<Item = Self> {
+        (0..).zip(tensors).map(|(index, tensor)| {
+            let EncodedTensor { name, stored, shape, bytes, groups } = tensor.clone();
+            Self { name, stored, shape, bytes, offset: 0, groups, index }
+        })
     }
 
     /// What the layout of a file needs to know.

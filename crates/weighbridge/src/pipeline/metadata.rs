@@ -15,6 +15,7 @@ use crate::source::Source;
 const SHORT_ARRAY: u64 = 64;
 
 /// Entries for the new file, and the keys that it cannot hold.
+#[derive(Clone, Default)]
 pub struct Kept {
     /// Keys and values.
     pub entries: Entries,
@@ -22,14 +23,25 @@ pub struct Kept {
     pub left_out: Vec<String>,
 }
 
-/// The metadata that a file made from this model gets, without the `obsolete` keys.
-pub fn kept_metadata(model: &Model, writer: &dyn Writer, obsolete: &[&str]) -> Result<Kept> {
+impl Kept {
+    /// Forgets what a model of that format says under these keys.
+    pub fn forget(&mut self, format: &str, keys: &[&str]) {
+        let is_one = |key: &str| {
+            let own = key.strip_prefix(format).and_then(|key| key.strip_prefix('.'));
+            keys.contains(&key) || own.is_some_and(|key| keys.contains(&key))
+        };
+        self.entries.retain(|(key, _)| !is_one(key));
+        self.left_out.retain(|key| !is_one(key));
+    }
+}
+
+/// The metadata that a file made from this model gets.
+pub fn kept_metadata(model: &Model, writer: &dyn Writer) -> Result<Kept> {
     let mut kept = Kept { entries: Vec::new(), left_out: Vec::new() };
     for (key, value, source) in model.metadata() {
         let format = source.format();
         let own = format == writer.format();
-        let is_obsolete = obsolete.contains(&key) || source.is_own_key(key) && !own;
-        if is_obsolete || *value == Value::Null {
+        if source.is_own_key(key) && !own || *value == Value::Null {
             continue;
         }
         let key = if own { key.to_owned() } else { format!("{format}.{key}") };

@@ -38,23 +38,20 @@ pub use checksums::{Checksummed, Checksums};
 pub use cost::{Cost, CostSum};
 pub use cut::{Cut, check_memory};
 pub use encoding::{Encoding, additions, formats_for, formats_of};
-pub(crate) use files::{Contents, ExtraFile, Writing};
+pub use files::{Contents, ExtraFile, Writing};
 pub use job::{Action, Job, Origin, OutputTensor};
 pub use jobs::run;
 pub use memory::{Memory, MemoryBudget, check_whole_rows};
 pub use metadata::{Kept, kept_metadata, set_entry, set_last};
 pub use ordered_sum::OrderedSum;
 pub use output_type::{Cast, OutputType, Types};
-pub use plan::{HowEncoded, Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan};
+pub use plan::{
+    Assigned, HowEncoded, Obstacle, Plan, PlanOptions, PlannedFile, check_cost, jobs, plan, stored,
+};
 pub use pool::{OnTile, Pool, Tiled};
 pub use rearranging::Rearranging;
 pub use shards::Spread;
 pub use sink::{AtPlace, InTurn, Sink, Tile};
 pub(crate) use target::{Place, Target, stem_of};
 pub use ties::{Tie, kept_names};
-pub use tiling::{Area, Block, SideShape, Tiling, least_common_multiple};
-
-#[cfg(test)]
-mod encoder_tests;
-#[cfg(test)]
-pub(crate) mod testing;
+pub use tiling::{CHUNK, Tiling, chunks};

@@ -52,8 +52,8 @@ pub struct Types<'a> {
     pub of: OutputType,
     /// Whether they are for decoded weights only, and plain tensors stay as they are.
     pub only_decoded: bool,
-    /// Types for single weights; the first that matches counts.
-    pub casts: &'a [Cast],
+    /// The type of a single weight, by its name in the source.
+    pub cast: &'a dyn Fn(&str) -> Option<DType>,
     /// The type that the model's config names, where decoded weights follow it: a repository is
     /// loaded in that type.
     pub model: Option<DType>,
@@ -64,9 +64,8 @@ impl Types<'_> {
     pub fn of(self, weight: &Weight) -> Option<DType> {
         let (is_plain, native) = (weight.is_plain(), weight.native());
         let is_number = !is_plain || native.is_some_and(DType::is_float);
-        let cast = self.casts.iter().find(|cast| is_number && (cast.matches)(weight.name()));
-        if let Some(cast) = cast {
-            return Some(cast.dtype);
+        if let Some(cast) = (self.cast)(weight.name()).filter(|_| is_number) {
+            return Some(cast);
         }
         let has_own = matches!(native, Some(DType::F16 | DType::BF16));
         let model = self.model.filter(|model| matches!(model, DType::F16 | DType::BF16));

@@ -13,12 +13,11 @@ use super::metadata::set_entry;
 use super::rearranging::Rearranging;
 use super::shards::Spread;
 use super::ties::{Tie, take_ties};
-use super::{OutputType, Types};
 use crate::catalog::{Run, TensorInfo, Value};
 use crate::containers::writing::{Entries, FileContext, Layout, MetadataValue, Planned, Writer};
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
-use crate::model::{Model, Select, Weight};
+use crate::model::{Model, Weight};
 use crate::schemes::{Encoder, Groups, PackedWeight, TensorId};
 use crate::source::Source;
 use crate::text::escaped;
@@ -27,24 +26,14 @@ use crate::text::escaped;
 pub struct PlanOptions<'a> {
     /// The format.
     pub writer: &'static dyn Writer,
-    /// The types of the numbers.
-    pub types: Types<'a>,
     /// Whether the metadata says all that the file needs, and is written as it is.
     pub is_described: bool,
-    /// The encoder of a weight; without one, a weight is written as plain numbers.
-    pub encode: &'a dyn Fn(&Weight) -> Option<Arc<dyn Encoder>>,
+    /// Whether stored tensors are copied, undecoded.
+    pub is_as_stored: bool,
     /// How weights are encoded.
     pub encoding: HowEncoded,
-    /// Whether a weight that is one stored tensor is written as it is stored.
-    pub keep: &'a dyn Fn(&Weight) -> bool,
-    /// The rank of a weight in the output; those of the same rank keep their order.
-    pub rank: &'a dyn Fn(&Weight) -> usize,
-    /// What becomes of a weight whose codes are laid out in another way; without, it is decoded.
-    pub rearrange: &'a dyn Fn(&Weight) -> Option<PackedWeight>,
     /// What a tensor is called in the output.
     pub rename: &'a dyn Fn(&str) -> String,
-    /// Which tensors are wanted, by their names in the source.
-    pub select: &'a Select,
     /// Into how many files they go.
     pub spread: Spread,
     /// What the files of a directory are called.
@@ -55,6 +44,19 @@ pub struct PlanOptions<'a> {
     pub workers: usize,
     /// The most memory that they may take together.
     pub max_memory: Option<u64>,
+}
+
+/// What is written of a weight, or of a stored tensor.
+#[derive(Clone)]
+pub enum Assigned {
+    /// Numbers of this type; `None` if its own type has no name.
+    Numbers(Option<DType>),
+    /// What an encoder gives.
+    Encoded(Arc<dyn Encoder>),
+    /// The one tensor that it is stored in, as it is.
+    AsStored,
+    /// Its codes and factors, laid out in another way.
+    Rearranged(PackedWeight),
 }
 
 /// How weights are encoded.
@@ -132,31 +134,23 @@ pub struct Obstacle {
     pub is_name: bool,
 }
 
-/// The weights that are wanted, without their places; the error lists all that cannot be written.
-pub fn jobs(model: &Model, plan_options: &PlanOptions<'_>) -> Result<Vec<Job>, Vec<Obstacle>> {
-    let origins: Vec<Origin> = match plan_options.types.of {
-        OutputType::Keep => stored(model).map(|id| Origin::Stored(model.clone(), id)).collect(),
-        _ => {
-            let mut weights: Vec<Weight> = model.weights().collect();
-            weights.sort_by_key(|weight| (plan_options.rank)(weight));
-            weights.into_iter().map(Origin::Weight).collect()
-        }
-    };
-    let (mut jobs, mut obstacles) = (Vec::with_capacity(origins.len()), Vec::new());
-    for origin in origins {
-        let (name, variant) = match &origin {
+/// What is assigned to tensors, without their places; the error lists all that cannot be written.
+pub fn jobs(
+    tensors: &[(Origin, Assigned)],
+    plan_options: &PlanOptions<'_>,
+) -> Result<Vec<Job>, Vec<Obstacle>> {
+    let (mut jobs, mut obstacles) = (Vec::with_capacity(tensors.len()), Vec::new());
+    for (origin, assigned) in tensors {
+        let (name, variant) = match origin {
             Origin::Weight(weight) => (weight.name(), weight.variant()),
             Origin::Stored(model, id) => {
                 let (_, info) = model.stored(*id);
                 (&*info.name, info.stored.name())
             }
         };
-        if !plan_options.select.wants(name) {
-            continue;
-        }
         let renamed = (plan_options.rename)(name);
         let refused_name = plan_options.writer.refuses_name(&renamed);
-        match job(&origin, renamed, plan_options) {
+        match job(origin, assigned, renamed, plan_options) {
             Ok(job) => jobs.push(job),
             Err(reason) => {
                 let is_name = refused_name.as_ref() == Some(&reason);
@@ -175,21 +169,20 @@ const PLANNED: u64 = (2 * size_of::<Job>() + 300) as u64;
 /// Copies of a name in the plan: the job, the header, the index, and a text that is being made.
 const NAMES: u64 = 4;
 
-/// An error if the plan would take more memory than the model's limits leave.
-pub fn check_cost(model: &Model, plan_options: &PlanOptions<'_>) -> Result<()> {
+/// An error if the plan of a model's weights, or of its stored tensors, would take more memory than
+/// the model's limits leave.
+pub fn check_cost(model: &Model, is_as_stored: bool) -> Result<()> {
     const WHAT: &str = "the plan";
-    match plan_options.types.of {
-        OutputType::Keep => {
-            let names = stored(model).map(|id| model.stored(id).1.name.len() as u64);
-            let costs = names.map(|name| PLANNED.saturating_add(name.saturating_mul(NAMES)));
-            model.check_beside(costs.fold(0, u64::saturating_add), WHAT)
-        }
-        _ => model.check_list(PLANNED, NAMES, WHAT),
+    if !is_as_stored {
+        return model.check_list(PLANNED, NAMES, WHAT);
     }
+    let names = stored(model).map(|id| model.stored(id).1.name.len() as u64);
+    let costs = names.map(|name| PLANNED.saturating_add(name.saturating_mul(NAMES)));
+    model.check_beside(costs.fold(0, u64::saturating_add), WHAT)
 }
 
 /// Every stored tensor.
-fn stored(model: &Model) -> impl Iterator<Item = TensorId> {
+pub fn stored(model: &Model) -> impl Iterator<Item = TensorId> {
     let of = |(source, tensors): (u32, usize)| {
         (0..u32::try_from(tensors).unwrap_or(u32::MAX))
             .map(move |tensor| TensorId { source, tensor })
@@ -221,7 +214,7 @@ pub fn plan(
     let metadata = plan_options.writer.metadata(
         metadata,
         &planned,
-        plan_options.is_described || plan_options.types.of == OutputType::Keep,
+        plan_options.is_described || plan_options.is_as_stored,
     )?;
     let spread = if plan_options.writer.splits() { plan_options.spread } else { Spread::OneFile };
     let ranges = spread.files(&jobs.iter().map(Job::bytes).collect::<Vec<_>>());
@@ -285,17 +278,23 @@ fn one_job_a_tensor(job: Job) -> impl Iterator<Item = Job> {
 }
 
 /// The job of a tensor, without its offset; or why it cannot be written.
-fn job(origin: &Origin, name: String, plan_options: &PlanOptions<'_>) -> Result<Job, String> {
-    let mut job = match origin {
-        Origin::Stored(model, id) => stored_job(model, *id, name)?,
-        Origin::Weight(weight) if let Some(packed) = (plan_options.rearrange)(weight) => {
-            rearranged_job(weight, packed)?
+fn job(
+    origin: &Origin,
+    assigned: &Assigned,
+    name: String,
+    plan_options: &PlanOptions<'_>,
+) -> Result<Job, String> {
+    let mut job = match (origin, assigned) {
+        (Origin::Stored(model, id), _) => stored_job(model, *id, name)?,
+        (Origin::Weight(weight), Assigned::Numbers(dtype)) => weight_job(weight, name, *dtype)?,
+        (Origin::Weight(weight), Assigned::AsStored) => kept_job(weight, name)?,
+        (Origin::Weight(weight), Assigned::Encoded(encoder)) => {
+            encoded_job(weight, &name, encoder.clone(), plan_options.encoding)?
         }
-        Origin::Weight(weight) => match (plan_options.encode)(weight) {
-            Some(encoder) => encoded_job(weight, &name, encoder, plan_options.encoding)?,
-            None if (plan_options.keep)(weight) => kept_job(weight, name)?,
-            None => weight_job(weight, name, plan_options.types)?,
-        },
+        (Origin::Weight(weight), Assigned::Rearranged(packed)) => {
+            refuse_undecodable(weight)?;
+            Rearranging::job(weight, packed.clone())?
+        }
     };
     reshape(&mut job, plan_options.writer)?;
     if plan_options.streamed {
@@ -339,30 +338,20 @@ fn stored_job(model: &Model, id: TensorId, name: String) -> Result<Job, String> 
     if let Some(reason) = unreadable(source, info) {
         return Err(reason);
     }
-    let output = OutputTensor {
-        name,
-        stored: info.stored.clone(),
-        shape: info.shape.clone(),
-        bytes: info.bytes,
-        offset: 0,
-        groups: Groups::Of { elements: 1, bytes: 1 },
-        index: 0,
-    };
-    Ok(Job {
-        origin: Origin::Stored(model.clone(), id),
-        action: Action::Copy,
-        outputs: smallvec![output],
-        cut: Cut::of_stored(info),
-    })
+    let (stored, shape, bytes) = (info.stored.clone(), info.shape.clone(), info.bytes);
+    let groups = Groups::Of { elements: 1, bytes: 1 };
+    let output = OutputTensor { name, stored, shape, bytes, offset: 0, groups, index: 0 };
+    let (origin, cut) = (Origin::Stored(model.clone(), id), Cut::of_stored(info));
+    Ok(Job { origin, action: Action::Copy, outputs: smallvec![output], cut })
 }
 
-fn weight_job(weight: &Weight, name: String, types: Types<'_>) -> Result<Job, String> {
+fn weight_job(weight: &Weight, name: String, dtype: Option<DType>) -> Result<Job, String> {
     if let Some(reason) = unreadable_part(weight) {
         return Err(reason);
     }
     let not_a_number =
         || weight.undecodable().unwrap_or_else(|| "its type is not known".to_owned());
-    let dtype = types.of(weight).ok_or_else(not_a_number)?;
+    let dtype = dtype.ok_or_else(not_a_number)?;
     let action = match (weight.is_plain(), weight.native() == Some(dtype)) {
         (true, true) => Action::Copy,
         (true, false) => Action::Cast,
@@ -375,21 +364,11 @@ fn weight_job(weight: &Weight, name: String, types: Types<'_>) -> Result<Job, St
     let bytes =
         dtype.bytes_for(weight.elements()).ok_or("its size is not a whole number of bytes")?;
     let width = if is_copied { 1 } else { u64::from(dtype.bits() / 8) };
-    let output = OutputTensor {
-        name,
-        stored: StoredType::Element(dtype),
-        shape: weight.shape().into(),
-        bytes,
-        offset: 0,
-        groups: Groups::Of { elements: 1, bytes: width },
-        index: 0,
-    };
-    Ok(Job {
-        origin: Origin::Weight(weight.clone()),
-        cut: Cut::of(weight, &action, dtype),
-        action,
-        outputs: smallvec![output],
-    })
+    let (stored, groups) = (dtype.into(), Groups::Of { elements: 1, bytes: width });
+    let shape = weight.shape().into();
+    let output = OutputTensor { name, stored, shape, bytes, offset: 0, groups, index: 0 };
+    let (origin, cut) = (Origin::Weight(weight.clone()), Cut::of(weight, &action, dtype));
+    Ok(Job { origin, action, outputs: smallvec![output], cut })
 }
 
 /// A weight as it is stored, which must be one tensor.
@@ -406,11 +385,9 @@ fn encoded_job(
     encoder: Arc<dyn Encoder>,
     how: HowEncoded,
 ) -> Result<Job, String> {
-    if let Some(reason) = unreadable_part(weight).or_else(|| weight.undecodable()) {
-        return Err(reason);
-    }
+    refuse_undecodable(weight)?;
     let tensors: Arc<[_]> = encoder.outputs(name, weight.shape())?.into();
-    let outputs = OutputTensor::all(&tensors);
+    let outputs = OutputTensor::all(&tensors).collect();
     let cost = how.is_measured.then(Arc::default);
     let takes_non_finite = how.takes_non_finite;
     let action = Action::Encode(Encoding { encoder, tensors, cost, takes_non_finite });
@@ -426,11 +403,9 @@ fn encoded_job(
     }
 }
 
-fn rearranged_job(weight: &Weight, packed: PackedWeight) -> Result<Job, String> {
-    match unreadable_part(weight).or_else(|| weight.undecodable()) {
-        Some(reason) => Err(reason),
-        None => Rearranging::job(weight, packed),
-    }
+/// An error unless a weight can be decoded.
+fn refuse_undecodable(weight: &Weight) -> Result<(), String> {
+    unreadable_part(weight).or_else(|| weight.undecodable()).map_or(Ok(()), Err)
 }
 
 /// Why a weight has no bytes to give, naming the part that has none.

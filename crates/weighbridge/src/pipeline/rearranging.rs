@@ -39,7 +39,7 @@ impl Rearranging {
     /// The job of a weight that becomes these tensors, without their offsets.
     pub(super) fn job(weight: &Weight, packed: PackedWeight) -> Result<Job, String> {
         let PackedWeight { form, tensors, packer } = packed;
-        let outputs = OutputTensor::all(&tensors);
+        let outputs = OutputTensor::all(&tensors).collect();
         let rearranging = Self { form, packer, tensors: tensors.into() };
         let cut = rearranging.cut(weight);
         if cut.pieces * cut.piece != weight.elements() {

@@ -51,19 +51,15 @@ impl StoreAddress {
     }
 
     /// What is written there: one object, if the name ends as a file's does.
-    pub(super) fn target(
-        self,
-        asked: Option<&'static dyn Writer>,
-        usual: &'static dyn Writer,
-    ) -> Result<Target> {
+    pub(super) fn target(self, asked: Option<&'static dyn Writer>) -> Result<Target> {
         let extension = self.path.extension().filter(|_| !self.is_folder);
         let extension = extension.map(|text| text.to_string_lossy().to_lowercase());
-        let target = |place, writer| Ok(Target { place, writer, is_elsewhere: true });
+        let there = |place, writer| Target { is_elsewhere: true, ..Target::at(place, writer) };
         match extension.filter(|extension| is_extension(extension)) {
-            None => target(Place::Folder(self.path), asked.unwrap_or(usual)),
+            None => Ok(there(Place::Folder(self.path), asked)),
             Some(extension) => match asked.or_else(|| writer(&extension)) {
-                Some(writer) => target(Place::File(self.path), writer),
                 None => Err(unknown_extension(&extension).in_file(&self.path)),
+                stated => Ok(there(Place::File(self.path), stated)),
             },
         }
     }
@@ -85,7 +81,7 @@ mod tests {
     use super::*;
 
     fn place(text: &str) -> Place {
-        Target::of(Path::new(text), None, None).unwrap().place
+        Target::of(Path::new(text), None).unwrap().place
     }
 
     #[test]
@@ -98,7 +94,7 @@ mod tests {
         assert_eq!(place("az://c/x/m.gguf"), Place::File("az://c/x/m.gguf".into()));
         assert_eq!(place("S3://b/X/"), folder("s3://b/X"));
         for refused in ["s3://b/x.onnx", "hf://a/b", "https://x/y.gguf", "HF://a/b", "ftp://x/y"] {
-            assert!(Target::of(Path::new(refused), None, None).is_err(), "{refused}");
+            assert!(Target::of(Path::new(refused), None).is_err(), "{refused}");
         }
     }
 }

@@ -29,6 +29,8 @@ fn writes() -> String {
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) writer: &'static dyn Writer,
+    /// Whether the format is asked for, or the name says it.
+    pub(crate) is_stated: bool,
     /// Whether it is in an object store; the place is its address then.
     pub(crate) is_elsewhere: bool,
 }
@@ -47,16 +49,15 @@ pub(crate) enum Place {
 }
 
 impl Target {
-    /// The output of that name, in the format that is asked for by name; `usual` is for names that
-    /// say nothing. An error unless it can be written.
-    pub(crate) fn of(path: &Path, to: Option<&str>, usual: Option<&str>) -> Result<Self> {
+    /// The output of that name, in the format that is asked for by name, or else in the one that its
+    /// name says. An error unless it can be written.
+    pub(crate) fn of(path: &Path, to: Option<&str>) -> Result<Self> {
         let asked = to.map(by_name).transpose()?;
-        let usual = || usual.and_then(writer).unwrap_or(usual_writer());
         if path.as_os_str() == "-" {
-            return Ok(Self::here(Place::Stream, asked.unwrap_or_else(usual)));
+            return Ok(Self::at(Place::Stream, asked));
         }
         if let Some(address) = StoreAddress::of(path)? {
-            return address.target(asked, usual());
+            return address.target(asked);
         }
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -67,25 +68,32 @@ impl Target {
         }
         // Versions are no extensions: `Llama-3.1`.
         let extension = extension.filter(|extension| is_extension(extension));
-        if special_file(path).is_some() {
-            let named = asked.or_else(|| writer(&extension?));
-            let place = Place::Special(path.to_owned());
-            return Ok(Self::here(place, named.unwrap_or_else(usual)));
-        }
+        let stated = asked.or_else(|| writer(extension.as_deref()?));
         match extension {
-            None => {
-                let place = Place::Folder(path.to_owned());
-                Ok(Self::here(place, asked.unwrap_or_else(usual)))
+            _ if special_file(path).is_some() => {
+                Ok(Self::at(Place::Special(path.to_owned()), stated))
             }
-            Some(extension) => match asked.or_else(|| writer(&extension)) {
-                Some(writer) => Ok(Self::here(Place::File(path.to_owned()), writer)),
-                None => Err(unknown_extension(&extension).in_file(path)),
-            },
+            None => Ok(Self::at(Place::Folder(path.to_owned()), stated)),
+            Some(_) if stated.is_some() => Ok(Self::at(Place::File(path.to_owned()), stated)),
+            Some(extension) => Err(unknown_extension(&extension).in_file(path)),
         }
     }
 
-    fn here(place: Place, writer: &'static dyn Writer) -> Self {
-        Self { place, writer, is_elsewhere: false }
+    /// A place of this machine, in a stated format.
+    pub(super) fn at(place: Place, stated: Option<&'static dyn Writer>) -> Self {
+        let writer = stated.unwrap_or(usual_writer());
+        Self { place, writer, is_stated: stated.is_some(), is_elsewhere: false }
+    }
+
+    /// In this format where no other is stated and it can be written.
+    pub(crate) fn or_in(&self, format: &str) -> Self {
+        let usual = writer(format).filter(|_| !self.is_stated);
+        Self { writer: usual.unwrap_or(self.writer), ..self.clone() }
+    }
+
+    /// Whether it is a directory.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self.place, Place::Folder(_))
     }
 
     /// The path of one of its files.
@@ -137,11 +145,10 @@ impl Target {
             return refuse_own_address(path, model);
         }
         self.refuse_input(model)?;
-        let is_folder = matches!(self.place, Place::Folder(_));
-        if !is_folder && path.is_dir() {
+        if !self.is_folder() && path.is_dir() {
             return Err(Error::usage("is a directory").in_file(path).hint(writes()));
         }
-        if is_folder && path.is_file() {
+        if self.is_folder() && path.is_file() {
             return Err(Error::usage("is a file").in_file(path).hint(writes()));
         }
         check_folder(path)?;
@@ -150,7 +157,7 @@ impl Target {
             self.refuse_inside(&folder)?;
         }
         match force {
-            true if is_folder => refuse_foreign(path),
+            true if self.is_folder() => refuse_foreign(path),
             true => Ok(()),
             false => refuse_existing(path),
         }
@@ -304,8 +311,8 @@ mod tests {
 
     #[test]
     fn the_name_says_what_it_is() {
-        let of = |name: &str, to| Target::of(Path::new(name), to, Some("gguf"));
-        let format = |name: &str, to| of(name, to).map(|target| target.writer.format());
+        let of = |name: &str, to| Target::of(Path::new(name), to);
+        let format = |name: &str, to| of(name, to).map(|of| of.or_in("gguf").writer.format());
         assert_eq!(format("a/out.NPZ", None).unwrap(), "npz");
         assert_eq!(format("Llama-3.1", None).unwrap(), "gguf");
         assert_eq!(format("out.bin", Some("safetensors")).unwrap(), "safetensors");

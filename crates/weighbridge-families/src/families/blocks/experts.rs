@@ -22,6 +22,17 @@ pub(crate) const EXPERTS: &[Row] = &[
     ("layers.#.mlp.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
 ];
 
+/// Those of Mixtral, which GGUF calls by the name of Llama.
+pub(crate) const MIXTRAL_EXPERTS: &[Row] = &[
+    ("layers.#.block_sparse_moe.gate", &["blk.#.ffn_gate_inp"], Plain),
+    ("layers.#.block_sparse_moe.experts.#.w1", &["blk.#.ffn_gate_exps"], Expert),
+    ("layers.#.block_sparse_moe.experts.#.w3", &["blk.#.ffn_up_exps"], Expert),
+    ("layers.#.block_sparse_moe.experts.#.w2", &["blk.#.ffn_down_exps"], Expert),
+    ("layers.#.block_sparse_moe.switch_mlp.gate_proj", &["blk.#.ffn_gate_exps"], Experts),
+    ("layers.#.block_sparse_moe.switch_mlp.up_proj", &["blk.#.ffn_up_exps"], Experts),
+    ("layers.#.block_sparse_moe.switch_mlp.down_proj", &["blk.#.ffn_down_exps"], Experts),
+];
+
 /// One more expert, which sees every token, with a gate of its own.
 pub(crate) const SHARED_EXPERT: &[Row] = &[
     ("layers.#.mlp.shared_expert.gate_proj", &["blk.#.ffn_gate_shexp"], Plain),

@@ -18,14 +18,11 @@ pub(crate) use keys::Get::{Any, Made, MadeOf, Needed, Rope};
 pub(crate) use keys::Type::{Count, Counts, Flag, Flags as FlagList, Number};
 pub(crate) use keys::*;
 pub(crate) use rope::*;
-pub(crate) use rows::How::{
-    Across, Embedding, Expert, Experts, InTurn, Key, Norm, Plain, Positions, Qkv, Query,
-};
+pub(crate) use rows::How::{Across, Embedding, InTurn, Key, Norm, Plain, Positions, Qkv, Query};
 pub(crate) use rows::*;
 
 pub(crate) use super::about::About;
 pub(crate) use super::defaults::{DEFAULTS, Defaults, Head};
-pub(crate) use super::family::{DECODER, DropsHead, Family};
 pub(crate) use super::settings::Settings;
 pub(crate) use super::told::{Told, single};
 pub(crate) use crate::catalog::Value;

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::figure::Figure;
 use super::length;
-use crate::simd::{self, Number, Sides};
+use crate::simd::Sides;
 use crate::source::{Slab, Staged};
 
 /// Shorter pieces are decoded with what lies between them, if that is not much more.
@@ -82,7 +83,7 @@ impl Block {
 
     /// Puts decoded pieces where they go; they are `pitch` from each other, and the first is
     /// number `index` of the block.
-    pub(super) fn place<T: Number>(
+    pub(super) fn place<T: Figure>(
         &self,
         numbers: &[T],
         pitch: usize,
@@ -103,7 +104,7 @@ impl Block {
                 let out = &mut out[self.at + index..];
                 let Some(picks) = picks else {
                     let sides = Sides { rows, columns: piece, from: pitch, to: *every };
-                    return simd::transpose(simd::level(), sides, numbers, out);
+                    return T::transpose(sides, numbers, out);
                 };
                 picked.clear();
                 for numbers in numbers.chunks(pitch) {
@@ -111,7 +112,7 @@ impl Block {
                 }
                 let columns = picks.len();
                 let sides = Sides { rows, columns, from: columns, to: *every };
-                simd::transpose(simd::level(), sides, picked, out);
+                T::transpose(sides, picked, out);
             }
         }
     }
@@ -126,8 +127,6 @@ pub(super) struct Buffers<T> {
     pub picked: Vec<T>,
     /// Whole rows of which a part is wanted.
     pub rows: Vec<T>,
-    /// The same, before values are changed.
-    pub single_rows: Vec<f32>,
     /// Numbers before they are changed.
     pub singles: Vec<f32>,
     /// What is needed of a piece.

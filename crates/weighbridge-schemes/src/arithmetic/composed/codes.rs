@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::block::{Band, Block, To};
 use super::stretch::{Stretch, taken};
 use super::{Composed, length};
-use crate::change::Change;
 use crate::error::Result;
 use crate::framework::{CodeNumbers, Extract, GroupedCodes, GroupedForm, Kind, NOT_MOVED, Taker};
 use crate::source::{Slab, Staged};
@@ -13,12 +12,13 @@ use crate::source::{Slab, Staged};
 impl Stretch {
     /// Its codes and what they are, if they are floats that stay what they are.
     fn codes(&self) -> Option<(&dyn GroupedCodes, GroupedForm)> {
-        let is_plain = self.change == Change::None && self.across.is_none();
+        let is_plain = !self.view.changes_values() && self.view.transposed.is_none();
         let codes = self.recipe.codes().ok().filter(|_| is_plain)?;
         let form = codes.form(Taker::Blocks).ok()?;
         let is_float = matches!(form.numbers, CodeNumbers::Floats { .. });
         let is_whole = |row: u64| row.is_multiple_of(form.group.max(1));
-        (is_float && is_whole(self.row) && is_whole(self.recipe_row)).then_some((codes, form))
+        let fits = is_whole(self.view.row_len()) && is_whole(self.recipe_row);
+        (is_float && fits).then_some((codes, form))
     }
 }
 

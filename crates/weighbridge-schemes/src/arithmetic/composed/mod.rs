@@ -6,17 +6,20 @@
 
 use std::ops::Range;
 
+use crate::compare::Wide;
 use crate::error::Result;
 use crate::framework::recipe::elements_of;
-use crate::framework::{Elements, GroupedCodes, GroupedForm, NOT_MOVED, Recipe};
+use crate::framework::{Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins, Recipe};
 use crate::number::Out;
-use crate::simd::Number;
+use crate::shape::least_common_multiple;
 use crate::source::{Slab, Staged};
 
 mod block;
 mod codes;
 mod computed;
+mod figure;
 mod in_turn;
+mod origins;
 mod rows;
 mod stretch;
 #[cfg(test)]
@@ -24,9 +27,9 @@ mod tests;
 
 use block::{Block, Buffers};
 pub use computed::Computed;
+use figure::Figure;
 pub use in_turn::InTurn;
-pub use rows::RowOrder;
-pub use stretch::{Across, Stretch};
+pub use stretch::Stretch;
 
 /// Elements of a tile of which parts are transposed: read in pieces that are not short, and held in
 /// memory twice.
@@ -79,7 +82,7 @@ impl Composed {
         });
     }
 
-    fn decode_as<T: Number>(
+    fn decode_as<T: Figure>(
         &self,
         staged: &[Staged<'_>],
         elements: &Range<u64>,
@@ -129,6 +132,14 @@ impl Recipe for Composed {
         self.has_element_access.then_some(self as &dyn Elements)
     }
 
+    fn unit(&self, _: u64) -> Option<u64> {
+        self.stretches.iter().filter_map(Stretch::unit).reduce(least_common_multiple)
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        self.has_origins().then_some(self as &dyn Origins)
+    }
+
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
         self.codes.map(|_| self as &dyn GroupedCodes).ok_or(NOT_MOVED)
     }
@@ -141,6 +152,15 @@ impl Elements for Composed {
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         self.decode_elements(staged, &elements, out)
+    }
+
+    fn decode_wide(
+        &self,
+        staged: &[Staged<'_>],
+        elements: Range<u64>,
+        out: &mut [Wide],
+    ) -> Result<bool> {
+        self.decode_as(staged, &elements, out).map(|()| true)
     }
 
     fn batch(&self, most: u64) -> u64 {

@@ -1,46 +1,6 @@
-//! In which order the rows of a weight are shown.
+//! Which runs of rows of a weight a stretch shows.
 
-/// Which rows of a weight a stretch shows, in which order; of a transposed matrix, which columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowOrder {
-    /// As they are, from this one on.
-    From(u64),
-    /// From this one on, with the two halves of each head interleaved.
-    Interleaved {
-        /// The first row.
-        start: u64,
-        /// Rows of a head.
-        head_rows: u64,
-    },
-    /// From this one on, with the interleaved halves of each head taken apart.
-    Halved {
-        /// The first row.
-        start: u64,
-        /// Rows of a head.
-        head_rows: u64,
-    },
-    /// Some consecutive rows of every so many.
-    Runs {
-        /// The first row.
-        start: u64,
-        /// How many are consecutive.
-        run: u64,
-        /// How many rows there are from one run to the next.
-        period: u64,
-    },
-    /// Runs of rows that lie group by group, as many in each: the first of every group, the second
-    /// of every group, and so on; then anew.
-    Tiled {
-        /// How many rows before the first group stay where they are.
-        start: u64,
-        /// How many groups.
-        groups: u64,
-        /// Runs of a group.
-        members: u64,
-        /// Rows of a run.
-        run: u64,
-    },
-}
+use crate::view::Rows;
 
 /// Rows in the order of a stretch that are equally long, equally spaced runs of rows of the weight,
 /// and equally spaced where they are shown.
@@ -66,82 +26,53 @@ impl RowRuns {
     }
 }
 
-impl RowOrder {
-    /// The row of the weight that a row of the stretch is.
-    pub(super) fn row(self, row: u64) -> u64 {
-        match self {
-            Self::From(start) => start + row,
-            Self::Runs { start, run, period } => {
-                start + row / run.max(1) * period + row % run.max(1)
+/// Some of the next `rows` rows of a stretch, at least one: how many, and the runs that they
+/// are.
+pub(super) fn runs(order: Rows, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 2]) {
+    let first = order.row(row);
+    match order {
+        Rows::From(_) => (rows, [Some(RowRuns::one(first, rows)), None]),
+        Rows::Runs { run, period, .. } => {
+            let run = run.max(1);
+            let (inside, count) = (row % run, rows / run);
+            if inside > 0 || count == 0 {
+                let some = rows.min(run - inside);
+                return (some, [Some(RowRuns::one(first, some)), None]);
             }
-            Self::Tiled { start, .. } if row < start => row,
-            Self::Tiled { start, groups, members, run } => {
-                let (run, row) = (run.max(1), row - start);
-                let (groups, members) = (groups.max(1), members.max(1));
-                let (before, tile) = (row / run, groups * members);
-                let (at, member) = (before % tile, before % tile / groups);
-                let there = before - at + at % groups * members + member;
-                start + there * run + row % run
-            }
-            Self::Interleaved { start, head_rows } => {
-                let (half, at) = in_head(head_rows, row);
-                start + row - at + at % 2 * half + at / 2
-            }
-            Self::Halved { start, head_rows } => {
-                let (half, at) = in_head(head_rows, row);
-                start + row - at + at % half * 2 + at / half
-            }
+            let runs = RowRuns { first, run, step: period, count, at: 0, every: run };
+            (count * run, [Some(runs), None])
         }
-    }
-
-    /// Some of the next `rows` rows of the stretch, at least one: how many, and the runs that they
-    /// are.
-    pub(super) fn runs(self, row: u64, rows: u64) -> (u64, [Option<RowRuns>; 2]) {
-        let first = self.row(row);
-        match self {
-            Self::From(_) => (rows, [Some(RowRuns::one(first, rows)), None]),
-            Self::Runs { run, period, .. } => {
-                let run = run.max(1);
-                let (inside, count) = (row % run, rows / run);
-                if inside > 0 || count == 0 {
-                    let some = rows.min(run - inside);
-                    return (some, [Some(RowRuns::one(first, some)), None]);
-                }
-                let runs = RowRuns { first, run, step: period, count, at: 0, every: run };
-                (count * run, [Some(runs), None])
+        Rows::Tiled { start, .. } if row < start => {
+            let some = rows.min(start - row);
+            (some, [Some(RowRuns::one(first, some)), None])
+        }
+        Rows::Tiled { start, groups, members, run } => {
+            let (run, groups) = (run.max(1), groups.max(1));
+            let (inside, group) = ((row - start) % run, (row - start) / run % groups);
+            // The same member of the groups that follow.
+            let count = (rows / run).min(groups - group);
+            if inside > 0 || count == 0 {
+                let some = rows.min(run - inside);
+                return (some, [Some(RowRuns::one(first, some)), None]);
             }
-            Self::Tiled { start, .. } if row < start => {
-                let some = rows.min(start - row);
-                (some, [Some(RowRuns::one(first, some)), None])
-            }
-            Self::Tiled { start, groups, members, run } => {
-                let (run, groups) = (run.max(1), groups.max(1));
-                let (inside, group) = ((row - start) % run, (row - start) / run % groups);
-                // The same member of the groups that follow.
-                let count = (rows / run).min(groups - group);
-                if inside > 0 || count == 0 {
-                    let some = rows.min(run - inside);
-                    return (some, [Some(RowRuns::one(first, some)), None]);
-                }
-                let step = members.max(1) * run;
-                (count * run, [Some(RowRuns { first, run, step, count, at: 0, every: run }), None])
-            }
-            // Every second row of a head lies in the same half of it.
-            Self::Interleaved { head_rows, .. } => {
-                let (half, at) = in_head(head_rows, row);
-                let rows = rows.min(2 * half - at);
-                let of = |at: u64, count: u64| {
-                    let first = self.row(row + at);
-                    (count > 0).then_some(RowRuns { first, run: 1, step: 1, count, at, every: 2 })
-                };
-                (rows, [of(0, rows.div_ceil(2)), of(1, rows / 2)])
-            }
-            Self::Halved { head_rows, .. } => {
-                let (half, at) = in_head(head_rows, row);
-                let count = rows.min(half - at % half);
-                let runs = RowRuns { first, run: 1, step: 2, count, at: 0, every: 1 };
-                (count, [Some(runs), None])
-            }
+            let step = members.max(1) * run;
+            (count * run, [Some(RowRuns { first, run, step, count, at: 0, every: run }), None])
+        }
+        // Every second row of a head lies in the same half of it.
+        Rows::Heads { head_rows, to_halves: false, .. } => {
+            let (half, at) = in_head(head_rows, row);
+            let rows = rows.min(2 * half - at);
+            let of = |at: u64, count: u64| {
+                let first = order.row(row + at);
+                (count > 0).then_some(RowRuns { first, run: 1, step: 1, count, at, every: 2 })
+            };
+            (rows, [of(0, rows.div_ceil(2)), of(1, rows / 2)])
+        }
+        Rows::Heads { head_rows, .. } => {
+            let (half, at) = in_head(head_rows, row);
+            let count = rows.min(half - at % half);
+            let runs = RowRuns { first, run: 1, step: 2, count, at: 0, every: 1 };
+            (count, [Some(runs), None])
         }
     }
 }

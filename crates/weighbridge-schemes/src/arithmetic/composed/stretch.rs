@@ -3,28 +3,19 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use half::f16;
-
 use super::block::{Band, Block, Buffers, PANEL, To};
-use super::rows::RowOrder;
+use super::figure::Figure;
+use super::rows::runs;
 use super::{ACROSS_ELEMENTS, length};
-use crate::change::Change;
 use crate::error::{Error, Result};
 use crate::framework::Recipe;
-use crate::simd::Number;
+use crate::framework::recipe::{elements_of, rows_of};
+use crate::shape::least_common_multiple;
 use crate::source::{Slab, Staged};
+use crate::view::{Matrix, Rows, View};
 
 /// Elements of a row that is decoded for any part of it.
 const MOST_OF_A_ROW: u64 = 1 << 20;
-
-/// A matrix in a weight whose columns are seen as rows.
-#[derive(Clone, Copy, Debug)]
-pub struct Across {
-    /// The first row of it, if the weight is cut into rows as long as its own.
-    pub first: u64,
-    /// How long they are.
-    pub columns: u64,
-}
 
 /// Some rows of a weight.
 pub struct Stretch {
@@ -34,23 +25,15 @@ pub struct Stretch {
     pub recipe_row: u64,
     /// Where its parts begin among all parts of the composed weight.
     pub first_part: usize,
-    /// Elements of a row of the stretch.
-    pub row: u64,
-    /// How many rows.
-    pub rows: u64,
-    /// Which ones.
-    pub order: RowOrder,
-    /// The matrix whose columns they are, if they are columns.
-    pub across: Option<Across>,
-    /// What is done to each number.
-    pub change: Change,
+    /// Which rows, and what is done to each number.
+    pub view: View,
     /// Whether the changed number is rounded to f16.
     pub in_half: bool,
 }
 
 impl Stretch {
     pub(super) fn elements(&self) -> u64 {
-        self.rows.saturating_mul(self.row)
+        self.view.row_count().saturating_mul(self.view.row_len())
     }
 
     /// Whether any of its elements can be decoded at no great cost.
@@ -60,13 +43,29 @@ impl Stretch {
 
     /// Whether a few of its rows are read in many small pieces.
     pub(super) fn is_transposed(&self) -> bool {
-        self.across.is_some() || self.recipe.is_transposed()
+        self.view.transposed.is_some() || self.recipe.is_transposed()
+    }
+
+    /// How many of its elements are decoded together, if not any can be at no great cost.
+    pub(super) fn unit(&self) -> Option<u64> {
+        let row = self.view.row_len().max(1);
+        let rows = match self.view.rows {
+            Rows::Heads { head_rows, .. } => (head_rows / 2).max(1) * 2,
+            _ => 1,
+        };
+        match (self.view.transposed, self.recipe.elements()) {
+            (Some(_), Some(_)) => Some(row),
+            // Any column takes all of the matrix.
+            (Some(_), None) => Some(self.elements().max(1)),
+            (None, Some(_)) => None,
+            (None, None) => Some(least_common_multiple(self.recipe_row, row.saturating_mul(rows))),
+        }
     }
 
     /// How many elements are best decoded at a time.
     pub(super) fn batch(&self, most: u64) -> u64 {
-        let row = self.row.max(1);
-        let (most, in_rows) = match (self.recipe.elements(), self.across) {
+        let row = self.view.row_len().max(1);
+        let (most, in_rows) = match (self.recipe.elements(), self.view.transposed) {
             (_, Some(_)) => (most.min(ACROSS_ELEMENTS), true),
             (Some(elements), None) => (elements.batch(most), false),
             (None, None) => (most, true),
@@ -81,7 +80,7 @@ impl Stretch {
         at: usize,
         take: &mut dyn FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
-        let row_len = self.row.max(1);
+        let row_len = self.view.row_len().max(1);
         let mut next = elements.start;
         while next < elements.end {
             let (row, column) = (next / row_len, next % row_len);
@@ -94,12 +93,12 @@ impl Stretch {
                 next += len;
                 continue;
             }
-            if let Some(across) = self.across {
-                take(&self.across(across, row..row + rows, 0..row_len, here))?;
+            if let Some(matrix) = self.view.transposed {
+                take(&self.across(matrix, row..row + rows, 0..row_len, here))?;
                 next += rows * row_len;
                 continue;
             }
-            let (rows, runs) = self.order.runs(row, rows);
+            let (rows, runs) = runs(self.view.rows, row, rows);
             for runs in runs.iter().flatten() {
                 take(&Block {
                     first: runs.first * row_len,
@@ -116,20 +115,19 @@ impl Stretch {
     }
 
     fn part_of_row(&self, row: u64, columns: Range<u64>, at: usize) -> Block {
-        if let Some(across) = self.across {
-            return self.across(across, row..row + 1, columns, at);
+        if let Some(matrix) = self.view.transposed {
+            return self.across(matrix, row..row + 1, columns, at);
         }
-        let (first, piece) =
-            (self.order.row(row) * self.row + columns.start, columns.end - columns.start);
+        let (first, piece) = (self.view.element(row, columns.start), columns.end - columns.start);
         Block { first, piece, step: piece, count: 1, at, to: To::Rows { every: length(piece) } }
     }
 
     /// Some rows, which are columns of a matrix in the weight.
-    fn across(&self, of: Across, rows: Range<u64>, columns: Range<u64>, at: usize) -> Block {
-        let seen = || rows.clone().map(|row| self.order.row(row));
+    fn across(&self, of: Matrix, rows: Range<u64>, columns: Range<u64>, at: usize) -> Block {
+        let seen = || rows.clone().map(|row| self.view.row(row));
         let (first, last) = (seen().min().unwrap_or(0), seen().max().unwrap_or(0));
-        let picks = match self.order {
-            RowOrder::From(_) => None,
+        let picks = match self.view.rows {
+            Rows::From(_) => None,
             _ => Some(seen().map(|row| length(row - first)).collect()),
         };
         Block {
@@ -151,7 +149,10 @@ impl Stretch {
     pub(super) fn needs(&self, block: &Block, slabs: &mut Vec<Slab>) {
         let before = slabs.len();
         match self.is_together(block) {
-            true => self.needs_of(&(block.first..block.first + block.span()), slabs),
+            true => {
+                let span = block.first..block.first + block.span();
+                self.recipe.needs_of(&span, self.recipe_row, slabs);
+            }
             false => {
                 let mut own = Vec::new();
                 for band in self.bands(block, &mut own) {
@@ -162,28 +163,16 @@ impl Stretch {
         slabs[before..].iter_mut().for_each(|slab| slab.part += self.first_part);
     }
 
-    /// What some elements of the weight need. Where the recipe decodes whole rows only, they are
-    /// whole rows.
-    fn needs_of(&self, source: &Range<u64>, slabs: &mut Vec<Slab>) {
-        match self.recipe.elements() {
-            Some(elements) => elements.needs(source.clone(), slabs),
-            None => self.recipe.needs(self.rows_of(source), slabs),
-        }
-    }
-
-    /// The rows of the weight that some of its elements are in.
-    fn rows_of(&self, source: &Range<u64>) -> Range<u64> {
-        let row = self.recipe_row.max(1);
-        source.start / row..source.end.div_ceil(row)
-    }
-
     /// The bands of a block whose pieces are decoded one by one.
     fn bands(&self, block: &Block, slabs: &mut Vec<Slab>) -> Vec<Band> {
-        block.bands(&mut |elements, slabs| self.needs_of(&elements, slabs), slabs)
+        block.bands(
+            &mut |elements, slabs| self.recipe.needs_of(&elements, self.recipe_row, slabs),
+            slabs,
+        )
     }
 
     /// Decodes a block, and tells how many of the staged slabs were its own.
-    pub(super) fn decode<T: Number>(
+    pub(super) fn decode<T: Figure>(
         &self,
         block: &Block,
         staged: &[Staged<'_>],
@@ -195,7 +184,7 @@ impl Stretch {
         }
         let span = block.first..block.first + block.span();
         buffers.slabs.clear();
-        self.needs_of(&span, &mut buffers.slabs);
+        self.recipe.needs_of(&span, self.recipe_row, &mut buffers.slabs);
         let own = taken(staged, buffers.slabs.len())?;
         let len = length(block.span());
         if block.is_straight() {
@@ -211,7 +200,7 @@ impl Stretch {
     }
 
     /// Decodes a block piece by piece.
-    fn decode_apart<T: Number>(
+    fn decode_apart<T: Figure>(
         &self,
         block: &Block,
         staged: &[Staged<'_>],
@@ -242,46 +231,46 @@ impl Stretch {
         Ok(used)
     }
 
-    /// Some elements of the weight, with their values changed.
-    fn decode_changed<T: Number>(
+    /// Counts what lies outside in a block piece by piece; `count` gets the bytes of each, and its
+    /// number.
+    pub(super) fn count_apart(
         &self,
+        block: &Block,
         staged: &[Staged<'_>],
-        source: &Range<u64>,
-        out: &mut [T],
-        buffers: &mut Buffers<T>,
-    ) -> Result<()> {
-        if self.change == Change::None {
-            return self.decode_plainly(staged, source, out, &mut buffers.rows);
+        count: impl Fn(&[Staged<'_>], u64) -> Result<Option<u64>>,
+    ) -> Result<(usize, Option<u64>)> {
+        let (mut used, mut index, mut all) = (0, 0, 0);
+        for band in self.bands(block, &mut Vec::new()) {
+            let own = taken(staged.get(used..).unwrap_or_default(), band.slabs.len())?;
+            used += own.len();
+            for at in 0..band.pieces {
+                let Some(outside) = count(&band.piece(own, at), index)? else {
+                    return Ok((used, None));
+                };
+                (index, all) = (index + 1, all + outside);
+            }
         }
-        let Buffers { singles, single_rows, .. } = buffers;
-        singles.resize(out.len(), 0.0);
-        self.decode_plainly(staged, source, singles, single_rows)?;
-        let changed = |number: f32| match self.change.of(number) {
-            changed if self.in_half => f16::from_f32(changed).to_f32(),
-            changed => changed,
-        };
-        T::out(out).fill_with(|index| changed(singles[index]));
-        Ok(())
+        Ok((used, Some(all)))
     }
 
-    fn decode_plainly<T: Number>(
+    /// Some elements of the weight, with their values changed.
+    fn decode_changed<T: Figure>(
         &self,
         staged: &[Staged<'_>],
         source: &Range<u64>,
         out: &mut [T],
-        whole: &mut Vec<T>,
+        Buffers { rows: whole, singles, .. }: &mut Buffers<T>,
     ) -> Result<()> {
-        if let Some(elements) = self.recipe.elements() {
-            return elements.decode(staged, source.clone(), T::out(out));
+        let all = match self.recipe.elements() {
+            Some(_) => source.clone(),
+            None => elements_of(&rows_of(source, self.recipe_row), self.recipe_row.max(1)),
+        };
+        if all == *source {
+            return T::decode(self, staged, source, out, singles);
         }
-        let (rows, row) = (self.rows_of(source), self.recipe_row.max(1));
-        let all = length((rows.end - rows.start).saturating_mul(row));
-        if all == out.len() {
-            return self.recipe.decode(staged, rows, T::out(out));
-        }
-        whole.resize(all, T::default());
-        let first = length(source.start - rows.start * row);
-        self.recipe.decode(staged, rows, T::out(whole))?;
+        whole.resize(length(all.end - all.start), T::default());
+        T::decode(self, staged, &all, whole, singles)?;
+        let first = length(source.start - all.start);
         out.copy_from_slice(&whole[first..first + out.len()]);
         Ok(())
     }

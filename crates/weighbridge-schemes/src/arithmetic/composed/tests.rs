@@ -10,6 +10,7 @@ use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::change::Change;
 use crate::dtype::DType;
 use crate::framework::{ByElements, Extract, Kind, Taker};
+use crate::view::{Matrix, Rows, View};
 
 /// A weight whose numbers say where they lie. Every few rows share a number that is added, from a
 /// second part.
@@ -114,18 +115,24 @@ fn decoded(composed: &dyn Elements, elements: Range<u64>, is_lent: bool) -> (Vec
     (out, slabs.len())
 }
 
-fn stretch(order: RowOrder, rows: u64, row: u64, recipe_row: u64) -> Stretch {
+fn stretch(order: Rows, rows: u64, row: u64, recipe_row: u64) -> Stretch {
     Stretch {
         recipe: Arc::new(Counting { row: recipe_row, shared_by: 4 }),
         recipe_row,
         first_part: 0,
-        row,
-        rows,
-        order,
-        across: None,
-        change: Change::None,
+        view: View { rows: order, ..View::whole(&[rows, row]) },
         in_half: false,
     }
+}
+
+fn heads(start: u64, head_rows: u64, to_halves: bool) -> Rows {
+    Rows::Heads { start, heads: 2, head_rows, to_halves }
+}
+
+/// The same rows, which are columns of a matrix.
+fn across(first: u64, columns: u64, mut of: Stretch) -> Stretch {
+    of.view.transposed = Some(Matrix { first, columns });
+    of
 }
 
 /// Every cut of a weight against the elements that make it up.
@@ -158,8 +165,8 @@ const OF: Counting = Counting { row: 3, shared_by: 4 };
 #[test]
 fn halves_are_interleaved() {
     let stretches = || {
-        let order = RowOrder::Interleaved { start: 2, head_rows: 6 };
-        vec![stretch(order, 12, 3, 3), stretch(RowOrder::From(1), 2, 3, 3)]
+        let order = heads(2, 6, false);
+        vec![stretch(order, 12, 3, 3), stretch(Rows::From(1), 2, 3, 3)]
     };
     let rows = [2, 5, 3, 6, 4, 7, 8, 11, 9, 12, 10, 13, 1, 2];
     check(stretches, &rows_of(&rows, 3), &OF);
@@ -167,13 +174,13 @@ fn halves_are_interleaved() {
 
 #[test]
 fn halves_are_taken_apart() {
-    let stretches = || vec![stretch(RowOrder::Halved { start: 2, head_rows: 6 }, 12, 3, 3)];
+    let stretches = || vec![stretch(heads(2, 6, true), 12, 3, 3)];
     check(stretches, &rows_of(&[2, 4, 6, 3, 5, 7, 8, 10, 12, 9, 11, 13], 3), &OF);
 }
 
 #[test]
 fn runs_are_picked() {
-    let stretches = || vec![stretch(RowOrder::Runs { start: 1, run: 2, period: 5 }, 6, 3, 3)];
+    let stretches = || vec![stretch(Rows::Runs { start: 1, run: 2, period: 5 }, 6, 3, 3)];
     check(stretches, &rows_of(&[1, 2, 6, 7, 11, 12], 3), &OF);
 }
 
@@ -181,7 +188,7 @@ fn runs_are_picked() {
 #[test]
 fn numbers_are_picked() {
     let of = Counting { row: 9, shared_by: 4 };
-    let stretches = || vec![stretch(RowOrder::Runs { start: 1, run: 1, period: 2 }, 20, 1, 9)];
+    let stretches = || vec![stretch(Rows::Runs { start: 1, run: 1, period: 2 }, 20, 1, 9)];
     check(stretches, &(0..20).map(|at| 1 + 2 * at).collect::<Vec<_>>(), &of);
 }
 
@@ -190,8 +197,7 @@ fn numbers_are_picked() {
 fn numbers_take_turns() {
     let firsts = [0, 5, 9];
     for turns in [2, 3] {
-        let stretches =
-            firsts[..turns].iter().map(|&first| stretch(RowOrder::From(first), 4, 3, 3));
+        let stretches = firsts[..turns].iter().map(|&first| stretch(Rows::From(first), 4, 3, 3));
         let whole = Composed::new(stretches.collect(), 12);
         let in_turn = InTurn::new(whole, turns as u64, 12 * turns as u64);
         let each = |at: u64| firsts[..turns].iter().map(move |first| OF.of(first * 3 + at));
@@ -209,7 +215,7 @@ fn numbers_take_turns() {
 #[test]
 fn distant_runs_are_read_together() {
     let of = Counting { row: 3, shared_by: 4 };
-    let stretches = || vec![stretch(RowOrder::Runs { start: 0, run: 1, period: 30 }, 5, 3, 3)];
+    let stretches = || vec![stretch(Rows::Runs { start: 0, run: 1, period: 30 }, 5, 3, 3)];
     check(stretches, &rows_of(&[0, 30, 60, 90, 120], 3), &of);
 }
 
@@ -224,20 +230,15 @@ fn matrices_are_transposed() {
     };
     check(
         || {
-            let across = Some(Across { first: 2, columns: 9 });
-            let order = RowOrder::Runs { start: 1, run: 1, period: 2 };
-            let whole = Stretch { across, ..stretch(RowOrder::From(0), 9, 7, 9) };
-            vec![Stretch { across, ..stretch(order, 4, 7, 9) }, whole]
+            let order = Rows::Runs { start: 1, run: 1, period: 2 };
+            let stretches = [stretch(order, 4, 7, 9), stretch(Rows::From(0), 9, 7, 9)];
+            stretches.map(|one| across(2, 9, one)).into()
         },
         &seen(&[1, 3, 5, 7, 0, 1, 2, 3, 4, 5, 6, 7, 8]),
         &of,
     );
     check(
-        || {
-            let across = Some(Across { first: 2, columns: 9 });
-            let order = RowOrder::Halved { start: 1, head_rows: 4 };
-            vec![Stretch { across, ..stretch(order, 8, 7, 9) }]
-        },
+        || vec![across(2, 9, stretch(heads(1, 4, true), 8, 7, 9))],
         &seen(&[1, 3, 2, 4, 5, 7, 6, 8]),
         &of,
     );
@@ -246,9 +247,9 @@ fn matrices_are_transposed() {
 /// A large matrix is read in few pieces, and a tile of it in no more.
 #[test]
 fn a_transposed_matrix_is_read_in_bands() {
-    let across = Some(Across { first: 0, columns: 130 });
     let recipe = Arc::new(Counting { row: 130, shared_by: 50 });
-    let whole = Stretch { recipe, across, ..stretch(RowOrder::From(10), 120, 150, 130) };
+    let whole = Stretch { recipe, ..stretch(Rows::From(10), 120, 150, 130) };
+    let whole = across(0, 130, whole);
     let composed = Composed::new(vec![whole], 150);
     let of = Counting { row: 130, shared_by: 50 };
     let (some, slabs) = decoded(&composed, 150..150 * 100, false);
@@ -271,7 +272,8 @@ fn a_value_is_changed_in_the_type_that_is_asked_for() {
         (Change::MinusExp, false, -number.exp()),
     ] {
         let recipe = Arc::new(Computed::new(vec![number; 5]));
-        let stretch = Stretch { recipe, change, in_half, ..stretch(RowOrder::From(0), 1, 5, 5) };
+        let view = View { change, ..View::whole(&[1, 5]) };
+        let stretch = Stretch { recipe, in_half, view, ..stretch(Rows::From(0), 1, 5, 5) };
         let composed = Composed::new(vec![stretch], 1);
         let mut out = [bf16::ZERO; 5];
         Recipe::decode(&composed, &[], 0..5, Out::Bf16(&mut out)).unwrap();
@@ -287,10 +289,10 @@ fn codes_are_put_together_as_they_are() {
         recipe: Arc::new(WithCodes { recipe: Counting { row: 8, shared_by: 4 }, codes }),
         ..stretch(order, rows, 8, 8)
     };
-    let halved = RowOrder::Halved { start: 0, head_rows: 4 };
-    let picked = RowOrder::Runs { start: 1, run: 1, period: 2 };
+    let halved = heads(0, 4, true);
+    let picked = Rows::Runs { start: 1, run: 1, period: 2 };
     let rows = [0, 2, 1, 3, 1, 3, 5, 5, 6];
-    let composed = Composed::new(vec![of(halved, 4), of(picked, 3), of(RowOrder::From(5), 2)], 8);
+    let composed = Composed::new(vec![of(halved, 4), of(picked, 3), of(Rows::From(5), 2)], 8);
     let coded = Recipe::codes(&composed).unwrap();
     let form = coded.form(Taker::Blocks).unwrap();
     assert_eq!((form.group, form.scale), (4, DType::F8_E4M3));
@@ -335,13 +337,14 @@ fn codes_that_change_are_decoded() {
     let other = FlatCodes::new(&[2, 8], (8, DType::F8_E4M3), true);
     let of = |codes, row| {
         let recipe = Arc::new(WithCodes { recipe: Counting { row, shared_by: 4 }, codes });
-        Stretch { recipe, ..stretch(RowOrder::From(0), 2, row, row) }
+        Stretch { recipe, ..stretch(Rows::From(0), 2, row, row) }
     };
     let has_codes = |stretches| Recipe::codes(&Composed::new(stretches, 8)).is_ok();
     assert!(has_codes(vec![of(codes, 8), of(codes, 16)]));
     assert!(!has_codes(vec![of(codes, 8), of(other, 8)]));
     assert!(!has_codes(vec![of(codes, 6)]));
-    assert!(!has_codes(vec![Stretch { change: Change::Add(1.0), ..of(codes, 8) }]));
-    let across = Some(Across { first: 0, columns: 8 });
-    assert!(!has_codes(vec![Stretch { across, ..of(codes, 8) }]));
+    let mut changed = of(codes, 8);
+    changed.view.change = Change::Add(1.0);
+    assert!(!has_codes(vec![changed]));
+    assert!(!has_codes(vec![across(0, 8, of(codes, 8))]));
 }

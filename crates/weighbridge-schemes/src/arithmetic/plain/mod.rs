@@ -10,10 +10,12 @@ use half::{bf16, f16};
 
 use narrow::to_odd;
 
+use crate::bounds::{Bounds, Gaps, Levels, Slack};
 use crate::catalog::TensorInfo;
+use crate::compare::{self, Wide};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::framework::{ByElements, Elements};
+use crate::framework::{ByElements, Elements, Origins, Rule};
 use crate::number::Out;
 use crate::simd::{self, Level, Number, half_to_f32, small_floats};
 use crate::source::{Slab, Staged};
@@ -113,6 +115,55 @@ impl Elements for Plain {
         }
         Ok(())
     }
+
+    fn decode_wide(&self, staged: &[Staged<'_>], _: Range<u64>, out: &mut [Wide]) -> Result<bool> {
+        let bytes = staged.first().map(Staged::bytes).unwrap_or_default();
+        Ok(compare::read(self.dtype, bytes, out).is_some())
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        levels(self.dtype).map(|_| self as &dyn Origins)
+    }
+}
+
+/// Originals were rounded to a type of few digits.
+impl Origins for Plain {
+    fn rule(&self) -> Rule {
+        Rule::Bounded
+    }
+
+    fn bounds(
+        &self,
+        _: &[Staged<'_>],
+        _: Range<u64>,
+        values: &[f32],
+        out: &mut [Bounds],
+    ) -> Result<()> {
+        if let Some(levels) = levels(self.dtype) {
+            levels.fill(values, out);
+        }
+        Ok(())
+    }
+}
+
+/// The levels of a floating-point type of few digits.
+fn levels(dtype: DType) -> Option<Levels<'static>> {
+    let (digits, smallest_normal, highest, beyond) = match dtype {
+        DType::BF16 => (7, f32::MIN_POSITIVE, f32::MAX, f32::MAX / 2048.0),
+        DType::F16 => (10, 1.0 / 16384.0, 65504.0, 65504.0 / 2048.0),
+        // What is too large for eight bits is often cast to the largest number.
+        DType::F8_E4M3 => (3, 1.0 / 64.0, 448.0, f32::INFINITY),
+        DType::F8_E5M2 => (2, 1.0 / 16384.0, 57344.0, f32::INFINITY),
+        _ => return None,
+    };
+    Some(Levels {
+        gaps: Gaps::Floats { scale: 1.0, digits, smallest_normal },
+        zero: 0.0,
+        lowest: -highest,
+        highest,
+        beyond,
+        slack: Slack::default(),
+    })
 }
 
 /// Element `index` of some bytes, as f32; NaN for types that are not numbers.

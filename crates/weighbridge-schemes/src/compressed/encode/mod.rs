@@ -26,8 +26,6 @@ mod coding;
 mod encoder;
 mod quotients;
 mod settings;
-#[cfg(test)]
-mod tests;
 
 use encoder::GroupEncoder;
 

@@ -158,39 +158,3 @@ impl Encoder for Way {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::framework::QuantizeWishes;
-    use crate::framework::testing::{chosen, holds_against, samples};
-    use crate::model::Model;
-    use crate::quantizer_of;
-
-    fn holds(layout: &str) {
-        let folder = samples("encoded-fp8");
-        for dtype in ["bf16", "f16", "f32"] {
-            let golden = folder.join(format!("{layout}-{dtype}"));
-            let source = folder.join(format!("source-{dtype}"));
-            let quantizer = quantizer_of("fp8", Some(layout)).unwrap();
-            holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
-        }
-    }
-
-    #[test]
-    fn blocks_are_those_of_transformers() {
-        holds("block");
-    }
-
-    #[test]
-    fn weights_with_one_scale_are_those_of_transformers() {
-        holds("tensor");
-    }
-
-    #[test]
-    fn partial_blocks_are_said() {
-        let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-        let chosen = chosen(&model, &Way::Blocks, &QuantizeWishes::default(), "").unwrap();
-        assert!(chosen.notes[0].starts_with("7 weights have sides"), "{:?}", chosen.notes);
-    }
-}

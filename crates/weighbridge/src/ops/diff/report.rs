@@ -114,7 +114,7 @@ pub struct Changed {
 }
 
 /// The result of comparing two weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
@@ -133,6 +133,7 @@ pub enum Status {
     /// The numbers of a side cannot be decoded.
     Undecoded,
     /// Names, shapes and types match; the numbers were not compared.
+    #[default]
     Uncompared,
 }
 
@@ -154,7 +155,7 @@ impl Status {
 }
 
 /// How two weights compare.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[allow(missing_docs)] // Each field is described in the guide's JSON section.
 #[non_exhaustive]
 pub struct DiffTensor {
@@ -240,34 +241,7 @@ impl DiffTensor {
             bits_b: bits(b),
             transform: pair.transform.clone(),
             elements: crate::catalog::element_count(&pair.view_a.shape).unwrap_or(0),
-            identical: None,
-            max_abs: None,
-            max_abs_index: None,
-            mean_abs: None,
-            rmse: None,
-            relative: None,
-            snr_db: None,
-            cosine: None,
-            ulp_max: None,
-            ulp_type: None,
-            nan_a: None,
-            nan_b: None,
-            inf_a: None,
-            inf_b: None,
-            unlike: None,
-            mean_a: None,
-            mean_b: None,
-            std_a: None,
-            std_b: None,
-            bound: None,
-            outside: None,
-            outside_rows: None,
-            places: Vec::new(),
-            change: None,
-            reencoded: None,
-            status: Status::Uncompared,
-            failed: false,
-            message: None,
+            ..Self::default()
         }
     }
 
@@ -290,7 +264,7 @@ impl DiffTensor {
 
     /// Sets the figures that the numbers give, and the status that follows from them.
     pub(super) fn set_figures(&mut self, outcome: &Outcome, shape: &[u64]) {
-        let Outcome { stats, outside, precision, judge, rows, .. } = outcome;
+        let Outcome { stats, outside, precision, judge, .. } = outcome;
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         self.identical = Some(stats.identical);
         self.unlike = Some(stats.unlike);
@@ -311,12 +285,7 @@ impl DiffTensor {
             self.ulp_max = precision.steps.map(|_| stats.ulps);
         }
         self.ulp_type = precision.steps.map(crate::DType::name);
-        self.status = match () {
-            () if stats.identical == stats.elements => Status::Identical,
-            () if stats.unlike > 0 => Status::Changed,
-            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
-            () => judge.status(outside, stats, *rows),
-        };
+        self.status = outcome.status();
         self.bound = Some(judge.name());
         (self.outside, self.outside_rows) = (Some(0), Some(0));
         if self.status == Status::Changed {

@@ -1,5 +1,6 @@
 //! Compares the numbers of two weights, tile by tile.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,21 +10,21 @@ use super::figure::{Figure, Kept};
 use super::judge::{Judge, settle_rows};
 use super::piece::Piece;
 use super::precision::{Precision, Rounding};
-use super::side::{SideBuffers, SideView};
+use super::report::Status;
+use super::side::{Side, SideBuffers};
 use crate::bounds::{Bounds, Candidates};
 use crate::compare::{
     Coarse, Outside, PIECE, Place, ROUNDING, Statistics, Wide, measure, one_by_one, steps, steps_in,
 };
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::pipeline::{Area, OrderedSum, Tiled, Tiling, announce_weight, held_at_once};
+use crate::pipeline::{OrderedSum, Tiled, Tiling, announce_weight, chunks, held_at_once};
 use crate::simd;
-use crate::source::Access;
 
 /// Two weights whose numbers are compared.
 pub(super) struct Values<'m> {
     /// Both sides; only one if the other has the same bytes.
-    sides: [Option<SideView<'m>>; 2],
+    sides: [Option<Side<'m>>; 2],
     tiling: Tiling,
     precision: Precision,
     judge: Judge,
@@ -68,6 +69,19 @@ pub(super) struct Outcome {
     pub(super) may_be_rescaled: bool,
 }
 
+impl Outcome {
+    /// The status that follows from what was found.
+    pub(super) fn status(&self) -> Status {
+        let Self { stats, outside, judge, rows, .. } = self;
+        match () {
+            () if stats.identical == stats.elements => Status::Identical,
+            () if stats.unlike > 0 => Status::Changed,
+            () if stats.rounded.contains(&true) => Status::EqualAfterRounding,
+            () => judge.status(outside, stats, *rows),
+        }
+    }
+}
+
 /// What a worker keeps of both sides from one tile to the next.
 #[derive(Default)]
 pub(super) struct Buffers {
@@ -92,35 +106,35 @@ impl Buffers {
 
 impl<'m> Values<'m> {
     /// Compares two sides of the same shape.
-    pub(super) fn new(a: SideView<'m>, b: SideView<'m>) -> Result<Self> {
-        let tiling = Tiling::of_pair(a.elements(), &a.shape(), &b.shape());
+    pub(super) fn new([a, b]: [Side<'m>; 2]) -> Result<Self> {
+        let tiling = Tiling::of_pair(a.elements(), &a.weight, &b.weight);
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
             b.check_memory(&tiling.tile(0))?;
         }
-        let (precision, judge) = (Precision::of(a.weight, b.weight), Judge::of(a.weight, b.weight));
+        let (precision, judge) = (Precision::of(a.stored, b.stored), Judge::of(a.stored, b.stored));
         Ok(Self::of([Some(a), Some(b)], tiling, precision, judge))
     }
 
     /// Takes the statistics of one side, if the other has the same bytes.
-    pub(super) fn of_same(a: SideView<'m>) -> Result<Self> {
-        let tiling = Tiling::of_pair(a.elements(), &a.shape(), &a.shape());
+    pub(super) fn of_same(a: Side<'m>) -> Result<Self> {
+        let tiling = Tiling::of_pair(a.elements(), &a.weight, &a.weight);
         if tiling.tiles() > 0 {
             a.check_memory(&tiling.tile(0))?;
         }
-        let precision = Precision::of(a.weight, a.weight);
+        let precision = Precision::of(a.stored, a.stored);
         Ok(Self::of([Some(a), None], tiling, precision, Judge::Exact))
     }
 
     fn of(
-        sides: [Option<SideView<'m>>; 2],
+        sides: [Option<Side<'m>>; 2],
         tiling: Tiling,
         precision: Precision,
         judge: Judge,
     ) -> Self {
         let bytes = sides.iter().flatten().map(|side| {
-            let share = side.elements().min(side.weight.elements());
-            share_of(side.weight.stored_bytes(), share, side.weight.elements())
+            let share = side.elements().min(side.stored.elements());
+            share_of(side.stored.stored_bytes(), share, side.stored.elements())
         });
         Self {
             tiling,
@@ -128,7 +142,7 @@ impl<'m> Values<'m> {
             judge,
             row: sides.iter().flatten().map(|side| side.view.row_len()).next().unwrap_or(1).max(1),
             stored_bytes: bytes.sum(),
-            elements: sides.iter().flatten().map(SideView::elements).max().unwrap_or(0),
+            elements: sides.iter().flatten().map(Side::elements).max().unwrap_or(0),
             sides,
             possible: [(); 2].map(|()| AtomicBool::new(true)),
             most_steps_found: AtomicU64::new(0),
@@ -141,7 +155,7 @@ impl<'m> Values<'m> {
 
     /// Bytes that have to be held at once while it is read over a network, and its name.
     pub(super) fn held(&self) -> (u64, &str) {
-        let sides = || self.sides.iter().flatten().map(|side| side.weight);
+        let sides = || self.sides.iter().flatten().map(|side| side.stored);
         (sides().map(held_at_once).sum(), sides().next().map_or("", |weight| weight.name()))
     }
 
@@ -151,7 +165,7 @@ impl<'m> Values<'m> {
             return Ok(0);
         }
         let (tile, width) = (self.tiling.tile(0), if self.precision.is_wide { 16 } else { 4 });
-        let held = |(index, side): (usize, &SideView<'_>)| {
+        let held = |(index, side): (usize, &Side<'_>)| {
             // A second copy of the numbers, and their bounds.
             let bounds = if self.judge.needs_bounds(index) { 12 } else { 0 };
             side.needed_bytes(&tile, width + bounds)
@@ -175,10 +189,10 @@ impl<'m> Values<'m> {
         Ok(Outcome { stats, outside, precision, judge, rows, may_be_rescaled })
     }
 
-    fn compare(&self, buffers: &mut Buffers, tile: &Area) -> Result<Found> {
+    fn compare(&self, buffers: &mut Buffers, tile: &Range<u64>) -> Result<Found> {
         buffers.clear();
         let mut all = Found::default();
-        for area in tile.chunks() {
+        for area in chunks(tile) {
             let Found { mut stats, outside } = match self.precision.is_wide {
                 true => self.compare_wide(buffers, tile, &area)?,
                 false => self.compare_singles(buffers, tile, &area)?,
@@ -197,7 +211,12 @@ impl<'m> Values<'m> {
         Ok(all)
     }
 
-    fn compare_singles(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Found> {
+    fn compare_singles(
+        &self,
+        buffers: &mut Buffers,
+        tile: &Range<u64>,
+        area: &Range<u64>,
+    ) -> Result<Found> {
         let Buffers { kept: [kept_a, kept_b], singles, bounds, .. } = buffers;
         let [buffers_a, buffers_b] = singles;
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
@@ -238,9 +257,13 @@ impl<'m> Values<'m> {
         let mut found = Found::default();
         for ((before, (a, b)), (piece, is_same)) in pieces().zip(measured) {
             if !is_same {
-                let place = |at: u64| area.index(before + at);
                 let here = bounds.map(|bounds| part(bounds, before, a.len()));
-                let looked = Piece { values: [a, b], bounds: here, row: self.row, index: &place };
+                let looked = Piece {
+                    values: [a, b],
+                    bounds: here,
+                    row: self.row,
+                    first: area.start + before,
+                };
                 found.outside.plus(&looked.look(&self.judge, &self.precision));
             }
             found.stats.plus(&placed(piece, area, before));
@@ -252,7 +275,7 @@ impl<'m> Values<'m> {
     fn are_inside(
         &self,
         values: [&[f32]; 2],
-        area: &Area,
+        area: &Range<u64>,
         kept: &mut [&mut Kept; 2],
     ) -> Result<bool> {
         let Judge::Original { bounded, rounded, .. } = self.judge else { return Ok(false) };
@@ -260,8 +283,7 @@ impl<'m> Values<'m> {
         let (stored, originals) = (values[bounded], values[1 - bounded]);
         let candidates = Candidates { stored, originals, share: rounded + ROUNDING };
         let outside = side.count_outside(area, candidates, kept[bounded])?;
-        let index = |at: u64| area.index(at);
-        let whole = Piece { values, bounds: [&[]; 2], row: self.row, index: &index };
+        let whole = Piece { values, bounds: [&[]; 2], row: self.row, first: area.start };
         Ok(outside == Some(0) && !whole.has_lost_rows())
     }
 
@@ -269,8 +291,8 @@ impl<'m> Values<'m> {
     fn read_bounds<'s>(
         &self,
         side: usize,
-        tile: &Area,
-        area: &Area,
+        tile: &Range<u64>,
+        area: &Range<u64>,
         buffers: &'s mut SideBuffers<Bounds>,
         kept: &mut Kept,
     ) -> Result<&'s [Bounds]> {
@@ -305,7 +327,12 @@ impl<'m> Values<'m> {
         }
     }
 
-    fn compare_wide(&self, buffers: &mut Buffers, tile: &Area, area: &Area) -> Result<Found> {
+    fn compare_wide(
+        &self,
+        buffers: &mut Buffers,
+        tile: &Range<u64>,
+        area: &Range<u64>,
+    ) -> Result<Found> {
         let Buffers { kept: [kept_a, kept_b], wide: [buffers_a, buffers_b], .. } = buffers;
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
         let b = match &self.sides[1] {
@@ -314,7 +341,7 @@ impl<'m> Values<'m> {
         };
         let (mut stats, mut outside) = (Statistics::default(), Outside::default());
         for (at, (a, b)) in (0..).zip(a.iter().zip(b)).filter(|(_, (a, b))| !a.is_same(**b)) {
-            let (index, a, b) = (area.index(at), a.value(), b.value());
+            let (index, a, b) = (area.start + at, a.value(), b.value());
             if !self.precision.is_rounded_wide(a, b) {
                 outside.add(Place { index, a, b, times: None }, index / self.row);
             }
@@ -343,8 +370,8 @@ impl<'m> Values<'m> {
     fn is_rounded_by_its_scheme(
         &self,
         buffers: &mut Buffers,
-        tile: &Area,
-        area: &Area,
+        tile: &Range<u64>,
+        area: &Range<u64>,
         rounding: Rounding,
         index: usize,
     ) -> Result<bool> {
@@ -361,8 +388,8 @@ impl<'m> Values<'m> {
     fn in_type(
         &self,
         buffers: &mut Buffers,
-        tile: &Area,
-        area: &Area,
+        tile: &Range<u64>,
+        area: &Range<u64>,
         dtype: DType,
     ) -> Result<(u64, bool)> {
         let Buffers { kept, singles, bf16, f16, .. } = buffers;
@@ -376,8 +403,8 @@ impl<'m> Values<'m> {
     fn decoded<T: Figure + Coarse>(
         &self,
         [buffers_a, buffers_b]: &mut [SideBuffers<T>; 2],
-        tile: &Area,
-        area: &Area,
+        tile: &Range<u64>,
+        area: &Range<u64>,
         [kept_a, kept_b]: &mut [Kept; 2],
     ) -> Result<(u64, bool)> {
         let a = read(&self.sides[0], tile, area, buffers_a, kept_a)?;
@@ -387,9 +414,9 @@ impl<'m> Values<'m> {
 }
 
 fn read<'s, T: Figure>(
-    side: &Option<SideView<'_>>,
-    tile: &Area,
-    area: &Area,
+    side: &Option<Side<'_>>,
+    tile: &Range<u64>,
+    area: &Range<u64>,
     buffers: &'s mut SideBuffers<T>,
     kept: &mut Kept,
 ) -> Result<&'s [T]> {
@@ -406,9 +433,9 @@ fn part(bounds: &[Bounds], before: u64, len: usize) -> &[Bounds] {
 }
 
 /// Statistics with positions counted from the start of the whole view.
-fn placed(mut stats: Statistics, area: &Area, before: u64) -> Statistics {
-    stats.largest = stats.largest.map(|(value, at)| (value, area.index(before + at)));
-    stats.first_unlike = stats.first_unlike.map(|at| area.index(before + at));
+fn placed(mut stats: Statistics, area: &Range<u64>, before: u64) -> Statistics {
+    stats.largest = stats.largest.map(|(value, at)| (value, area.start + before + at));
+    stats.first_unlike = stats.first_unlike.map(|at| area.start + before + at);
     stats
 }
 
@@ -446,8 +473,7 @@ impl Tiled for Values<'_> {
     }
 
     fn is_sequential(&self) -> bool {
-        let mut parts = self.sides.iter().flatten().flat_map(|side| side.weight.parts());
-        parts.any(|(_, source, info)| source.access(info) == Access::Sequential)
+        self.sides.iter().flatten().any(|side| side.stored.is_sequential())
     }
 
     fn is_settled(&self) -> bool {
@@ -455,7 +481,7 @@ impl Tiled for Values<'_> {
     }
 
     fn announce(&self) {
-        self.sides.iter().flatten().for_each(|side| announce_weight(side.weight));
+        self.sides.iter().flatten().for_each(|side| announce_weight(side.stored));
     }
 
     fn tile(&self, buffers: &mut Buffers, index: u64) -> Result<u64> {
@@ -471,6 +497,6 @@ impl Tiled for Values<'_> {
                 self.failed.store(true, Ordering::Relaxed);
             }
         }
-        Ok(share_of(self.stored_bytes, tile.elements(), self.elements))
+        Ok(share_of(self.stored_bytes, tile.end - tile.start, self.elements))
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::model::Select;
-use crate::ops::work::work_options;
+use crate::ops::work::{setters, work_options};
 use crate::ops::{Dropped, Work};
 
 /// What is hashed, and how.
@@ -27,17 +27,20 @@ pub struct HashOptions {
 
 work_options!(HashOptions);
 
-weighbridge_core::setters!(HashOptions {
+setters! { HashOptions:
     /// Hashes the numbers of the weights as f32, whatever they are stored in, and not the stored
     /// bytes.
-    values: bool,
+    values(values: bool) values = values;
+
     /// Lists the weights with their hashes.
-    tensors: bool,
+    tensors(tensors: bool) tensors = tensors;
+
     /// Which weights are hashed.
-    select: Select,
+    select(select: Select) select = select;
+
     /// Leaves out weights that cannot be read, and lists them; otherwise they are an error.
-    skip_unreadable: bool,
-});
+    skip_unreadable(skip: bool) skip_unreadable = skip;
+}
 
 /// The hash of a model. The field names are the JSON contract.
 #[derive(Debug, Serialize)]

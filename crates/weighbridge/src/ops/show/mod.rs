@@ -15,6 +15,7 @@ pub use numbers::Numbers;
 pub use slice::Slice;
 
 use super::refusals::refuse_problems;
+use super::work::setters;
 
 /// Which part of a weight is shown, and in which type.
 ///
@@ -34,28 +35,16 @@ pub struct ShowOptions {
     dtype: Option<DType>,
 }
 
-impl ShowOptions {
+setters! { ShowOptions:
     /// Which entries of the first dimension.
-    #[must_use]
-    pub fn rows(mut self, rows: Slice) -> Self {
-        self.rows = Some(rows);
-        self
-    }
+    rows(rows: Slice) rows = Some(rows);
 
     /// Which entries of the last dimension.
-    #[must_use]
-    pub fn columns(mut self, columns: Slice) -> Self {
-        self.columns = Some(columns);
-        self
-    }
+    columns(columns: Slice) columns = Some(columns);
 
     /// The type: `F32`, `F16` or `BF16`. Otherwise it is the type that the weight is stored in, or
     /// the one that its canonical library decodes it to.
-    #[must_use]
-    pub fn dtype(mut self, dtype: DType) -> Self {
-        self.dtype = Some(dtype);
-        self
-    }
+    dtype(dtype: DType) dtype = Some(dtype);
 }
 
 /// Some rows and columns of a weight.

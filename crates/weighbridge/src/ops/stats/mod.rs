@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 
-use super::refusals::{refuse_problems, unreadable, without};
-use super::work::work_options;
+use super::refusals::chosen;
+use super::work::{setters, work_options};
 use super::{Dropped, Work};
 use crate::error::{Error, Remedy, Result};
 use crate::model::{Model, Select, Weight};
@@ -48,13 +48,14 @@ pub struct StatsOptions {
 
 work_options!(StatsOptions);
 
-weighbridge_core::setters!(StatsOptions {
+setters! { StatsOptions:
     /// Which weights are looked at.
-    select: Select,
+    select(select: Select) select = select;
+
     /// Leave out weights that cannot be read, instead of failing for them:
     /// [`StatsReport::skipped`] names them.
-    skip_unreadable: bool,
-});
+    skip_unreadable(skip: bool) skip_unreadable = skip;
+}
 
 /// The figures of a model's weights. The field names are the JSON contract.
 #[derive(Debug, Serialize)]
@@ -107,16 +108,7 @@ impl WeightStats {
 pub fn stats(model: &Model, options: &StatsOptions) -> Result<StatsReport> {
     let each = (2 * size_of::<WeightStats>() + size_of::<Job>() + 2048) as u64;
     model.check_list(each, 3, "the statistics")?;
-    let (select, mut skipped) = match options.skip_unreadable {
-        true => {
-            let skipped = unreadable(model, &options.select, false)?;
-            (without(&options.select, &skipped), skipped)
-        }
-        false => {
-            refuse_problems(model, &options.select, false)?;
-            (options.select.clone(), Vec::new())
-        }
-    };
+    let (select, mut skipped) = chosen(model, &options.select, options.skip_unreadable, false)?;
     let mut weights: Vec<Weight> = model.weights().select(select).collect();
     refuse_undecodable(&mut weights, options.skip_unreadable.then_some(&mut skipped))?;
     model.will_need_all();

@@ -1,0 +1,183 @@
+//! Lays out a model's codes and factors in another way, undecoded: the same numbers in other tensors.
+//!
+//! The result is a repository again, whose config says how its weights lie. What another layout cannot
+//! hold as it is is an error, before there is an output: nothing is decoded.
+
+use std::collections::HashMap;
+
+use super::options::ConvertOptions;
+use super::values::Values;
+use crate::config;
+use crate::containers::writing::Writer;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::model::{Model, Scratch, Weight};
+use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
+use crate::pipeline::{Target, formats_of};
+use crate::schemes::{
+    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, Taker,
+    TargetLayout, ToLayOut, Unfit,
+};
+
+/// The names of the layouts that codes can be moved into.
+pub fn layouts() -> impl Iterator<Item = &'static str> {
+    schemes::layouts().filter_map(|(_, layout)| layout.name())
+}
+
+/// The layout of that name.
+pub(super) fn layout(name: &str) -> Result<Values> {
+    let found = schemes::layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
+    found.ok_or_else(|| {
+        let names: Vec<&str> = layouts().collect();
+        Error::usage(format!("there is no layout `{name}`"))
+            .hint(format!("there are {}", names.join(", ")))
+    })
+}
+
+/// The error for a model without a config that says how its weights are laid out.
+pub(super) fn no_config(what: &str, model: &Model) -> Error {
+    let name = config::HUGGING_FACE;
+    Error::usage(format!("how weights are laid out is said in a {name}: there must be one {what}"))
+        .in_file(model.path())
+}
+
+/// An error if readers of the format do not look at configs.
+pub(super) fn refuse_format(target: &Target, options: &ConvertOptions) -> Result<()> {
+    let format = target.writer.format();
+    let formats: Vec<&str> =
+        formats_of(vec![DType::I32.into()], true).map(Writer::format).collect();
+    if formats.contains(&format) {
+        return Ok(());
+    }
+    let message = format!("{format} has no config beside it that says how weights are laid out");
+    let hint = format!("write a directory of {} files", formats.join(" or "));
+    Err(Error::usage(message).in_file(&options.target).hint(hint))
+}
+
+/// What becomes of a model whose codes are laid out in another way.
+pub(super) struct Moved {
+    /// What becomes of each weight with codes, by its name in the model.
+    pub(super) packed: HashMap<String, PackedWeight>,
+    /// What a repository needs beside its weights.
+    pub(super) additions: Additions,
+    /// What users should know.
+    pub(super) notes: Vec<String>,
+}
+
+/// Lays out a model as a scheme does.
+pub(super) fn moved(
+    model: &Model,
+    scheme: &str,
+    layout: &dyn TargetLayout,
+    options: &ConvertOptions,
+) -> Result<Moved> {
+    refuse_problems(model, &options.select, false)?;
+    let wanted = |weight: &Weight| options.select.wants(weight.name());
+    let (plain, coded): (Vec<_>, Vec<_>) =
+        model.weights().filter(wanted).partition(Weight::is_plain);
+    if coded.is_empty() {
+        let message = "has no weights with codes, so there is nothing to lay out in another way";
+        return Err(Error::usage(message).in_file(model.path()));
+    }
+    if coded.iter().all(|weight| weight.scheme() == scheme) {
+        let name = layout.name().unwrap_or_default();
+        return Err(Error::usage(format!("is laid out as {name} already")).in_file(model.path()));
+    }
+    laid_out(layout, model, &[plain, coded], options)
+}
+
+/// Asks a layout what becomes of plain weights and of weights with codes.
+fn laid_out(
+    layout: &dyn TargetLayout,
+    model: &Model,
+    [plain, coded]: &[Vec<Weight>; 2],
+    options: &ConvertOptions,
+) -> Result<Moved> {
+    let renamed = |weights: &[Weight]| -> Vec<String> {
+        weights.iter().map(|weight| options.renamed(weight.name())).collect()
+    };
+    let (plain_names, names) = (renamed(plain), renamed(coded));
+    let forms = forms(model, coded)?;
+    let weights: Vec<CodedWeight<'_>> = names
+        .iter()
+        .zip(&forms)
+        .zip(coded)
+        .map(|((name, &(form, zeros, global)), weight)| {
+            let shape = weight.shape();
+            CodedWeight { name, shape, form, zeros, global }
+        })
+        .collect();
+    let plain: Vec<Candidate<'_>> = plain
+        .iter()
+        .zip(&plain_names)
+        .map(|(weight, name)| Candidate {
+            name,
+            shape: weight.shape(),
+            dtype: weight.native().unwrap_or(DType::U8),
+            block: None,
+        })
+        .collect();
+    let found = layout.lay_out(&ToLayOut { weights: &weights, plain: &plain });
+    let LaidOut { weights, additions, mut notes } =
+        found.map_err(|unfit| refused(model, coded, &unfit))?;
+    let named = coded.iter().map(|weight| weight.name().to_owned());
+    notes.extend(note_on_scales(model, &forms));
+    Ok(Moved { packed: named.zip(weights).collect(), additions, notes })
+}
+
+/// What the codes of a weight are, the ends of its zero points, and its factor.
+type Form = (GroupedForm, [u8; 2], Option<(f32, bool)>);
+
+/// What the codes of each weight are, and the ends of its zero points; an error names all weights
+/// whose codes cannot be moved.
+fn forms(model: &Model, coded: &[Weight]) -> Result<Vec<Form>> {
+    let (mut forms, mut unfit, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+    for (index, weight) in coded.iter().enumerate() {
+        let reason = match weight.form_of_codes(Taker::Layout) {
+            Err(reason) => Some(reason),
+            Ok(form) => match weight.refuses_to_move(&mut scratch)? {
+                Some(reason) => Some(reason),
+                None => {
+                    let zeros = weight.zero_points(&form, &mut scratch)?;
+                    let factors = <[f32; 1]>::try_from(weight.factors_of_codes(false)?).ok();
+                    let global = weight.global_of_codes().zip(factors);
+                    let global = global.map(|(of, [factor])| (factor, of.divides));
+                    forms.push((form, zeros, global));
+                    None
+                }
+            },
+        };
+        unfit.extend(reason.map(|reason| Unfit { weight: index, reason }));
+    }
+    if unfit.is_empty() { Ok(forms) } else { Err(refused(model, coded, &unfit)) }
+}
+
+/// A note if loaders that take every tensor in the type of the model would round scales.
+fn note_on_scales(model: &Model, forms: &[Form]) -> Option<String> {
+    let dtype = config::model_dtype(model.configs())?;
+    let wide = |dtype: DType| matches!(dtype, DType::F32 | DType::BF16 | DType::F16);
+    let other = forms.iter().map(|(form, ..)| form.scale);
+    let other =
+        other.into_iter().find(|scale| wide(*scale) && *scale != dtype && dtype != DType::F32)?;
+    let (scale, dtype) = (other.name(), dtype.name());
+    Some(format!(
+        "scales stay {scale}, but the config names {dtype}: a loader that makes all tensors {dtype} \
+         rounds them; load the model in the type of the scales for the same numbers"
+    ))
+}
+
+fn refused(model: &Model, coded: &[Weight], unfit: &[Unfit]) -> Error {
+    let obstacles = unfit.iter().filter_map(|Unfit { weight, reason }| {
+        let weight = coded.get(*weight)?;
+        Some(Obstacle {
+            weight: weight.name(),
+            variant: weight.variant(),
+            part: None,
+            reason: reason.clone(),
+            is_ambiguous: false,
+        })
+    });
+    let obstacles: Vec<Obstacle<'_>> = obstacles.collect();
+    let nothing = || Error::unsupported("nothing can be laid out in another way");
+    refusal(model, &obstacles).unwrap_or_else(nothing)
+}

@@ -1,0 +1,147 @@
+//! Weights that go into another model as they are stored: their codes and scales are moved into the
+//! blocks of another scheme, and nothing is lost.
+//!
+//! llama.cpp's converter writes such tensors before all others, each with the factors beside it
+//! (`x.scale`, and for activations `x.input_scale`), unless they are one.
+
+use std::collections::HashMap;
+
+use crate::containers::writing::{Planned, Writer};
+use crate::error::Result;
+use crate::model::{Derived, MadeOf, Model, Weight};
+use crate::names;
+use crate::schemes::{CodedWeight, EncodedTensor, PackedWeight, Taker, in_blocks};
+
+/// What becomes of tensors that are repacked, by their names.
+pub(super) type Packed = HashMap<String, PackedWeight>;
+
+/// All tensors, with those first that a format can hold without decoding them, and the factors beside
+/// them; none if there are no such tensors.
+pub(super) fn repacked(
+    model: &Model,
+    derived: &[Derived],
+    writer: &dyn Writer,
+    rename: &dyn Fn(&str) -> String,
+) -> Result<Option<(Vec<Derived>, Packed)>> {
+    let mut all = Packed::new();
+    let is_stored = |tensor: &Derived| match &tensor.from {
+        MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
+            pieces.iter().any(|(weight, _)| !weight.is_plain())
+        }
+        MadeOf::Numbers(_) => false,
+    };
+    if !derived.iter().any(is_stored) {
+        return Ok(None);
+    }
+    let drafted = model.derived(derived.to_vec())?;
+    let mut inputs = Inputs { model, found: HashMap::new() };
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for (tensor, weight) in derived.iter().cloned().zip(drafted.weights()) {
+        let name = rename(&tensor.name);
+        let (Some(packed), MadeOf::Weights(pieces)) =
+            (fitting(&name, &weight, writer), &tensor.from)
+        else {
+            rest.push(tensor);
+            continue;
+        };
+        let weights = distinct(pieces.iter().map(|(weight, _)| weight));
+        let Some(own) = factors(&weights, |weight| weight.factors_of_codes(true))? else {
+            rest.push(tensor);
+            continue;
+        };
+        let activations = factors(&weights, |weight| inputs.of(weight))?.unwrap_or_default();
+        all.insert(tensor.name.clone(), packed);
+        let module = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name).to_owned();
+        first.push(tensor);
+        for (end, numbers) in [("scale", own), ("input_scale", activations)] {
+            if !are_ones(&numbers) {
+                let (name, shape) = (format!("{module}.{end}"), [numbers.len() as u64]);
+                let shape = shape.into_iter().collect();
+                first.push(Derived { name, shape, from: MadeOf::Numbers(numbers) });
+            }
+        }
+    }
+    first.append(&mut rest);
+    Ok((!all.is_empty()).then_some((first, all)))
+}
+
+/// The blocks of a tensor's codes, if the format can hold such.
+fn fitting(name: &str, weight: &Weight, writer: &dyn Writer) -> Option<PackedWeight> {
+    let shape = weight.shape();
+    let form = weight.form_of_codes(Taker::Blocks).ok()?;
+    if names::wants_single(weight.name(), shape) {
+        return None;
+    }
+    let packed = in_blocks(CodedWeight { name, shape, form, zeros: [0; 2], global: None })?;
+    let fits = |EncodedTensor { name, stored, shape, bytes, .. }: &EncodedTensor| {
+        writer.refuses(&Planned { name, stored, shape, bytes: *bytes }).is_none()
+    };
+    packed.tensors.iter().all(fits).then_some(packed)
+}
+
+/// Weights, each once, in their order.
+fn distinct<'w>(weights: impl Iterator<Item = &'w Weight>) -> Vec<&'w Weight> {
+    let mut found: Vec<&Weight> = Vec::new();
+    for weight in weights {
+        if found.last().is_none_or(|last| last.name() != weight.name()) {
+            found.push(weight);
+        }
+    }
+    found
+}
+
+/// The factors of a tensor: those of its one weight, or one of each. None where they cannot be told
+/// apart any more.
+fn factors(
+    weights: &[&Weight],
+    mut of: impl FnMut(&Weight) -> Result<Vec<f32>>,
+) -> Result<Option<Vec<f32>>> {
+    let mut all = Vec::new();
+    for weight in weights {
+        match (&of(weight)?[..], weights.len()) {
+            ([], 1) => {}
+            ([], _) => all.push(1.0),
+            ([one], _) => all.push(*one),
+            (several, 1) => all.extend(several),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Whether factors need not be written. The converter also leaves out what is nearly one, which would
+/// change the numbers.
+#[allow(clippy::float_cmp)] // Exactly one is meant.
+fn are_ones(factors: &[f32]) -> bool {
+    factors.iter().all(|factor| *factor == 1.0)
+}
+
+/// The scales of activations, by the module that they lie in.
+struct Inputs<'m> {
+    model: &'m Model,
+    found: HashMap<&'static str, HashMap<&'m str, crate::schemes::TensorId>>,
+}
+
+impl Inputs<'_> {
+    fn of(&mut self, weight: &Weight) -> Result<Vec<f32>> {
+        let Some(global) = weight.global_of_codes() else { return Ok(Vec::new()) };
+        let (model, name) = (self.model, global.input);
+        let found = self.found.entry(name).or_insert_with(|| model.beside_modules(name));
+        let module = weight.name().strip_suffix(".weight").unwrap_or(weight.name());
+        match found.get(module) {
+            Some(tensor) => model.factors(*tensor, global.divides),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_ones;
+
+    #[test]
+    fn what_is_only_nearly_one_is_written() {
+        assert!(are_ones(&[]) && are_ones(&[1.0]) && are_ones(&[1.0, 1.0]));
+        assert!(!are_ones(&[1.0 + f32::EPSILON]) && !are_ones(&[1.0, 1.0 - f32::EPSILON]));
+    }
+}

@@ -1,0 +1,322 @@
+//! A Hugging Face model as llama.cpp wants it.
+
+use std::collections::HashMap;
+use std::mem::take;
+use std::path::{Component, Path};
+
+use serde_json::Value as Json;
+
+use super::Translated;
+use super::beside::{file, file_names, home};
+use crate::catalog::Value;
+use crate::config;
+use crate::containers::writing::Entries;
+use crate::dtype::DType;
+use crate::error::{Error, Remedy, Result};
+use crate::model::{Derived, MadeOf, Model, Weight};
+use crate::names::{self, Named, Side, keys};
+use crate::ops::Dropped;
+use crate::ops::conversion::Task;
+use crate::ops::conversion::repacked::{Packed, repacked};
+use crate::pipeline::{Kept, OutputType, set_entry};
+use crate::text::escaped;
+use crate::tokenizer;
+
+/// What a file of a model is made of, before it is known which codes are moved.
+pub(super) struct Draft {
+    derived: Vec<Derived>,
+    tokenizer: Vec<(String, Value)>,
+    /// Files that tell more about the model.
+    generation: Option<Json>,
+    pooling: Option<Json>,
+    card: Option<String>,
+}
+
+/// Translates a model that is named as Hugging Face names it.
+pub(super) fn to_gguf(model: &Model, task: &Task<'_>) -> Result<Translated> {
+    let config = config::find(model.configs(), config::HUGGING_FACE).ok_or_else(|| {
+        let message = "no config.json lies beside the weights, so nobody knows what model it is";
+        Error::unsupported(message).remedy(Remedy::KeepNames)
+    })?;
+    if keys::architecture(config).is_none() {
+        let family = config["model_type"].as_str().unwrap_or("no stated family");
+        let message = format!("models of the family `{}` are not translated", escaped(family));
+        return Err(Error::unsupported(message).remedy(Remedy::KeepNames));
+    }
+    let weights: Vec<Weight> = model.weights().collect();
+    let mut tokenizer = tokenizer_entries(model, config, task.options.pre.as_deref())?;
+    let tokens = tokenizer.iter().find_map(|(key, value)| match value {
+        Value::List(tokens) if key == tokenizer::TOKENS => Some(tokens.len() as u64),
+        _ => None,
+    });
+    let side = Side {
+        weights: weights.iter().map(|w| Named { name: w.name(), shape: w.shape() }).collect(),
+        configs: model.configs(),
+        metadata: Vec::new(),
+    };
+    let translation = names::to_gguf(&side, &order(&weights), tokens)?;
+    let mut derived: Vec<Derived> = computed(config);
+    for tensor in translation.tensors {
+        let pieces = tensor.pieces.into_iter();
+        let pieces = pieces.map(|(index, view)| (weights[index].clone(), view)).collect();
+        let from = MadeOf::Weights(pieces);
+        derived.push(Derived { name: tensor.name, shape: tensor.shape, from });
+    }
+    let rows = rows_of_tokens(&derived, tokens)?;
+    tokenizer::fill_up(&mut tokenizer, rows);
+    let asked = task.values.dtype();
+    let writer = (asked == OutputType::Auto).then_some(task.target.writer);
+    let rename = |name: &str| task.options.renamed(name);
+    let moved = writer.map(|writer| repacked(model, &derived, writer, &rename)).transpose()?;
+    let translated =
+        Draft::new(model, derived, tokenizer)?.finish(model, asked, moved.flatten())?;
+    Ok(Translated { left_out: left_out(translation.left_out, &weights), ..translated })
+}
+
+/// Weights that a translation leaves out.
+pub(super) fn left_out(left_out: Vec<(usize, String)>, weights: &[Weight]) -> Vec<Dropped> {
+    let name = |index: usize| weights[index].name().to_owned();
+    left_out.into_iter().map(|(at, reason)| Dropped { name: name(at), reason }).collect()
+}
+
+impl Draft {
+    /// Reads the files that tell more about the model.
+    fn new(model: &Model, derived: Vec<Derived>, tokenizer: Vec<(String, Value)>) -> Result<Self> {
+        let json = |name: &str| -> Result<Option<Json>> {
+            let parsed = |text: Vec<u8>| config::parse(&text).map_err(|e| e.inside(name));
+            file(model, name)?.map(parsed).transpose()
+        };
+        let pooling = match json("modules.json")?.as_ref().and_then(pooling_config) {
+            Some(name) => Some(json(&name)?.ok_or_else(|| {
+                let name = escaped(&name);
+                Error::malformed(format!("modules.json names {name}, which is not there"))
+            })?),
+            None => None,
+        };
+        let generation = json("generation_config.json")?;
+        Ok(Self { derived, tokenizer, generation, pooling, card: card(model)? })
+    }
+
+    /// The model in the types that are asked for, with the codes that are moved.
+    pub(super) fn finish(
+        mut self,
+        model: &Model,
+        asked: OutputType,
+        moved: Option<(Vec<Derived>, Packed)>,
+    ) -> Result<Translated> {
+        let Some((derived, repacked)) = moved else {
+            let (derived, tokenizer) = (take(&mut self.derived), take(&mut self.tokenizer));
+            return self.described(model, (derived, tokenizer), asked, Packed::new());
+        };
+        let tokenizer = self.tokenizer.clone();
+        let translated = self.described(model, (derived, tokenizer), asked, repacked)?;
+        Ok(Translated { draft: Some(self), ..translated })
+    }
+
+    /// A model of these tensors, with the metadata that follows from them.
+    fn described(
+        &self,
+        model: &Model,
+        (derived, tokenizer): (Vec<Derived>, Vec<(String, Value)>),
+        asked: OutputType,
+        repacked: Packed,
+    ) -> Result<Translated> {
+        let types = types(&derived, asked);
+        let packed = derived.iter().find_map(|tensor| repacked.get(&tensor.name));
+        let file_type = packed.and_then(|packed| packed.packer.file_type());
+        let file_type = file_type.unwrap_or_else(|| self::file_type(&derived, &types));
+        let entries = self.metadata(model, &derived, file_type, tokenizer)?;
+        check_layers(&derived, &entries)?;
+        check_experts(&derived, &entries)?;
+        check_classes(&derived, &entries)?;
+        let metadata = Kept { entries, left_out: Vec::new() };
+        Ok(Translated { types, repacked, metadata, ..Translated::new(model.derived(derived)?) })
+    }
+
+    fn metadata(
+        &self,
+        model: &Model,
+        derived: &[Derived],
+        file_type: u32,
+        tokenizer: Vec<(String, Value)>,
+    ) -> Result<Entries> {
+        let folder = home(model).file_name().unwrap_or_default().to_string_lossy();
+        let shapes = derived.iter().map(|tensor| (&*tensor.name, &tensor.shape[..]));
+        let about = keys::About {
+            config: config::find(model.configs(), config::HUGGING_FACE).unwrap_or(&Json::Null),
+            generation: self.generation.as_ref(),
+            card: self.card.as_deref(),
+            pooling: self.pooling.as_ref(),
+            folder: &folder,
+            parameters: keys::Parameters::of(shapes),
+            file_type,
+        };
+        let mut entries = Entries::new();
+        for (key, value) in keys::entries(&about)?.into_iter().chain(tokenizer) {
+            set_entry(&mut entries, &key, value);
+        }
+        Ok(entries)
+    }
+}
+
+/// The text of a model's card, if there is one.
+pub(super) fn card(model: &Model) -> Result<Option<String>> {
+    let card = file(model, "README.md")?;
+    Ok(card.map(|text| String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// How many rows the embedding has; an error unless there is one for every token.
+fn rows_of_tokens(derived: &[Derived], tokens: Option<u64>) -> Result<u64> {
+    let embedding = derived.iter().find(|tensor| tensor.name == "token_embd.weight");
+    let rows = embedding.and_then(|tensor| tensor.shape.first().copied());
+    let missing = || Error::malformed("there is no embedding of tokens: is a file missing?");
+    let rows = rows.ok_or_else(missing)?;
+    match tokens {
+        Some(tokens) if tokens > rows => {
+            let message = format!("the tokenizer has {tokens} tokens, the embedding {rows} rows");
+            Err(Error::malformed(message))
+        }
+        _ => Ok(rows),
+    }
+}
+
+/// An error unless there are weights for as many layers as the metadata states.
+fn check_layers(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let stated = metadata.iter().find(|(key, _)| key.ends_with(".block_count"));
+    let Some(stated) = stated.and_then(|(_, value)| value.value()?.as_u64()) else {
+        return Ok(());
+    };
+    let layer =
+        |tensor: &Derived| tensor.name.strip_prefix("blk.")?.split('.').next()?.parse().ok();
+    let found: std::collections::BTreeSet<u64> = derived.iter().filter_map(layer).collect();
+    if let Some(missing) = (0..stated).find(|layer| !found.contains(layer)) {
+        let message = format!(
+            "the config states {stated} layers, but there are no weights of layer {missing}: is a \
+             file missing?"
+        );
+        return Err(Error::malformed(message));
+    }
+    match found.last() {
+        Some(last) if *last >= stated => Err(Error::malformed(format!(
+            "the config states {stated} layers, but there are weights of layer {last}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// An error unless every layer with experts has as many as the metadata states.
+fn check_experts(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let stated = metadata.iter().find(|(key, _)| key.ends_with(".expert_count"));
+    let stated = stated.and_then(|(_, value)| value.value()?.as_u64()).unwrap_or(0);
+    let is_stack = |tensor: &&Derived| tensor.name.contains("_exps.");
+    let count = |tensor: &Derived| tensor.shape.first().copied().unwrap_or(0);
+    match derived.iter().filter(is_stack).find(|tensor| count(tensor) != stated) {
+        None => Ok(()),
+        Some(odd) => {
+            let found = count(odd);
+            let message = format!("the config states {stated} experts, and there are {found}");
+            Err(Error::malformed(message).in_tensor(&odd.name))
+        }
+    }
+}
+
+/// An error unless a classifier has a row for each class that the metadata names.
+fn check_classes(derived: &[Derived], metadata: &Entries) -> Result<()> {
+    let classifier = derived.iter().find(|tensor| tensor.name == "cls.output.weight");
+    let Some(&rows) = classifier.and_then(|tensor| tensor.shape.first()) else { return Ok(()) };
+    let named = metadata.iter().find(|(key, _)| key.ends_with(".classifier.output_labels"));
+    let classes = match named.and_then(|(_, value)| value.value()) {
+        Some(Value::List(classes)) => classes.len() as u64,
+        // Readers take a classifier without names for one of a single class.
+        _ => 1,
+    };
+    match rows == classes {
+        true => Ok(()),
+        false => Err(Error::malformed(format!(
+            "the config names {classes} classes, but the classifier has {rows} rows"
+        ))),
+    }
+}
+
+/// The order in which llama.cpp's converter meets weights: file by file, by name; those last that
+/// are stored under other names.
+pub(super) fn order(weights: &[Weight]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_cached_key(|&index| {
+        let weight = &weights[index];
+        let first = weight.parts().next();
+        let is_renamed = first.is_some_and(|(_, _, info)| *info.name != *weight.name());
+        let file = first.map(|(_, source, _)| source.input().name().to_owned());
+        (is_renamed, file, weight.name().as_bytes().to_vec())
+    });
+    order
+}
+
+/// Tensors that follow from the config.
+fn computed(config: &Json) -> Vec<Derived> {
+    let tensors = keys::computed_tensors(config).into_iter();
+    let derived = tensors.map(|(name, numbers)| Derived {
+        name: name.to_owned(),
+        shape: [numbers.len() as u64].into_iter().collect(),
+        from: MadeOf::Numbers(numbers),
+    });
+    derived.collect()
+}
+
+/// The type of each tensor, by its name.
+pub(super) fn types(derived: &[Derived], asked: OutputType) -> HashMap<String, DType> {
+    let of = |tensor: &Derived| match &tensor.from {
+        _ if names::wants_single(&tensor.name, &tensor.shape) => DType::F32,
+        MadeOf::Numbers(_) => DType::F32,
+        MadeOf::Weights(pieces) | MadeOf::InTurn(pieces, _) => {
+            let first = pieces.first().map(|(weight, _)| (weight.is_plain(), weight.native()));
+            let (is_plain, native) = first.unwrap_or((true, None));
+            match asked.of_stored(is_plain, native) {
+                Some(dtype @ (DType::F16 | DType::BF16)) => dtype,
+                _ => DType::F32,
+            }
+        }
+    };
+    derived.iter().map(|tensor| (tensor.name.clone(), of(tensor))).collect()
+}
+
+/// llama.cpp's number for the type of the first matrix that need not be F32.
+fn file_type(derived: &[Derived], types: &HashMap<String, DType>) -> u32 {
+    let mut matrices = derived.iter().filter(|t| !names::wants_single(&t.name, &t.shape));
+    match matrices.next().and_then(|tensor| types.get(&tensor.name)) {
+        Some(DType::F16) => 1,
+        Some(DType::BF16) => 32,
+        _ => 0,
+    }
+}
+
+/// The file that says how vectors are pooled, if the list of a repository's steps has one for that.
+fn pooling_config(modules: &Json) -> Option<String> {
+    let is_pooling =
+        |step: &&Json| step["type"].as_str().is_some_and(|kind| kind.ends_with("Pooling"));
+    let folder = modules.as_array()?.iter().find(is_pooling)?["path"].as_str()?;
+    // A folder beside the weights, and no other.
+    let is_inside = Path::new(folder).components().all(|one| matches!(one, Component::Normal(_)));
+    is_inside.then(|| format!("{folder}/config.json"))
+}
+
+fn tokenizer_entries(
+    model: &Model,
+    config: &Json,
+    pre: Option<&str>,
+) -> Result<Vec<(String, Value)>> {
+    let repository = tokenizer::Repository {
+        files: &|name| file(model, name),
+        names: &|name| file_names(model, name),
+        config,
+        vocabulary: keys::vocabulary(config).ok_or_else(|| {
+            Error::unsupported("config.json does not state vocab_size").remedy(Remedy::KeepNames)
+        })?,
+    };
+    let kind = keys::tokenizer(config).ok_or_else(|| {
+        let family = config["model_type"].as_str().unwrap_or_default();
+        Error::unsupported(format!("tokenizers of the family `{family}` are not translated"))
+            .remedy(Remedy::KeepNames)
+    })?;
+    tokenizer::entries(&repository, kind, pre)
+}
