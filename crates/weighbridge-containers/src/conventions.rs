@@ -10,6 +10,8 @@
 /// What a format says about its files.
 #[derive(Debug)]
 pub struct Conventions {
+    /// The name of the format in reports; if it can be written, the extension of its files too.
+    pub name: &'static str,
     /// What people call the format.
     pub label: &'static str,
     /// What a file is that has one of the extensions, and how it begins: finishes "its name
@@ -56,11 +58,13 @@ pub const USUAL_HEADER: u64 = 128 << 10;
 impl Conventions {
     /// A format whose files are models of their own, whatever they are called.
     pub const fn new(
+        name: &'static str,
         label: &'static str,
         promise: &'static str,
         extensions: &'static [Extension],
     ) -> Self {
         Self {
+            name,
             label,
             promise,
             magic: &[],

@@ -86,7 +86,9 @@ pub struct Opening<'a> {
 /// A file format.
 pub trait Container: FormatRules {
     /// Its name in reports.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.conventions().name
+    }
 
     /// How its files are named, found and told apart.
     fn conventions(&self) -> &'static Conventions;

@@ -4,6 +4,7 @@
 //! data exists. Formats with checksums (the CRC of an archive's members) leave gaps for them, which
 //! are filled in when all tiles of a tensor have been seen.
 
+use crate::Container;
 use crate::catalog::Value;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
@@ -113,9 +114,11 @@ pub enum Holds {
 }
 
 /// A format that can be written.
-pub trait Writer: Sync {
+pub trait Writer: Container {
     /// Its name, which is that of its container and the extension of its files.
-    fn format(&self) -> &'static str;
+    fn format(&self) -> &'static str {
+        self.name()
+    }
 
     /// Why a tensor cannot be written, if it cannot.
     fn refuses(&self, tensor: &Planned<'_>) -> Option<String>;

@@ -49,10 +49,6 @@ mod write;
 pub struct Gguf;
 
 impl Container for Gguf {
-    fn name(&self) -> &'static str {
-        "gguf"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }

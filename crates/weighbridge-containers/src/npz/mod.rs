@@ -37,10 +37,6 @@ pub(super) const ARRAY_NAME_END: &[u8] = b".npy";
 pub struct Npy;
 
 impl Container for Npy {
-    fn name(&self) -> &'static str {
-        "npy"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::NPY
     }
@@ -127,10 +123,6 @@ fn detail(header: &Header) -> String {
 pub struct Npz;
 
 impl Container for Npz {
-    fn name(&self) -> &'static str {
-        "npz"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::NPZ
     }

@@ -49,10 +49,6 @@ use storage::Store;
 pub struct Pth;
 
 impl Container for Pth {
-    fn name(&self) -> &'static str {
-        "pth"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }

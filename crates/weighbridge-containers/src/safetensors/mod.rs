@@ -30,10 +30,6 @@ const MAX_HEADER: u64 = 100_000_000;
 pub struct Safetensors;
 
 impl Container for Safetensors {
-    fn name(&self) -> &'static str {
-        "safetensors"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }
@@ -72,8 +68,8 @@ impl Container for Safetensors {
 
 impl FormatRules for Safetensors {
     /// Says which framework the file is for.
-    fn own_keys(&self) -> &'static [&'static str] {
-        &["format"]
+    fn is_own_key(&self, key: &str) -> bool {
+        key == "format"
     }
 }
 

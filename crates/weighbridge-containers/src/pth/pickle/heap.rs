@@ -140,7 +140,7 @@ fn number(len: usize) -> Result<u32> {
 }
 
 impl<'a> Heap<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
             scratch: Vec::new(),
@@ -150,11 +150,6 @@ impl<'a> Heap<'a> {
             objects: Vec::new(),
             globals: Vec::new(),
         }
-    }
-
-    /// Nothing at all.
-    pub(crate) fn empty() -> Self {
-        Self::new(&[])
     }
 
     /// How many nodes there are.

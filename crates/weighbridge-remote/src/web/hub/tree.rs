@@ -133,7 +133,7 @@ impl Tree {
         for entry in self.list(folder) {
             let name = entry.name.to_string_lossy();
             match entry.kind {
-                EntryKind::File(len) if guess::is_index(&name) => {
+                EntryKind::File(len) if weighbridge_containers::is_index(&name) => {
                     index = index.max(Some(len));
                 }
                 EntryKind::File(_) if guess::is_shard(&name) => shards += 1,
