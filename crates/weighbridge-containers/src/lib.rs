@@ -35,11 +35,26 @@ pub use table::{
     by_extension, by_preference, is_index, is_not_weights, is_weights_or_index, labels,
     weight_extensions,
 };
+use writing::Writer;
 
 /// Every format that can be read, in the order they are asked. Detection is by content, so the
 /// order only matters between formats that both answer [`Recognition::Likely`].
 pub static CONTAINERS: &[&dyn Container] =
     &[&apr::Apr, &gguf::Gguf, &npz::Npz, &npz::Npy, &pth::Pth, &safetensors::Safetensors];
+
+/// Every format that can be written. A new one is a line here.
+pub static WRITERS: &[&dyn Writer] =
+    &[&safetensors::Safetensors, &gguf::Gguf, &npz::Npz, &npz::Npy];
+
+/// The writer of a format, by the format's name or by a file's extension.
+pub fn writer(name: &str) -> Option<&'static dyn Writer> {
+    WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
+}
+
+/// The writer of an output whose name does not say in which format it is.
+pub fn usual_writer() -> &'static dyn Writer {
+    &safetensors::Safetensors
+}
 
 /// How sure a container is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

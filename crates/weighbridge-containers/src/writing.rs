@@ -9,20 +9,6 @@ use crate::catalog::Value;
 use crate::dtype::StoredType;
 use crate::error::{Error, Result};
 
-/// Every format that can be written. A new one is a line here.
-pub static WRITERS: &[&dyn Writer] =
-    &[&super::safetensors::Safetensors, &super::gguf::Gguf, &super::npz::Npz, &super::npz::Npy];
-
-/// The writer of a format, by the format's name or by a file's extension.
-pub fn writer(name: &str) -> Option<&'static dyn Writer> {
-    WRITERS.iter().copied().find(|writer| writer.format().eq_ignore_ascii_case(name))
-}
-
-/// The writer of an output whose name does not say in which format it is.
-pub fn usual_writer() -> &'static dyn Writer {
-    &super::safetensors::Safetensors
-}
-
 /// A tensor to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {

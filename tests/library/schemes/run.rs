@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use weighbridge::internals::containers::writing::writer;
+use weighbridge::internals::containers::writer;
 use weighbridge::internals::pipeline::{
     Assigned, HowEncoded, Origin, OutputType, PlanOptions, Pool, Spread, Writing, jobs, plan,
 };

@@ -1,6 +1,7 @@
 //! Help that lists the formats which can be written, as the library's table has them.
 
-use weighbridge::internals::containers::writing::{Holds, WRITERS, Writer};
+use weighbridge::internals::containers::WRITERS;
+use weighbridge::internals::containers::writing::{Holds, Writer};
 use weighbridge::ops::QuantizeOptions;
 
 /// The help of `--output`.

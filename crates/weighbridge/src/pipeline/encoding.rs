@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::cost::CostSum;
 use super::{Action, Job};
+use crate::containers::WRITERS;
 use crate::containers::by_extension;
 use crate::containers::conventions::Configs;
-use crate::containers::writing::{Planned, WRITERS, Writer};
+use crate::containers::writing::{Planned, Writer};
 use crate::dtype::StoredType;
 use crate::schemes::{Additions, EncodedTensor, Encoder, Groups};
 use crate::shape::least_common_multiple;

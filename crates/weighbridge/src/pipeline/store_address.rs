@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::target::{Place, Target, is_extension, unknown_extension};
-use crate::containers::writing::{Writer, writer};
+use crate::containers::writer;
+use crate::containers::writing::Writer;
 use crate::error::{Error, Remedy, Result};
 use crate::model::{self, Model, Writing, as_address, starts_of};
 
