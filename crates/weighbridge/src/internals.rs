@@ -13,8 +13,8 @@ macro_rules! rooms {
 }
 
 rooms!(
-    blocks config containers cursor dtype inflate input limits names number output pipeline schemes
-    simd source stop text
+    blocks config containers cursor dtype families inflate input limits names number output pipeline
+    schemes simd source stop text
 );
 
 pub use crate::model::{PLACES, Place};
