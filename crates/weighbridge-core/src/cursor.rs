@@ -62,20 +62,17 @@ macro_rules! numbers {
 
 impl<'a> Cursor<'a> {
     /// A cursor at `position`.
-    #[must_use]
     pub fn new(input: &'a Input, position: u64, endian: Endian) -> Self {
         let lent = input.lent();
         Self { input, lent, position, buffer: Vec::new(), buffer_start: 0, endian }
     }
 
     /// Where the next byte comes from.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.position
     }
 
     /// The byte order in use.
-    #[must_use]
     pub fn endian(&self) -> Endian {
         self.endian
     }
@@ -132,9 +129,7 @@ impl<'a> Cursor<'a> {
             None => (&self.buffer[..], self.buffer_start),
         };
         let at = self.position.checked_sub(start).and_then(|at| usize::try_from(at).ok());
-        let Some(ready) = at.and_then(|at| bytes.get(at..)) else {
-            return 0;
-        };
+        let Some(ready) = at.and_then(|at| bytes.get(at..)) else { return 0 };
         let ready = match self.lent {
             // A cold map would be faulted in page by page, each waiting for the disk.
             Some(_) if count >= LONG_WALK => {
@@ -222,12 +217,8 @@ fn walk<const W: usize>(bytes: &[u8], count: u64, length: impl Fn([u8; W]) -> u6
     let mut rest = bytes;
     let mut walked = 0;
     while walked < count {
-        let Some((prefix, tail)) = rest.split_first_chunk::<W>() else {
-            break;
-        };
-        let Ok(len) = usize::try_from(length(*prefix)) else {
-            break;
-        };
+        let Some((prefix, tail)) = rest.split_first_chunk::<W>() else { break };
+        let Ok(len) = usize::try_from(length(*prefix)) else { break };
         let Some(next) = tail.get(len..) else { break };
         rest = next;
         walked += 1;

@@ -38,10 +38,6 @@ mod v2;
 pub struct Apr;
 
 impl Container for Apr {
-    fn name(&self) -> &'static str {
-        "apr"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }

@@ -49,19 +49,12 @@ mod write;
 pub struct Gguf;
 
 impl Container for Gguf {
-    fn name(&self) -> &'static str {
-        "gguf"
-    }
-
     fn conventions(&self) -> &'static Conventions {
         &files::FILES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        match probe.head.starts_with(reader::MAGIC) {
-            true => Recognition::Certain,
-            false => Recognition::No,
-        }
+        if probe.head.starts_with(reader::MAGIC) { Recognition::Certain } else { Recognition::No }
     }
 
     fn open(&self, input: &Input, opening: &Opening<'_>) -> Result<Catalog> {
@@ -126,7 +119,7 @@ fn detail(reader: &Reader<'_>, alignment: u64) -> String {
         Endian::Little => "little",
         Endian::Big => "big",
     };
-    format!("v{}, {order}-endian, alignment {alignment}", reader.version())
+    format!("v{}, {order}-endian, alignment {alignment}", reader.version)
 }
 
 #[cfg(test)]

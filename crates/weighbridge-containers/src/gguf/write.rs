@@ -27,10 +27,6 @@ const ALIGNMENT: u64 = 32;
 const FILE_TYPE: &str = "general.file_type";
 
 impl Writer for Gguf {
-    fn format(&self) -> &'static str {
-        "gguf"
-    }
-
     fn refuses_name(&self, name: &str) -> Option<String> {
         if name.contains('\0') {
             return Some("its name contains a zero byte, which ggml does not allow".to_owned());
@@ -153,40 +149,11 @@ fn most_common<'a>(tensors: &[Planned<'a>]) -> Option<&'a StoredType> {
 
 /// llama.cpp's number for a file whose matrices have mostly this type.
 fn file_type(stored: &StoredType) -> Option<u64> {
-    const BLOCKS: [(&str, u64); 25] = [
-        ("Q4_0", 2),
-        ("Q4_1", 3),
-        ("Q8_0", 7),
-        ("Q5_0", 8),
-        ("Q5_1", 9),
-        ("Q2_K", 10),
-        ("Q3_K", 12),
-        ("Q4_K", 15),
-        ("Q5_K", 17),
-        ("Q6_K", 18),
-        ("IQ2_XXS", 19),
-        ("IQ2_XS", 20),
-        ("IQ3_XXS", 23),
-        ("IQ1_S", 24),
-        ("IQ4_NL", 25),
-        ("IQ3_S", 26),
-        ("IQ2_S", 28),
-        ("IQ4_XS", 30),
-        ("IQ1_M", 31),
-        ("TQ1_0", 36),
-        ("TQ2_0", 37),
-        ("MXFP4", 38),
-        ("NVFP4", 39),
-        ("Q1_0", 40),
-        ("Q2_0", 41),
-    ];
     match stored {
         StoredType::Element(DType::F32) => Some(0),
         StoredType::Element(DType::F16) => Some(1),
         StoredType::Element(DType::BF16) => Some(32),
-        StoredType::Block(block) => {
-            BLOCKS.iter().find(|(name, _)| *name == block.name).map(|(_, number)| *number)
-        }
+        StoredType::Block(block) => block.file_type,
         _ => None,
     }
 }

@@ -107,9 +107,7 @@ impl List {
         name: &str,
         budget: &Budget,
     ) -> Result<Option<TensorInfo>> {
-        let Some(header) = self.header(archive, member, budget)? else {
-            return Ok(None);
-        };
+        let Some(header) = self.header(archive, member, budget)? else { return Ok(None) };
         let run = archive.run_of(member, &mut self.catalog)?;
         let bytes = (!member.is_incomplete()).then(|| member.size.saturating_sub(header.len));
         let storage = Storage { run, bytes };

@@ -81,9 +81,7 @@ impl Local {
         let mut buffer = SmallVec::<[u8; 128]>::new();
         let from = self.data.saturating_sub(self.extra_len as u64);
         let extra = peek(input, from, self.extra_len, &mut buffer)?;
-        let Some(mut wide) = extra_field(extra, 1) else {
-            return Ok(());
-        };
+        let Some(mut wide) = extra_field(extra, 1) else { return Ok(()) };
         for value in [&mut self.size, &mut self.compressed] {
             if *value == LARGE && wide.len() >= 8 {
                 *value = u64_at(wide, 0);

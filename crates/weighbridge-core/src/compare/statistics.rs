@@ -148,10 +148,7 @@ impl Statistics {
 
     /// The norm of the difference over that of A. Infinite where A is zero and B is not.
     pub fn relative(&self) -> f64 {
-        match self.squares == 0.0 {
-            true => 0.0,
-            false => self.squares.sqrt() / self.squares_a.sqrt(),
-        }
+        if self.squares == 0.0 { 0.0 } else { self.squares.sqrt() / self.squares_a.sqrt() }
     }
 
     /// The signal-to-noise ratio in decibels; infinite without noise.

@@ -28,14 +28,9 @@ pub trait FormatRules: Sync {
         false
     }
 
-    /// Metadata keys that only have a meaning in files of this format.
-    fn own_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     /// Whether a metadata key only has a meaning in files of this format.
-    fn is_own_key(&self, key: &str) -> bool {
-        self.own_keys().contains(&key)
+    fn is_own_key(&self, _key: &str) -> bool {
+        false
     }
 
     /// The elements of an array that the header left unread.

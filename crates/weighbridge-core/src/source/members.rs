@@ -10,13 +10,14 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::catalog::Member;
 use crate::error::{Error, Result};
 use crate::inflate::{Inflater, check_range};
 use crate::input::Input;
 use crate::limits::{Budget, Limits};
+use crate::stop::lock;
 use crate::sys::read_file_at;
 
 /// Members whose state is kept: where one ends and the next begins, workers are in both.
@@ -283,9 +284,4 @@ fn no_space(error: std::io::Error, member: &Member) -> Error {
         "compressed members that are not read front to back are inflated there; TMPDIR says in \
          which directory",
     )
-}
-
-/// A panic in another thread leaves at worst an inflater that fails again.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -41,7 +41,6 @@ pub struct Slab {
 
 impl Slab {
     /// One piece.
-    #[must_use]
     pub fn whole(part: usize, offset: u64, bytes: u64) -> Self {
         Self { part, offset, row_bytes: bytes, count: 1, stride: bytes }
     }
@@ -75,21 +74,18 @@ impl<'a> Staged<'a> {
     }
 
     /// Piece `index`; empty if there is no such piece.
-    #[must_use]
     pub fn row(&self, index: usize) -> &'a [u8] {
         let start = index.saturating_mul(self.stride);
         self.bytes.get(start..start.saturating_add(self.row_bytes)).unwrap_or_default()
     }
 
     /// Piece `index` alone.
-    #[must_use]
     pub fn piece(&self, index: usize) -> Self {
         Self { bytes: self.row(index), row_bytes: self.row_bytes, stride: self.row_bytes }
     }
 
     /// `row_bytes` bytes of each piece, from the given one and the given byte of it on; the pieces
     /// lie as far apart as these do unless `stride` says otherwise.
-    #[must_use]
     pub fn cut(
         &self,
         [piece, offset]: [u64; 2],
@@ -103,7 +99,6 @@ impl<'a> Staged<'a> {
     }
 
     /// All bytes of a slab of one piece.
-    #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

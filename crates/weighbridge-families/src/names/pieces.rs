@@ -6,7 +6,7 @@ use super::facts::{Dialect, Facts, is_head};
 use super::linear::Linear;
 use super::piece::{Cut, Piece};
 use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
-use super::view::{Rows, View};
+use super::view::View;
 use crate::change::Change;
 use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row, pattern};
 
@@ -178,7 +178,7 @@ impl<'t> Translator<'t> {
             How::Key if self.family.pairs => self.kv_heads,
             _ => None,
         };
-        if let Some(view) = heads.and_then(|heads| in_pairs(&piece.view, heads)) {
+        if let Some(view) = heads.and_then(|heads| piece.view.by_heads(heads, false)) {
             piece.view = view;
             piece.words.push(format!("permute heads={}", heads.unwrap_or(0)));
         }
@@ -250,21 +250,6 @@ fn transposed(mut piece: Piece) -> Piece {
         piece.words.push("transpose".to_owned());
     }
     piece
-}
-
-/// A view of the same rows in which the two halves of each head are interleaved.
-fn in_pairs(view: &View, heads: u64) -> Option<View> {
-    let Rows::From(start) = view.rows else { return None };
-    // A vector whose order changes is a column.
-    let shape = match view.shape[..] {
-        [length] => [length, 1],
-        [rows, columns] => [rows, columns],
-        _ => return None,
-    };
-    let head_rows = shape[0].checked_div(heads)?;
-    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
-    let rows = Rows::Heads { start, heads, head_rows, to_halves: false };
-    fits.then(|| View { rows, ..View::whole(&shape) })
 }
 
 /// Consecutive pieces of one weight, each with its number of rows (of a vector: of numbers).

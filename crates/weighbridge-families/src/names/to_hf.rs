@@ -132,7 +132,7 @@ impl Back<'_> {
                 let message = "its value heads cannot be put back into their order yet";
                 Err(refused(Error::unsupported(message)))
             }
-            (_, Some(heads)) => match in_halves(shape, heads) {
+            (_, Some(heads)) => match View::whole(shape).by_heads(heads, true) {
                 Some(view) => Ok(one(view, shape.into())),
                 None => odd(&format!("does not hold {heads} heads")),
             },
@@ -290,18 +290,4 @@ impl Back<'_> {
 /// A module's name with its ending.
 fn name_of(found: &Parsed) -> String {
     format!("{}{}", found.module, found.ending)
-}
-
-/// Rows, or the numbers of a vector, with the pairs of each head taken apart into halves.
-fn in_halves(shape: &[u64], heads: u64) -> Option<View> {
-    let shape = match *shape {
-        // A vector whose order changes is a column.
-        [length] => [length, 1],
-        [rows, columns] => [rows, columns],
-        _ => return None,
-    };
-    let head_rows = shape[0].checked_div(heads)?;
-    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
-    let rows = Rows::Heads { start: 0, heads, head_rows, to_halves: true };
-    fits.then(|| View { rows, ..View::whole(&shape) })
 }

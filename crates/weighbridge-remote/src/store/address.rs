@@ -23,7 +23,6 @@ impl Scheme {
     const ALL: [Self; 3] = [Self::S3, Self::Gs, Self::Az];
 
     /// How its addresses begin.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::S3 => "s3",
@@ -56,7 +55,6 @@ pub struct Address {
 
 impl Address {
     /// Whether a text is an address in a store, well-formed or not.
-    #[must_use]
     pub fn is_one(text: &str) -> bool {
         split(text).is_some()
     }

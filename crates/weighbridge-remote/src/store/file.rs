@@ -115,7 +115,6 @@ impl StoreFile {
     }
 
     /// The length that the store states.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.object.meta.size
     }
@@ -277,10 +276,7 @@ async fn fill(answer: GetResult, out: &mut [u8]) -> object_store::Result<()> {
         place.ok_or_else(|| too_long(len))?.copy_from_slice(&piece);
         filled += piece.len();
     }
-    match filled as u64 == len {
-        true => Ok(()),
-        false => Err(cut_short(filled, len)),
-    }
+    if filled as u64 == len { Ok(()) } else { Err(cut_short(filled, len)) }
 }
 
 fn cut_short(got: usize, wanted: u64) -> object_store::Error {

@@ -302,10 +302,7 @@ fn add_decoded(weight: &Weight, decoded: &mut DecodedBytes) {
     decoded.bf16 = decoded.bf16.saturating_add(bytes(OutputType::Bf16));
     decoded.f16 = decoded.f16.saturating_add(bytes(OutputType::F16));
     decoded.f32 = decoded.f32.saturating_add(bytes(OutputType::F32));
-    let blocks = match becomes_f32(is_plain, native) {
-        true => in_blocks(weight.shape()),
-        false => None,
-    };
+    let blocks = if becomes_f32(is_plain, native) { in_blocks(weight.shape()) } else { None };
     let q8_0 = blocks.unwrap_or_else(|| bytes(OutputType::F32));
     decoded.q8_0 = decoded.q8_0.saturating_add(q8_0);
 }

@@ -1,7 +1,7 @@
 //! Reading several weights at once, into memory of the caller.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::Work;
 use super::refuse_unreadable;
@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{Model, Weight};
 use crate::pipeline::{Tiled, announce_weight, held_at_once};
 use crate::source::Source;
+use crate::stop::lock;
 
 /// Bytes of output that a worker makes at once: below what a single weight is worth a thread of its
 /// own for, and large enough that a tile costs more than taking it.
@@ -110,7 +111,7 @@ impl Tiled for Tiles<'_> {
     fn tile(&self, (): &mut (), tile: u64) -> Result<u64> {
         let out = usize::try_from(tile).ok().and_then(|tile| self.outs.get(tile));
         let out = out.ok_or_else(|| Error::usage("there is no such tile"))?;
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = lock(out);
         let start = self.rows.start + tile * self.step;
         let rows = start..start.saturating_add(self.step).min(self.rows.end);
         self.weight.read_rows_into(rows, self.dtype, &mut out)?;
