@@ -21,6 +21,6 @@ pub use crate::model::{PLACES, Place};
 pub use crate::sys::give_memory_back;
 
 #[cfg(feature = "families")]
-rooms!(names);
+rooms!(families names);
 #[cfg(feature = "remote")]
 rooms!(remote);

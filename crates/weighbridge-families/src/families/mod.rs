@@ -146,6 +146,35 @@ pub(crate) fn of_config(config: &Json) -> Option<&'static Family> {
     })
 }
 
+/// A family, as lists of them show it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// What configs call it under `model_type`.
+    pub model_type: &'static str,
+    /// Whether a GGUF file becomes a repository again.
+    pub goes_back: bool,
+    /// What GGUF adds to Hugging Face's norms.
+    pub norm_add: f32,
+}
+
+impl From<&Family> for Known {
+    fn from(family: &Family) -> Self {
+        let (model_type, norm_add) = (family.types[0], family.norm_add);
+        Self { model_type, goes_back: family.back.is_some(), norm_add }
+    }
+}
+
+/// Every family.
+pub fn known() -> impl Iterator<Item = Known> {
+    FAMILIES.iter().map(Known::from)
+}
+
+/// The family of a model, by its config.
+#[must_use]
+pub fn known_by(config: &Json) -> Option<Known> {
+    of_config(config).map(Known::from)
+}
+
 /// A config with everything that transformers fills in.
 pub(crate) fn settings(config: &Json) -> Settings {
     Settings::of(config, |model_type| {
