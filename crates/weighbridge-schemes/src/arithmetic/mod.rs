@@ -17,3 +17,8 @@ pub use composed::{Composed, Computed, InTurn, Stretch};
 pub use repack::{FlatCodes, SmallFloats, WithCodes};
 pub(crate) use repack::{copy_rows, first};
 pub use reshaped::Reshaped;
+
+/// What is in memory, or is to be, has a length that fits.
+pub(crate) fn length(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::packed::{rows_of_codes, with_codes};
+use crate::arithmetic::length;
 use crate::arithmetic::matrix::{self, Arithmetic, Codes, FLOATS4, Factor, Run};
 use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
@@ -227,11 +228,6 @@ impl StagedPanel<'_> {
         }
         Ok(())
     }
-}
-
-/// Staged bytes are in memory, so their length fits.
-fn length(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// Scales of some blocks; an error is the index of an invalid one.

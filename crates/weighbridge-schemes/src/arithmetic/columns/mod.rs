@@ -22,6 +22,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::arithmetic::length;
 use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, scale_of};
 use crate::bounds::Bounds;
 use crate::dtype::DType;
@@ -396,11 +397,6 @@ impl Tile<'_> {
         };
         matrix::decode(level, codes, Arithmetic::MinusTimes, false, &run, out);
     }
-}
-
-/// Staged bytes are in memory, so their length fits.
-fn length(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

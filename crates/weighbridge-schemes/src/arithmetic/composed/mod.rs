@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::compare::Wide;
+use crate::arithmetic::length;
 use crate::error::Result;
 use crate::framework::recipe::in_type_of;
 use crate::framework::{ByElements, Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins};
@@ -87,11 +88,6 @@ impl Composed {
             Ok(())
         })
     }
-}
-
-/// A number of elements that are in memory.
-fn length(elements: u64) -> usize {
-    usize::try_from(elements).unwrap_or(usize::MAX)
 }
 
 impl ByElements for Composed {

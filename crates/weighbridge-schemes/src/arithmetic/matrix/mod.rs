@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use crate::arithmetic::length;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::framework::recipe::in_type_of;
@@ -197,11 +198,6 @@ fn first_not_finite(factors: &[Factor]) -> Option<usize> {
 pub(crate) fn not_finite(scale: f32, row: u64, group: u64) -> Error {
     Error::malformed(format!("the scale of row {row}, group {group} is {scale}"))
         .hint("a scale must be a finite number: the file is damaged, or is stored in another scheme than it seems")
-}
-
-/// Staged bytes are in memory, so their length fits.
-fn length(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 impl ByElements for Matrix {
