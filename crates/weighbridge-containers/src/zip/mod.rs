@@ -107,15 +107,12 @@ impl Member {
         self.state == State::Incomplete
     }
 
-    /// Whether its contents cannot be read without a password.
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.flags & ENCRYPTED != 0 || self.method == Method(99)
-    }
-
     /// Why its contents cannot be read, where they cannot.
     pub(crate) fn refusal(&self) -> Option<Cow<'static, str>> {
         match self.state {
-            _ if self.is_encrypted() => Some("its archive member is encrypted".into()),
+            _ if self.flags & ENCRYPTED != 0 || self.method == Method(99) => {
+                Some("its archive member is encrypted".into())
+            }
             State::Overlaps => Some("its archive member shares bytes with another".into()),
             State::Outside => Some("its archive member would run past the archive's data".into()),
             _ if self.method.is_readable() => None,
