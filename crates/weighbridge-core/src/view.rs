@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::catalog::Shape;
 use crate::change::Change;
+use crate::shape::{Shape, element_count};
 
 /// A weight, or a part of it, in the shape and order of its counterpart.
 ///
@@ -141,6 +141,23 @@ impl View {
         Self { rows: seen, transposed: Some(matrix), ..Self::whole(&[columns, rows]) }
     }
 
+    /// Rows, or the numbers of a vector, that are consecutive, with the two halves of each head
+    /// interleaved, or taken apart again; none where they are no such heads.
+    #[must_use]
+    pub fn by_heads(&self, heads: u64, to_halves: bool) -> Option<Self> {
+        let Rows::From(start) = self.rows else { return None };
+        // A vector whose order changes is a column.
+        let shape = match self.shape[..] {
+            [length] => [length, 1],
+            [rows, columns] => [rows, columns],
+            _ => return None,
+        };
+        let head_rows = shape[0].checked_div(heads)?;
+        let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
+        let rows = Rows::Heads { start, heads, head_rows, to_halves };
+        fits.then(|| Self { rows, ..Self::whole(&shape) })
+    }
+
     /// A matrix, seen by consecutive rows, as its transpose.
     #[must_use]
     pub fn transpose(&self) -> Option<Self> {
@@ -174,7 +191,7 @@ impl View {
     #[must_use]
     pub fn row_count(&self) -> u64 {
         let outer = &self.shape[..self.shape.len().saturating_sub(1)];
-        crate::catalog::element_count(outer).unwrap_or(0)
+        element_count(outer).unwrap_or(0)
     }
 
     /// The row of the weight that a row of the view is; of a transposed view, the column.

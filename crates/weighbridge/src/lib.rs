@@ -14,7 +14,18 @@
 //! threads. [`ops`] are the verbs: inspect, show, stats, convert, dequantize, verify, diff, hash. Every
 //! [`Error`] says whose fault it is, where, and what can be done about it.
 //!
+//! # Features
+//!
+//! - `families` (default): the verbs that relate two models: convert, dequantize, verify, diff. They know
+//!   tensor names, metadata and tokenizers of model families.
+//! - `encoders` (default): what `quantize` encodes with.
+//! - `remote`: models at `hf://`, `https://`, `s3://`, `gs://` and `az://`.
+//!
+//! `default-features = false` opens, inspects and decodes every format and scheme.
+//!
 //! How the library is built is described in ARCHITECTURE.md.
+// Verbs that are left out leave some of the pipeline without a caller.
+#![cfg_attr(not(feature = "families"), allow(dead_code, unused_imports))]
 
 #[doc(hidden)]
 pub mod internals;
@@ -27,6 +38,7 @@ use weighbridge_containers as containers;
 pub use weighbridge_core::catalog;
 #[doc(inline)]
 /// ```no_run
+/// # #[cfg(feature = "families")] {
 /// use weighbridge::{Model, ops, output};
 /// let (model, files) = (Model::open("model.gguf")?, output::Memory::default());
 /// let options = ops::ConvertOptions::new("out");
@@ -34,13 +46,15 @@ pub use weighbridge_core::catalog;
 /// for (name, bytes) in files.into_files() {
 ///     println!("{name}: {} bytes", bytes.len());
 /// }
+/// # }
 /// # Ok::<(), weighbridge::Error>(())
 /// ```
 pub use weighbridge_core::output;
 use weighbridge_core::{
     blocks, bounds, compare, config, crc, cursor, dtype, error, inflate, input, limits, number,
-    shape, simd, source, stop, sys, text,
+    shape, simd, source, stop, sys, text, view,
 };
+#[cfg(feature = "families")]
 use weighbridge_families::{families, names, tokenizer};
 #[cfg(feature = "remote")]
 use weighbridge_remote as remote;

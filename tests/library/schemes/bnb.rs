@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use weighbridge::internals::schemes::{Chosen, EncodedTensor, Fate, QuantizeWishes, quantizer};
+use weighbridge::internals::schemes::{Chosen, EncodedTensor, Fate, QuantizeWishes, SCHEMES};
 use weighbridge::{DType, Model};
 
 use super::quantizing::{
@@ -33,7 +33,7 @@ fn without_spaces(tensors: &mut BTreeMap<String, Tensor>) {
 }
 
 fn choose(model: &Model, kind: &str, keeps: &dyn Fn(&str) -> bool) -> Chosen {
-    let quantizer = quantizer(&format!("bnb-{kind}")).unwrap();
+    let quantizer = SCHEMES.quantizer(&format!("bnb-{kind}")).unwrap();
     chosen(model, quantizer, &QuantizeWishes::default(), keeps).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Whole models against what llm-compressor makes of them, and what cannot be stored.
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Fate, QuantizeWishes, quantizer};
+use weighbridge::internals::schemes::{Fate, QuantizeWishes, SCHEMES};
 
 use super::quantizing::{chosen, grouped, holds_against, nothing, samples};
 
@@ -13,7 +13,7 @@ fn holds(case: &str, name: &str, group_size: Option<u64>) {
         let golden = folder.join(format!("{case}-{dtype}"));
         let source = folder.join(format!("source-{dtype}"));
         println!("{case}-{dtype}");
-        holds_against([&source, &golden], quantizer(name).unwrap(), &wishes);
+        holds_against([&source, &golden], SCHEMES.quantizer(name).unwrap(), &wishes);
     }
 }
 
@@ -62,9 +62,10 @@ fn four_bit_floats_with_two_levels_of_scales() {
 fn what_stays_is_ignored_and_said() {
     let model = Model::open(samples("encoded-compressed/source-bf16")).unwrap();
     let wishes = QuantizeWishes::default();
-    let chosen =
-        chosen(&model, quantizer("W4A16").unwrap(), &wishes, &|name| name.contains("v_proj"))
-            .unwrap();
+    let chosen = chosen(&model, SCHEMES.quantizer("W4A16").unwrap(), &wishes, &|name| {
+        name.contains("v_proj")
+    })
+    .unwrap();
     let section = &chosen.additions.config_keys[0].1;
     let attention = ["o_proj", "v_proj"].map(|name| format!("model.layers.0.self_attn.{name}"));
     let ignored = ["model.layers.0.mlp.down_proj", &attention[0], &attention[1], "lm_head"];
@@ -81,7 +82,7 @@ fn groups_that_cannot_be_are_refused() {
     let model = Model::open(samples("encoded-compressed/source-bf16")).unwrap();
     let reason = |name, size| {
         let wishes = grouped(Some(size));
-        let refused = chosen(&model, quantizer(name).unwrap(), &wishes, &nothing);
+        let refused = chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing);
         refused.err().unwrap().to_string()
     };
     assert!(reason("nvfp4", 32).contains("nvfp4 has groups of 16 columns, and no others"));
@@ -95,7 +96,7 @@ fn types_that_do_not_run_in_transformers_are_said() {
     let notes = |name, dtype: &str| {
         let folder = samples("encoded-compressed").join(format!("source-{dtype}"));
         let (model, wishes) = (Model::open(folder).unwrap(), QuantizeWishes::default());
-        chosen(&model, quantizer(name).unwrap(), &wishes, &nothing).unwrap().notes
+        chosen(&model, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing).unwrap().notes
     };
     let says =
         |notes: Vec<String>| notes.iter().any(|note| note.starts_with("the model is in F16"));

@@ -1,7 +1,7 @@
 //! Whole models against what transformers makes of them.
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{QuantizeWishes, quantizer_of};
+use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES};
 
 use super::quantizing::{chosen, holds_against, nothing, samples};
 
@@ -10,7 +10,7 @@ fn holds(layout: &str) {
     for dtype in ["bf16", "f16", "f32"] {
         let golden = folder.join(format!("{layout}-{dtype}"));
         let source = folder.join(format!("source-{dtype}"));
-        let quantizer = quantizer_of("fp8", Some(layout)).unwrap();
+        let quantizer = SCHEMES.quantizer_of("fp8", Some(layout)).unwrap();
         holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
     }
 }
@@ -28,7 +28,7 @@ fn weights_with_one_scale_are_those_of_transformers() {
 #[test]
 fn partial_blocks_are_said() {
     let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-    let quantizer = quantizer_of("fp8", Some("block")).unwrap();
+    let quantizer = SCHEMES.quantizer_of("fp8", Some("block")).unwrap();
     let chosen = chosen(&model, quantizer, &QuantizeWishes::default(), &nothing).unwrap();
     assert!(chosen.notes[0].starts_with("7 weights have sides"), "{:?}", chosen.notes);
 }

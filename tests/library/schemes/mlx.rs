@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Fate, QuantizeWishes, quantizer};
+use weighbridge::internals::schemes::{Fate, QuantizeWishes, SCHEMES};
 
 use super::quantizing::{
     chosen, compare, compare_config, compare_cost, compare_decoded, grouped, nothing, quantized,
@@ -41,7 +41,7 @@ fn check(model: &str, kind: &str, kept: &[&str]) {
     let (name, group) = kind.split_once("-g").unwrap_or((kind, ""));
     let wishes = grouped(group.parse().ok());
     let keeps = |name: &str| kept.contains(&name);
-    let quantizer = quantizer(&format!("mlx-{name}")).unwrap();
+    let quantizer = SCHEMES.quantizer(&format!("mlx-{name}")).unwrap();
     let chosen = chosen(&source, quantizer, &wishes, &keeps).unwrap();
     let golden = folder.join(kind);
     for key in ["quantization", "quantization_config"] {
@@ -66,7 +66,7 @@ fn groups_that_mlx_does_not_have_are_refused() {
     let source = Model::open(samples("encoded-mlx").join("bf16/source")).unwrap();
     let asked = |name, group| {
         let wishes = grouped(Some(group));
-        chosen(&source, quantizer(name).unwrap(), &wishes, &nothing)
+        chosen(&source, SCHEMES.quantizer(name).unwrap(), &wishes, &nothing)
             .map(|_| ())
             .map_err(|error| error.to_string())
     };
@@ -83,7 +83,7 @@ fn families_that_mlx_lm_rearranges_are_refused() {
         std::fs::copy(source, folder.path().join("model.safetensors")).unwrap();
         std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
         let model = Model::open(folder.path()).unwrap();
-        chosen(&model, quantizer("mlx-4bit").unwrap(), &QuantizeWishes::default(), &nothing)
+        chosen(&model, SCHEMES.quantizer("mlx-4bit").unwrap(), &QuantizeWishes::default(), &nothing)
     };
     for family in ["qwen3_moe", "gpt2"] {
         let error = asked(json!({ "model_type": family })).err().unwrap().to_string();

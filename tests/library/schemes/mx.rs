@@ -1,24 +1,24 @@
 //! Whole models against what transformers makes of them, and the ends of scales.
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{QuantizeWishes, quantizer_of};
+use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES};
 
 use super::quantizing::{chosen, holds_against, nothing, samples};
 
 #[test]
 fn experts_are_those_of_transformers() {
     let [source, golden] = ["source", "mxfp4"].map(|name| samples("encoded-gpt-oss").join(name));
-    let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
+    let quantizer = SCHEMES.quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
     holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
 }
 
 #[test]
 fn a_model_without_experts_is_refused() {
     let model = Model::open(samples("encoded-fp8/source-bf16")).unwrap();
-    let quantizer = quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
+    let quantizer = SCHEMES.quantizer_of("mxfp4", Some("gpt-oss")).unwrap();
     let refused = chosen(&model, quantizer, &QuantizeWishes::default(), &nothing).err().unwrap();
     assert!(refused.to_string().contains("no stacked experts"), "{refused}");
-    let refused = quantizer_of("MXFP4", Some("odd")).err().unwrap().to_string();
+    let refused = SCHEMES.quantizer_of("MXFP4", Some("odd")).err().unwrap().to_string();
     assert!(refused.contains("MXFP4 has no layout odd, but gpt-oss"), "{refused}");
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use weighbridge::Model;
-use weighbridge::internals::schemes::{QuantizeWishes, quantizer_of};
+use weighbridge::internals::schemes::{QuantizeWishes, SCHEMES};
 
 use super::quantizing::{chosen, holds_against, nothing, samples};
 
@@ -12,7 +12,7 @@ fn models_are_those_of_modelopt() {
     for dtype in ["bf16", "f16", "f32"] {
         let golden = folder.join(format!("nvfp4-{dtype}"));
         let source = folder.join(format!("source-{dtype}"));
-        let quantizer = quantizer_of("nvfp4", Some("modelopt")).unwrap();
+        let quantizer = SCHEMES.quantizer_of("nvfp4", Some("modelopt")).unwrap();
         holds_against([&source, &golden], quantizer, &QuantizeWishes::default());
         let model = Model::open(source).unwrap();
         let chosen = chosen(&model, quantizer, &QuantizeWishes::default(), &nothing).unwrap();

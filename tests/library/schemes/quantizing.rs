@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use weighbridge::catalog::{Shape, TensorInfo};
 use weighbridge::internals::schemes::{
-    Candidate, Chosen, Configs, EncodedTensor, Encoder, Fate, Largest, QuantizeWishes, Quantizer,
-    Request,
+    Candidate, Chosen, Configs, Decoded, EncodedTensor, Encoder, Fate, Largest, QuantizeWishes,
+    Quantizer, Request, SCHEMES,
 };
 use weighbridge::output::Memory;
 use weighbridge::{DType, Model, Result, Select, StoredType, Weight};
@@ -60,7 +60,7 @@ pub fn chosen(
     quantizer.choose(&Request {
         weights: &candidates,
         metadata: &|_| None,
-        configs: Configs::new(model.configs()),
+        configs: Configs::new(model.configs(), SCHEMES),
         takes_as_saved: &|_, model_type| model_type == "llama",
         wishes,
         keeps,
@@ -116,11 +116,12 @@ pub fn compare_cost(model: &Model, fates: &[Fate], golden: &Model) {
         let room = |tensor: &EncodedTensor| vec![0; tensor.bytes.try_into().unwrap()];
         let mut buffers: Vec<Vec<u8>> = tensors.iter().map(room).collect();
         let mut out: Vec<&mut [u8]> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
-        own.encode(all.clone(), &values, &mut out).unwrap();
+        own.encode(all, &values, &mut out).unwrap();
         let encoded: Vec<&[u8]> = buffers.iter().map(|buffer| &buffer[..]).collect();
-        let (mut ours, mut levels) = (vec![f32::NAN; values.len()], Vec::new());
-        assert!(own.decode(all, &encoded, &mut ours, &mut levels).unwrap());
-        assert!(ours == decoded(&golden.weight(weight.name()).unwrap()), "{}", weight.name());
+        let mut ours = Decoded { numbers: vec![f32::NAN; values.len()], levels: Vec::new() };
+        assert!(own.decode(&encoded, &mut ours).unwrap());
+        let Decoded { numbers, levels } = ours;
+        assert!(numbers == decoded(&golden.weight(weight.name()).unwrap()), "{}", weight.name());
         let counted: usize = levels.iter().map(|same| same.elements).sum();
         assert!(levels.is_empty() || counted == values.len(), "{}", weight.name());
     }
@@ -207,7 +208,8 @@ pub fn holds_against(
         ];
         assert!(error < all / 10.0, "{}: {error} of {all}", weight.name());
     }
-    let section = Configs::new(golden.configs()).model().and_then(|all| all.get(SECTION)).unwrap();
+    let section =
+        Configs::new(golden.configs(), SCHEMES).model().and_then(|all| all.get(SECTION)).unwrap();
     let own = chosen.additions.config_keys.iter().find(|(key, _)| key == SECTION).unwrap();
     assert_eq!(sorted(&own.1), sorted(section));
 }

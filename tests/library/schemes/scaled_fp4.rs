@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weighbridge::Model;
-use weighbridge::internals::schemes::{Encoder, encoder};
+use weighbridge::internals::schemes::{Encoder, SCHEMES};
 
 use super::run::{decoded, encoded, stored};
 
@@ -46,10 +46,10 @@ fn decibels(shape: &[u64], values: &[f32], encoder: &Arc<dyn Encoder>) -> f64 {
 #[test]
 fn small_numbers_keep_their_precision_with_the_scale_only() {
     let (shape, values) = ([64, 512], normal(64 * 512, 0.002));
-    let scaled = encoder("NVFP4+scale").unwrap();
+    let scaled = SCHEMES.encoder("NVFP4+scale").unwrap();
     let ratio = decibels(&shape, &values, &scaled);
     assert!(ratio >= 19.0, "{ratio}");
-    let plain = encoder("NVFP4").unwrap();
+    let plain = SCHEMES.encoder("NVFP4").unwrap();
     let ratio = decibels(&shape, &values, &plain);
     assert!(ratio < 2.0, "ggml's own blocks are zeros for such numbers: {ratio}");
 }
@@ -59,7 +59,7 @@ fn every_matrix_of_a_stack_has_its_own_scale() {
     let mut values = normal(3 * 4 * 128, 0.002);
     values[512..1024].iter_mut().for_each(|value| *value *= 1e6);
     values[1024..].fill(0.0);
-    let encoder = encoder("NVFP4+scale").unwrap();
+    let encoder = SCHEMES.encoder("NVFP4+scale").unwrap();
     let model = model(&[3, 4, 128], &values);
     let file = encoded(&model, &encoder, "gguf");
     let read = Model::open_bytes(file, "out.gguf").unwrap();

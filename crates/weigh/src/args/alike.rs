@@ -154,13 +154,10 @@ fn pages_name_flags_that_exist() {
 }
 
 #[test]
-fn pages_and_python_name_every_place() {
-    let opening = text(&format!("{PYTHON}/_open.py"));
+fn pages_name_every_place() {
     let pages = ["docs/opening.md", "docs/remote.md"].map(text).concat();
     for start in PLACES.iter().map(|place| place.starts[0]) {
         assert!(pages.contains(start), "no page names {start}");
-        let is_named = opening.contains(start) || !start.ends_with("://");
-        assert!(is_named, "the help of open() does not name {start}");
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const BERT: Family = Family {
     defaults: Some(Defaults {
         sizes: [30522, 768, 3072, 12, 12, 512],
         epsilon: ("layer_norm_eps", 1e-12),
-        encoder: true,
+        learns_positions: true,
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::WordPieces,

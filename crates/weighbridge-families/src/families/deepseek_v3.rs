@@ -8,7 +8,7 @@ pub(super) const DEEPSEEK_V3: Family = Family {
     types: &["deepseek_v3"],
     defaults: Some(Defaults {
         sizes: [129280, 7168, 18432, 61, 128, 4096],
-        key_heads: Some(128),
+        key_heads: KeyHeads::Of(128),
         head: Head::AlwaysAs("qk_rope_head_dim"),
         more: &[
             ("moe_intermediate_size", 2048.0),

@@ -5,10 +5,12 @@
 
 /// What a class of configs fills in.
 pub(crate) struct Defaults {
-    /// The values of [`SIZES`]; zero where it has no such key.
+    /// What it calls the sizes that every class has.
+    pub names: [&'static str; 6],
+    /// Their values; zero where it has no such key, or no value for it.
     pub sizes: [u64; 6],
-    /// Key heads; as many as there are query heads where this is none.
-    pub key_heads: Option<u64>,
+    /// Key heads.
+    pub key_heads: KeyHeads,
     /// The width of a head.
     pub head: Head,
     /// The key of the norms' epsilon, and its value.
@@ -23,9 +25,9 @@ pub(crate) struct Defaults {
     pub original_context: Option<u64>,
     /// Rotary parameters of models scaled by YaRN, where the config states none.
     pub yarn: &'static [(&'static str, f64)],
-    /// Whether it reads in both directions: such a model has positions of its own, which are not
-    /// rotary, and a key head for each query head, which goes without saying.
-    pub encoder: bool,
+    /// Whether positions are learned, and so not rotary. Such a model has a key head for each query
+    /// head, which goes without saying.
+    pub learns_positions: bool,
     /// Further keys with numbers.
     pub more: &'static [(&'static str, f64)],
     /// Further keys with truth values.
@@ -47,8 +49,19 @@ pub(crate) enum Head {
     AlwaysAs(&'static str),
 }
 
-/// The keys that every class has.
-pub(crate) const SIZES: [&str; 6] = [
+/// Whether a class knows how many key heads there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KeyHeads {
+    /// Where the config does not say, as many as query heads.
+    AsHeads,
+    /// Where the config does not say, this many; as many as query heads if it says null.
+    Of(u64),
+    /// It leaves them unsaid.
+    Unsaid,
+}
+
+/// What most classes call the sizes of a model.
+const SIZES: [&str; 6] = [
     "vocab_size",
     "hidden_size",
     "intermediate_size",
@@ -59,8 +72,9 @@ pub(crate) const SIZES: [&str; 6] = [
 
 /// A class that knows no sizes.
 pub(crate) const DEFAULTS: Defaults = Defaults {
+    names: SIZES,
     sizes: [0; 6],
-    key_heads: None,
+    key_heads: KeyHeads::AsHeads,
     head: Head::Unsaid,
     epsilon: ("rms_norm_eps", 1e-6),
     theta: 10000.0,
@@ -68,7 +82,7 @@ pub(crate) const DEFAULTS: Defaults = Defaults {
     rotated: None,
     original_context: None,
     yarn: &[],
-    encoder: false,
+    learns_positions: false,
     more: &[],
     flags: &[],
 };

@@ -18,6 +18,8 @@ pub(crate) struct Family {
     /// Models that GGUF calls by the same name, but changes in ways that are not known here.
     pub unlike: &'static [&'static str],
 
+    /// What stands before names of weights where transformers saves them, but for the output head.
+    pub prefix: &'static str,
     /// Its modules in Hugging Face's names.
     pub rows: &'static [&'static [Row]],
     /// GGUF's tensors that are not common names as they are.
@@ -39,7 +41,7 @@ pub(crate) struct Family {
     pub drops_next: bool,
     /// Which output heads it leaves out.
     pub drops_head: DropsHead,
-    /// How names of weights begin that the converter leaves out, and what they are.
+    /// How names of weights begin that the converter leaves out, with `#` for numbers, and what they are.
     pub left_out: &'static [(&'static str, &'static str)],
 
     /// Keys of configs that the converter does not look at.
@@ -73,6 +75,7 @@ pub(crate) const DECODER: Family = Family {
     types: &[],
     also: &[],
     unlike: &[],
+    prefix: "model.",
     rows: &[TRUNK, ATTENTION, MLP, TWO_NORMS],
     gguf: &[GGUF, GGUF_FUSED],
     pairs: false,
@@ -107,9 +110,15 @@ impl Family {
         self.shown.unwrap_or(self.architecture)
     }
 
+    /// Hugging Face's name of the module with the embedding.
+    pub fn embedding(&self) -> &'static str {
+        let mut rows = self.rows.iter().copied().flatten();
+        rows.find(|row| row.1 == ["token_embd"]).map_or("embed_tokens", |row| row.0)
+    }
+
     /// Why converters leave out a weight, if they do. Names may have the prefix of the model.
     pub fn leaves_out(&self, name: &str, prefix: &str) -> Option<&'static str> {
-        let below = name.strip_prefix(prefix).unwrap_or(name);
+        let (below, _) = pattern(name.strip_prefix(prefix).unwrap_or(name));
         let is_one = |start: &str| below.starts_with(start) || name.starts_with(start);
         self.left_out.iter().find(|(start, _)| is_one(start)).map(|(_, what)| *what)
     }

@@ -12,7 +12,7 @@ pub(super) const GEMMA: Family = Family {
     keys: &[KEYS],
     defaults: Some(Defaults {
         sizes: [256000, 3072, 24576, 28, 16, 8192],
-        key_heads: Some(16),
+        key_heads: KeyHeads::Of(16),
         head: Head::Of(256),
         ..DEFAULTS
     }),

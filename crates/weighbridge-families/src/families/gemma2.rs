@@ -11,7 +11,7 @@ pub(super) const GEMMA2: Family = Family {
     keys: &[gemma::KEYS, KEYS],
     defaults: Some(Defaults {
         sizes: [256000, 2304, 9216, 26, 8, 8192],
-        key_heads: Some(4),
+        key_heads: KeyHeads::Of(4),
         head: Head::Of(256),
         more: &[
             ("sliding_window", 4096.0),

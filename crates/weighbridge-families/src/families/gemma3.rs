@@ -12,7 +12,7 @@ pub(super) const GEMMA3: Family = Family {
     keys: &[BASE, KEYS],
     defaults: Some(Defaults {
         sizes: [262208, 2304, 9216, 26, 8, 131072],
-        key_heads: Some(4),
+        key_heads: KeyHeads::Of(4),
         head: Head::Of(256),
         theta: 1000000.0,
         local_theta: Some(10000.0),

@@ -13,7 +13,7 @@ pub(super) const GLM4: Family = Family {
     keys: &[BASE, &[("rope.dimension_count", Count, Made(rotated_width))]],
     defaults: Some(Defaults {
         sizes: [151552, 4096, 13696, 40, 32, 131072],
-        key_heads: Some(2),
+        key_heads: KeyHeads::Of(2),
         head: Head::Of(128),
         epsilon: ("rms_norm_eps", 1.5625e-7),
         rotated: Some(0.5),

@@ -11,7 +11,7 @@ pub(super) const GLM4_MOE: Family = Family {
     keys: &[BASE, KEYS],
     defaults: Some(Defaults {
         sizes: [151552, 4096, 10944, 46, 96, 131072],
-        key_heads: Some(8),
+        key_heads: KeyHeads::Of(8),
         epsilon: ("rms_norm_eps", 1e-5),
         rotated: Some(0.5),
         more: &[

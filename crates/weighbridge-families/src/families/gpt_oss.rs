@@ -10,7 +10,7 @@ pub(super) const GPT_OSS: Family = Family {
     keys: &[BASE, KEYS],
     defaults: Some(Defaults {
         sizes: [201088, 2880, 2880, 36, 64, 131072],
-        key_heads: Some(8),
+        key_heads: KeyHeads::Of(8),
         head: Head::Of(64),
         epsilon: ("rms_norm_eps", 1e-5),
         theta: 150000.0,

@@ -11,7 +11,7 @@ pub(super) const LLAMA4: Family = Family {
     computed: llama3_factors,
     defaults: Some(Defaults {
         sizes: [202048, 5120, 8192, 48, 40, 131072],
-        key_heads: Some(8),
+        key_heads: KeyHeads::Of(8),
         head: Head::Of(128),
         epsilon: ("rms_norm_eps", 1e-5),
         theta: 500000.0,

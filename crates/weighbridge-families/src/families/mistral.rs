@@ -9,7 +9,7 @@ pub(super) const MISTRAL: Family = Family {
     also: &["mistral3", "ministral3"],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 14336, 32, 32, 131072],
-        key_heads: Some(8),
+        key_heads: KeyHeads::Of(8),
         head: Head::Share,
         ..DEFAULTS
     }),

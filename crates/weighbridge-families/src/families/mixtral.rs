@@ -8,7 +8,7 @@ pub(super) const MIXTRAL: Family = Family {
     types: &["mixtral"],
     defaults: Some(Defaults {
         sizes: [32000, 4096, 14336, 32, 32, 131072],
-        key_heads: Some(8),
+        key_heads: KeyHeads::Of(8),
         epsilon: ("rms_norm_eps", 1e-5),
         theta: 1000000.0,
         more: &[("num_experts_per_tok", 2.0), ("num_local_experts", 8.0)],

@@ -20,12 +20,14 @@ mod gemma2;
 mod gemma3;
 mod glm4;
 mod glm4_moe;
+mod gpt2;
 mod gpt_oss;
 mod granite;
 mod llama;
 mod llama4;
 mod mistral;
 mod mixtral;
+mod nemotron;
 mod nomic_bert;
 mod olmo2;
 mod olmo3;
@@ -39,6 +41,7 @@ mod qwen3_moe;
 mod roberta;
 mod settings;
 mod smollm3;
+mod stablelm;
 mod starcoder2;
 #[cfg(test)]
 mod tokenizers;
@@ -47,7 +50,6 @@ mod xlm_roberta;
 
 pub use about::{About, Parameters};
 pub(crate) use blocks::*;
-pub(crate) use defaults::SIZES;
 pub(crate) use family::{DropsHead, Family};
 pub(crate) use settings::whole;
 pub use told::{Ask, Told};
@@ -82,6 +84,9 @@ pub(crate) static FAMILIES: &[Family] = &[
     deepseek_v3::DEEPSEEK_V3,
     deepseek_v2::DEEPSEEK_V2,
     llama4::LLAMA4,
+    nemotron::NEMOTRON,
+    gpt2::GPT2,
+    stablelm::STABLELM,
     bert::BERT,
     roberta::ROBERTA,
     xlm_roberta::XLM_ROBERTA,
@@ -92,7 +97,7 @@ pub(crate) static FAMILIES: &[Family] = &[
 #[rustfmt::skip]
 const OTHERS_OF_MLX: &[&str] = &[
     "apertus", "ernie4_5", "exaone", "exaone4", "glm", "gpt_neox", "helium", "hunyuan_v1_dense",
-    "internlm2", "internlm3", "mimo", "nemotron", "olmo", "phi", "seed_oss", "stablelm",
+    "internlm2", "internlm3", "mimo", "olmo", "phi", "seed_oss",
 ];
 
 /// Whether a library, by its name, takes the weights of models of a `model_type` as transformers saves
@@ -110,6 +115,15 @@ pub fn takes_as_saved(library: &str, model_type: &str) -> bool {
 /// The family that a config or a GGUF file calls by that name.
 pub(crate) fn called(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.is_called(name))
+}
+
+/// Hugging Face's names of modules with an embedding of tokens, each once.
+pub(crate) fn embeddings() -> impl Iterator<Item = &'static str> {
+    let all = || FAMILIES.iter().map(Family::embedding);
+    all()
+        .enumerate()
+        .filter(move |(at, name)| !all().take(*at).any(|known| known == *name))
+        .map(|(_, name)| name)
 }
 
 /// Which row of a model's table of positions is the first that a token has.

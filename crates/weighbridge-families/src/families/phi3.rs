@@ -42,13 +42,6 @@ const KEYS: &[Entry] = &[
     ("attention.sliding_window", Count, Made(window_or_none)),
 ];
 
-/// How much of a head is rotated, by the hidden size.
-fn rotated_hidden(settings: &Settings) -> Option<Json> {
-    let factor = settings.rope(&["partial_rotary_factor"]).cloned().unwrap_or(1.0.into());
-    let rotated = part(&factor, settings.count("hidden_size")?)?;
-    rotated.checked_div(settings.count("num_attention_heads")?).map(Json::from)
-}
-
 /// What attention is multiplied by in contexts longer than those of the training.
 fn attention_factor(settings: &Settings) -> Option<Json> {
     settings.rope(&["long_factor"])?;

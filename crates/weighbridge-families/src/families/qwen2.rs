@@ -9,7 +9,7 @@ pub(super) const QWEN2: Family = Family {
     keys: &[BASE, &[POOLING]],
     defaults: Some(Defaults {
         sizes: [151936, 4096, 22016, 32, 32, 32768],
-        key_heads: Some(32),
+        key_heads: KeyHeads::Of(32),
         ..DEFAULTS
     }),
     tokenizer: Tokenizer::PiecesOrPairs,

@@ -10,7 +10,7 @@ pub(super) const QWEN2_MOE: Family = Family {
     keys: &[BASE, EXPERT_LENGTHS],
     defaults: Some(Defaults {
         sizes: [151936, 2048, 5632, 24, 16, 32768],
-        key_heads: Some(16),
+        key_heads: KeyHeads::Of(16),
         more: &[
             ("moe_intermediate_size", 1408.0),
             ("shared_expert_intermediate_size", 5632.0),

@@ -11,7 +11,7 @@ pub(super) const QWEN3: Family = Family {
     refuse: refuse_rerankers,
     defaults: Some(Defaults {
         sizes: [151936, 4096, 22016, 32, 32, 32768],
-        key_heads: Some(32),
+        key_heads: KeyHeads::Of(32),
         head: Head::Of(128),
         ..DEFAULTS
     }),

@@ -24,7 +24,7 @@ pub(super) const QWEN3_5: Family = Family {
     has_sections: true,
     defaults: Some(Defaults {
         sizes: [248320, 4096, 12288, 32, 16, 32768],
-        key_heads: Some(4),
+        key_heads: KeyHeads::Of(4),
         head: Head::Of(256),
         rotated: Some(0.25),
         more: &[

@@ -10,7 +10,7 @@ pub(super) const QWEN3_5_MOE: Family = Family {
     types: &["qwen3_5_moe_text", "qwen3_5_moe"],
     defaults: Some(Defaults {
         sizes: [248320, 2048, 0, 40, 16, 32768],
-        key_heads: Some(2),
+        key_heads: KeyHeads::Of(2),
         head: Head::Of(256),
         rotated: Some(0.25),
         more: &[

@@ -10,7 +10,7 @@ pub(super) const QWEN3_MOE: Family = Family {
     keys: &[BASE, EXPERT_LENGTHS],
     defaults: Some(Defaults {
         sizes: [151936, 2048, 6144, 24, 32, 32768],
-        key_heads: Some(4),
+        key_heads: KeyHeads::Of(4),
         more: &[
             ("moe_intermediate_size", 768.0),
             ("num_experts_per_tok", 8.0),

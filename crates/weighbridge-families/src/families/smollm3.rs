@@ -12,7 +12,7 @@ pub(super) const SMOLLM3: Family = Family {
     computed: llama3_factors,
     defaults: Some(Defaults {
         sizes: [128256, 2048, 11008, 36, 16, 32768],
-        key_heads: Some(4),
+        key_heads: KeyHeads::Of(4),
         theta: 2000000.0,
         ..DEFAULTS
     }),

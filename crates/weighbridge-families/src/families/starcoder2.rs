@@ -10,7 +10,7 @@ pub(super) const STARCODER2: Family = Family {
     tied: true,
     defaults: Some(Defaults {
         sizes: [49152, 3072, 12288, 30, 24, 4096],
-        key_heads: Some(2),
+        key_heads: KeyHeads::Of(2),
         epsilon: ("norm_epsilon", 1e-5),
         ..DEFAULTS
     }),

@@ -22,18 +22,22 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
+    /// The value of a key.
     pub fn value(&self, key: &str) -> Option<Value> {
         (self.metadata)(key)
     }
 
+    /// The text of a key; empty if there is none.
     pub fn text(&self, key: &str) -> String {
         self.value(key).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     }
 
+    /// The count of a key.
     pub fn count(&self, key: &str) -> Option<u64> {
         self.value(key)?.as_u64()
     }
 
+    /// What the file calls its architecture.
     pub fn architecture(&self) -> String {
         self.text("general.architecture")
     }
@@ -43,10 +47,12 @@ impl Told<'_> {
         self.value(&format!("{}.{key}", self.architecture()))
     }
 
+    /// Whether the file has a tensor.
     pub fn has(&self, tensor: &str) -> bool {
         self.tensors.iter().any(|(name, _)| *name == tensor)
     }
 
+    /// The shape of a tensor, if it is there.
     pub fn shape_of(&self, tensor: &str) -> Option<&[u64]> {
         self.tensors.iter().find(|(name, _)| *name == tensor).map(|(_, shape)| *shape)
     }

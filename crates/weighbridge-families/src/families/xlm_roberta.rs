@@ -9,7 +9,7 @@ pub(super) const XLM_ROBERTA: Family = Family {
     defaults: Some(Defaults {
         sizes: [30522, 768, 3072, 12, 12, 512],
         epsilon: ("layer_norm_eps", 1e-12),
-        encoder: true,
+        learns_positions: true,
         more: &[("pad_token_id", 1.0)],
         ..DEFAULTS
     }),

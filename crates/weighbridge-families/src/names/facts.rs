@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::Side;
 use super::linear::Linear;
 use crate::catalog::Value;
-use crate::families::{Family, called};
+use crate::families::{Family, called, embeddings};
 
 /// Whose naming a model follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +113,7 @@ fn dialect(names: &[String]) -> (Dialect, String) {
         let prefix = ends("tok_embeddings.weight").unwrap_or_default();
         return (Dialect::Consolidated, prefix.to_owned());
     }
-    let embedding =
-        ends("embed_tokens.weight").or_else(|| ends("embeddings.word_embeddings.weight"));
+    let embedding = embeddings().find_map(|module| ends(&format!("{module}.weight")));
     match embedding.or_else(|| names.iter().find_map(|name| before_layers(name))) {
         Some(prefix) => (Dialect::HuggingFace, prefix.to_owned()),
         None if names.iter().any(|name| is_head(name)) => (Dialect::HuggingFace, "model.".into()),

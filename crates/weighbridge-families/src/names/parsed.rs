@@ -1,20 +1,6 @@
 //! Names taken apart, into modules and numbers.
 
-/// The name of a module with `#` in the places of its numbers, and these.
-pub(super) fn pattern(module: &str) -> (String, Vec<u64>) {
-    let mut numbers = Vec::new();
-    let parts: Vec<&str> = module
-        .split('.')
-        .map(|part| match part.parse::<u64>() {
-            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
-                numbers.push(number);
-                "#"
-            }
-            _ => part,
-        })
-        .collect();
-    (parts.join("."), numbers)
-}
+use crate::families::pattern;
 
 /// A tensor's name, taken apart.
 pub(super) struct Parsed {

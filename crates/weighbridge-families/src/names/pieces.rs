@@ -4,12 +4,11 @@ use std::collections::HashMap;
 
 use super::facts::{Dialect, Facts, is_head};
 use super::linear::Linear;
-use super::parsed::pattern;
 use super::piece::{Cut, Piece};
-use super::stacks::{Stack, across, in_turn, key_value, stacked};
-use super::view::{Rows, View};
+use super::stacks::{Stack, across, in_turn, key_value, stacked, vectors};
+use super::view::View;
 use crate::change::Change;
-use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row};
+use crate::families::{BESIDE, CONSOLIDATED, Family, How, Part, Row, pattern};
 
 /// Translates the names of one side.
 pub(super) struct Translator<'t> {
@@ -87,6 +86,7 @@ impl<'t> Translator<'t> {
             _ if is_reordered => None,
             How::Linear(part) => self.linear(piece, part, shape, Change::None),
             How::Decay => self.linear(piece, Part::Heads, shape, Change::MinusExp),
+            How::Transposed if self.changes => Some(transposed(piece)),
             how => Some(self.changed(piece, how)),
         }
     }
@@ -102,6 +102,7 @@ impl<'t> Translator<'t> {
             (How::Experts | How::Stacked, _) => {
                 stack("expert").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
             }
+            (How::Heads, &[heads, length]) => vectors(weight, &names, [heads, length]),
             (How::Heads, _) => {
                 stack("head").map_or(Vec::new(), |stack| stacked(weight, &names, stack))
             }
@@ -177,11 +178,12 @@ impl<'t> Translator<'t> {
             How::Key if self.family.pairs => self.kv_heads,
             _ => None,
         };
-        if let Some(view) = heads.and_then(|heads| in_pairs(&piece.view, heads)) {
+        if let Some(view) = heads.and_then(|heads| piece.view.by_heads(heads, false)) {
             piece.view = view;
             piece.words.push(format!("permute heads={}", heads.unwrap_or(0)));
         }
-        if how == How::Norm && self.changes && self.family.norm_add != 0.0 {
+        let is_weight = piece.key.0.ends_with(".weight");
+        if how == How::Norm && is_weight && self.changes && self.family.norm_add != 0.0 {
             piece.view.change = Change::Add(self.family.norm_add);
             piece.words.push(format!("norm + {}", self.family.norm_add));
         }
@@ -241,19 +243,13 @@ fn named(name: &str, numbers: &[u64], suffix: &str) -> String {
     }
 }
 
-/// A view of the same rows in which the two halves of each head are interleaved.
-fn in_pairs(view: &View, heads: u64) -> Option<View> {
-    let Rows::From(start) = view.rows else { return None };
-    // A vector whose order changes is a column.
-    let shape = match view.shape[..] {
-        [length] => [length, 1],
-        [rows, columns] => [rows, columns],
-        _ => return None,
-    };
-    let head_rows = shape[0].checked_div(heads)?;
-    let fits = head_rows >= 2 && head_rows % 2 == 0 && head_rows * heads == shape[0];
-    let rows = Rows::Heads { start, heads, head_rows, to_halves: false };
-    fits.then(|| View { rows, ..View::whole(&shape) })
+/// The transposed matrix; what is none stays as it is.
+fn transposed(mut piece: Piece) -> Piece {
+    if let Some(view) = piece.view.transpose() {
+        piece.view = view;
+        piece.words.push("transpose".to_owned());
+    }
+    piece
 }
 
 /// Consecutive pieces of one weight, each with its number of rows (of a vector: of numbers).

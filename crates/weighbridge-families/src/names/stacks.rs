@@ -45,6 +45,16 @@ pub(super) fn stacked(weight: usize, names: &[String], stack: Stack) -> Vec<Piec
     (0..count).flat_map(|number| (0..names.len()).map(move |at| piece(number, at))).collect()
 }
 
+/// The vectors of a stack of heads.
+pub(super) fn vectors(weight: usize, names: &[String], [count, length]: [u64; 2]) -> Vec<Piece> {
+    let piece = |number: u64| {
+        let words = vec![format!("head {number} of {count}")];
+        Piece::part(weight, (names[0].clone(), Some(number)), View::part(&[length], number), words)
+    };
+    let is_one = names.len() == 1 && length > 0 && count <= MOST;
+    (0..count).filter(|_| is_one).map(piece).collect()
+}
+
 /// The matrices of a stack, each transposed. It holds those of `names` side by side, or with their
 /// columns taking turns.
 pub(super) fn across(weight: usize, names: &[String], stack: Stack, in_turn: bool) -> Vec<Piece> {

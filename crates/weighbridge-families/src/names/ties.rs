@@ -59,7 +59,10 @@ impl Search<'_> {
         let name = match facts.dialect {
             Dialect::Gguf => "token_embd.weight".to_owned(),
             Dialect::Consolidated => format!("{}tok_embeddings.weight", facts.prefix),
-            _ => format!("{}embed_tokens.weight", facts.prefix),
+            _ => {
+                let module = self.family().unwrap_or(&FAMILIES[0]).embedding();
+                format!("{}{module}.weight", facts.prefix)
+            }
         };
         self.names[side].iter().position(|own| *own == name)
     }

@@ -68,6 +68,8 @@ pub enum Kind {
     /// SentencePiece without a space before a text, with the id of the token that ends a turn, if no
     /// file says that.
     Pieces(Option<u64>),
+    /// SentencePiece, with ids of special tokens whatever files say of them.
+    PiecesWith(&'static [(&'static str, u64)]),
     /// Byte pairs.
     BytePairs,
     /// Byte pairs, with special tokens beside those that files name: what they are for, and their texts.
@@ -98,6 +100,12 @@ pub fn entries(
         Kind::PiecesOrPairs => piece_or_pairs(&files, &mut entries, pre)?,
         Kind::BytePairs => byte_pairs::write(&files, &mut entries, pre)?.write(&mut entries)?,
         Kind::BytePairsWith(tokens) => pairs_with(&files, &mut entries, pre, tokens)?,
+        Kind::PiecesWith(tokens) => {
+            sentencepiece::write(&files, &mut entries)?;
+            for (kind, id) in tokens {
+                entries.id(&format!("tokenizer.ggml.{kind}_token_id"), *id);
+            }
+        }
         Kind::Pieces(ends_turn) => pieces(&files, &mut entries, ends_turn)?,
         Kind::BarePiecesOrPairs => {
             piece_or_pairs(&files, &mut entries, pre)?;

@@ -14,7 +14,7 @@ use super::four_encoder::write;
 use crate::arithmetic::magnitude::largest_magnitude;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::framework::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 use crate::simd::{self, Isa, Task, half_to_f32};
 
 /// Stores a weight in signed bytes.
@@ -88,23 +88,17 @@ impl WeightEncoder for EightBitsOfWeight {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, ..] = encoded else { return Ok(false) };
         let columns = usize::try_from(self.columns).unwrap_or(usize::MAX);
-        let rows = out.chunks_mut(columns).zip(codes.chunks(columns));
+        let rows = decoded.numbers.chunks_mut(columns).zip(codes.chunks(columns));
         for ((out, codes), scale) in rows.zip(scales.as_chunks().0) {
             let scale = f32::from_le_bytes(*scale);
             for (out, code) in out.iter_mut().zip(codes) {
                 *out = f32::from(code.cast_signed()) * scale * OVER_127;
             }
             let (elements, step) = (out.len(), scale / 127.0);
-            levels.push(SameLevels { elements, step, lowest: -scale, highest: scale });
+            decoded.levels.push(SameLevels { elements, step, lowest: -scale, highest: scale });
         }
         Ok(true)
     }

@@ -8,10 +8,12 @@ use smallvec::smallvec;
 use super::mean::mean;
 use super::nearest::{self, BLOCK, Fp4, Levels, Nf4};
 use super::{STATE, scales, state_text};
+use crate::arithmetic::decode_again::{Coded, scaled};
+use crate::arithmetic::matrix::{Arithmetic, Codes, Packing};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::framework::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, WeightEncoder};
 use crate::simd::{self, Level};
 
 /// A kind of codes, with its levels forgotten.
@@ -169,13 +171,7 @@ impl WeightEncoder for FourBitsOfWeight {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let (codes, absmax) = match encoded {
             [codes, scales, _, _] => (codes, numbers(scales)),
             [codes, scales, _, outer, _, _] => {
@@ -183,17 +179,16 @@ impl WeightEncoder for FourBitsOfWeight {
             }
             _ => return Ok(false),
         };
-        let blocks = out.chunks_mut(BLOCK).zip(codes.chunks(BLOCK / 2)).zip(absmax);
-        for ((out, codes), scale) in blocks {
-            let table = self.of.kind.map.map(|level| level * scale);
-            for (pair, byte) in out.chunks_mut(2).zip(codes) {
-                let both = [byte >> 4, byte & 15].map(|code| table[usize::from(code)]);
-                pair.iter_mut().zip(both).for_each(|(out, number)| *out = number);
-            }
-            let (elements, highest) = (out.len(), scale.abs());
-            let step = self.of.kind.step * highest;
-            levels.push(SameLevels { elements, step, lowest: -highest, highest });
-        }
+        let map = &self.of.kind.map;
+        let coded = Coded {
+            codes: &Codes::new(Packing::HighNibbles, |code| map[usize::from(code)]),
+            arithmetic: Arithmetic::Times,
+            group: BLOCK,
+            bytes: codes,
+            factors: &scaled(absmax.into_iter()),
+            step: Some(self.of.kind.step),
+        };
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
 }

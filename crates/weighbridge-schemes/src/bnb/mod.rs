@@ -67,6 +67,7 @@ impl Scheme for Bnb {
         const { &[Method::named(METHOD)] }
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         quantizers::ALL
     }

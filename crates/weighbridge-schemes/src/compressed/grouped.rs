@@ -67,8 +67,8 @@ impl PackedGroups {
         }
     }
 
-    fn sides(&self) -> Result<GroupedForm, crate::Error> {
-        self.form.clone().map_err(crate::Error::unsupported)
+    fn sides(&self) -> Result<GroupedForm, crate::error::Error> {
+        self.form.clone().map_err(crate::error::Error::unsupported)
     }
 }
 

@@ -88,6 +88,7 @@ impl Scheme for Compressed {
         }
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         encode::QUANTIZERS
     }

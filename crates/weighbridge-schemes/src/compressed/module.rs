@@ -353,7 +353,7 @@ fn choice(layout: &Layout, by_samples: bool, clipped: bool) -> Choice {
 }
 
 #[allow(clippy::cast_possible_wrap)] // A byte is read as signed on purpose.
-fn codes(kind: Kind) -> Codes {
+pub(super) fn codes(kind: Kind) -> Codes {
     match kind {
         Kind::Packed(bits, packing) => {
             let half = f32::from(1u8 << (bits - 1));

@@ -46,7 +46,8 @@ fn outcome_with(
     let (tensors, configs) = (testing::tensors(tensors), [testing::config(config.clone())]);
     let read = |_| Ok(contents.to_vec());
     let evidence =
-        Evidence::new(std::iter::once((&tensors[..], metadata)), &configs).reading(&read);
+        Evidence::new(std::iter::once((&tensors[..], metadata)), &configs, testing::SCHEMES)
+            .reading(&read);
     let bids = testing::bids(&Fp8, &evidence);
     Outcome {
         variants: bids.weights.iter().map(|b| (b.name.clone(), b.variant.to_string())).collect(),

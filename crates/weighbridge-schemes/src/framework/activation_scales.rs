@@ -5,7 +5,7 @@
 
 use crate::catalog::{TensorInfo, element_count};
 use crate::dtype::DType;
-use crate::framework::{Evidence, Method, method};
+use crate::framework::{Evidence, Method};
 
 /// Own names of tensors that say how activations are quantized.
 pub(crate) const ACTIVATIONS: [&str; 12] = [
@@ -65,10 +65,13 @@ impl Says {
             Some(value) => value.as_str() != Some(""),
         };
         let any = |json: &serde_json::Value, keys: fn(&Method) -> &'static [&'static str]| {
-            method::all().any(|(_, method)| keys(method).iter().any(|key| there(json, key)))
+            evidence
+                .schemes()
+                .methods()
+                .any(|(_, method)| keys(method).iter().any(|key| there(json, key)))
         };
         let of_cache = |json: &serde_json::Value| any(json, |method| method.cache_keys);
-        let own = evidence.method().and_then(method::find);
+        let own = evidence.method().and_then(|name| evidence.schemes().method(name));
         let by_key = own.is_some_and(|method| !method.weight_keys.is_empty());
         let of_weights = |json: &serde_json::Value| {
             let empty = json.as_object().is_none_or(serde_json::Map::is_empty);

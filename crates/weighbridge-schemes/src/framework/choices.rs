@@ -8,10 +8,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::SCHEMES;
 use crate::catalog::Finding;
 use crate::error::{Error, Remedy, Result};
-use crate::framework::{Entry, Ledger};
+use crate::framework::{Entry, Ledger, Registry};
 use crate::text::escaped;
 
 /// Which weights the user means, and what they are.
@@ -34,15 +33,14 @@ impl SchemeChoice {
         Self { matches, says }
     }
 
-    /// An error if it names no scheme of [`SCHEMES`], or no variant.
-    pub fn check(&self) -> Result<()> {
-        let known = |scheme: &str| SCHEMES.iter().any(|known| known.name() == scheme);
+    /// An error if it names none of these schemes, or no variant.
+    pub fn check(&self, schemes: Registry<'_>) -> Result<()> {
         let message = match self.says.split_once('/') {
             None | Some((_, "")) => "is not of the form SCHEME/VARIANT",
-            Some((scheme, _)) if known(scheme) => return Ok(()),
+            Some((scheme, _)) if schemes.scheme(scheme).is_some() => return Ok(()),
             Some(_) => "names a scheme that this version does not have",
         };
-        let names = SCHEMES.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
+        let names = schemes.iter().map(|scheme| scheme.name()).collect::<Vec<_>>().join(", ");
         Err(Error::usage(format!("'{}' {message}", escaped(&self.says)))
             .hint(format!("the schemes are {names}"))
             .remedy(Remedy::ListProblems))
@@ -112,6 +110,7 @@ fn finding(rule: &SchemeChoice) -> Finding {
 mod tests {
     use super::*;
     use crate::framework::Bid;
+    use crate::framework::testing::SCHEMES;
 
     fn choice(part: &'static str, says: &str) -> SchemeChoice {
         SchemeChoice::new(Arc::new(move |name: &str| name.contains(part)), says.into())
@@ -154,9 +153,9 @@ mod tests {
 
     #[test]
     fn a_choice_names_a_scheme_and_a_variant() {
-        assert!(choice("", "gptq/v2").check().is_ok());
+        assert!(choice("", "gptq/v2").check(SCHEMES).is_ok());
         for wrong in ["gptq", "gptq/", "nonsense/v1", "", "/"] {
-            assert!(choice("", wrong).check().is_err(), "{wrong}");
+            assert!(choice("", wrong).check(SCHEMES).is_err(), "{wrong}");
         }
     }
 }

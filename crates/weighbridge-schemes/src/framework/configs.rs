@@ -2,9 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::SCHEMES;
 use crate::config::{self, Config};
-use crate::framework::{Holds, method};
+use crate::framework::{Holds, Registry};
 
 /// The key of a model's config that holds the settings of most methods.
 const SETTINGS: &str = "quantization_config";
@@ -12,26 +11,29 @@ const SETTINGS: &str = "quantization_config";
 /// The key of Mistral's config for them.
 const MISTRAL_SETTINGS: &str = "quantization";
 
-/// All configs of a model.
-#[derive(Clone, Copy, Debug)]
-pub struct Configs<'a>(&'a [Config]);
+/// All configs of a model, and the schemes whose settings they may hold.
+#[derive(Clone, Copy)]
+pub struct Configs<'a> {
+    all: &'a [Config],
+    schemes: Registry<'a>,
+}
 
 impl<'a> Configs<'a> {
     /// These configs.
     #[must_use]
-    pub fn new(configs: &'a [Config]) -> Self {
-        Self(configs)
+    pub fn new(all: &'a [Config], schemes: Registry<'a>) -> Self {
+        Self { all, schemes }
     }
 
     /// Every document.
     pub(crate) fn all(self) -> &'a [Config] {
-        self.0
+        self.all
     }
 
     /// A document by file name.
     #[must_use]
     pub fn file(self, name: &str) -> Option<&'a Json> {
-        config::find(self.0, name)
+        config::find(self.all, name)
     }
 
     /// The config of a model of Hugging Face's transformers.
@@ -55,7 +57,7 @@ impl<'a> Configs<'a> {
     /// Whether models inside the model have settings of their own that are not the same, and the
     /// model has none that stand above them.
     pub(crate) fn contradict(self) -> bool {
-        let keys = settings_keys();
+        let keys = self.settings_keys();
         let mut models = self.models().into_iter();
         let own = models.next().and_then(|model| object_under(model, &keys));
         let mut inner = models.filter_map(|model| object_under(model, &keys));
@@ -66,7 +68,8 @@ impl<'a> Configs<'a> {
     /// The settings of a method, and the file that has them.
     #[must_use]
     pub fn quantization(self) -> Option<(&'static str, &'a Json)> {
-        let in_model = self.in_models(&settings_keys()).map(|json| (config::HUGGING_FACE, json));
+        let in_model =
+            self.in_models(&self.settings_keys()).map(|json| (config::HUGGING_FACE, json));
         in_model.or_else(|| self.in_own_file()).or_else(|| {
             let json = object_under(self.file(config::MISTRAL)?, &[SETTINGS, MISTRAL_SETTINGS])?;
             Some((config::MISTRAL, json))
@@ -75,14 +78,14 @@ impl<'a> Configs<'a> {
 
     /// Settings that are a file of their own.
     fn in_own_file(self) -> Option<(&'static str, &'a Json)> {
-        let files = SCHEMES.iter().flat_map(|scheme| scheme.config_files());
+        let files = self.schemes.config_files().into_iter();
         let mut files = files.filter(|file| file.holds == Holds::Settings);
         files.find_map(|file| Some((file.name, self.file(file.name)?)))
     }
 
     /// Everything that counts as settings: those above, and more in files of single schemes.
     pub(crate) fn all_settings(self) -> impl Iterator<Item = &'a Json> {
-        let more = method::config_files(SCHEMES).into_iter().filter_map(move |file| {
+        let more = self.schemes.config_files().into_iter().filter_map(move |file| {
             let Holds::MoreSettings(key) = file.holds else { return None };
             self.file(file.name)?.get(key)
         });
@@ -93,12 +96,11 @@ impl<'a> Configs<'a> {
     pub(crate) fn mistral_settings(self) -> Option<&'a Json> {
         self.file(config::MISTRAL)?.get(MISTRAL_SETTINGS)
     }
-}
 
-/// The keys of a model's config that hold settings.
-fn settings_keys() -> Vec<&'static str> {
-    let own = SCHEMES.iter().flat_map(|scheme| scheme.config_keys());
-    std::iter::once(&SETTINGS).chain(own).copied().collect()
+    /// The keys of a model's config that hold settings.
+    fn settings_keys(self) -> Vec<&'static str> {
+        std::iter::once(SETTINGS).chain(self.schemes.config_keys()).collect()
+    }
 }
 
 fn object_under<'a>(json: &'a Json, keys: &[&str]) -> Option<&'a Json> {

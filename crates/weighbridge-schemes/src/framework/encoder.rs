@@ -65,16 +65,27 @@ pub trait WeightEncoder: Send + Sync {
     fn encode(&self, elements: Range<u64>, values: &[f32], out: &mut [&mut [u8]]) -> Result<()>;
 
     /// Decodes what [`encode`](Self::encode) gave for some numbers, to the f32 that a reader would
-    /// see, and adds the levels that they could choose from to `levels`, if that can be said.
-    /// Returns whether it can be decoded.
-    fn decode(
-        &self,
-        _elements: Range<u64>,
-        _encoded: &[&[u8]],
-        _out: &mut [f32],
-        _levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    /// see, and adds the levels that they could choose from, if that can be said. Returns whether it
+    /// can be decoded.
+    fn decode(&self, _encoded: &[&[u8]], _decoded: &mut Decoded) -> Result<bool> {
         Ok(false)
+    }
+}
+
+/// What was encoded, as numbers again.
+#[derive(Default)]
+pub struct Decoded {
+    /// A place for each number.
+    pub numbers: Vec<f32>,
+    /// The levels of all of them, in their order; none where these are not known.
+    pub levels: Vec<SameLevels>,
+}
+
+impl Decoded {
+    /// Makes place for so many numbers.
+    pub fn start(&mut self, count: usize) {
+        self.numbers.resize(count, 0.0);
+        self.levels.clear();
     }
 }
 
@@ -144,16 +155,15 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
-    use crate::encoder;
-    use crate::encoders;
+    use crate::framework::testing::SCHEMES;
 
     #[test]
     fn every_encoder_is_found_by_its_name() {
         let mut seen = std::collections::HashSet::new();
-        for one in encoders() {
+        for one in SCHEMES.encoders() {
             assert!(seen.insert(one.name().to_lowercase()), "{} names two encoders", one.name());
-            assert!(encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
+            assert!(SCHEMES.encoder(&one.name().to_uppercase()).is_some(), "{}", one.name());
         }
-        assert!(encoder("").is_none());
+        assert!(SCHEMES.encoder("").is_none());
     }
 }

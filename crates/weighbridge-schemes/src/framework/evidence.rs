@@ -3,14 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::SCHEMES;
 use crate::catalog::{Metadata, TensorInfo};
 use crate::config::{self, Config};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::endings::Endings;
 use crate::framework::match_budget::MatchBudget;
-use crate::framework::{Configs, Scheme, SchemeChoice, Summary, choices, method};
+use crate::framework::{Configs, Method, Registry, Scheme, SchemeChoice, Summary, choices};
 
 /// Which stored tensor of which source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +32,7 @@ pub struct Evidence<'a> {
     by_name: OnceCell<HashMap<&'a str, usize, foldhash::fast::RandomState>>,
     endings: OnceCell<Endings<'a>>,
     configs: Configs<'a>,
+    schemes: Registry<'a>,
     /// The settings of quantization, once somebody has asked.
     quantization: OnceCell<Option<(&'static str, &'a serde_json::Value)>>,
     /// The quantization method, once somebody has asked.
@@ -49,17 +49,19 @@ pub struct Evidence<'a> {
 const MOST_READ: u64 = 64 << 10;
 
 impl<'a> Evidence<'a> {
-    /// Gathers the evidence of a model.
+    /// Gathers the evidence of a model, for these schemes.
     pub fn new(
         catalogs: impl Iterator<Item = (&'a [TensorInfo], &'a Metadata)>,
         configs: &'a [Config],
+        schemes: Registry<'a>,
     ) -> Self {
         let mut evidence = Self {
             tensors: Vec::new(),
             starts: Vec::new(),
             by_name: OnceCell::new(),
             endings: OnceCell::new(),
-            configs: Configs::new(configs),
+            configs: Configs::new(configs, schemes),
+            schemes,
             quantization: OnceCell::new(),
             method: OnceCell::new(),
             metadata: Vec::new(),
@@ -123,22 +125,35 @@ impl<'a> Evidence<'a> {
     /// The quantization method that the configs name or imply, in lower case.
     #[must_use]
     pub fn method(&self) -> Option<&str> {
-        self.method.get_or_init(|| method::of_configs(self.configs, SCHEMES)).as_deref()
+        self.method.get_or_init(|| self.schemes.method_of(self.configs.all())).as_deref()
     }
 
     /// Whether the configs say that the model is another scheme's, so that tensors whose names and
     /// types several schemes use are not those of `scheme`.
     #[must_use]
     pub fn belongs_to_another(&self, scheme: &dyn Scheme) -> bool {
-        self.method().is_some_and(|name| method::belongs_to_another(name, scheme.name()))
+        let is_anothers =
+            |(owner, method): (&str, &Method)| owner != scheme.name() && method.is_exclusive;
+        let Some(name) = self.method() else { return false };
+        self.owners(name).any(is_anothers)
     }
 
     /// Whether the configs name a method that other schemes read, and `scheme` does not.
     #[must_use]
     pub fn is_read_by_another(&self, scheme: &dyn Scheme) -> bool {
         let Some(name) = self.method() else { return false };
-        let mut owners = method::all().filter(|(_, method)| method.is_called(name)).peekable();
+        let mut owners = self.owners(name).peekable();
         owners.peek().is_some() && owners.all(|(owner, _)| owner != scheme.name())
+    }
+
+    /// The schemes that read models of a method.
+    fn owners(&self, name: &str) -> impl Iterator<Item = (&'static str, &'static Method)> {
+        self.schemes.methods().filter(move |(_, method)| method.is_called(name))
+    }
+
+    /// The schemes that there are.
+    pub(crate) fn schemes(&self) -> Registry<'a> {
+        self.schemes
     }
 
     /// What a scheme needs to decide whether it may bid.

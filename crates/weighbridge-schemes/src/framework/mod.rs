@@ -15,10 +15,11 @@ mod endings;
 mod evidence;
 mod importance;
 pub(crate) mod match_budget;
-pub(crate) mod method;
+mod method;
 mod origins;
 mod quantizer;
 pub(crate) mod recipe;
+mod registry;
 pub(crate) mod repack;
 mod scheme;
 mod settle;
@@ -33,7 +34,7 @@ mod unclaimed;
 pub use bid::{Bid, Bids, Part};
 pub use choices::SchemeChoice;
 pub use configs::Configs;
-pub use encoder::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
+pub use encoder::{Decoded, EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
 pub use evidence::{Evidence, StoredTensor, TensorId};
 pub use importance::{Even, Importance};
 pub use match_budget::MatchBudget;
@@ -41,11 +42,11 @@ pub use method::{Method, Sign};
 pub use origins::{Origins, RowRule, Rule};
 pub use quantizer::{Candidate, Chosen, Fate, Largest, QuantizeWishes, Quantizer, Request};
 pub use recipe::{ByElements, Elements, Recipe};
+pub use registry::{PLAIN, Registry};
 pub use repack::{
     CodeNumbers, CodedWeight, Extract, Global, GroupedCodes, GroupedForm, Kind, LaidOut, NOT_MOVED,
-    Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut, Unfit, in_blocks, layout,
-    layouts,
+    Order, PackedWeight, Packer, Panel, Taker, TargetLayout, ToLayOut, Unfit,
 };
 pub use scheme::{Additions, ConfigFile, Holds, SHARED, Scheme, Traces};
-pub use settle::{Entry, Ledger, settle};
+pub use settle::{Entry, Ledger};
 pub use summary::Summary;

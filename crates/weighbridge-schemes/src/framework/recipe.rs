@@ -146,6 +146,31 @@ pub trait Elements: Send + Sync {
 pub trait ByElements: Elements {
     /// Elements of one row of the outermost dimension.
     fn row_elements(&self) -> u64;
+
+    /// Whether any stretch costs no more than itself.
+    fn has_element_access(&self) -> bool {
+        true
+    }
+
+    /// See [`Recipe::is_transposed`].
+    fn is_transposed(&self) -> bool {
+        false
+    }
+
+    /// See [`Recipe::unit`].
+    fn unit(&self) -> Option<u64> {
+        (!self.has_element_access()).then_some(self.row_elements().max(1))
+    }
+
+    /// See [`Recipe::codes`].
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        Err(NOT_MOVED)
+    }
+
+    /// See [`Recipe::as_stored`].
+    fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
+        None
+    }
 }
 
 impl<T: ByElements> Recipe for T {
@@ -157,14 +182,42 @@ impl<T: ByElements> Recipe for T {
         Elements::decode(self, staged, elements_of(&rows, self.row_elements()), out)
     }
 
+    fn is_transposed(&self) -> bool {
+        ByElements::is_transposed(self)
+    }
+
     fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
+        self.has_element_access().then_some(self)
+    }
+
+    fn unit(&self, _: u64) -> Option<u64> {
+        ByElements::unit(self)
     }
 
     fn origins(&self) -> Option<&dyn Origins> {
         Elements::origins(self)
     }
+
+    fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
+        ByElements::codes(self)
+    }
+
+    fn as_stored(&self) -> Option<Arc<dyn Recipe>> {
+        ByElements::as_stored(self)
+    }
 }
+
+/// Does the same in whichever type numbers go to.
+macro_rules! in_type_of {
+    ($out:ident, $do:expr) => {
+        match $out {
+            crate::number::Out::F32($out) => $do,
+            crate::number::Out::Bf16($out) => $do,
+            crate::number::Out::F16($out) => $do,
+        }
+    };
+}
+pub(crate) use in_type_of;
 
 /// The elements of some rows.
 pub(crate) fn elements_of(rows: &Range<u64>, columns: u64) -> Range<u64> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::catalog::{Finding, TensorInfo, element_count};
 use crate::framework::activation_scales::Says;
 use crate::framework::unclaimed::{self, State};
-use crate::framework::{Bid, Bids, Evidence, Scheme, TensorId, stale};
+use crate::framework::{Bid, Bids, Evidence, Registry, Scheme, TensorId, stale};
 use crate::text::escaped;
 
 /// How many of the claims on one tensor are named.
@@ -44,20 +44,22 @@ enum Owner {
     Contested,
 }
 
-/// Lets every scheme bid and settles who gets what.
-///
-/// A tensor that two bids ask for is a finding, and neither gets it: both fall back to their
-/// plain stored tensors, so the outcome does not depend on the order of the schemes.
-#[must_use]
-pub fn settle(evidence: &Evidence<'_>, schemes: &[&dyn Scheme]) -> Ledger {
-    let summary = evidence.summary();
-    let bidders = || schemes.iter().copied().filter(|scheme| scheme.may_bid(&summary));
-    let nobody_bids = bidders().next().is_none();
-    if nobody_bids && !unclaimed::may_bid(&summary) && evidence.choices.are_none() {
-        let plain = evidence.tensors().iter().map(|&(id, _)| Entry::Plain(id));
-        return Ledger { weights: plain.collect(), ..Ledger::default() };
+impl Registry<'_> {
+    /// Lets every scheme bid and settles who gets what.
+    ///
+    /// A tensor that two bids ask for is a finding, and neither gets it: both fall back to their
+    /// plain stored tensors, so the outcome does not depend on the order of the schemes.
+    #[must_use]
+    pub fn settle(self, evidence: &Evidence<'_>) -> Ledger {
+        let summary = evidence.summary();
+        let bidders = || self.iter().filter(|scheme| scheme.may_bid(&summary));
+        let nobody_bids = bidders().next().is_none();
+        if nobody_bids && !unclaimed::may_bid(&summary) && evidence.choices.are_none() {
+            let plain = evidence.tensors().iter().map(|&(id, _)| Entry::Plain(id));
+            return Ledger { weights: plain.collect(), ..Ledger::default() };
+        }
+        settle_by_bids(evidence, bidders())
     }
-    settle_by_bids(evidence, bidders())
 }
 
 fn settle_by_bids<'s>(
@@ -241,7 +243,7 @@ fn contested_finding(info: &TensorInfo, claims: &[String]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::framework::testing::{config, evidence, tensor};
+    use crate::framework::testing::{SCHEMES, config, evidence, tensor};
     use crate::framework::{Method, Part, Summary};
 
     fn tensors() -> Vec<TensorInfo> {
@@ -295,7 +297,7 @@ mod tests {
     fn outcome(schemes: &[&dyn Scheme]) -> (Vec<String>, usize) {
         let tensors = tensors();
         let evidence = evidence(&tensors, &[]);
-        let ledger = settle(&evidence, schemes);
+        let ledger = Registry::new(schemes).settle(&evidence);
         let name = |entry: &Entry| match entry {
             Entry::Plain(id) => format!("plain {}", id.tensor),
             Entry::Scheme(name, _) => (*name).to_owned(),
@@ -310,7 +312,12 @@ mod tests {
         let configs = [config(json)];
         let evidence = evidence(&tensors, &configs);
         let kinds = |schemes: &[&dyn Scheme]| -> Vec<&str> {
-            settle(&evidence, schemes).findings.iter().map(|finding| finding.kind).collect()
+            Registry::new(schemes)
+                .settle(&evidence)
+                .findings
+                .iter()
+                .map(|finding| finding.kind)
+                .collect()
         };
         assert_eq!(kinds(&[]), ["unknown-scheme"]);
         assert!(kinds(&[&Wants("x", &[0])]).is_empty());
@@ -361,9 +368,9 @@ mod tests {
     fn a_scheme_of_plain_names_and_types_is_asked() {
         let halves = [tensor("a.weight", crate::dtype::DType::F16, &[2, 2])];
         let floats = [tensor("a.weight", crate::dtype::DType::F32, &[2, 2])];
-        let mut schemes = crate::SCHEMES.to_vec();
+        let mut schemes = SCHEMES.iter().collect::<Vec<_>>();
         let owner = |tensors: &[TensorInfo], schemes: &[&dyn Scheme]| {
-            let ledger = settle(&evidence(tensors, &[]), schemes);
+            let ledger = Registry::new(schemes).settle(&evidence(tensors, &[]));
             match &ledger.weights[0] {
                 Entry::Plain(_) => "plain",
                 Entry::Scheme(name, _) => *name,
@@ -400,7 +407,7 @@ mod tests {
         let tensors = tensors();
         let evidence = evidence(&tensors, &[]);
         let dropped = |schemes: &[&dyn Scheme]| {
-            let ledger = settle(&evidence, schemes);
+            let ledger = Registry::new(schemes).settle(&evidence);
             assert_eq!((ledger.findings.len(), ledger.weights.len()), (0, 3));
             ledger.dropped
         };

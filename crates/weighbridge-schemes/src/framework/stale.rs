@@ -9,7 +9,7 @@
 use crate::catalog::{Finding, TensorInfo};
 use crate::dtype::DType;
 use crate::framework::unclaimed;
-use crate::framework::{Evidence, Ledger, method};
+use crate::framework::{Evidence, Ledger};
 use crate::text::shortened;
 
 /// Says which of the two it is, if the configs speak of quantized weights.
@@ -40,7 +40,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>, ledger: &mut Ledger) {
 /// Whether nothing can be the packed form of something else. Of a method that is not known, that is
 /// certain only of tensors that are called weights and biases.
 fn is_plain(evidence: &Evidence<'_>) -> bool {
-    let is_known = evidence.method().and_then(method::find).is_some();
+    let is_known = evidence.method().and_then(|name| evidence.schemes().method(name)).is_some();
     (is_known || !evidence.summary().has_other_names())
         && evidence.tensors().iter().all(|(_, info)| is_number(info))
 }
@@ -63,14 +63,12 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::SCHEMES;
-    use crate::framework::settle;
-    use crate::framework::testing::{config, evidence, tensors};
+    use crate::framework::testing::{SCHEMES, config, evidence, tensors};
 
     /// Whether tensors pass for plain numbers beside a config.
     fn passes(stored: &[(&str, DType, &[u64])], config_json: Json) -> bool {
         let (stored, configs) = (tensors(stored), [config(config_json)]);
-        let ledger = settle(&evidence(&stored, &configs), SCHEMES);
+        let ledger = SCHEMES.settle(&evidence(&stored, &configs));
         assert_ne!(ledger.findings.is_empty(), ledger.stale.is_none(), "{:?}", ledger.findings);
         assert_eq!(ledger.stale.is_some(), ledger.notes.len() == 1);
         ledger.stale.is_some()

@@ -7,9 +7,8 @@ use std::cell::OnceCell;
 
 use serde_json::Value as Json;
 
-use crate::SCHEMES;
 use crate::dtype::{DType, StoredType};
-use crate::framework::Evidence;
+use crate::framework::{Evidence, Registry};
 
 /// What stands in the keys of configs and metadata that have to do with quantization.
 const WORDS: [&str; 3] = ["quant", "compress", "qformat"];
@@ -33,6 +32,11 @@ impl<'e, 'a> Summary<'e, 'a> {
             }
         }
         Self { evidence, types, has_blocks, configs_mention_quantization: OnceCell::new() }
+    }
+
+    /// The schemes that there are.
+    pub(crate) fn schemes(&self) -> Registry<'a> {
+        self.evidence.schemes()
     }
 
     /// Whether a tensor has one of these types.
@@ -64,9 +68,10 @@ impl<'e, 'a> Summary<'e, 'a> {
     #[must_use]
     pub fn configs_mention_quantization(&self) -> bool {
         *self.configs_mention_quantization.get_or_init(|| {
-            let configs = self.evidence.configs().all();
+            let (schemes, configs) = (self.evidence.schemes(), self.evidence.configs().all());
             configs.iter().any(|config| {
-                mentions_quantization(&config.name) || has_quantization_key(&config.json)
+                mentions_quantization(&config.name, schemes)
+                    || has_quantization_key(&config.json, schemes)
             })
         })
     }
@@ -74,10 +79,9 @@ impl<'e, 'a> Summary<'e, 'a> {
     /// Whether a key of a file's metadata mentions quantization.
     #[must_use]
     pub fn metadata_mentions_quantization(&self) -> bool {
-        self.evidence
-            .metadata()
-            .iter()
-            .any(|all| all.iter().any(|(key, _)| mentions_quantization(key)))
+        let schemes = self.evidence.schemes();
+        let mut keys = self.evidence.metadata().iter().flat_map(|all| all.iter());
+        keys.any(|(key, _)| mentions_quantization(key, schemes))
     }
 }
 
@@ -87,17 +91,16 @@ fn bit(dtype: DType) -> u32 {
 }
 
 /// Whether a key or the name of a file mentions quantization.
-fn mentions_quantization(key: &str) -> bool {
-    let is_own = || SCHEMES.iter().any(|scheme| scheme.config_keys().contains(&key));
-    WORDS.iter().any(|word| key.contains(word)) || is_own()
+fn mentions_quantization(key: &str, schemes: Registry<'_>) -> bool {
+    WORDS.iter().any(|word| key.contains(word)) || schemes.config_keys().any(|own| own == key)
 }
 
-fn has_quantization_key(json: &Json) -> bool {
+fn has_quantization_key(json: &Json, schemes: Registry<'_>) -> bool {
     match json {
-        Json::Object(keys) => keys
-            .iter()
-            .any(|(key, value)| mentions_quantization(key) || has_quantization_key(value)),
-        Json::Array(values) => values.iter().any(has_quantization_key),
+        Json::Object(keys) => keys.iter().any(|(key, value)| {
+            mentions_quantization(key, schemes) || has_quantization_key(value, schemes)
+        }),
+        Json::Array(values) => values.iter().any(|value| has_quantization_key(value, schemes)),
         _ => false,
     }
 }
@@ -105,17 +108,19 @@ fn has_quantization_key(json: &Json) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config_files;
-    use crate::framework::testing::{evidence, tensors};
+    use crate::framework::testing::{SCHEMES, evidence, tensors};
 
     #[test]
     fn a_word_is_found_at_any_depth() {
         let json = serde_json::json!({"a": [{"b": {"quantization_config": 1}}]});
-        assert!(has_quantization_key(&json));
+        assert!(has_quantization_key(&json, SCHEMES));
         assert!(!has_quantization_key(
-            &serde_json::json!({"a": ["quantization"], "b": {"c": "fp8"}})
+            &serde_json::json!({"a": ["quantization"], "b": {"c": "fp8"}}),
+            SCHEMES
         ));
-        assert!(config_files().into_iter().all(mentions_quantization));
+        assert!(
+            SCHEMES.config_files().iter().all(|file| mentions_quantization(file.name, SCHEMES))
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
+/// Tests see all schemes.
+pub(crate) use crate::SCHEMES;
 use crate::catalog::{Metadata, Place, TensorInfo};
 use crate::config::Config;
 use crate::dtype::DType;
@@ -37,7 +39,7 @@ pub(crate) fn config(json: Json) -> Config {
 /// A model of one file without metadata.
 pub(crate) fn evidence<'a>(tensors: &'a [TensorInfo], configs: &'a [Config]) -> Evidence<'a> {
     static METADATA: LazyLock<Metadata> = LazyLock::new(Metadata::default);
-    Evidence::new(std::iter::once((tensors, &*METADATA)), configs)
+    Evidence::new(std::iter::once((tensors, &*METADATA)), configs, SCHEMES)
 }
 
 /// What a scheme says.

@@ -3,13 +3,14 @@
 use serde_json::{Value as Json, json};
 
 use crate::config::Config;
-use crate::framework::Evidence;
+use crate::framework::testing::SCHEMES;
+use crate::framework::{Configs, Evidence, Registry};
 
 /// Method, and the file that speaks of quantization.
 fn says(files: &[(&str, Json)]) -> (Option<String>, Option<&'static str>) {
     let config = |(name, json): &(&str, Json)| Config { name: (*name).into(), json: json.clone() };
     let configs: Vec<Config> = files.iter().map(config).collect();
-    let evidence = Evidence::new(std::iter::empty(), &configs);
+    let evidence = Evidence::new(std::iter::empty(), &configs, SCHEMES);
     (evidence.method().map(str::to_owned), evidence.quantization().map(|(file, _)| file))
 }
 
@@ -70,7 +71,7 @@ fn modelopts_own_file_need_not_name_it() {
 
 #[test]
 fn every_config_file_is_listed_once() {
-    let mut files = crate::config_files();
+    let mut files: Vec<_> = SCHEMES.config_files().iter().map(|file| file.name).collect();
     let all = files.len();
     files.sort_unstable();
     files.dedup();
@@ -85,10 +86,9 @@ fn the_surest_sign_implies_the_method() {
     let groups = ("config.json", json!({ "quantization_config": { "config_groups": {} } }));
     let configs: Vec<Config> =
         [file, groups].map(|(name, json)| Config { name: name.into(), json }).into();
-    let reversed: Vec<_> = crate::SCHEMES.iter().rev().copied().collect();
-    for schemes in [crate::SCHEMES, &reversed] {
-        let method =
-            crate::framework::method::of_configs(crate::framework::Configs::new(&configs), schemes);
+    let reversed: Vec<_> = SCHEMES.iter().rev().collect();
+    for schemes in [SCHEMES, Registry::new(&reversed)] {
+        let method = schemes.method_of(&configs);
         assert_eq!(method.as_deref(), Some("modelopt"));
     }
 }
@@ -97,7 +97,7 @@ fn the_surest_sign_implies_the_method() {
 fn settings_inside_that_differ_contradict_each_other() {
     let contradict = |json: Json| {
         let configs = [Config { name: "config.json".into(), json }];
-        crate::framework::Configs::new(&configs).contradict()
+        Configs::new(&configs, SCHEMES).contradict()
     };
     let [four, eight] = [4, 8].map(|bits| json!({ "quantization_config": { "bits": bits } }));
     assert!(contradict(json!({ "text_config": four, "talker_config": eight })));

@@ -51,6 +51,7 @@ mod ternary;
 pub(crate) use encoder::BlockEncoder;
 pub(crate) use kernel::Kernel;
 pub use mixture::types_of;
+pub(crate) use origins::{BlockStretch, InBlocks};
 pub(crate) use rows::{BlockRows, Maker};
 pub(crate) use scaled_fp4::nvfp4_with_scale;
 
@@ -94,11 +95,13 @@ impl Scheme for Ggml {
         true
     }
 
+    #[cfg(feature = "encoders")]
     fn encoders(&self) -> Vec<Arc<dyn Encoder>> {
         let blocks = BlockEncoder::all().map(|encoder| Arc::new(encoder) as _);
         blocks.chain(nvfp4_with_scale()).collect()
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         mixture::all()
     }

@@ -81,6 +81,7 @@ impl Scheme for Mlx {
         Traces { config_keys: &["quantization_config", "quantization"], files: &[], metadata: &[] }
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         quantizers::ALL
     }

@@ -7,11 +7,11 @@ use serde_json::{Value as Json, json};
 use super::Mlx;
 use crate::dtype::DType;
 use crate::framework::testing::{self, Stored as Tensor};
-use crate::framework::{Entry, Ledger, SchemeChoice, settle};
+use crate::framework::{Entry, Ledger, Registry, SchemeChoice};
 
 fn ledger(tensors: &[Tensor<'_>], config: Json, choices: &[SchemeChoice]) -> Ledger {
     let (tensors, configs) = (testing::tensors(tensors), [testing::config(config)]);
-    settle(&testing::evidence(&tensors, &configs).with_choices(choices), &[&Mlx])
+    Registry::new(&[&Mlx]).settle(&testing::evidence(&tensors, &configs).with_choices(choices))
 }
 
 /// Variant and shape of the first weight, if it can be decoded.

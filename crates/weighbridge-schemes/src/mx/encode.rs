@@ -18,15 +18,16 @@ use serde_json::json;
 use smallvec::smallvec;
 
 use super::{GPT_OSS, GROUP};
-use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::decode_again::{Coded, scaled};
 use crate::arithmetic::group_codes::{largest, nibbles};
+use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
 use crate::arithmetic::precision::{Brain, Precision};
 use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
-    SameLevels, WeightEncoder,
+    Additions, Candidate, Chosen, Decoded, EncodedTensor, Encoder, Fate, Groups, Quantizer,
+    Request, WeightEncoder,
 };
 use crate::simd::small_floats::e8m0;
 use crate::simd::{self, Isa, Sides, Task, to_e2m1_magnitude, transpose};
@@ -158,27 +159,27 @@ impl WeightEncoder for Experts {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [blocks, scales] = encoded else { return Ok(false) };
         let [rows, columns] = self.sides.map(|side| usize::try_from(side).unwrap_or(usize::MAX));
         let matrix = rows.saturating_mul(columns).max(1);
+        let out = &mut decoded.numbers;
         let mut turned = vec![0f32; matrix.min(out.len())];
         let sides = Sides { rows: columns, columns: rows, from: rows, to: columns };
         let matrices = out.chunks_exact_mut(matrix).zip(blocks.chunks_exact(matrix / 2));
         for ((out, codes), scales) in matrices.zip(scales.chunks_exact(matrix / 32)) {
-            let scales: Vec<(f32, f32)> = scales.iter().map(|byte| (e8m0(*byte), 0.0)).collect();
-            let coded = Coded { of: CodesOf::Floats4, group: 32, codes, scales: &scales };
-            coded.decode(&mut turned, &mut Vec::new());
+            let coded = Coded {
+                codes: &FLOATS4,
+                arithmetic: Arithmetic::Times,
+                group: 32,
+                bytes: codes,
+                factors: &scaled(scales.iter().map(|byte| e8m0(*byte))),
+                // Groups run along columns, and levels along rows.
+                step: None,
+            };
+            coded.decode(&mut turned, &mut decoded.levels);
             transpose(simd::level(), sides, &turned, out);
         }
-        // Groups run along columns, and levels along rows.
-        levels.clear();
         Ok(true)
     }
 }

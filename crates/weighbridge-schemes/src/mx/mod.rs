@@ -65,6 +65,7 @@ impl Scheme for Mx {
         modelopt::TRACES
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         &[&encode::GptOss]
     }

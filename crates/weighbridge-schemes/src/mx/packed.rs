@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::GROUP;
 use crate::arithmetic::matrix::{
-    Arithmetic, Choice, Codes, E2M1, Grid, Loss, Matrix, Packing, Scales,
+    Arithmetic, Choice, Codes, FLOATS4, Grid, Loss, Matrix, Packing, Scales,
 };
 use crate::arithmetic::{FlatCodes, WithCodes, plain};
 use crate::catalog::{Shape, TensorInfo, element_count};
@@ -103,7 +103,7 @@ impl Kind {
 
     fn codes(self) -> Codes {
         match self {
-            Self::Fp4 => fp4(),
+            Self::Fp4 => FLOATS4.clone(),
             Self::Fp6 { exponent } => Codes::new(Packing::Stream(6), |code| fp6(exponent, code)),
         }
     }
@@ -233,11 +233,6 @@ fn refuse_in_band(id: TensorId, info: &TensorInfo, bids: &mut Bids) {
 }
 
 /// Rows of codes with a scale for every 32; scales are part 1.
-/// Four-bit floats, two a byte.
-pub(super) fn fp4() -> Codes {
-    Codes::new(Packing::LowNibbles, |code| E2M1[usize::from(code)])
-}
-
 /// The same with its codes, which are of four bits and have no scale but their powers of two.
 pub(super) fn with_codes(recipe: Matrix, shape: &[u64]) -> WithCodes<Matrix, FlatCodes> {
     let codes = FlatCodes {

@@ -12,13 +12,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::packed::{fp4, rows_of_codes, with_codes};
-use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Run};
+use super::packed::{rows_of_codes, with_codes};
+use crate::arithmetic::matrix::{self, Arithmetic, Codes, FLOATS4, Factor, Run};
 use crate::arithmetic::plain::power_of_two;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::framework::recipe::elements_of;
-use crate::framework::{Elements, GroupedCodes, Origins, Recipe};
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, GroupedCodes, Origins, Recipe};
 use crate::number::Out;
 use crate::simd::{self, Number, Sides};
 use crate::source::{Slab, Staged};
@@ -44,29 +44,17 @@ pub(super) struct Transposed {
 
 impl Transposed {
     pub(super) fn new(rows: u64, columns: u64, native: DType) -> Self {
-        Self { rows, columns, codes: fp4(), native }
+        Self { rows, columns, codes: FLOATS4.clone(), native }
     }
 }
 
-impl Recipe for Transposed {
-    fn needs(&self, experts: Range<u64>, slabs: &mut Vec<Slab>) {
-        Elements::needs(self, elements_of(&experts, self.matrix()), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], experts: Range<u64>, out: Out<'_>) -> Result<()> {
-        Elements::decode(self, staged, elements_of(&experts, self.matrix()), out)
+impl ByElements for Transposed {
+    fn row_elements(&self) -> u64 {
+        self.matrix()
     }
 
     fn is_transposed(&self) -> bool {
         true
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        Some(self)
-    }
-
-    fn origins(&self) -> Option<&dyn Origins> {
-        Some(self)
     }
 
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
@@ -98,11 +86,7 @@ impl Elements for Transposed {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        match out {
-            Out::F32(out) => self.decode_as(staged, elements, out),
-            Out::Bf16(out) => self.decode_as(staged, elements, out),
-            Out::F16(out) => self.decode_as(staged, elements, out),
-        }
+        in_type_of!(out, self.decode_as(staged, elements, out))
     }
 
     /// Whole blocks of all rows, as many as make equal parts of a matrix.

@@ -15,16 +15,17 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::GROUP;
-use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::decode_again::{Coded, scaled};
 use crate::arithmetic::group_codes::{largest, nibbles};
+use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
 use crate::framework::conventions::modelopt;
 use crate::framework::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
-    SameLevels, WeightEncoder,
+    Additions, Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer,
+    Request, WeightEncoder,
 };
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
@@ -174,18 +175,18 @@ impl WeightEncoder for Nvfp4Encoder {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, _] = encoded else { return Ok(false) };
         let global = (self.largest)()? / (6.0 * 448.0);
-        let scales: Vec<(f32, f32)> =
-            scales.iter().map(|scale| (e4m3(*scale) * global, 0.0)).collect();
-        Coded { of: CodesOf::Floats4, group: 16, codes, scales: &scales }.decode(out, levels);
+        let coded = Coded {
+            codes: &FLOATS4,
+            arithmetic: Arithmetic::Times,
+            group: 16,
+            bytes: codes,
+            factors: &scaled(scales.iter().map(|scale| e4m3(*scale) * global)),
+            step: Some(1.0),
+        };
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
 }

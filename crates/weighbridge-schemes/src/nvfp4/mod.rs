@@ -90,6 +90,7 @@ impl Scheme for Nvfp4 {
         modelopt::TRACES
     }
 
+    #[cfg(feature = "encoders")]
     fn quantizers(&self) -> &'static [&'static dyn Quantizer] {
         &[&encode::ModelOpt]
     }

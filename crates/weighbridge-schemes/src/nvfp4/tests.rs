@@ -29,7 +29,8 @@ fn text(key: &str, json: &serde_json::Value) -> Metadata {
 /// What the scheme says, where descriptions hold `note`.
 fn bids(tensors: &[TensorInfo], metadata: &Metadata, configs: &[Config], note: &str) -> Bids {
     let read = |_: TensorId| Ok(note.as_bytes().to_vec());
-    let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs).reading(&read);
+    let evidence = Evidence::new(std::iter::once((tensors, metadata)), configs, testing::SCHEMES)
+        .reading(&read);
     testing::bids(&Nvfp4, &evidence)
 }
 
@@ -230,8 +231,9 @@ fn an_answer_decides_what_is_open_and_nothing_else() {
     let (tensors, metadata) = (square(), Metadata::default());
     let decided = |says: &str, configs: &[Config]| {
         let choices = [SchemeChoice::new(Arc::new(|_: &str| true), says.into())];
-        let evidence = Evidence::new(std::iter::once((&tensors[..], &metadata)), configs)
-            .with_choices(&choices);
+        let evidence =
+            Evidence::new(std::iter::once((&tensors[..], &metadata)), configs, testing::SCHEMES)
+                .with_choices(&choices);
         let mut bids = Bids::default();
         Nvfp4.bid(&evidence, &mut bids);
         outcome(&bids).map(str::to_owned).map_err(|(kind, _)| kind.to_owned())

@@ -8,8 +8,8 @@ use super::{Contents, Model, Weight};
 use crate::catalog::{Shape, element_count};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::names::{Matrix, Rows, View};
 use crate::schemes::{Bid, Composed, Computed, Entry, InTurn, Ledger, Recipe, Stretch, plain};
+use crate::view::{Matrix, Rows, View};
 
 /// A weight of the new model.
 #[derive(Clone)]

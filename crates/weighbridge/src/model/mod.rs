@@ -9,7 +9,7 @@ use crate::catalog::{Finding, Shape, TensorInfo, Value};
 use crate::error::{Error, Remedy, Result};
 use crate::input::{Folder, ReadSeek};
 use crate::limits::{Budget, Limits};
-use crate::schemes::{self, Config, Entry, Evidence, Ledger, SchemeChoice, TensorId};
+use crate::schemes::{Config, Entry, Evidence, Ledger, SCHEMES, SchemeChoice, TensorId};
 use crate::source::{Slab, Source};
 
 mod bounds;
@@ -118,8 +118,8 @@ impl Model {
         let catalogs = sources.iter().map(|s| (&s.catalog().tensors[..], &s.catalog().metadata));
         let read = |id: TensorId| read_whole(&sources, id);
         let evidence =
-            Evidence::new(catalogs, &located.configs).reading(&read).with_choices(choices);
-        let mut ledger = schemes::settle(&evidence, schemes::SCHEMES);
+            Evidence::new(catalogs, &located.configs, SCHEMES).reading(&read).with_choices(choices);
+        let mut ledger = SCHEMES.settle(&evidence);
         evidence.match_budget().check().map_err(|e| e.in_file(&located.path))?;
         cost::charge_ledger(&ledger, &budget).map_err(|e| e.in_file(&located.path))?;
         original_shapes.apply(&sources, &mut ledger);
@@ -252,7 +252,7 @@ impl Model {
 
     /// The method that its configs name or imply, whatever its tensors are.
     pub(crate) fn method(&self) -> Option<String> {
-        schemes::method_of(&self.0.configs)
+        SCHEMES.method_of(&self.0.configs)
     }
 
     /// The metadata of its files with the file each entry is from. A key that several files have

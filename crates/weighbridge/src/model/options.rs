@@ -11,7 +11,7 @@ use crate::containers::{self, Opening, Recognition};
 use crate::error::Result;
 use crate::input::{FileAccess, Folder, Input, LocalFolder, ReadAt, ReadSeek};
 use crate::limits::{Budget, Limits};
-use crate::schemes::SchemeChoice;
+use crate::schemes::{SCHEMES, SchemeChoice};
 use crate::source::Source;
 use crate::stop::while_reading;
 
@@ -191,7 +191,7 @@ impl OpenOptions {
     }
 
     fn assemble(&self, inputs: Vec<Input>, mut located: Located) -> Result<Model> {
-        self.choices.iter().try_for_each(SchemeChoice::check)?;
+        self.choices.iter().try_for_each(|choice| choice.check(SCHEMES))?;
         let budget = Budget::new(self.limits.clone());
         let threads = threads_for(inputs.iter().any(Input::has_latency));
         let sources = side_by_side(inputs, threads, |input| {

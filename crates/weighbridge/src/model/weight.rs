@@ -7,7 +7,7 @@ use super::Model;
 use crate::catalog::TensorInfo;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::schemes::{Element, Entry, Part, Recipe, TensorId, plain};
+use crate::schemes::{Element, Entry, PLAIN, Part, Recipe, TensorId, plain};
 use crate::source::{Access, Slab, Source, Staged, Wanted, fetch_all};
 
 /// A logical weight, whatever it is made of: a handle, which keeps its model open.
@@ -66,7 +66,7 @@ impl Weight {
     #[must_use]
     pub fn scheme(&self) -> &'static str {
         match self.entry() {
-            Entry::Plain(_) => plain::NAME,
+            Entry::Plain(_) => PLAIN,
             Entry::Scheme(name, _) => name,
         }
     }

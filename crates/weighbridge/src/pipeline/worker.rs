@@ -15,7 +15,7 @@ use super::sink::{Sink, Tile};
 use crate::dtype::DType;
 use crate::error::{Error, Remedy, Result};
 use crate::model::Scratch;
-use crate::schemes::{Element, Elements, EncodedTensor, SameLevels, plain};
+use crate::schemes::{Decoded, Element, Elements, EncodedTensor, plain};
 use crate::source::Slab;
 
 /// Takes the bytes of a finished tile.
@@ -30,8 +30,7 @@ pub struct Buffers {
     f32: Vec<f32>,
     bf16: Vec<bf16>,
     f16: Vec<f16>,
-    decoded: Vec<f32>,
-    levels: Vec<SameLevels>,
+    decoded: Decoded,
     panel: PanelBuffers,
 }
 
@@ -99,17 +98,15 @@ impl Buffers {
             refuse_non_finite(of.job, &elements, &self.f32)?;
         }
         let named = |error: Error| error.in_tensor(of.job.source_name());
-        pass.encoder.encode(elements.clone(), &self.f32, &mut outs).map_err(named)?;
+        pass.encoder.encode(elements, &self.f32, &mut outs).map_err(named)?;
         // Of a weight that is encoded once for each of its tensors, the first counts.
         let is_first = of.job.outputs.first().is_some_and(|output| output.index == 0);
         let tile = turn.turn - of.first_turn;
         if let Some(sum) = encoding.cost.as_ref().filter(|sum| is_first && sum.misses(tile)) {
             let encoded: SmallVec<[&[u8]; 4]> = outs.iter().map(|out| &**out).collect();
-            let (decoded, levels) = (&mut self.decoded, &mut self.levels);
-            decoded.resize(self.f32.len(), 0.0);
-            levels.clear();
-            if pass.encoder.decode(elements, &encoded, decoded, levels).map_err(named)? {
-                sum.add(tile, Cost::of(&self.f32, decoded, levels));
+            self.decoded.start(self.f32.len());
+            if pass.encoder.decode(&encoded, &mut self.decoded).map_err(named)? {
+                sum.add(tile, Cost::of(&self.f32, &self.decoded));
             }
         }
         write_each(of, turn, &ranges, &outs)

@@ -13,7 +13,8 @@ pub(crate) struct Back {
     pub made: &'static [(&'static str, &'static str)],
     /// The part of a head that is rotated: the config's key for it.
     pub rotated: Option<&'static str>,
-    /// Keys that say whether all of these tensors are there; without a key they have to be.
+    /// Keys that say whether all of these tensors are there, or, with a `!`, that none of them is;
+    /// without a key they have to be.
     pub flags: Flags,
     /// Values that no file says, but llama.cpp computes with, where the class has another one.
     pub fixed: &'static [(&'static str, Fixed)],

@@ -26,7 +26,7 @@ pub(crate) enum Type {
     /// A truth value.
     Flag,
     /// A truth value a layer.
-    Flags,
+    FlagList,
     /// Numbers of 32 bits.
     Counts,
 }

@@ -47,6 +47,13 @@ pub(crate) fn rotated_width(settings: &Settings) -> Option<Json> {
     part(&factor, settings.head_width()?).map(Json::from)
 }
 
+/// How much of a head is rotated, by the hidden size.
+pub(crate) fn rotated_hidden(settings: &Settings) -> Option<Json> {
+    let factor = settings.rope(&["partial_rotary_factor"]).cloned().unwrap_or(1.0.into());
+    let rotated = part(&factor, settings.count("hidden_size")?)?;
+    rotated.checked_div(settings.count("num_attention_heads")?).map(Json::from)
+}
+
 /// Sections of rotary embeddings, one for each of four dimensions.
 pub(crate) fn sections(settings: &Settings) -> Option<Json> {
     let mut sections = settings.rope(&["mrope_section"])?.as_array()?.clone();

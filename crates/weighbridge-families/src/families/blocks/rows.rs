@@ -15,7 +15,9 @@ use How::{Embedding, Expert, Experts, Key, Norm, Plain, Query};
 pub(crate) enum How {
     /// As it is; several of them one after the other, cut into equal parts.
     Plain,
-    /// As it is, or with a constant added ([`Family::norm_add`]).
+    /// A matrix that is transposed; vectors as they are.
+    Transposed,
+    /// As it is, or its weight with a constant added (`norm_add`).
     Norm,
     /// As it is, or with the rows of each query head in another order.
     Query,
@@ -27,7 +29,7 @@ pub(crate) enum How {
     Embedding,
     /// One row a position; GGUF may leave out the first ones, which no token has.
     Positions,
-    /// One of the matrices that GGUF stacks.
+    /// One of the matrices, or vectors, that GGUF stacks.
     Expert,
     /// The matrices of all experts, stacked.
     Experts,
@@ -37,7 +39,7 @@ pub(crate) enum How {
     Across,
     /// The same, but the columns of several take turns; of vectors, the numbers.
     InTurn,
-    /// The matrices of all heads, stacked.
+    /// The matrices, or vectors, of all heads, stacked.
     Heads,
     /// Key rows and value rows, head by head; GGUF has the keys of each head transposed.
     KeyValue,
@@ -58,6 +60,22 @@ pub(crate) enum Part {
     Heads,
     /// The columns.
     Columns,
+}
+
+/// The name of a module with `#` in the places of its numbers, and these.
+pub(crate) fn pattern(module: &str) -> (String, Vec<u64>) {
+    let mut numbers = Vec::new();
+    let parts: Vec<&str> = module
+        .split('.')
+        .map(|part| match part.parse::<u64>() {
+            Ok(number) if part.bytes().all(|byte| byte.is_ascii_digit()) => {
+                numbers.push(number);
+                "#"
+            }
+            _ => part,
+        })
+        .collect();
+    (parts.join("."), numbers)
 }
 
 /// A module, what is in it, and how.
@@ -157,6 +175,12 @@ pub(crate) const GGUF: &[Row] = &[
 
 /// Queries, keys and values as one matrix.
 pub(crate) const GGUF_FUSED: &[Row] = &[("blk.#.attn_qkv", QKV, How::Qkv)];
+
+/// A norm for each query head, and for each key head.
+pub(crate) const GGUF_HEAD_VECTORS: &[Row] = &[
+    ("blk.#.attn_q_norm", &["blk.#.attn_q_norm"], How::Heads),
+    ("blk.#.attn_k_norm", &["blk.#.attn_k_norm"], How::Heads),
+];
 
 /// What layers that predict further tokens are called where they stand beside the model, and what
 /// in one of its layers.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::defaults::{Defaults, Head, SIZES};
+use super::defaults::{Defaults, Head, KeyHeads};
 
 mod rope;
 
@@ -96,7 +96,7 @@ pub(crate) fn whole(value: &Json) -> Option<u64> {
 /// Adds what a class takes for granted, and returns the rotary parameters.
 fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String, Json> {
     let Some(class) = class else { return rope::as_stated(values) };
-    let sizes = SIZES.iter().zip(class.sizes).filter(|(_, size)| *size > 0);
+    let sizes = class.names.iter().zip(class.sizes).filter(|(_, size)| *size > 0);
     let sizes = sizes.map(|(key, size)| (*key, Json::from(size)));
     let more = class.more.iter().chain([&class.epsilon]);
     for (key, value) in sizes.chain(more.map(|&(key, value)| (key, Json::from(value)))) {
@@ -108,17 +108,19 @@ fn fill(values: &mut Map<String, Json>, class: Option<&Defaults>) -> Map<String,
     if let Some(context) = class.original_context {
         values.entry("original_max_position_embeddings").or_insert(context.into());
     }
-    if class.encoder {
+    if class.learns_positions {
         return rope::as_stated(values);
     }
     let size = |key: &str| values.get(key).and_then(whole);
     let heads = size("num_attention_heads");
     let share =
         size("hidden_size").zip(heads).and_then(|(hidden, heads)| hidden.checked_div(heads));
-    if let Some(key_heads) = class.key_heads {
+    if let KeyHeads::Of(key_heads) = class.key_heads {
         values.entry("num_key_value_heads").or_insert(key_heads.into());
     }
-    unless_said(values, "num_key_value_heads", heads);
+    if !matches!(class.key_heads, KeyHeads::Unsaid) {
+        unless_said(values, "num_key_value_heads", heads);
+    }
     match class.head {
         Head::Unsaid => {}
         Head::Share => unless_said(values, "head_dim", share),

@@ -83,7 +83,7 @@ fn typed(kind: Type, json: &Json) -> Option<Value> {
             });
             Value::List(counts.collect::<Option<_>>()?)
         }
-        Type::Flags => {
+        Type::FlagList => {
             let flags = json.as_array()?.iter().map(|flag| flag.as_bool().map(Value::Bool));
             Value::List(flags.collect::<Option<_>>()?)
         }

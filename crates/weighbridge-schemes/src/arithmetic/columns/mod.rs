@@ -26,6 +26,7 @@ use crate::arithmetic::matrix::{self, Arithmetic, Codes, Factor, Packing, Run, s
 use crate::bounds::Bounds;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::framework::recipe::in_type_of;
 use crate::framework::{GroupedCodes, Origins, Recipe, RowRule, Rule};
 use crate::number::{Element, Out};
 use crate::simd::{self, Number, half_to_f32};
@@ -136,11 +137,7 @@ impl Recipe for Columns {
         };
         let groups = rest.first().map(|groups| self.groups_of(groups.bytes())).transpose()?;
         let tile = Tile { of: self, rows, codes, zeros, scales, groups: groups.flatten() };
-        match out {
-            Out::F32(out) => tile.decode(out),
-            Out::Bf16(out) => tile.decode(out),
-            Out::F16(out) => tile.decode(out),
-        }
+        in_type_of!(out, tile.decode(out))
     }
 
     fn origins(&self) -> Option<&dyn Origins> {

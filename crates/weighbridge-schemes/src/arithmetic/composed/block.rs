@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::figure::Figure;
 use super::length;
+use crate::error::{Error, Result};
 use crate::simd::Sides;
 use crate::source::{Slab, Staged};
 
@@ -187,4 +188,28 @@ impl Band {
         };
         staged.iter().zip(&self.slabs).zip(&self.own).map(one).collect()
     }
+}
+
+/// Calls `take` with the bytes of each piece of some bands, and its number; how many of the staged
+/// slabs were theirs.
+pub(super) fn each_piece(
+    bands: &[Band],
+    staged: &[Staged<'_>],
+    mut take: impl FnMut(&[Staged<'_>], u64) -> Result<()>,
+) -> Result<usize> {
+    let (mut used, mut index) = (0, 0);
+    for band in bands {
+        let own = taken(staged.get(used..).unwrap_or_default(), band.slabs.len())?;
+        used += own.len();
+        for at in 0..band.pieces {
+            take(&band.piece(own, at), index)?;
+            index += 1;
+        }
+    }
+    Ok(used)
+}
+
+/// The first staged slabs.
+pub(super) fn taken<'s, 'a>(staged: &'s [Staged<'a>], count: usize) -> Result<&'s [Staged<'a>]> {
+    staged.get(..count).ok_or_else(|| Error::usage("some of what it needs is not staged"))
 }

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::block::{Band, Block, To};
-use super::stretch::{Stretch, taken};
-use super::{Composed, length};
+use super::block::{Band, Block, To, each_piece};
+use super::{Composed, Stretch, length};
 use crate::error::Result;
 use crate::framework::{CodeNumbers, Extract, GroupedCodes, GroupedForm, Kind, NOT_MOVED, Taker};
 use crate::source::{Slab, Staged};
@@ -102,20 +101,15 @@ impl GroupedCodes for Composed {
         let mut rest = staged;
         self.each_block_of_codes(kind, of, |_, codes, block, wanted| {
             let To::Rows { every } = block.to else { return Ok(()) };
-            let mut index = 0;
-            for band in wanted.bands(codes, block) {
-                let own = taken(rest, band.slabs.len())?;
-                rest = rest.get(own.len()..).unwrap_or_default();
-                for at in 0..band.pieces {
-                    let start = block.first + index * block.step;
-                    let of = wanted.extract(&(start..start + block.piece));
-                    let place = block.at + length(index) * every;
-                    let place = place..place + length(block.piece);
-                    let out = &mut out[place.start / wanted.per_byte..place.end / wanted.per_byte];
-                    codes.read(kind, &of, &band.piece(own, at), out)?;
-                    index += 1;
-                }
-            }
+            let used = each_piece(&wanted.bands(codes, block), rest, |bytes, index| {
+                let start = block.first + index * block.step;
+                let of = wanted.extract(&(start..start + block.piece));
+                let place = block.at + length(index) * every;
+                let place = place..place + length(block.piece);
+                let out = &mut out[place.start / wanted.per_byte..place.end / wanted.per_byte];
+                codes.read(kind, &of, bytes, out)
+            })?;
+            rest = rest.get(used..).unwrap_or_default();
             Ok(())
         })
     }

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::{Composed, length};
 use crate::error::Result;
-use crate::framework::recipe::elements_of;
-use crate::framework::{Elements, Recipe};
+use crate::framework::{ByElements, Elements};
 use crate::number::Out;
 use crate::source::{Slab, Staged};
 
@@ -34,23 +33,34 @@ impl InTurn {
         };
         (0..self.turns).map(range).collect()
     }
+}
 
-    fn slabs(&self, elements: &Range<u64>, slabs: &mut Vec<Slab>) {
-        for range in self.ranges(elements) {
-            self.whole.slabs(&range, slabs);
+impl ByElements for InTurn {
+    fn row_elements(&self) -> u64 {
+        self.columns
+    }
+
+    fn has_element_access(&self) -> bool {
+        self.whole.has_element_access
+    }
+
+    fn is_transposed(&self) -> bool {
+        self.whole.is_transposed()
+    }
+}
+
+impl Elements for InTurn {
+    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
+        for range in self.ranges(&elements) {
+            self.whole.needs(range, slabs);
         }
     }
 
-    fn decode_elements(
-        &self,
-        staged: &[Staged<'_>],
-        elements: &Range<u64>,
-        out: Out<'_>,
-    ) -> Result<()> {
+    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
         let (mut rest, mut turns) = (staged, Vec::new());
-        for range in self.ranges(elements) {
+        for range in self.ranges(&elements) {
             let mut slabs = Vec::new();
-            self.whole.slabs(&range, &mut slabs);
+            self.whole.needs(range.clone(), &mut slabs);
             let mut numbers = vec![0.0_f32; length(range.end - range.start)];
             self.whole.decode_as(rest, &range, &mut numbers)?;
             rest = rest.get(slabs.len()..).unwrap_or_default();
@@ -60,34 +70,6 @@ impl InTurn {
         let first = length(elements.start % self.turns);
         out.fill_with(|index| turns[(first + index) % count].next().unwrap_or(0.0));
         Ok(())
-    }
-}
-
-impl Recipe for InTurn {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.slabs(&elements_of(&rows, self.columns), slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        self.decode_elements(staged, &elements_of(&rows, self.columns), out)
-    }
-
-    fn is_transposed(&self) -> bool {
-        self.whole.is_transposed()
-    }
-
-    fn elements(&self) -> Option<&dyn Elements> {
-        self.whole.has_element_access.then_some(self as &dyn Elements)
-    }
-}
-
-impl Elements for InTurn {
-    fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.slabs(&elements, slabs);
-    }
-
-    fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        self.decode_elements(staged, &elements, out)
     }
 
     fn batch(&self, most: u64) -> u64 {

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use crate::compare::Wide;
 use crate::error::Result;
-use crate::framework::recipe::elements_of;
-use crate::framework::{Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins, Recipe};
+use crate::framework::recipe::in_type_of;
+use crate::framework::{ByElements, Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins};
 use crate::number::Out;
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Staged};
@@ -74,14 +74,6 @@ impl Composed {
         Ok(())
     }
 
-    fn slabs(&self, elements: &Range<u64>, slabs: &mut Vec<Slab>) {
-        // Listing what is needed does not fail.
-        _ = self.each_block(elements, |stretch, block| {
-            stretch.needs(block, slabs);
-            Ok(())
-        });
-    }
-
     fn decode_as<T: Figure>(
         &self,
         staged: &[Staged<'_>],
@@ -95,19 +87,6 @@ impl Composed {
             Ok(())
         })
     }
-
-    fn decode_elements(
-        &self,
-        staged: &[Staged<'_>],
-        elements: &Range<u64>,
-        out: Out<'_>,
-    ) -> Result<()> {
-        match out {
-            Out::F32(out) => self.decode_as(staged, elements, out),
-            Out::Bf16(out) => self.decode_as(staged, elements, out),
-            Out::F16(out) => self.decode_as(staged, elements, out),
-        }
-    }
 }
 
 /// A number of elements that are in memory.
@@ -115,29 +94,21 @@ fn length(elements: u64) -> usize {
     usize::try_from(elements).unwrap_or(usize::MAX)
 }
 
-impl Recipe for Composed {
-    fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.slabs(&elements_of(&rows, self.columns), slabs);
+impl ByElements for Composed {
+    fn row_elements(&self) -> u64 {
+        self.columns
     }
 
-    fn decode(&self, staged: &[Staged<'_>], rows: Range<u64>, out: Out<'_>) -> Result<()> {
-        self.decode_elements(staged, &elements_of(&rows, self.columns), out)
+    fn has_element_access(&self) -> bool {
+        self.has_element_access
     }
 
     fn is_transposed(&self) -> bool {
         self.stretches.iter().any(Stretch::is_transposed)
     }
 
-    fn elements(&self) -> Option<&dyn Elements> {
-        self.has_element_access.then_some(self as &dyn Elements)
-    }
-
-    fn unit(&self, _: u64) -> Option<u64> {
+    fn unit(&self) -> Option<u64> {
         self.stretches.iter().filter_map(Stretch::unit).reduce(least_common_multiple)
-    }
-
-    fn origins(&self) -> Option<&dyn Origins> {
-        self.has_origins().then_some(self as &dyn Origins)
     }
 
     fn codes(&self) -> Result<&dyn GroupedCodes, &'static str> {
@@ -147,11 +118,15 @@ impl Recipe for Composed {
 
 impl Elements for Composed {
     fn needs(&self, elements: Range<u64>, slabs: &mut Vec<Slab>) {
-        self.slabs(&elements, slabs);
+        // Listing what is needed does not fail.
+        _ = self.each_block(&elements, |stretch, block| {
+            stretch.needs(block, slabs);
+            Ok(())
+        });
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        self.decode_elements(staged, &elements, out)
+        in_type_of!(out, self.decode_as(staged, &elements, out))
     }
 
     fn decode_wide(
@@ -161,6 +136,10 @@ impl Elements for Composed {
         out: &mut [Wide],
     ) -> Result<bool> {
         self.decode_as(staged, &elements, out).map(|()| true)
+    }
+
+    fn origins(&self) -> Option<&dyn Origins> {
+        self.has_origins().then_some(self as &dyn Origins)
     }
 
     fn batch(&self, most: u64) -> u64 {

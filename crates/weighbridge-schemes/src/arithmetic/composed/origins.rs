@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::block::{Block, To};
-use super::stretch::{Stretch, taken};
-use super::{Composed, length};
+use super::block::{Block, To, each_piece, taken};
+use super::{Composed, Stretch, length};
 use crate::bounds::{Bounds, Candidates};
 use crate::error::Result;
 use crate::framework::{Origins, Rule};
@@ -73,10 +72,16 @@ impl Stretch {
             candidates.part(at..at + piece)
         };
         if !block.is_together() {
-            return self.count_apart(block, staged, |bytes, index| {
+            let mut all = Some(0);
+            let used = each_piece(&self.bands(block, &mut Vec::new()), staged, |bytes, index| {
+                let Some(before) = all else { return Ok(()) };
                 let start = block.first + index * block.step;
-                origins.count_outside(bytes, start..start + block.piece, part(index))
-            });
+                let here = start..start + block.piece;
+                let outside = origins.count_outside(bytes, here, part(index))?;
+                all = outside.map(|outside| before + outside);
+                Ok(())
+            })?;
+            return Ok((used, all));
         }
         let (span, mut slabs) = (block.first..block.first + block.span(), Vec::new());
         self.recipe.needs_of(&span, self.recipe_row, &mut slabs);

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::block::{Band, Block, Buffers, PANEL, To};
-use super::figure::Figure;
+use super::block::{Band, Block, Buffers, PANEL, To, each_piece, taken};
+use super::figure::{Figure, Weighed};
 use super::rows::runs;
 use super::{ACROSS_ELEMENTS, length};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::framework::Recipe;
 use crate::framework::recipe::{elements_of, rows_of};
 use crate::shape::least_common_multiple;
@@ -164,7 +164,7 @@ impl Stretch {
     }
 
     /// The bands of a block whose pieces are decoded one by one.
-    fn bands(&self, block: &Block, slabs: &mut Vec<Slab>) -> Vec<Band> {
+    pub(super) fn bands(&self, block: &Block, slabs: &mut Vec<Slab>) -> Vec<Band> {
         block.bands(
             &mut |elements, slabs| self.recipe.needs_of(&elements, self.recipe_row, slabs),
             slabs,
@@ -207,50 +207,22 @@ impl Stretch {
         out: &mut [T],
         buffers: &mut Buffers<T>,
     ) -> Result<usize> {
-        let (mut used, mut index) = (0, 0);
-        let mut numbers = std::mem::take(&mut buffers.numbers);
-        let piece = length(block.piece);
-        for band in self.bands(block, &mut buffers.slabs) {
-            let own = taken(staged.get(used..).unwrap_or_default(), band.slabs.len())?;
-            used += own.len();
-            let mut done = 0;
-            while done < band.pieces {
-                let count = PANEL.min(band.pieces - done);
-                numbers.resize(length(count) * piece, T::default());
-                for (at, numbers) in (0..count).zip(numbers.chunks_mut(piece)) {
-                    let start = block.first + (index + at) * block.step;
-                    let bytes = band.piece(own, done + at);
-                    self.decode_changed(&bytes, &(start..start + block.piece), numbers, buffers)?;
-                }
-                block.place(&numbers, piece, index, &mut buffers.picked, out);
-                done += count;
-                index += count;
+        let (mut numbers, piece) = (std::mem::take(&mut buffers.numbers), length(block.piece));
+        numbers.resize(length(PANEL.min(block.count)) * piece, T::default());
+        let bands = self.bands(block, &mut buffers.slabs);
+        let used = each_piece(&bands, staged, |bytes, index| {
+            let (before, start) = (index % PANEL, block.first + index * block.step);
+            let at = length(before) * piece;
+            let here = &mut numbers[at..at + piece];
+            self.decode_changed(bytes, &(start..start + block.piece), here, buffers)?;
+            if before + 1 == PANEL || index + 1 == block.count {
+                let panel = &numbers[..at + piece];
+                block.place(panel, piece, index - before, &mut buffers.picked, out);
             }
-        }
+            Ok(())
+        })?;
         buffers.numbers = numbers;
         Ok(used)
-    }
-
-    /// Counts what lies outside in a block piece by piece; `count` gets the bytes of each, and its
-    /// number.
-    pub(super) fn count_apart(
-        &self,
-        block: &Block,
-        staged: &[Staged<'_>],
-        count: impl Fn(&[Staged<'_>], u64) -> Result<Option<u64>>,
-    ) -> Result<(usize, Option<u64>)> {
-        let (mut used, mut index, mut all) = (0, 0, 0);
-        for band in self.bands(block, &mut Vec::new()) {
-            let own = taken(staged.get(used..).unwrap_or_default(), band.slabs.len())?;
-            used += own.len();
-            for at in 0..band.pieces {
-                let Some(outside) = count(&band.piece(own, at), index)? else {
-                    return Ok((used, None));
-                };
-                (index, all) = (index + 1, all + outside);
-            }
-        }
-        Ok((used, Some(all)))
     }
 
     /// Some elements of the weight, with their values changed.
@@ -265,18 +237,15 @@ impl Stretch {
             Some(_) => source.clone(),
             None => elements_of(&rows_of(source, self.recipe_row), self.recipe_row.max(1)),
         };
+        let (change, in_half) = (self.view.change, self.in_half);
+        let of = Weighed { recipe: &*self.recipe, row: self.recipe_row, change, in_half };
         if all == *source {
-            return T::decode(self, staged, source, out, singles);
+            return T::decode(&of, staged, source, out, singles);
         }
         whole.resize(length(all.end - all.start), T::default());
-        T::decode(self, staged, &all, whole, singles)?;
+        T::decode(&of, staged, &all, whole, singles)?;
         let first = length(source.start - all.start);
         out.copy_from_slice(&whole[first..first + out.len()]);
         Ok(())
     }
-}
-
-/// The first staged slabs.
-pub(super) fn taken<'s, 'a>(staged: &'s [Staged<'a>], count: usize) -> Result<&'s [Staged<'a>]> {
-    staged.get(..count).ok_or_else(|| Error::usage("some of what it needs is not staged"))
 }

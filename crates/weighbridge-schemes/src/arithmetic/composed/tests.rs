@@ -9,7 +9,8 @@ use super::*;
 use crate::arithmetic::{FlatCodes, WithCodes};
 use crate::change::Change;
 use crate::dtype::DType;
-use crate::framework::{ByElements, Extract, Kind, Taker};
+use crate::framework::recipe::elements_of;
+use crate::framework::{ByElements, Extract, Kind, Recipe, Taker};
 use crate::view::{Matrix, Rows, View};
 
 /// A weight whose numbers say where they lie. Every few rows share a number that is added, from a

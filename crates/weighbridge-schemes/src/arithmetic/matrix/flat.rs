@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::{Arithmetic, Codes, Factor, GROUPS, Loss, Run, decode, first_not_finite, length};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::framework::recipe::in_type_of;
 use crate::framework::{ByElements, Elements, Origins};
 use crate::number::{Element, Out};
 use crate::simd::{self, Number};
@@ -108,11 +109,7 @@ impl Elements for Flat {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        match out {
-            Out::F32(out) => self.decode_as(staged, &elements, out),
-            Out::Bf16(out) => self.decode_as(staged, &elements, out),
-            Out::F16(out) => self.decode_as(staged, &elements, out),
-        }
+        in_type_of!(out, self.decode_as(staged, &elements, out))
     }
 
     fn origins(&self) -> Option<&dyn Origins> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
-use super::{Factor, Factors, GROUPS, length};
+use super::{Factor, Factors, GROUPS, RowGroups, length};
 use crate::arithmetic::plain;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -153,15 +153,8 @@ impl Factors for Scales {
         slabs.extend(grids.into_iter().flatten().map(|grid| grid.slab(&rows)));
     }
 
-    fn fill(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        groups: Range<u64>,
-        native: bool,
-        out: &mut [Factor],
-    ) -> Result<()> {
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()> {
+        let &RowGroups { staged, first, row, ref groups, native } = of;
         let steps = self.steps.filter(|_| native);
         let mut scales = [0.0; GROUPS];
         let scales = &mut scales[..out.len()];

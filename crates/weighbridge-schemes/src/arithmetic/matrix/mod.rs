@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::framework::recipe::in_type_of;
 use crate::framework::{ByElements, Elements, Origins};
 use crate::number::{Element, Out};
 use crate::simd::{self, Number};
@@ -24,7 +25,7 @@ mod grid;
 mod origins;
 
 pub(crate) use crate::simd::codes::Numbers;
-pub(crate) use e2m1::E2M1;
+pub(crate) use e2m1::{E2M1, FLOATS4};
 pub(crate) use flat::{BlockFactors, Flat};
 pub(crate) use grid::{Cell, Grid, Scales, rounded, scale_of};
 pub(crate) use origins::{Choice, Loss, NumberLevels};
@@ -36,18 +37,20 @@ pub(crate) trait Factors: Send + Sync {
     /// The pieces of the parts that hold the factors of some matrix rows.
     fn needs(&self, rows: Range<u64>, slabs: &mut Vec<Slab>);
 
-    /// The factors of some groups of matrix row `row`, at most [`GROUPS`]. `staged` are the slabs of
-    /// [`needs`](Self::needs) for rows from `first` on. `native` says that the output is of the
-    /// weight's native type, so that roundings of the canonical library apply.
-    fn fill(
-        &self,
-        staged: &[Staged<'_>],
-        first: u64,
-        row: u64,
-        groups: Range<u64>,
-        native: bool,
-        out: &mut [Factor],
-    ) -> Result<()>;
+    /// The factors of some groups of a matrix row, at most [`GROUPS`].
+    fn fill(&self, of: &RowGroups<'_>, out: &mut [Factor]) -> Result<()>;
+}
+
+/// Some groups of a matrix row.
+pub(crate) struct RowGroups<'a> {
+    /// The slabs of [`Factors::needs`] for rows from `first` on.
+    pub staged: &'a [Staged<'a>],
+    pub first: u64,
+    pub row: u64,
+    pub groups: Range<u64>,
+    /// Whether the output is of the weight's native type, so that roundings of the canonical library
+    /// apply.
+    pub native: bool,
 }
 
 /// A weight made of codes and factors. Part 0 holds the codes.
@@ -154,7 +157,9 @@ impl Matrix {
             let groups = at / self.group
                 ..columns.end.div_ceil(self.group).min(at / self.group + GROUPS as u64);
             let factors = &mut factors[..length(groups.end - groups.start)];
-            self.factors.fill(staged, first, row, groups.clone(), native, factors)?;
+            let of = RowGroups { staged, first, row, groups, native };
+            self.factors.fill(&of, factors)?;
+            let groups = of.groups;
             check_finite(factors, row, groups.start)?;
             let end = columns.end.min(groups.end * self.group);
             let (now, rest) = out.split_at_mut(length(end - at));
@@ -212,11 +217,7 @@ impl Elements for Matrix {
     }
 
     fn decode(&self, staged: &[Staged<'_>], elements: Range<u64>, out: Out<'_>) -> Result<()> {
-        match out {
-            Out::F32(out) => self.decode_as(staged, &elements, out),
-            Out::Bf16(out) => self.decode_as(staged, &elements, out),
-            Out::F16(out) => self.decode_as(staged, &elements, out),
-        }
+        in_type_of!(out, self.decode_as(staged, &elements, out))
     }
 
     fn origins(&self) -> Option<&dyn Origins> {

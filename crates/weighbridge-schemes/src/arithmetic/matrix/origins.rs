@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Arithmetic, Factor, Flat, GROUPS, Matrix, check_finite, length};
+use super::{Arithmetic, Factor, Flat, GROUPS, Matrix, RowGroups, check_finite, length};
 use crate::bounds::{Bounds, Candidates, Gaps, Levels, Slack};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -213,7 +213,8 @@ impl Groups for Matrix {
                 let groups = column / self.group
                     ..columns.end.div_ceil(self.group).min(column / self.group + GROUPS as u64);
                 let factors = &mut factors[..length(groups.end - groups.start)];
-                self.factors.fill(staged, first, row, groups.clone(), false, factors)?;
+                let of = RowGroups { staged, first, row, groups: groups.clone(), native: false };
+                self.factors.fill(&of, factors)?;
                 check_finite(factors, row, groups.start)?;
                 for (group, factor) in groups.zip(factors) {
                     let end = columns.end.min((group + 1) * self.group);

@@ -23,9 +23,6 @@ use crate::text::escaped;
 
 mod narrow;
 
-/// The scheme's name in reports.
-pub const NAME: &str = "plain";
-
 /// How a stored tensor is read as numbers, or why it cannot be.
 pub fn recipe(info: &TensorInfo) -> Result<Plain, String> {
     recipe_as(info, &info.shape)

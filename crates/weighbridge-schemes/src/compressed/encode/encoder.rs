@@ -8,11 +8,14 @@ use super::Codes;
 use super::coding::{
     Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
-use crate::arithmetic::decode_again::{Coded, CodesOf};
+use crate::arithmetic::decode_again::Coded;
+use crate::arithmetic::matrix::{self, Arithmetic, Factor, Packing};
 use crate::arithmetic::precision::{Precision, width};
+use crate::compressed::layout::Kind;
+use crate::compressed::module::codes;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
-use crate::framework::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
+use crate::framework::{Decoded, EncodedTensor, Encoder, Groups, Largest, WeightEncoder};
 use crate::simd;
 use crate::simd::small_floats::{e4m3, e8m0};
 
@@ -25,15 +28,19 @@ impl Codes {
         }
     }
 
-    /// What they are when they are read again.
-    fn stand_for(self) -> CodesOf {
-        match self {
-            Self::Floats | Self::Mxfp8 => CodesOf::Floats8,
-            Self::Bytes => CodesOf::Bytes(0),
-            Self::Words8 => CodesOf::Bytes(128),
-            Self::Words4 | Self::Words4Zero => CodesOf::Nibbles,
-            Self::Mxfp4 | Self::Nvfp4 => CodesOf::Floats4,
-        }
+    /// What they stand for, the zero point of all, and the step between them.
+    fn stand_for(self) -> (matrix::Codes, f32, Option<f32>) {
+        let (kind, step) = match self {
+            Self::Floats | Self::Mxfp8 => (Kind::Float(DType::F8_E4M3), None),
+            Self::Bytes => (Kind::Byte, Some(1.0)),
+            // Bytes without a sign are decoded faster.
+            Self::Words8 => {
+                return (matrix::Codes::new(Packing::Bytes, f32::from), 128.0, Some(1.0));
+            }
+            Self::Words4 | Self::Words4Zero => (Kind::Packed(4, Packing::LowNibbles), Some(1.0)),
+            Self::Mxfp4 | Self::Nvfp4 => (Kind::E2m1 { global: false }, Some(1.0)),
+        };
+        (codes(kind), 0.0, step)
     }
 
     /// What configs call the kind of number.
@@ -154,7 +161,8 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
 
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
         let sides = [shape.first(), shape.last()].map(|side| side.copied().unwrap_or(0));
-        Box::new(GroupsOfWeight { of: self.clone(), sides })
+        let stand_for = self.codes.stand_for();
+        Box::new(GroupsOfWeight { of: self.clone(), sides, stand_for })
     }
 }
 
@@ -163,6 +171,8 @@ struct GroupsOfWeight<P> {
     of: GroupEncoder<P>,
     /// Rows and columns.
     sides: [u64; 2],
+    /// What codes are when they are read again: see [`Codes::stand_for`].
+    stand_for: (matrix::Codes, f32, Option<f32>),
 }
 
 impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
@@ -192,19 +202,18 @@ impl<P: Precision> WeightEncoder for GroupsOfWeight<P> {
         }
     }
 
-    fn decode(
-        &self,
-        _: Range<u64>,
-        encoded: &[&[u8]],
-        out: &mut [f32],
-        levels: &mut Vec<SameLevels>,
-    ) -> Result<bool> {
+    fn decode(&self, encoded: &[&[u8]], decoded: &mut Decoded) -> Result<bool> {
         let [codes, scales, last @ ..] = encoded else { return Ok(false) };
-        let scales = self.scales_of(scales, last)?;
-        let group = self.of.group_of(self.sides[1]);
-        let group = usize::try_from(group).unwrap_or(usize::MAX);
-        let coded = Coded { of: self.of.codes.stand_for(), group, codes, scales: &scales };
-        coded.decode(out, levels);
+        let (stand_for, zero, step) = &self.stand_for;
+        let factors = &self.factors_of(scales, last, *zero)?[..];
+        let group = usize::try_from(self.of.group_of(self.sides[1])).unwrap_or(usize::MAX);
+        let arithmetic = match self.of.codes.kind() {
+            "int" => Arithmetic::MinusTimes,
+            _ => Arithmetic::Times,
+        };
+        let coded =
+            Coded { codes: stand_for, arithmetic, group, bytes: codes, factors, step: *step };
+        coded.decode(&mut decoded.numbers, &mut decoded.levels);
         Ok(true)
     }
 }
@@ -219,7 +228,7 @@ struct Tile<'a> {
 
 impl<P: Precision> GroupsOfWeight<P> {
     /// The scale and the zero point of each group of a tile.
-    fn scales_of(&self, scales: &[u8], last: &[&[u8]]) -> Result<Vec<(f32, f32)>> {
+    fn factors_of(&self, scales: &[u8], last: &[&[u8]], zero: f32) -> Result<Vec<Factor>> {
         let global = match (&self.of.largest, self.of.codes) {
             (Some(largest), Codes::Nvfp4) => global_scale::<P>(largest()?),
             _ => 1.0,
@@ -234,8 +243,8 @@ impl<P: Precision> GroupsOfWeight<P> {
             _ => P::read(bytes),
         };
         let of = |(at, bytes): (usize, &[u8])| {
-            let zero = zeros.map_or(0.0, |zeros| zero_at(zeros, groups, at));
-            (scale(bytes), zero)
+            let offset = zeros.map_or(zero, |zeros| zero_at(zeros, groups, at));
+            Factor { scale: scale(bytes), offset }
         };
         Ok(scales.chunks_exact(width.max(1)).enumerate().map(of).collect())
     }

@@ -191,23 +191,3 @@ impl GroupedForm {
         lines.saturating_mul(length)
     }
 }
-
-/// The layout of that name, and the scheme that it belongs to.
-#[must_use]
-pub fn layout(name: &str) -> Option<(&'static str, &'static dyn TargetLayout)> {
-    layouts().find(|(_, layout)| layout.name() == Some(name))
-}
-
-/// Every layout, with the scheme that it belongs to.
-pub fn layouts() -> impl Iterator<Item = (&'static str, &'static dyn TargetLayout)> {
-    let schemes = crate::SCHEMES.iter();
-    schemes.flat_map(|scheme| scheme.layouts().iter().map(|layout| (scheme.name(), *layout)))
-}
-
-/// The blocks that hold the codes of a weight, if there are such.
-#[must_use]
-pub fn in_blocks(weight: CodedWeight<'_>) -> Option<PackedWeight> {
-    let model = ToLayOut { weights: &[weight], plain: &[] };
-    let mut blocks = layouts().filter(|(_, layout)| layout.name().is_none());
-    blocks.find_map(|(_, layout)| layout.lay_out(&model).ok()?.weights.pop())
-}

@@ -15,5 +15,4 @@ pub use grouped::{
 };
 pub use layout::{
     CodedWeight, LaidOut, Order, PackedWeight, Packer, Panel, TargetLayout, ToLayOut, Unfit,
-    in_blocks, layout, layouts,
 };

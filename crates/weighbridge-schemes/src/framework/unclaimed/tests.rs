@@ -1,17 +1,16 @@
 use serde_json::{Value as Json, json};
 
 use super::Scale;
-use crate::SCHEMES;
 use crate::config::Config;
 use crate::dtype::DType;
-use crate::framework::testing::{self, Stored as Made};
-use crate::framework::{Entry, Ledger, settle};
+use crate::framework::testing::{self, SCHEMES, Stored as Made};
+use crate::framework::{Entry, Ledger};
 
 use DType::{BF16, F8_E4M3, F8_E8M0, F32, I8, I32, U8, U32};
 
 fn ledger(tensors: &[Made<'_>], file: &str, config: &Json) -> Ledger {
     let configs = [Config { name: file.into(), json: config.clone() }];
-    settle(&testing::evidence(&testing::tensors(tensors), &configs), SCHEMES)
+    SCHEMES.settle(&testing::evidence(&testing::tensors(tensors), &configs))
 }
 
 fn fp8() -> Json {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::dtype::DType;
+use crate::framework::testing::SCHEMES;
 use crate::framework::{Configs, Largest};
 use crate::ggml::mixture::all;
 
@@ -74,7 +75,7 @@ impl Tried {
         then(&Request {
             weights: &weights,
             metadata: &metadata,
-            configs: Configs::new(&[]),
+            configs: Configs::new(&[], SCHEMES),
             takes_as_saved: &|_, _| false,
             wishes: &self.wishes,
             keeps: &|name| self.keeps.contains(&name),

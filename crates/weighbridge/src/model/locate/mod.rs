@@ -44,7 +44,6 @@ mod listing;
 mod nearby;
 mod not_a_model;
 mod not_found;
-mod ollama;
 mod path;
 mod pipeline;
 mod places;

@@ -15,18 +15,18 @@ use crate::model::{Model, Scratch, Weight};
 use crate::ops::refusals::{Obstacle, refusal, refuse_problems};
 use crate::pipeline::{Target, formats_of};
 use crate::schemes::{
-    self, Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, Taker,
+    Additions, Candidate, CodedWeight, GroupedForm, LaidOut, PackedWeight, SCHEMES, Taker,
     TargetLayout, ToLayOut, Unfit,
 };
 
 /// The names of the layouts that codes can be moved into.
 pub fn layouts() -> impl Iterator<Item = &'static str> {
-    schemes::layouts().filter_map(|(_, layout)| layout.name())
+    SCHEMES.layouts().filter_map(|(_, layout)| layout.name())
 }
 
 /// The layout of that name.
 pub(super) fn layout(name: &str) -> Result<Values> {
-    let found = schemes::layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
+    let found = SCHEMES.layout(name).map(|(scheme, layout)| Values::Layout { scheme, layout });
     found.ok_or_else(|| {
         let names: Vec<&str> = layouts().collect();
         Error::usage(format!("there is no layout `{name}`"))

@@ -10,7 +10,7 @@ use crate::containers::writing::{Planned, Writer};
 use crate::error::Result;
 use crate::model::{Derived, MadeOf, Model, Weight};
 use crate::names;
-use crate::schemes::{CodedWeight, EncodedTensor, PackedWeight, Taker, in_blocks};
+use crate::schemes::{CodedWeight, EncodedTensor, PackedWeight, SCHEMES, Taker};
 
 /// What becomes of tensors that are repacked, by their names.
 pub(super) type Packed = HashMap<String, PackedWeight>;
@@ -72,7 +72,8 @@ fn fitting(name: &str, weight: &Weight, writer: &dyn Writer) -> Option<PackedWei
     if names::wants_single(weight.name(), shape) {
         return None;
     }
-    let packed = in_blocks(CodedWeight { name, shape, form, zeros: [0; 2], global: None })?;
+    let coded = CodedWeight { name, shape, form, zeros: [0; 2], global: None };
+    let packed = SCHEMES.in_blocks(coded)?;
     let fits = |EncodedTensor { name, stored, shape, bytes, .. }: &EncodedTensor| {
         writer.refuses(&Planned { name, stored, shape, bytes: *bytes }).is_none()
     };

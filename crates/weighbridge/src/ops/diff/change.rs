@@ -4,7 +4,7 @@
 //! Only changed weights are read again, and only some of their rows.
 
 use super::figure::Kept;
-use super::side::{Side, SideBuffers};
+use super::side::{Chunk, Side, SideBuffers};
 use crate::compare::{Outside, Place, RowSums};
 use crate::error::Result;
 
@@ -71,10 +71,10 @@ fn farthest(row: &Row) -> Option<Place> {
 }
 
 fn read_row(sides: &[Side<'_>; 2], number: u64, len: u64) -> Result<Row> {
-    let row = number * len..(number + 1) * len;
+    let row = Chunk::whole(number * len..(number + 1) * len);
     let read = |side: &Side<'_>| -> Result<Vec<f32>> {
         let mut buffers = SideBuffers::<f32>::default();
-        Ok(side.read(&row, &row, &mut buffers, &mut Kept::default())?.to_vec())
+        Ok(side.read(&row, &mut buffers, &mut Kept::default())?.to_vec())
     };
     let (a, b) = (read(&sides[0])?, read(&sides[1])?);
     let sums = RowSums::of(number, &a, &b);

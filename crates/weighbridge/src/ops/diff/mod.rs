@@ -29,14 +29,16 @@ mod rules;
 mod second_look;
 mod side;
 mod summary;
+mod tensor;
 mod values;
 
+pub use judge::Status;
 pub use options::{DiffOptions, Values};
 pub use report::{
-    Changed, DiffMetadata, DiffPlace, DiffReport, DiffSummary, DiffTensor, Explained, Reencoded,
-    ReencodedSummary, Status, Worst, WorstTensor,
+    Changed, DiffMetadata, DiffReport, DiffSummary, Explained, ReencodedSummary, Worst, WorstTensor,
 };
 pub use rules::{FailOver, Metric};
+pub use tensor::{DiffPlace, DiffTensor, Reencoded};
 
 use super::Dropped;
 use super::refusals::{problems_by_weight, unreadable};

@@ -3,7 +3,8 @@
 //! A converter that permutes rows, or forgets to, leaves mean and deviation unchanged. That is cheap
 //! to check and rare by chance; only then are other orders tried.
 
-use super::report::{DiffTensor, Status};
+use super::judge::Status;
+use super::tensor::DiffTensor;
 use crate::names::{Pair, Rows, View};
 
 /// How much mean and deviation may differ, in units of the deviation.

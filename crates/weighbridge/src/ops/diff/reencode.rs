@@ -9,15 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Comparison;
 use super::figure::Kept;
-use super::report::{DiffTensor, Reencoded, ReencodedSummary, Status};
-use super::side::{Side, SideBuffers};
+use super::judge::Status;
+use super::report::ReencodedSummary;
+use super::side::{Chunk, Side, SideBuffers};
+use super::tensor::{DiffTensor, Reencoded};
 use crate::blocks::Block;
 use crate::catalog::TensorInfo;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::model::Weight;
 use crate::pipeline::{OrderedSum, Tiled, announce_weight, held_at_once};
-use crate::schemes::{self, Encoder, Groups, SameLevels, WeightEncoder};
+use crate::schemes::{Decoded, Encoder, Groups, SCHEMES, WeightEncoder};
 use crate::shape::least_common_multiple;
 use crate::source::{Slab, Source};
 
@@ -130,8 +132,7 @@ pub(super) struct Buffers {
     staging: Vec<u8>,
     /// The bytes that the encoder makes.
     again: Vec<u8>,
-    decoded: Vec<f32>,
-    levels: Vec<SameLevels>,
+    decoded: Decoded,
 }
 
 impl<'m> Again<'m> {
@@ -199,7 +200,7 @@ impl<'m> Again<'m> {
         buffers: &mut Buffers,
     ) -> Result<Found> {
         self.read(tile, seen, buffers)?;
-        let Buffers { values, staging, again, decoded, levels, .. } = buffers;
+        let Buffers { values, staging, again, decoded, .. } = buffers;
         let place = self.groups.bytes_of(rows, self.info.bytes);
         let slab = Slab::whole(0, place.start, place.end - place.start);
         let stored = self.source.fetch(self.info, &slab, staging)?.bytes();
@@ -209,7 +210,7 @@ impl<'m> Again<'m> {
         let size = (self.block.bytes as usize).max(1);
         let blocks = stored.chunks(size).zip(again.chunks(size));
         let identical = blocks.filter(|(stored, again)| stored == again).count() as u64;
-        let mut error = |bytes: &[u8]| self.error(rows, bytes, (&*values, decoded, levels));
+        let mut error = |bytes: &[u8]| self.error(bytes, values, decoded);
         let of_stored = error(stored)?;
         let of_again = if stored == again { of_stored } else { error(again)? };
         let blocks = stored.len().div_ceil(size) as u64;
@@ -223,26 +224,21 @@ impl<'m> Again<'m> {
         let mut at = seen.start;
         while at < seen.end {
             let end = seen.end.min(at + PIECE);
-            values.extend_from_slice(self.original.read(tile, &(at..end), read, kept)?);
+            let chunk = Chunk { tile: tile.clone(), elements: at..end };
+            values.extend_from_slice(self.original.read(&chunk, read, kept)?);
             at = end;
         }
         Ok(())
     }
 
     /// The squared error of some blocks.
-    fn error(
-        &self,
-        rows: &Range<u64>,
-        bytes: &[u8],
-        (values, decoded, levels): (&[f32], &mut Vec<f32>, &mut Vec<SameLevels>),
-    ) -> Result<f64> {
-        decoded.resize(values.len(), 0.0);
-        levels.clear();
-        if !self.encoder.decode(rows.clone(), &[bytes], decoded, levels)? {
+    fn error(&self, bytes: &[u8], values: &[f32], decoded: &mut Decoded) -> Result<f64> {
+        decoded.start(values.len());
+        if !self.encoder.decode(&[bytes], decoded)? {
             return Err(Error::unsupported(format!("{} cannot be decoded", self.name)));
         }
         let square = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
-        Ok(values.iter().zip(&*decoded).map(square).sum())
+        Ok(values.iter().zip(&decoded.numbers).map(square).sum())
     }
 
     fn outcome(self) -> Reencoded {
@@ -296,7 +292,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
     let mut parts = weight.parts();
     let (Some((_, source, info)), None) = (parts.next(), parts.next()) else { return None };
     let StoredType::Block(block) = info.stored else { return None };
-    let is_as_stored = schemes::is_named_by_type(weight.scheme())
+    let is_as_stored = SCHEMES.is_named_by_type(weight.scheme())
         && weight.shape() == &info.shape[..]
         && !weight.is_transposed();
     is_as_stored.then_some((source, info, block))
@@ -305,7 +301,7 @@ fn stored_blocks(weight: &Weight) -> Option<(&Source, &TensorInfo, &'static Bloc
 /// The encoder of a type of blocks, if it needs nothing but the numbers.
 fn encoder_of(block: &'static Block) -> Option<Arc<dyn Encoder>> {
     let wanted = [StoredType::Block(block)];
-    schemes::encoders().find(|one| one.types() == wanted && !one.needs_importance())
+    SCHEMES.encoders().find(|one| one.types() == wanted && !one.needs_importance())
 }
 
 /// Whether a weight can be what another was encoded from: plain numbers, or eight bits and more.

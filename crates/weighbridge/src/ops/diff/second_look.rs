@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::report::{DiffPlace, Status};
+use super::judge::Status;
+use super::tensor::DiffPlace;
 use super::{Comparison, change};
 use crate::dtype::DType;
 use crate::error::Result;

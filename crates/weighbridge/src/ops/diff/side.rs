@@ -19,6 +19,20 @@ pub(super) struct Side<'m> {
     pub(super) unit: Option<u64>,
 }
 
+/// Elements of a tile that are worked on at once.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    pub(super) tile: Range<u64>,
+    pub(super) elements: Range<u64>,
+}
+
+impl Chunk {
+    /// A tile as a whole.
+    pub(super) fn whole(tile: Range<u64>) -> Self {
+        Self { elements: tile.clone(), tile }
+    }
+}
+
 /// A worker's buffers for one side.
 #[derive(Default)]
 pub(super) struct SideBuffers<T> {
@@ -48,11 +62,10 @@ impl<'m> Side<'m> {
         crate::catalog::element_count(&self.view.shape).unwrap_or(0)
     }
 
-    /// The numbers of a part of a tile.
+    /// The numbers of a chunk.
     pub(super) fn read<'s, T: Figure>(
         &self,
-        tile: &Range<u64>,
-        part: &Range<u64>,
+        Chunk { tile, elements: part }: &Chunk,
         buffers: &'s mut SideBuffers<T>,
         kept: &mut Kept,
     ) -> Result<&'s [T]> {

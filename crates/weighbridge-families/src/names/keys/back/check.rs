@@ -109,7 +109,7 @@ fn check_shapes(settings: &Settings, told: &Told<'_>) -> Result<()> {
     let count = |keys: &[&str]| keys.iter().find_map(|key| settings.count(key));
     let width = settings.head_width();
     let rows = |heads: &str| width.zip(settings.count(heads)).and_then(|(a, b)| a.checked_mul(b));
-    let hidden = count(&["hidden_size"]);
+    let hidden = count(&["hidden_size", "n_embd"]);
     let inner = count(&["intermediate_size"]);
     let experts = count(&["num_local_experts", "num_experts", "n_routed_experts"]);
     let expert_inner = count(&["moe_intermediate_size", "intermediate_size"]);

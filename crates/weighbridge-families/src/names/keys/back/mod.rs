@@ -11,7 +11,7 @@ use super::general::SAMPLING;
 use crate::error::{Error, Remedy, Result};
 pub use crate::families::Told;
 use crate::families::{
-    Back, Config, Defaults, Entry, FAMILIES, Family, Fixed, Get, SIZES, as_json, in_any_layer,
+    Back, Config, Defaults, Entry, FAMILIES, Family, Fixed, Get, as_json, in_any_layer,
     in_first_layer,
 };
 use crate::text::escaped;
@@ -54,7 +54,9 @@ pub fn describe(told: &Told<'_>, dtype: &str) -> Result<Described> {
     config.insert("tie_word_embeddings".into(), (!told.has("output.weight")).into());
     set_heads(&mut config, told)?;
     set_flags(&mut config, family, back, told)?;
-    rope::set(&mut config, family, back, told)?;
+    if !class.learns_positions {
+        rope::set(&mut config, family, back, told)?;
+    }
     for (key, value) in back.fixed {
         if let Some(value) = fixed(*value, told, &config) {
             config.insert((*key).to_owned(), value);
@@ -118,7 +120,7 @@ fn family_of(told: &Told<'_>) -> Result<(&'static Family, &'static Back)> {
 fn own_name(keys: &'static [&'static str], class: &Defaults) -> &'static str {
     let more = class.more.iter().map(|(key, _)| *key);
     let all = [class.epsilon.0, "num_key_value_heads", "head_dim"];
-    let own: Vec<&str> = SIZES.into_iter().chain(all).chain(more).collect();
+    let own: Vec<&str> = class.names.into_iter().chain(all).chain(more).collect();
     let own = keys.iter().find(|key| own.contains(key));
     own.or(keys.first()).copied().unwrap_or_default()
 }
@@ -199,7 +201,11 @@ fn set_flags(config: &mut Config, family: &Family, back: &Back, told: &Told<'_>)
                 return Err(Error::malformed(format!("{} is missing", tensors.join(", "))));
             }
             (true, true) => {}
-            (false, _) => drop(config.insert((*key).to_owned(), is_set.into())),
+            (false, _) => {
+                let (key, is_set) =
+                    key.strip_prefix('!').map_or((*key, is_set), |key| (key, !is_set));
+                config.insert(key.to_owned(), is_set.into());
+            }
         }
         explained.extend(tensors.iter().map(|name| (*name).to_owned()));
     }
@@ -243,7 +249,8 @@ fn set_tokens(config: &mut Config, told: &Told<'_>) {
 /// An error if a class would fill in something that decides what the model computes.
 fn refuse_gaps(config: &Config, class: &Defaults) -> Result<()> {
     let more = class.more.iter().map(|(key, _)| *key);
-    let mut needed = SIZES.into_iter().chain([class.epsilon.0]).chain(more);
+    let sizes = class.names.into_iter().zip(class.sizes).filter(|(_, size)| *size > 0);
+    let mut needed = sizes.map(|(key, _)| key).chain([class.epsilon.0]).chain(more);
     match needed.find(|key| !config.contains_key(*key)) {
         None => Ok(()),
         Some(key) => {

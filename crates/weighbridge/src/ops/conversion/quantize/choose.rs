@@ -15,7 +15,7 @@ use crate::model::{ImportanceMatrix, Model, Weight};
 use crate::ops::conversion::Task;
 use crate::ops::conversion::translate::Translated;
 use crate::pipeline::announce_weight_now;
-use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request};
+use crate::schemes::{Candidate, Chosen, Configs, Fate, Largest, Quantizer, Request, SCHEMES};
 
 /// Fewer bits a weight than this are few: encoding such numbers again costs quality.
 const FEW_BITS: f64 = 7.9;
@@ -155,7 +155,7 @@ impl<'a> Quantizing<'a> {
         question(&Request {
             weights: &candidates,
             metadata: &|key| entry(self.translated, key),
-            configs: Configs::new(self.translated.model.configs()),
+            configs: Configs::new(self.translated.model.configs(), SCHEMES),
             takes_as_saved: &takes_as_saved,
             wishes: &how.wishes,
             keeps: &|name| how.keep.iter().any(|matches| matches(name)),

@@ -15,11 +15,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::resolvers::Typed;
-use super::search::Search;
-use super::{Located, configs, nearby, shown, some_of};
 use crate::catalog::Finding;
 use crate::error::{Error, Result};
+use crate::model::locate::resolvers::Typed;
+use crate::model::locate::search::Search;
+use crate::model::locate::{Located, configs, nearby, shown, some_of};
 use crate::text::escaped;
 
 const MEDIA: &str = "application/vnd.ollama.image.";

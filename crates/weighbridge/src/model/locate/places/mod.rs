@@ -1,12 +1,14 @@
 //! The places that addresses lead to, one row each. Locating, outputs, messages and Python read this
-//! table; a new place is a row, and a file that opens it.
+//! table. A new place is a row, and a file that opens it: here, or in the crate for networks.
+
+mod ollama;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Located;
 use super::resolvers::Typed;
 use super::search::Search;
-use super::{Located, ollama};
 use crate::Remote;
 use crate::error::{Error, Result};
 use crate::input::Folder;
