@@ -63,13 +63,7 @@ impl Container for Apr {
 }
 
 impl FormatRules for Apr {
-    fn array(
-        &self,
-        input: &Input,
-        _catalog: &Catalog,
-        array: &ArrayRef,
-        limits: &Limits,
-    ) -> Result<Vec<Value>> {
+    fn array(&self, input: &Input, array: &ArrayRef, limits: &Limits) -> Result<Vec<Value>> {
         let end = match version_of(input)? {
             Version::Two | Version::OldTwo => v2::metadata_end(input)?,
             Version::Json => json_index::metadata_end(input)?,

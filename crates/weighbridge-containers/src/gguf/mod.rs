@@ -78,13 +78,7 @@ impl FormatRules for Gguf {
         key.starts_with(original_shapes::PREFIX)
     }
 
-    fn array(
-        &self,
-        input: &Input,
-        _catalog: &Catalog,
-        array: &ArrayRef,
-        limits: &Limits,
-    ) -> Result<Vec<Value>> {
+    fn array(&self, input: &Input, array: &ArrayRef, limits: &Limits) -> Result<Vec<Value>> {
         let budget = Budget::new(limits.clone());
         entries::elements(&mut Reader::new(input, &budget)?, array)
     }

@@ -221,9 +221,9 @@ fn split_entries(context: &FileContext<'_>) -> Result<Entries> {
     ])
 }
 
-fn text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u64).to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
+fn text(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+    out.extend((text.as_ref().len() as u64).to_le_bytes());
+    out.extend_from_slice(text.as_ref());
 }
 
 /// The kind a value has in a file; what GGUF has no kind for is written as JSON.
@@ -263,19 +263,12 @@ fn value(out: &mut Vec<u8>, value: &Value) {
 fn bare(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Bool(truth) => out.push(u8::from(*truth)),
-        Value::Unsigned(bits, number) => {
-            out.extend_from_slice(number.to_le_bytes().get(..width(*bits)).unwrap_or_default());
-        }
-        Value::Signed(bits, number) => {
-            out.extend_from_slice(number.to_le_bytes().get(..width(*bits)).unwrap_or_default());
-        }
+        Value::Unsigned(bits, number) => integer(out, *bits, number.to_le_bytes()),
+        Value::Signed(bits, number) => integer(out, *bits, number.to_le_bytes()),
         Value::F32(number) => out.extend(number.to_le_bytes()),
         Value::F64(number) => out.extend(number.to_le_bytes()),
-        Value::Text(string) => text(out, string),
-        Value::RawText(bytes) => {
-            out.extend((bytes.len() as u64).to_le_bytes());
-            out.extend_from_slice(bytes);
-        }
+        Value::Text(string) => text(out, string.as_bytes()),
+        Value::RawText(bytes) => text(out, bytes),
         Value::List(values) if is_array(values) => {
             let element = values.first().map_or(Kind::String, kind);
             out.extend(element.number().to_le_bytes());
@@ -287,15 +280,13 @@ fn bare(out: &mut Vec<u8>, value: &Value) {
             out.extend(element.number().to_le_bytes());
             out.extend(0u64.to_le_bytes());
         }
-        other => text(out, &other.to_json().to_string()),
+        other => text(out, other.to_json().to_string()),
     }
 }
 
-fn width(bits: u8) -> usize {
-    match bits {
-        8 | 16 | 32 => usize::from(bits / 8),
-        _ => 8,
-    }
+fn integer(out: &mut Vec<u8>, bits: u8, bytes: [u8; 8]) {
+    let width = if matches!(bits, 8 | 16 | 32) { usize::from(bits / 8) } else { bytes.len() };
+    out.extend_from_slice(bytes.get(..width).unwrap_or_default());
 }
 
 #[cfg(test)]

@@ -243,11 +243,14 @@ impl<'a, 'i> ZipStore<'a, 'i> {
 
     fn absent(&self) -> Missing {
         let record = shortened(&self.name, 80);
-        let (kind, why) = match self.archive.is_recovered() {
-            true => ("truncated", "is missing: the file was cut short"),
-            false => ("missing-record", "is not in the archive"),
-        };
-        Missing { kind, reason: format!("its record `{record}` {why}") }
+        if self.archive.is_recovered() {
+            let reason = format!("its record `{record}` is missing: the file was cut short");
+            return Missing { kind: "truncated", reason };
+        }
+        Missing {
+            kind: "missing-record",
+            reason: format!("its record `{record}` is not in the archive"),
+        }
     }
 }
 

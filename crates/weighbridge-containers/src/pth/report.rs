@@ -163,7 +163,7 @@ impl<'a> Checkpoint<'a> {
         self.catalog.unsafe_to_read.get_or_insert_with(full);
         let message =
             format!("{path} would run when the file is loaded with Python; delete the file");
-        self.would_run(path, "dangerous-global", message);
+        self.would_run(path, Finding::general("dangerous-global", message));
         Ok(())
     }
 
@@ -177,13 +177,13 @@ impl<'a> Checkpoint<'a> {
         let message = format!(
             "{path} is not a known class or function; its contents were searched for tensors, no code was run"
         );
-        self.would_run(path, "unknown-global", message);
+        self.would_run(path, Finding::general("unknown-global", message));
         Ok(())
     }
 
-    fn would_run(&mut self, path: &str, kind: &'static str, message: String) {
+    fn would_run(&mut self, path: &str, finding: Finding) {
         self.catalog.would_run.get_or_insert_default().push(path.to_owned());
-        self.catalog.findings.push(Finding::general(kind, message));
+        self.catalog.findings.push(finding);
     }
 }
 

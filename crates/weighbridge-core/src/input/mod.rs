@@ -34,7 +34,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use memory::{Memory, range_of};
+use memory::Memory;
+pub use memory::range_of;
 use window::Window;
 
 use crate::error::{Error, Result};

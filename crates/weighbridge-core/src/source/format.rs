@@ -2,7 +2,7 @@
 //! (a vocabulary).
 
 use super::Source;
-use crate::catalog::{ArrayRef, Catalog, Value};
+use crate::catalog::{ArrayRef, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -34,13 +34,7 @@ pub trait FormatRules: Sync {
     }
 
     /// The elements of an array that the header left unread.
-    fn array(
-        &self,
-        _input: &Input,
-        _catalog: &Catalog,
-        _array: &ArrayRef,
-        _limits: &Limits,
-    ) -> Result<Vec<Value>> {
+    fn array(&self, _input: &Input, _array: &ArrayRef, _limits: &Limits) -> Result<Vec<Value>> {
         Err(Error::usage("this format leaves no arrays unread"))
     }
 
@@ -76,17 +70,13 @@ impl Source {
 
     /// The elements of a metadata array that was left in the file.
     pub fn array(&self, array: &ArrayRef) -> Result<Vec<Value>> {
-        self.format
-            .rules
-            .array(&self.input, &self.catalog, array, &self.limits)
-            .map_err(|e| e.in_file(self.input.name()))
+        let values = self.format.rules.array(&self.input, array, &self.limits);
+        values.map_err(|e| e.in_file(self.input.name()))
     }
 
     /// The bytes of a metadata array, if a new file of this format has it in the same form.
     pub fn raw_array(&self, array: &ArrayRef) -> Result<Option<Vec<u8>>> {
-        self.format
-            .rules
-            .raw_array(&self.input, array, &self.limits)
-            .map_err(|e| e.in_file(self.input.name()))
+        let bytes = self.format.rules.raw_array(&self.input, array, &self.limits);
+        bytes.map_err(|e| e.in_file(self.input.name()))
     }
 }

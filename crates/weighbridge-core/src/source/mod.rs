@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, Run, SummedMember, TensorInfo};
 use crate::error::{Error, Result};
-use crate::input::Input;
+use crate::input::{Input, range_of};
 use crate::limits::Limits;
 
 mod fetch;
@@ -193,10 +193,9 @@ impl Source {
         if tensor.bytes == 0 {
             return Some(&[]);
         }
-        let start = usize::try_from(tensor.file_offset()?).ok()?;
-        let len = usize::try_from(tensor.bytes).ok()?;
+        let (at, len) = (tensor.file_offset()?, usize::try_from(tensor.bytes).ok()?);
         self.input.will_need_stretch(tensor.bytes);
-        self.input.lent()?.get(start..start.checked_add(len)?)
+        range_of(self.input.lent()?, at, len)
     }
 
     /// The bytes of a slab of a tensor: lent where possible, otherwise in `scratch`.
