@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use crate::compare::Wide;
 use crate::arithmetic::length;
+use crate::compare::Wide;
 use crate::error::Result;
 use crate::framework::recipe::in_type_of;
 use crate::framework::{ByElements, Elements, GroupedCodes, GroupedForm, NOT_MOVED, Origins};
