@@ -16,6 +16,8 @@ pub mod error;
 pub mod inflate;
 pub mod input;
 pub mod limits;
+#[cfg(any(test, feature = "testing"))]
+pub mod noise;
 pub mod number;
 pub mod output;
 pub mod shape;

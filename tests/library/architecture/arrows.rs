@@ -18,7 +18,7 @@ const FLOORS: &[(&str, &[&[&str]])] = &[
             &["ahead", "announced", "guess", "process", "rooted", "runtime", "settings"],
         ],
     ),
-    ("weighbridge-families", &[&["names"], &["tokenizer"], &["testing"]]),
+    ("weighbridge-families", &[&["names"], &["families"], &["tokenizer"], &["testing"]]),
     (
         "weighbridge-schemes",
         &[

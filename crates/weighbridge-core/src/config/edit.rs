@@ -298,6 +298,7 @@ impl Scanner<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::Noise;
 
     const KEYS: [&str; 2] = ["quantization_config", "quantization"];
 
@@ -387,12 +388,11 @@ mod tests {
     }
 
     /// A document made of random pieces, with random spaces, and what it says without the keys.
-    struct Random(u64);
+    struct Random(Noise);
 
     impl Random {
         fn below(&mut self, end: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (self.0 >> 33) % end
+            self.0.below(end)
         }
 
         fn space(&mut self) -> &'static str {
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn random_documents_lose_the_keys_and_nothing_else() {
-        let mut random = Random(7);
+        let mut random = Random(Noise(7));
         for _ in 0..4000 {
             let before = random.object(3);
             let mut expected: Json = serde_json::from_str(&before).unwrap();

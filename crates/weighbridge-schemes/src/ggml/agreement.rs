@@ -1,5 +1,7 @@
 //! Every kernel of the table at every level, on blocks of every kind: none is named here.
 
+use weighbridge_core::noise::Noise;
+
 use super::{BlockRows, FAMILIES, Maker, kernel_of};
 use crate::blocks::{BLOCKS, Block, Standing};
 use crate::framework::Recipe;
@@ -7,22 +9,6 @@ use crate::number::Out;
 use crate::simd::Level;
 use crate::simd::agreement::{self, Subject};
 use crate::source::Slab;
-
-/// A small generator of random bytes, the same on every run.
-struct Noise(u64);
-
-impl Noise {
-    #[allow(clippy::cast_possible_truncation)] // The lowest byte is the one that is mixed.
-    fn byte(&mut self) -> u8 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        ((mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 56) as u8
-    }
-
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.byte()).collect()
-    }
-}
 
 /// Half-precision zeros, subnormals, extremes, infinities and NaNs of both signs.
 const HALVES: [u16; 14] = [

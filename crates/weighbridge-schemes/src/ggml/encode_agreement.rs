@@ -1,36 +1,11 @@
 //! Every coding of the table at every level, against its definition: none is named here.
 
+use weighbridge_core::noise::Noise;
+
 use super::FAMILIES;
 use super::kernel::{Coding, Rows};
 use crate::blocks::Block;
 use crate::simd::Level;
-
-/// A small generator of random numbers, the same on every run.
-struct Noise(u64);
-
-impl Noise {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, count: u64) -> u64 {
-        self.bits() % count
-    }
-
-    /// Between -1 and 1.
-    #[allow(clippy::cast_precision_loss)]
-    fn uniform(&mut self) -> f32 {
-        self.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0
-    }
-
-    /// Nearly normal.
-    fn normal(&mut self) -> f32 {
-        (0..6).map(|_| self.uniform()).sum::<f32>() * 0.7
-    }
-}
 
 /// What a stretch of numbers may be like. The last kinds have numbers that are not finite.
 const KINDS: u64 = 14;

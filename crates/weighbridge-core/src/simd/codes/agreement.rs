@@ -3,30 +3,23 @@
 use half::{bf16, f16};
 
 use super::{Arithmetic, Codes, Factor, Packing, Run, decode};
+use crate::noise::Noise;
 use crate::simd::{Level, Number, small_floats};
 
-/// Random enough, and the same on every run.
-struct Noise(u32);
-
-impl Noise {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        self.0
+/// A finite factor: ordinary, tiny, huge, negative or zero.
+fn factor(noise: &mut Noise) -> f32 {
+    let bits = next(noise);
+    match bits % 8 {
+        0 => 0.0,
+        1 => -0.0,
+        2 => f32::from_bits(bits >> 9),
+        3 => f32::from_bits(bits & 0xbf7f_ffff),
+        _ => f32::from_bits(0x3c00_0000 + (bits & 0x83ff_ffff)),
     }
+}
 
-    /// A finite factor: ordinary, tiny, huge, negative or zero.
-    fn factor(&mut self) -> f32 {
-        let bits = self.next();
-        match bits % 8 {
-            0 => 0.0,
-            1 => -0.0,
-            2 => f32::from_bits(bits >> 9),
-            3 => f32::from_bits(bits & 0xbf7f_ffff),
-            _ => f32::from_bits(0x3c00_0000 + (bits & 0x83ff_ffff)),
-        }
-    }
+fn next(noise: &mut Noise) -> u32 {
+    u32::try_from(noise.bits() >> 32).unwrap()
 }
 
 fn kinds() -> Vec<Codes> {
@@ -66,7 +59,7 @@ fn check<T: Number>(
     bits: impl Fn(T) -> u32,
     nan: impl Fn(T) -> bool,
 ) {
-    let bytes: Vec<u8> = (0..300).map(|_| noise.next().to_le_bytes()[1]).collect();
+    let bytes: Vec<u8> = (0..300).map(|_| next(noise).to_le_bytes()[1]).collect();
     for arithmetic in ARITHMETIC {
         for (group, native) in [
             (1, false),
@@ -78,12 +71,12 @@ fn check<T: Number>(
             (1 << 20, false),
         ] {
             for start in 0..5 {
-                let from_start = noise.next().is_multiple_of(2);
-                let into = if from_start { 0 } else { noise.next() as usize % group };
-                let len = noise.next() as usize % 140;
+                let from_start = next(noise).is_multiple_of(2);
+                let into = if from_start { 0 } else { next(noise) as usize % group };
+                let len = next(noise) as usize % 140;
                 let groups = (into + len).div_ceil(group).max(1);
                 let factors: Vec<_> = (0..groups)
-                    .map(|_| Factor { scale: noise.factor(), offset: noise.factor() })
+                    .map(|_| Factor { scale: factor(noise), offset: factor(noise) })
                     .collect();
                 let run = Run { codes: &bytes, start, factors: &factors, group, into };
                 let mut wanted = vec![T::default(); len];

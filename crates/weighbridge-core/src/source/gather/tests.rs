@@ -1,15 +1,5 @@
 use super::*;
-
-/// Pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
+use crate::noise::Noise;
 
 /// The definition: each element by its index.
 fn naive(shape: &[u64], strides: &[u64], unit: usize, stored: &[u8]) -> Vec<u8> {
@@ -28,7 +18,7 @@ fn naive(shape: &[u64], strides: &[u64], unit: usize, stored: &[u8]) -> Vec<u8> 
 }
 
 /// Strides of several kinds: a permuted dense array, with gaps, expanded, overlapping.
-fn strides_of(random: &mut Random, shape: &[u64]) -> Vec<u64> {
+fn strides_of(random: &mut Noise, shape: &[u64]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for at in (1..order.len()).rev() {
         order.swap(at, usize::try_from(random.below(at as u64 + 1)).unwrap());
@@ -48,7 +38,7 @@ fn strides_of(random: &mut Random, shape: &[u64]) -> Vec<u64> {
 
 #[test]
 fn any_stretch_of_any_arrangement_is_what_its_definition_says() {
-    let mut random = Random(1);
+    let mut random = Noise(1);
     for _ in 0..3000 {
         let rank = usize::try_from(1 + random.below(5)).unwrap();
         let most = [200, 40, 12, 7, 5][rank - 1];

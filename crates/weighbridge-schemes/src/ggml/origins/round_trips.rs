@@ -3,8 +3,8 @@
 //! For the types whose codes are chosen before the scale is rounded, and those that clip.
 
 use half::f16;
+use weighbridge_core::noise::Noise;
 
-use super::tests::Noise;
 use crate::blocks::Block;
 use crate::bounds::Bounds;
 use crate::ggml::fp4::half_scales;

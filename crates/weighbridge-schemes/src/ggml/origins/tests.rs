@@ -1,5 +1,7 @@
 //! The bounds of every type, on blocks of random bytes.
 
+use weighbridge_core::noise::Noise;
+
 use super::table::of_type;
 use super::{Choice, Importance, Nearest};
 use crate::blocks::{BLOCKS, Block};
@@ -14,31 +16,6 @@ use crate::simd::Level;
 
 /// Without an importance matrix.
 const PLAIN: Maker = Maker::Ggml { by_importance: false };
-
-/// A small generator of random numbers, the same on every run.
-pub(super) struct Noise(pub(super) u64);
-
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.next().to_le_bytes()[0]
-    }
-
-    /// From 0 to 1.
-    pub(super) fn unit(&mut self) -> f32 {
-        (self.next() >> 8) as f32 / (1 << 24) as f32
-    }
-
-    /// Nearly normally distributed.
-    pub(super) fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
-    }
-}
 
 /// Where half-precision numbers lie in the blocks of a type.
 fn halves(name: &str) -> &'static [usize] {

@@ -1,28 +1,12 @@
 //! Random weights, stored the way each library stores them: all lie within their bounds.
 
 use half::{bf16, f16};
+use weighbridge_core::noise::Noise;
 
 use super::*;
 use crate::arithmetic::matrix::{E2M1, Packing};
 use crate::arithmetic::plain;
 use crate::simd::codes::Codes;
-
-/// A small generator of random numbers, the same on every run.
-struct Noise(u64);
-
-impl Noise {
-    /// From 0 to 1.
-    fn unit(&mut self) -> f32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed >> 40) as f32 / (1 << 24) as f32
-    }
-
-    fn normal(&mut self) -> f32 {
-        (0..12).map(|_| self.unit()).sum::<f32>() - 6.0
-    }
-}
 
 /// Groups of 64 weights: of every size, some with outliers, some all above zero, some sparse.
 fn groups() -> impl Iterator<Item = Vec<f32>> {
