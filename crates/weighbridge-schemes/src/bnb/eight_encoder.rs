@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use half::f16;
-use smallvec::smallvec;
 
 use super::eight::OVER_127;
 use super::four_encoder::write;
@@ -37,21 +36,15 @@ impl Encoder for EightBits {
         let &[rows, columns] = shape else { return Err(format!("its shape is {shape:?}")) };
         let module = name.strip_suffix(".weight").ok_or("it is not called `weight`")?;
         let bytes = rows.checked_mul(columns).filter(|bytes| *bytes > 0);
-        let bytes = bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
-        let tensor = |name: String, dtype: DType, shape, bytes, groups| EncodedTensor {
-            name,
-            stored: dtype.into(),
-            shape,
-            bytes,
-            groups,
+        bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
         };
         let row = |bytes| Groups::Of { elements: columns, bytes };
-        let scales = format!("{module}.SCB");
-        let format = format!("{module}.weight_format");
         Ok(vec![
-            tensor(name.to_owned(), DType::I8, shape.into(), bytes, row(columns)),
-            tensor(scales, DType::F32, smallvec![rows], rows * 4, row(4)),
-            tensor(format, DType::U8, smallvec![], 1, Groups::Once),
+            tensor("weight", DType::I8, shape, row(columns)),
+            tensor("SCB", DType::F32, &[rows], row(4)),
+            tensor("weight_format", DType::U8, &[], Groups::Once),
         ])
     }
 

@@ -3,12 +3,10 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use smallvec::smallvec;
-
 use super::mean::mean;
 use super::nearest::{self, BLOCK, Fp4, Levels, Nf4};
 use super::{STATE, scales, state_text};
-use crate::catalog::{Shape, element_count};
+use crate::catalog::element_count;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{EncodedTensor, Encoder, Groups, SameLevels, WeightEncoder};
@@ -64,15 +62,15 @@ impl Encoder for FourBits {
         let state = state_text::length(&self.state(shape), self.is_nested) as u64;
         let each =
             |blocks: usize, bytes: u64| Groups::Of { elements: (blocks * BLOCK) as u64, bytes };
-        let u8 =
-            |end: &str, shape, bytes, groups| tensor(name, end, DType::U8, shape, bytes, groups);
-        let f32 = |end: &str, count: u64, groups| {
-            tensor(name, end, DType::F32, smallvec![count], count * 4, groups)
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{name}{end}"), dtype, sides, groups)
         };
-        let mut tensors = vec![u8("", smallvec![bytes, 1], bytes, each(1, BLOCK as u64 / 2))];
+        let u8 = |end: &str, sides: &[u64], groups| tensor(end, DType::U8, sides, groups);
+        let f32 = |end: &str, count: u64, groups| tensor(end, DType::F32, &[count], groups);
+        let mut tensors = vec![u8("", &[bytes, 1], each(1, BLOCK as u64 / 2))];
         match self.is_nested {
             false => tensors.push(f32(".absmax", blocks, each(1, 4))),
-            true => tensors.push(u8(".absmax", smallvec![blocks], blocks, each(1, 1))),
+            true => tensors.push(u8(".absmax", &[blocks], each(1, 1))),
         }
         tensors.push(f32(".quant_map", 16, Groups::Once));
         if self.is_nested {
@@ -81,7 +79,7 @@ impl Encoder for FourBits {
             tensors.push(f32(".nested_quant_map", 256, Groups::Once));
         }
         let end = format!("{STATE}{}", self.kind.name);
-        tensors.push(u8(&end, smallvec![state], state, Groups::Once));
+        tensors.push(u8(&end, &[state], Groups::Once));
         Ok(tensors)
     }
 
@@ -95,17 +93,6 @@ impl Encoder for FourBits {
             offset: OnceLock::new(),
         })
     }
-}
-
-fn tensor(
-    name: &str,
-    end: &str,
-    dtype: DType,
-    shape: Shape,
-    bytes: u64,
-    groups: Groups,
-) -> EncodedTensor {
-    EncodedTensor { name: format!("{name}{end}"), stored: dtype.into(), shape, bytes, groups }
 }
 
 /// Stores one weight.

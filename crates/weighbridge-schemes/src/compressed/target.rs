@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::config::SMALL_FLOATS;
 use crate::arithmetic::SmallFloats;
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{
     CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, LaidOut, Outermost, PackedWeight,
@@ -176,12 +176,8 @@ impl Packer {
         if !self.symmetric && !rows.is_multiple_of(per_word) {
             return Err(format!("its {rows} rows do not fill the words of zero points"));
         }
-        let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| EncodedTensor {
-            name: format!("{module}.{end}"),
-            stored: StoredType::Element(dtype),
-            shape: sides.into(),
-            bytes: sides.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            groups,
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
         };
         let each = |elements: u64, bytes: u64| Groups::Of { elements, bytes };
         let scales = each(form.group, form.scale_bytes());

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::catalog::Shape;
-use crate::dtype::StoredType;
+use crate::dtype::{DType, StoredType};
 use crate::error::Result;
 use crate::framework::{Additions, Importance};
 
@@ -104,6 +104,14 @@ pub struct EncodedTensor {
     pub bytes: u64,
     /// Which numbers make which bytes.
     pub groups: Groups,
+}
+
+impl EncodedTensor {
+    /// A tensor of elements of one type.
+    pub(crate) fn of(name: String, dtype: DType, sides: &[u64], groups: Groups) -> Self {
+        let bytes = sides.iter().product::<u64>() * u64::from(dtype.bits() / 8);
+        Self { name, stored: dtype.into(), shape: sides.into(), bytes, groups }
+    }
 }
 
 /// Which elements of a weight make which bytes of an output tensor.

@@ -13,20 +13,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use smallvec::smallvec;
 
 use super::GROUP;
 use crate::arithmetic::decode_again::{Coded, CodesOf};
 use crate::arithmetic::group_codes::{largest, nibbles};
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
 use crate::framework::conventions::modelopt;
 use crate::framework::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
-    SameLevels, WeightEncoder,
+    Candidate, Chosen, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request, SameLevels,
+    WeightEncoder,
 };
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
@@ -69,14 +67,9 @@ impl Quantizer for ModelOpt {
             names.filter_map(|weight| Some(weight.name.strip_suffix(".weight")?.to_owned())),
         );
         excluded.sort();
-        let config_keys = vec![("quantization_config".to_owned(), section(&excluded))];
-        let files = vec![(modelopt::FILE.name.to_owned(), file(&excluded)?)];
-        Ok(Chosen {
-            fates: choice.fates,
-            additions: Additions { config_keys, files, ..Additions::default() },
-            notes: choice.notes,
-            ..Chosen::default()
-        })
+        let mut chosen = Chosen::stated(section(&excluded), choice.fates, choice.notes);
+        chosen.additions.files.push((modelopt::FILE.name.to_owned(), file(&excluded)?));
+        Ok(chosen)
     }
 }
 
@@ -149,18 +142,14 @@ impl Encoder for Nvfp4Encoder {
         if columns % GROUP != 0 {
             return Err(format!("its rows of {columns} are no whole groups of {GROUP}"));
         }
-        let tensor = |end: &str, dtype: DType, shape: Shape, groups| EncodedTensor {
-            name: format!("{name}{end}"),
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            shape,
-            groups,
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{name}{end}"), dtype, sides, groups)
         };
         let each = |bytes| Groups::Of { elements: GROUP, bytes };
         Ok(vec![
-            tensor("", DType::U8, smallvec![rows, columns / 2], each(GROUP / 2)),
-            tensor("_scale", DType::F8_E4M3, smallvec![rows, columns / GROUP], each(1)),
-            tensor("_scale_2", DType::F32, smallvec![], Groups::Once),
+            tensor("", DType::U8, &[rows, columns / 2], each(GROUP / 2)),
+            tensor("_scale", DType::F8_E4M3, &[rows, columns / GROUP], each(1)),
+            tensor("_scale_2", DType::F32, &[], Groups::Once),
         ])
     }
 

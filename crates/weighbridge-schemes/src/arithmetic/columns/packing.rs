@@ -6,7 +6,7 @@
 
 use super::zeros::INTERLEAVED;
 use super::{WordLayout, Zeros, length};
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{
     CodeNumbers, CodedWeight, EncodedTensor, GroupedForm, Groups, Outermost, PackedWeight, Panel,
@@ -46,12 +46,8 @@ impl ColumnPacker {
             1 => Groups::Once,
             _ => each(form.group * rows, bytes),
         };
-        let tensor = |end: &str, dtype: DType, sides: &[u64], groups: Groups| EncodedTensor {
-            name: format!("{module}.{end}"),
-            stored: StoredType::Element(dtype),
-            shape: sides.into(),
-            bytes: sides.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            groups,
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
         };
         let (code_sides, codes) = match self.word_layout {
             WordLayout::Inputs => {

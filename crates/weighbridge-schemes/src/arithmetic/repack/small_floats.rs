@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::arithmetic::plain;
-use crate::dtype::{DType, StoredType};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::framework::{CodeNumbers, CodedWeight, Outermost, PackedWeight, Panel, PanelPacker};
 use crate::framework::{EncodedTensor, Groups};
@@ -51,12 +51,8 @@ impl SmallFloats {
         let (factor, divides) = weight.global.ok_or("it has no factor for all of its scales")?;
         let factor = exchanged(factor, divides, self.divides).ok_or_else(|| inexact(factor))?;
         let (rows, columns) = (form.rows, form.columns);
-        let tensor = |end: &str, dtype: DType, shape: &[u64], groups: Groups| EncodedTensor {
-            name: format!("{module}.{end}"),
-            stored: StoredType::Element(dtype),
-            shape: shape.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            groups,
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
         };
         let [codes, scales, global] = self.ends;
         let each = |elements: u64| Groups::Of { elements, bytes: 1 };

@@ -4,15 +4,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::smallvec;
-
 use super::Codes;
 use super::coding::{
     Bytes, Coding, Encode, Floats, Mxfp4, Mxfp8, Nibbles, Nvfp4, Shifted, global_scale, zero_at,
 };
 use crate::arithmetic::decode_again::{Coded, CodesOf};
 use crate::arithmetic::precision::{Precision, width};
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{EncodedTensor, Encoder, Groups, Largest, SameLevels, WeightEncoder};
@@ -133,27 +130,23 @@ impl<P: Precision> Encoder for GroupEncoder<P> {
         }
         let module = name.strip_suffix("weight").ok_or("it is not called `weight`")?;
         let (groups, bits) = (columns / group, self.codes.bits());
-        let tensor = |(last, dtype): (&str, DType), shape: Shape, groups| EncodedTensor {
-            name: format!("{module}{last}"),
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * width(dtype),
-            shape,
-            groups,
+        let tensor = |(last, dtype): (&str, DType), sides: &[u64], groups| {
+            EncodedTensor::of(format!("{module}{last}"), dtype, sides, groups)
         };
         let (of_group, codes) = (self.scale_width(), self.codes.stored());
         let row = columns * bits / 8 / width(codes.1);
         let each = |bytes| Groups::Of { elements: group, bytes };
         let scales = ("weight_scale", self.codes.scales().unwrap_or(P::DTYPE));
         let mut all = vec![
-            tensor(codes, smallvec![rows, row], each(group * bits / 8)),
-            tensor(scales, smallvec![rows, groups], each(of_group)),
+            tensor(codes, &[rows, row], each(group * bits / 8)),
+            tensor(scales, &[rows, groups], each(of_group)),
         ];
         all.extend(self.codes.last().iter().map(|&(last, dtype)| match dtype {
-            DType::I64 => tensor((last, dtype), smallvec![2], Groups::Once),
-            DType::F32 => tensor((last, dtype), smallvec![1], Groups::Once),
+            DType::I64 => tensor((last, dtype), &[2], Groups::Once),
+            DType::F32 => tensor((last, dtype), &[1], Groups::Once),
             _ => {
                 let words = Groups::Of { elements: 8 * columns, bytes: groups * 4 };
-                tensor((last, dtype), smallvec![rows.div_ceil(8), groups], words)
+                tensor((last, dtype), &[rows.div_ceil(8), groups], words)
             }
         }));
         Ok(all)

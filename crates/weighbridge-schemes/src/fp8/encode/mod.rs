@@ -16,15 +16,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use smallvec::smallvec;
 
 use super::settings::METHODS;
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_choice::choose_linear;
 use crate::framework::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
+    Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
 };
 
 mod coding;
@@ -91,13 +89,7 @@ impl Quantizer for Way {
                  are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize these"
             ));
         }
-        let config_keys = vec![("quantization_config".to_owned(), self.section(&choice.plain))];
-        Ok(Chosen {
-            fates: choice.fates,
-            additions: Additions { config_keys, ..Additions::default() },
-            notes: choice.notes,
-            ..Chosen::default()
-        })
+        Ok(Chosen::stated(self.section(&choice.plain), choice.fates, choice.notes))
     }
 }
 
@@ -136,27 +128,16 @@ impl Encoder for Way {
 
     fn outputs(&self, name: &str, shape: &[u64]) -> Result<Vec<EncodedTensor>, String> {
         let &[rows, columns] = shape else { return Err("it is no matrix".to_owned()) };
-        let tensor = |name: String, dtype: DType, shape: Shape, groups| EncodedTensor {
-            name,
-            stored: dtype.into(),
-            bytes: shape.iter().product::<u64>() * u64::from(dtype.bits() / 8),
-            shape,
-            groups,
-        };
         let each = Groups::Of { elements: 1, bytes: 1 };
-        let codes = tensor(name.to_owned(), DType::F8_E4M3, shape.into(), each);
+        let codes = EncodedTensor::of(name.to_owned(), DType::F8_E4M3, shape, each);
         let blocks = columns.div_ceil(SIDE);
         let stripe = Groups::Of { elements: SIDE * columns, bytes: 4 * blocks };
-        let sides = smallvec![rows.div_ceil(SIDE), blocks];
-        Ok(match self {
-            Self::Blocks => {
-                vec![codes, tensor(format!("{name}_scale_inv"), DType::F32, sides, stripe)]
-            }
-            Self::Whole => {
-                let once = Groups::Once;
-                vec![codes, tensor(format!("{name}_scale"), DType::F32, smallvec![], once)]
-            }
-        })
+        let sides = [rows.div_ceil(SIDE), blocks];
+        let (end, sides, groups) = match self {
+            Self::Blocks => ("_scale_inv", &sides[..], stripe),
+            Self::Whole => ("_scale", &[][..], Groups::Once),
+        };
+        Ok(vec![codes, EncodedTensor::of(format!("{name}{end}"), DType::F32, sides, groups)])
     }
 
     fn begin(&self, shape: &[u64]) -> Box<dyn WeightEncoder> {
