@@ -37,14 +37,14 @@ impl Encoder for EightBits {
         let module = name.strip_suffix(".weight").ok_or("it is not called `weight`")?;
         let bytes = rows.checked_mul(columns).filter(|bytes| *bytes > 0);
         bytes.ok_or_else(|| format!("its shape is {shape:?}"))?;
-        let tensor = EncodedTensor::of;
+        let tensor = |end: &str, dtype, sides: &[u64], groups| {
+            EncodedTensor::of(format!("{module}.{end}"), dtype, sides, groups)
+        };
         let row = |bytes| Groups::Of { elements: columns, bytes };
-        let scales = format!("{module}.SCB");
-        let format = format!("{module}.weight_format");
         Ok(vec![
-            tensor(name.to_owned(), DType::I8, shape, row(columns)),
-            tensor(scales, DType::F32, &[rows], row(4)),
-            tensor(format, DType::U8, &[], Groups::Once),
+            tensor("weight", DType::I8, shape, row(columns)),
+            tensor("SCB", DType::F32, &[rows], row(4)),
+            tensor("weight_format", DType::U8, &[], Groups::Once),
         ])
     }
 

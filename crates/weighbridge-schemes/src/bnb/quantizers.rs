@@ -16,7 +16,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_layers::{is_linear, is_quantized};
 use crate::framework::conventions::turned_layers;
-use crate::framework::{Additions, Candidate, Chosen, Encoder, Fate, Quantizer, Request};
+use crate::framework::{Candidate, Chosen, Encoder, Fate, Quantizer, Request};
 
 /// Every quantizer.
 pub(super) const ALL: &[&dyn Quantizer] = &[
@@ -168,9 +168,7 @@ impl Layers {
     }
 
     fn chosen(self, settings: &Settings) -> Chosen {
-        let config = ("quantization_config".to_owned(), settings.json(&self.kept));
-        let additions = Additions { config_keys: vec![config], ..Additions::default() };
-        Chosen { fates: self.fates, notes: self.notes, additions, ..Chosen::default() }
+        Chosen::stated(settings.json(&self.kept), self.fates, self.notes)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::config::{self, Config};
 use crate::framework::{Holds, Registry};
 
 /// The key of a model's config that holds the settings of most methods.
-const SETTINGS: &str = "quantization_config";
+pub(crate) const SETTINGS: &str = "quantization_config";
 
 /// The key of Mistral's config for them.
 const MISTRAL_SETTINGS: &str = "quantization";

@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use crate::catalog::Value;
 use crate::dtype::{DType, StoredType};
 use crate::error::Result;
+use crate::framework::configs::SETTINGS;
 use crate::framework::{Additions, Configs, Encoder, Importance};
 
 /// A way to store a model, as users name it.
@@ -114,6 +117,15 @@ pub struct Chosen {
     pub additions: Additions,
     /// What users should know: a type that did not fit, a weight that stays as it is.
     pub notes: Vec<String>,
+}
+
+impl Chosen {
+    /// Weights of which `quantization_config` tells all that loaders need.
+    pub(crate) fn stated(section: Json, fates: Vec<Fate>, notes: Vec<String>) -> Self {
+        let config_keys = vec![(SETTINGS.to_owned(), section)];
+        let additions = Additions { config_keys, ..Additions::default() };
+        Self { fates, additions, notes, ..Self::default() }
+    }
 }
 
 /// What becomes of a weight.

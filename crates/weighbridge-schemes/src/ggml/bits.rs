@@ -59,6 +59,7 @@ impl Blocks<18, 64> for Q2_0 {
 }
 
 impl Encodes<18, 128> for Q1_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 18]]) {
         encode_q1_0(row, out);
     }
@@ -81,6 +82,7 @@ fn encode_q1_0(values: &[f32], out: &mut [[u8; 18]]) {
 }
 
 impl Encodes<18, 64> for Q2_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 18]]) {
         encode_q2_0(row, out);
     }

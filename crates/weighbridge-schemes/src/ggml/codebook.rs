@@ -8,7 +8,9 @@
 //! In each 16 bytes low nibbles are elements 0 to 15, high nibbles elements 16 to 31. A scale `s`
 //! of IQ4_XS belongs to 32 elements.
 
-use super::encoding::{codebook as encoding, codebook_in_lanes as in_lanes};
+#[cfg(test)]
+use super::encoding::codebook as encoding;
+use super::encoding::codebook_in_lanes as in_lanes;
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use crate::simd::{Isa, Number};
 
@@ -45,6 +47,7 @@ impl Blocks<18, 32> for Iq4Nl {
 }
 
 impl Encodes<18, 32> for Iq4Nl {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
         encoding::define_small(row, importance, out);
     }
@@ -87,6 +90,7 @@ impl Blocks<136, 256> for Iq4Xs {
 }
 
 impl Encodes<136, 256> for Iq4Xs {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 136]]) {
         encoding::define_large(row, importance, out);
     }

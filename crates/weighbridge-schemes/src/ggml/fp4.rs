@@ -253,6 +253,7 @@ fn exponent_of(most: f32) -> u8 {
 }
 
 impl Encodes<17, 32> for Mxfp4 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 17]]) {
         encode_mxfp4(row, out);
     }
@@ -295,6 +296,7 @@ fn scale_of(number: f32) -> u8 {
 }
 
 impl Encodes<36, 64> for Nvfp4 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 36]]) {
         encode_nvfp4(row, out);
     }

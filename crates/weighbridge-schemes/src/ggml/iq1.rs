@@ -103,6 +103,7 @@ fn largest_scale(parts: &[Found]) -> f32 {
 impl Encodes<50, 256> for S {
     const NEEDS_IMPORTANCE: bool = true;
 
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 50]]) {
         for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
             let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);
@@ -158,6 +159,7 @@ fn write_s(found: &[Found; 8], out: &mut [u8; 50]) {
 }
 
 impl Encodes<56, 256> for M {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 56]]) {
         for (index, values) in row.as_chunks::<256>().0.iter().enumerate() {
             let importance = importance.map(|all| &all.as_chunks::<256>().0[index]);

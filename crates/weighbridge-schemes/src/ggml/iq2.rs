@@ -129,6 +129,7 @@ fn write_xxs(of: &Encoded, out: &mut [u8; 66]) {
 impl Encodes<66, 256> for Xxs {
     const NEEDS_IMPORTANCE: bool = true;
 
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 66]]) {
         ENCODING_XXS.define::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
     }
@@ -168,6 +169,7 @@ fn write_xs(of: &Encoded, out: &mut [u8; 74]) {
 impl Encodes<74, 256> for Xs {
     const NEEDS_IMPORTANCE: bool = true;
 
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 74]]) {
         ENCODING_XS.define::<16>(row, importance, |index, of| write_xs(of, &mut out[index]));
     }
@@ -204,6 +206,7 @@ fn write_s(of: &Encoded, out: &mut [u8; 82]) {
 }
 
 impl Encodes<82, 256> for S {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 82]]) {
         ENCODING_S.define::<16>(row, importance, |index, of| write_s(of, &mut out[index]));
     }

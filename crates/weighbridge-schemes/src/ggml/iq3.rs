@@ -104,6 +104,7 @@ fn write_xxs(of: &Encoded, out: &mut [u8; 98]) {
 }
 
 impl Encodes<98, 256> for Xxs {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 98]]) {
         ENCODING_XXS.define::<32>(row, importance, |index, of| write_xxs(of, &mut out[index]));
     }
@@ -148,6 +149,7 @@ fn write_s(of: &Encoded, out: &mut [u8; 110]) {
 }
 
 impl Encodes<110, 256> for S {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
         ENCODING_S.define::<32>(row, importance, |index, of| write_s(of, &mut out[index]));
     }

@@ -20,7 +20,9 @@
 //!          8 .. 11   lower four bits of scale 4 .. 7, above them those of minimum 4 .. 7
 //! ```
 
-use super::encoding::k_minimum::{self as encoding, WithMinimums};
+#[cfg(test)]
+use super::encoding::k_minimum as encoding;
+use super::encoding::k_minimum::WithMinimums;
 use super::encoding::k_minimum_in_lanes as in_lanes;
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at};
 use super::search::minimum::Trials;
@@ -112,6 +114,7 @@ impl Blocks<84, 256> for Q2_K {
 }
 
 impl Encodes<84, 256> for Q2_K {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 84]]) {
         encoding::define::<Self, 84, 16, 16>(row, importance, out);
     }
@@ -197,6 +200,7 @@ impl Blocks<144, 256> for Q4_K {
 }
 
 impl Encodes<144, 256> for Q4_K {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 144]]) {
         encoding::define::<Self, 144, 32, 8>(row, importance, out);
     }
@@ -276,6 +280,7 @@ impl Blocks<176, 256> for Q5_K {
 }
 
 impl Encodes<176, 256> for Q5_K {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 176]]) {
         encoding::define::<Self, 176, 32, 8>(row, importance, out);
     }

@@ -19,14 +19,17 @@
 //! Q6_K: 64 bytes of `ql` hold the lower four bits of 128 elements, the low nibbles the first 64;
 //! 32 bytes of `qh` hold their upper two, in the manner of Q3_K.
 
-use super::encoding::k_signed::{self as encoding, Scaled};
+#[cfg(test)]
+use super::encoding::k_signed as encoding;
+use super::encoding::k_signed::Scaled;
 use super::encoding::k_signed_in_lanes as in_lanes;
 use super::kernel::{Blocks, Encodes, Kernel, Rows, coder, half_at, kernel};
 use super::search::signed::Signed;
 use super::search::{
-    NOTHING, farthest, half, important, low_byte, nearest, signed, squared, squares, swept,
-    truncated,
+    NOTHING, farthest, half, low_byte, nearest, signed, squared, swept, truncated,
 };
+#[cfg(test)]
+use super::search::{important, squares};
 use crate::simd::vector::{LANES, Mask, Parallel, Vector};
 use crate::simd::{Isa, Number};
 
@@ -94,6 +97,7 @@ impl Blocks<110, 256> for Q3_K {
 }
 
 impl Encodes<110, 256> for Q3_K {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 110]]) {
         encoding::define::<Self, 110>(row, importance, out);
     }
@@ -115,6 +119,7 @@ impl Scaled<110> for Q3_K {
         }
     }
 
+    #[cfg(test)]
     fn define_weights(values: &[f32; 256], importance: &[f32]) -> [f32; 256] {
         important(values, importance, 2.0 * squares(values) / 256.0)
     }
@@ -255,6 +260,7 @@ impl Blocks<210, 256> for Q6_K {
 }
 
 impl Encodes<210, 256> for Q6_K {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 210]]) {
         encoding::define::<Self, 210>(row, importance, out);
     }
@@ -276,6 +282,7 @@ impl Scaled<210> for Q6_K {
         }
     }
 
+    #[cfg(test)]
     fn define_weights(_: &[f32; 256], importance: &[f32]) -> [f32; 256] {
         std::array::from_fn(|at| importance[at])
     }

@@ -60,18 +60,14 @@ pub(super) trait Encodes<const BYTES: usize, const ELEMENTS: usize>:
     /// Whether ggml refuses it without importance.
     const NEEDS_IMPORTANCE: bool = false;
 
-    /// The definition, for one row and its blocks.
+    /// The definition, for one row and its blocks, which every level is held against.
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; BYTES]]);
 
     /// Encodes rows with a set of instructions.
     ///
     /// Must be `#[inline(always)]`, so that it is compiled with those instructions.
-    #[inline(always)]
-    fn encode<I: Isa>(_: I, rows: Rows<'_>, out: &mut [[u8; BYTES]]) {
-        for (row, out) in rows.each().zip(out.chunks_exact_mut(rows.columns / ELEMENTS)) {
-            Self::define_encoding(row, rows.importance, out);
-        }
-    }
+    fn encode<I: Isa>(isa: I, rows: Rows<'_>, out: &mut [[u8; BYTES]]);
 }
 
 /// How numbers become blocks of one type.
@@ -80,6 +76,7 @@ pub(crate) struct Coding {
     /// Whether ggml refuses it without importance.
     pub(crate) needs_importance: bool,
     encode: fn(Level, Rows<'_>, &mut [u8]),
+    #[cfg(test)]
     define: fn(Rows<'_>, &mut [u8]),
 }
 
@@ -90,7 +87,7 @@ impl Coding {
     }
 
     /// The same by the definition, which every level is held against.
-    #[cfg_attr(not(test), allow(dead_code))]
+    #[cfg(test)]
     pub(crate) fn define(&self, rows: Rows<'_>, out: &mut [u8]) {
         (self.define)(rows, out);
     }
@@ -133,6 +130,7 @@ pub(super) const fn coder<
     let coding = Some(Coding {
         needs_importance: B::NEEDS_IMPORTANCE,
         encode: encode::<B, BYTES, ELEMENTS>,
+        #[cfg(test)]
         define: define::<B, BYTES, ELEMENTS>,
     });
     #[cfg(not(feature = "encoders"))]
@@ -171,6 +169,7 @@ fn encode<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize
     simd::run(level, Encode::<B, BYTES, ELEMENTS> { rows, out, of: PhantomData });
 }
 
+#[cfg(test)]
 fn define<B: Encodes<BYTES, ELEMENTS>, const BYTES: usize, const ELEMENTS: usize>(
     rows: Rows<'_>,
     out: &mut [u8],

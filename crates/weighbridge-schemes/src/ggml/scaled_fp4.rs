@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::encoder::BlockEncoder;
 use crate::blocks::Block;
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{EncodedTensor, Encoder, Groups, WeightEncoder};
@@ -51,13 +50,9 @@ impl Encoder for ScaledFp4Encoder {
         let prefix = prefix.ok_or("its name does not end in .weight, so its scale has none")?;
         let mut outputs = self.blocks.outputs(name, shape)?;
         let count = matrices(shape);
-        outputs.push(EncodedTensor {
-            name: format!("{prefix}.scale"),
-            stored: DType::F32.into(),
-            shape: Shape::from_slice(&[count]),
-            bytes: count.checked_mul(4).ok_or("it has too many matrices")?,
-            groups: Groups::Once,
-        });
+        count.checked_mul(4).ok_or("it has too many matrices")?;
+        let scale = format!("{prefix}.scale");
+        outputs.push(EncodedTensor::of(scale, DType::F32, &[count], Groups::Once));
         Ok(outputs)
     }
 

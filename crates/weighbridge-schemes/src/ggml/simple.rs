@@ -84,6 +84,7 @@ impl Blocks<18, 32> for Q4_0 {
 }
 
 impl Encodes<18, 32> for Q4_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
         encoding::define::<Self, 18>(row, importance, out);
     }
@@ -121,6 +122,7 @@ impl Blocks<20, 32> for Q4_1 {
 }
 
 impl Encodes<20, 32> for Q4_1 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 20]]) {
         encoding::define::<Self, 20>(row, importance, out);
     }
@@ -158,6 +160,7 @@ impl Blocks<22, 32> for Q5_0 {
 }
 
 impl Encodes<22, 32> for Q5_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 22]]) {
         encoding::define::<Self, 22>(row, importance, out);
     }
@@ -195,6 +198,7 @@ impl Blocks<24, 32> for Q5_1 {
 }
 
 impl Encodes<24, 32> for Q5_1 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 24]]) {
         encoding::define::<Self, 24>(row, importance, out);
     }
@@ -240,6 +244,7 @@ impl Blocks<34, 32> for Q8_0 {
 }
 
 impl Encodes<34, 32> for Q8_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 34]]) {
         encoding::define_bytes(row, out);
     }

@@ -111,6 +111,7 @@ fn pack_run<const BYTES: usize, const PLACES: usize>(digits: &[u8], run: &mut [u
 }
 
 impl Encodes<54, 256> for Tq1_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 54]]) {
         encode_tq1_0(row, out);
     }
@@ -133,6 +134,7 @@ fn encode_tq1_0(values: &[f32], out: &mut [[u8; 54]]) {
 }
 
 impl Encodes<66, 256> for Tq2_0 {
+    #[cfg(test)]
     fn define_encoding(row: &[f32], _: Option<&[f32]>, out: &mut [[u8; 66]]) {
         encode_tq2_0(row, out);
     }

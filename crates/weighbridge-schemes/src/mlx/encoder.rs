@@ -49,16 +49,15 @@ impl Encoder for MlxEncoder {
             return Err("it is not called `weight`, or has no dimensions".to_owned());
         };
         let elements = element_count(shape).filter(|elements| *elements > 0);
-        let elements = elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
+        elements.ok_or_else(|| format!("its shape is {shape:?}"))?;
         if columns % group != 0 {
             return Err(format!("its rows of {columns} are no whole groups of {group}"));
         }
-        let tensor = |end: &str, dtype: DType, per_row: u64, of_group: u64| EncodedTensor {
-            name: format!("{prefix}{end}"),
-            stored: dtype.into(),
-            shape: shape[..shape.len() - 1].iter().copied().chain([per_row]).collect::<Shape>(),
-            bytes: elements / group * of_group,
-            groups: Groups::Of { elements: group, bytes: of_group },
+        let tensor = |end: &str, dtype, per_row, bytes| {
+            let sides =
+                shape[..shape.len() - 1].iter().copied().chain([per_row]).collect::<Shape>();
+            let groups = Groups::Of { elements: group, bytes };
+            EncodedTensor::of(format!("{prefix}{end}"), dtype, &sides, groups)
         };
         let words = columns / 8 * u64::from(bits) / 4;
         let width = u64::from(self.scale_type().bits() / 8);

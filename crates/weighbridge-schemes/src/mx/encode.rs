@@ -15,19 +15,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::json;
-use smallvec::smallvec;
 
 use super::{GPT_OSS, GROUP};
 use crate::arithmetic::decode_again::{Coded, scaled};
 use crate::arithmetic::group_codes::{largest, nibbles};
 use crate::arithmetic::matrix::{Arithmetic, FLOATS4};
 use crate::arithmetic::precision::{Brain, Precision};
-use crate::catalog::Shape;
 use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::{
-    Additions, Candidate, Chosen, Decoded, EncodedTensor, Encoder, Fate, Groups, Quantizer,
-    Request, WeightEncoder,
+    Candidate, Chosen, Decoded, EncodedTensor, Encoder, Fate, Groups, Quantizer, Request,
+    WeightEncoder,
 };
 use crate::simd::small_floats::e8m0;
 use crate::simd::{self, Isa, Sides, Task, to_e2m1_magnitude, transpose};
@@ -77,12 +75,7 @@ impl Quantizer for GptOss {
             false => Fate::Keep,
         };
         let section = json!({ "modules_to_not_convert": LEFT_OUT, "quant_method": GPT_OSS });
-        let config_keys = vec![("quantization_config".to_owned(), section)];
-        Ok(Chosen {
-            fates: request.weights.iter().map(fate).collect(),
-            additions: Additions { config_keys, ..Additions::default() },
-            ..Chosen::default()
-        })
+        Ok(Chosen::stated(section, request.weights.iter().map(fate).collect(), Vec::new()))
     }
 }
 
@@ -109,16 +102,13 @@ impl Encoder for GptOss {
             return Err(format!("its columns of {inner} are no whole groups of {GROUP}"));
         }
         let (elements, groups) = (inner * outer, inner / GROUP);
-        let tensor = |end: &str, shape: Shape, bytes: u64| EncodedTensor {
-            name: format!("{name}{end}"),
-            stored: DType::U8.into(),
-            bytes: experts * bytes,
-            shape,
-            groups: Groups::Of { elements, bytes },
+        let tensor = |end: &str, sides: &[u64], bytes| {
+            let groups = Groups::Of { elements, bytes };
+            EncodedTensor::of(format!("{name}{end}"), DType::U8, sides, groups)
         };
         Ok(vec![
-            tensor("_blocks", smallvec![experts, outer, groups, GROUP / 2], elements / 2),
-            tensor("_scales", smallvec![experts, outer, groups], outer * groups),
+            tensor("_blocks", &[experts, outer, groups, GROUP / 2], elements / 2),
+            tensor("_scales", &[experts, outer, groups], outer * groups),
         ])
     }
 

@@ -24,8 +24,8 @@ use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
 use crate::framework::conventions::modelopt;
 use crate::framework::{
-    Additions, Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer,
-    Request, WeightEncoder,
+    Candidate, Chosen, Decoded, EncodedTensor, Encoder, Groups, Largest, Quantizer, Request,
+    WeightEncoder,
 };
 use crate::simd::small_floats::e4m3;
 use crate::simd::{self, Isa, Task, to_e2m1, to_e4m3};
@@ -68,14 +68,9 @@ impl Quantizer for ModelOpt {
             names.filter_map(|weight| Some(weight.name.strip_suffix(".weight")?.to_owned())),
         );
         excluded.sort();
-        let config_keys = vec![("quantization_config".to_owned(), section(&excluded))];
-        let files = vec![(modelopt::FILE.name.to_owned(), file(&excluded)?)];
-        Ok(Chosen {
-            fates: choice.fates,
-            additions: Additions { config_keys, files, ..Additions::default() },
-            notes: choice.notes,
-            ..Chosen::default()
-        })
+        let mut chosen = Chosen::stated(section(&excluded), choice.fates, choice.notes);
+        chosen.additions.files.push((modelopt::FILE.name.to_owned(), file(&excluded)?));
+        Ok(chosen)
     }
 }
 

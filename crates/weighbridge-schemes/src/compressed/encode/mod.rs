@@ -20,7 +20,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::fused_layers::Fused;
 use crate::framework::conventions::linear_choice::choose_linear;
-use crate::framework::{Additions, Candidate, Chosen, Fate, Quantizer, Request};
+use crate::framework::{Candidate, Chosen, Fate, Quantizer, Request};
 
 mod coding;
 mod encoder;
@@ -167,13 +167,7 @@ impl Quantizer for Preset {
         })?;
         choice.notes.extend(self.type_note(request, &choice.fates));
         let section = settings::section(self, group, &choice.plain);
-        let config_keys = vec![("quantization_config".to_owned(), section)];
-        Ok(Chosen {
-            fates: choice.fates,
-            additions: Additions { config_keys, ..Additions::default() },
-            notes: choice.notes,
-            ..Chosen::default()
-        })
+        Ok(Chosen::stated(section, choice.fates, choice.notes))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::dtype::{DType, StoredType};
 use crate::error::{Error, Result};
 use crate::framework::conventions::linear_choice::choose_linear;
 use crate::framework::{
-    Additions, Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
+    Candidate, Chosen, EncodedTensor, Encoder, Groups, Quantizer, Request, WeightEncoder,
 };
 
 mod coding;
@@ -89,13 +89,7 @@ impl Quantizer for Way {
                  are smaller, as in DeepSeek's files; transformers 5.22.2 does not dequantize these"
             ));
         }
-        let config_keys = vec![("quantization_config".to_owned(), self.section(&choice.plain))];
-        Ok(Chosen {
-            fates: choice.fates,
-            additions: Additions { config_keys, ..Additions::default() },
-            notes: choice.notes,
-            ..Chosen::default()
-        })
+        Ok(Chosen::stated(self.section(&choice.plain), choice.fates, choice.notes))
     }
 }
 

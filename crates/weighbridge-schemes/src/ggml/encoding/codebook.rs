@@ -1,9 +1,12 @@
 //! Numbers into nibbles that choose from a table of steps.
 
 use crate::ggml::codebook::STEPS;
-use crate::ggml::search::{NOTHING, farthest, half, important, low_byte, nearest, squares};
+#[cfg(test)]
+use crate::ggml::search::squares;
+use crate::ggml::search::{NOTHING, farthest, half, important, low_byte, nearest};
 
 /// The definition for blocks of 32.
+#[cfg(test)]
 pub(in crate::ggml) fn define_small(row: &[f32], importance: Option<&[f32]>, out: &mut [[u8; 18]]) {
     for (at, (values, block)) in row.as_chunks::<32>().0.iter().zip(out).enumerate() {
         let importance = importance.map(|all| &all[at * 32..][..32]);
@@ -15,6 +18,7 @@ pub(in crate::ggml) fn define_small(row: &[f32], importance: Option<&[f32]>, out
 }
 
 /// The definition for blocks of 256.
+#[cfg(test)]
 pub(in crate::ggml) fn define_large(
     row: &[f32],
     importance: Option<&[f32]>,
@@ -94,6 +98,7 @@ pub(super) fn inverse(scale: f32) -> f32 {
 }
 
 /// The nibbles of 32 numbers.
+#[cfg(test)]
 fn define_nibbles(values: &[f32; 32], inverse: f32, out: &mut [u8]) {
     for (at, byte) in out.iter_mut().enumerate() {
         let [low, high] = [at, at + 16].map(|at| nearest_step(inverse * values[at]));

@@ -1,8 +1,12 @@
 //! Numbers into the K types that count up from a minimum.
 
 use crate::ggml::kernel::Blocks;
-use crate::ggml::search::minimum::{self, Minimum, Trials};
-use crate::ggml::search::{half, important, low_byte, nearest, positive, squares, sum};
+use crate::ggml::search::minimum::Trials;
+#[cfg(test)]
+use crate::ggml::search::minimum::{self, Minimum};
+use crate::ggml::search::{half, low_byte, nearest};
+#[cfg(test)]
+use crate::ggml::search::{important, positive, squares, sum};
 use crate::simd::half_to_f32;
 use crate::simd::vector::Parallel;
 
@@ -43,6 +47,7 @@ pub(in crate::ggml) trait WithMinimums<const BYTES: usize, const SIZE: usize, co
 }
 
 /// The definition of [`Encodes`](crate::ggml::kernel::Encodes) for these types.
+#[cfg(test)]
 pub(in crate::ggml) fn define<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     row: &[f32],
     importance: Option<&[f32]>,
@@ -56,6 +61,7 @@ pub(in crate::ggml) fn define<T, const BYTES: usize, const SIZE: usize, const GR
     }
 }
 
+#[cfg(test)]
 fn define_block<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     values: &[f32; 256],
     importance: Option<&[f32]>,
@@ -96,6 +102,7 @@ fn define_block<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
 }
 
 /// How much each number of each group matters.
+#[cfg(test)]
 fn weights<T, const BYTES: usize, const SIZE: usize, const GROUPS: usize>(
     values: &[f32; 256],
     importance: Option<&[f32]>,

@@ -1,7 +1,9 @@
 //! Numbers into the K types that lie around zero.
 
 use crate::ggml::search::signed::Signed;
-use crate::ggml::search::{low_byte, nearest, sum};
+#[cfg(test)]
+use crate::ggml::search::sum;
+use crate::ggml::search::{low_byte, nearest};
 use crate::simd::Isa;
 use crate::simd::vector::{LANES, Parallel};
 
@@ -17,6 +19,7 @@ pub(in crate::ggml) trait Scaled<const BYTES: usize> {
     fn define_group(values: &[f32; 16], weights: Option<&[f32; 16]>) -> Signed<16>;
 
     /// How much each number of a block matters, by the importance of its column.
+    #[cfg(test)]
     fn define_weights(values: &[f32; 256], importance: &[f32]) -> [f32; 256];
 
     /// Stores the scale and those of the groups. Returns false if there is nothing to store.
@@ -48,6 +51,7 @@ pub(in crate::ggml) trait Scaled<const BYTES: usize> {
 }
 
 /// The definition of [`Encodes`](crate::ggml::kernel::Encodes) for these types.
+#[cfg(test)]
 pub(in crate::ggml) fn define<T: Scaled<BYTES>, const BYTES: usize>(
     row: &[f32],
     importance: Option<&[f32]>,
@@ -59,6 +63,7 @@ pub(in crate::ggml) fn define<T: Scaled<BYTES>, const BYTES: usize>(
     }
 }
 
+#[cfg(test)]
 fn define_block<T: Scaled<BYTES>, const BYTES: usize>(
     values: &[f32; 256],
     importance: Option<&[f32]>,

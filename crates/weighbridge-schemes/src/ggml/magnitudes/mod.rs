@@ -14,7 +14,9 @@ mod search;
 use std::sync::LazyLock;
 
 use super::grids::cells::Cells;
-use super::grids::picking::{InLanes, Plain};
+use super::grids::picking::InLanes;
+#[cfg(test)]
+use super::grids::picking::Plain;
 use super::kernel::Rows;
 use super::rounding::{half_bytes, nearest};
 use crate::simd::Isa;
@@ -73,6 +75,7 @@ struct Prepared {
 
 impl<const D: usize> Kind<D> {
     /// Encodes each block of a row, and gives it to `write` with its index: the definition.
+    #[cfg(test)]
     pub(super) fn define<const N: usize>(
         &self,
         row: &[f32],

@@ -1,8 +1,12 @@
 //! The best split where the two halves of a part move in directions of their own: IQ1_M.
 
-use super::super::grids::picking::{InLanes, Plain};
+use super::super::grids::picking::InLanes;
+#[cfg(test)]
+use super::super::grids::picking::Plain;
+#[cfg(test)]
+use super::Split;
 use super::lanes::{About, Best, Eight, Judge};
-use super::{Found, LEVELS, Part, Split};
+use super::{Found, LEVELS, Part};
 use crate::simd::Isa;
 use crate::simd::vector::LANES;
 
@@ -18,6 +22,7 @@ type Running = [[f32; 24]; 2];
 
 impl Part<'_, 16> {
     /// What the part becomes; nothing for zeros.
+    #[cfg(test)]
     pub(in super::super) fn search_halves(&self) -> Option<Found> {
         if self.most() < LEAST {
             return None;
@@ -66,6 +71,7 @@ impl Part<'_, 16> {
 }
 
 /// The best split by running sums: the definition.
+#[cfg(test)]
 fn best_split(x: &Running, w: &Running) -> Option<Split> {
     let (mut best, mut score) = (None, f32::MIN);
     for low in 0..=16 {

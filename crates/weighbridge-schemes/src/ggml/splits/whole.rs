@@ -1,8 +1,12 @@
 //! The best split where all numbers of a part move in one direction: IQ1_S.
 
-use super::super::grids::picking::{InLanes, Plain};
+use super::super::grids::picking::InLanes;
+#[cfg(test)]
+use super::super::grids::picking::Plain;
+#[cfg(test)]
+use super::Split;
 use super::lanes::{About, Best, Eight, Judge};
-use super::{Found, LEVELS, Part, Split};
+use super::{Found, LEVELS, Part};
 use crate::simd::Isa;
 use crate::simd::vector::LANES;
 
@@ -17,6 +21,7 @@ type Running = [f32; 40];
 
 impl Part<'_, 32> {
     /// What the part becomes; nothing for zeros.
+    #[cfg(test)]
     pub(in super::super) fn search_whole(&self) -> Option<Found> {
         if self.most() < LEAST {
             return None;
@@ -56,6 +61,7 @@ impl Part<'_, 32> {
 }
 
 /// The best split by running sums: the definition.
+#[cfg(test)]
 fn best_split(x: &Running, w: &Running) -> Option<Split> {
     let (mut best, mut score) = (None, f32::MIN);
     for low in 0..=32 {
