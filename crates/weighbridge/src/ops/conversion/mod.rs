@@ -18,7 +18,7 @@ use crate::sys::standard_output;
 mod assign;
 mod chain;
 mod expansion;
-mod file_fates;
+mod file_actions;
 mod modelfile;
 mod move_codes;
 mod options;
